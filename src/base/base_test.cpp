@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace assay {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Error, PrintsCodeContextAndHint) {
+  const Error error{ErrorCode::kUnsupported, "no kernel for 'Foo'", {"while compiling m.onnx"}, "try another"};
+  EXPECT_EQ(to_string(error), "error[unsupported]: no kernel for 'Foo'\n  while compiling m.onnx\n  hint: try another");
+}
+
+TEST(Error, CodesHaveStableNamesBothWays) {
+  for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    EXPECT_EQ(error_code_from(to_string(code)), code);
+  }
+  EXPECT_EQ(error_code_from("nonsense"), std::nullopt);
+}
+
+TEST(Json, SaysLineAndColumnOfAMistake) {
+  const auto json = parse_json("{\n  \"a\": 1,\n  \"b\" 2\n}", "config.json");
+  ASSERT_FALSE(json);
+  EXPECT_EQ(json.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(json.error().message, HasSubstr("config.json: not valid JSON at line 3, column"));
+}
+
+TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
+  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})", "x").error().message, HasSubstr("\"a\" stands twice"));
+  EXPECT_THAT(parse_json(std::string(100000, '['), "x").error().message, HasSubstr("nesting deeper than"));
+}
+
+TEST(Files, WritesAtomicallyAndReadsBack) {
+  const auto folder = TemporaryDirectory::create();
+  ASSERT_TRUE(folder);
+  const auto path = folder->path() / "a" / "b.txt";
+  ASSERT_TRUE(write_file_atomically(path, "one"));
+  ASSERT_TRUE(write_file_atomically(path, "two"));
+  EXPECT_EQ(*read_file(path), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
+}
+
+TEST(Files, SaysWhatIsWrong) {
+  EXPECT_EQ(read_file("/nonexistent/x").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_file("/").error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(write_file_atomically("/proc/nowhere/x", "x").has_value(), false);
+}
+
+TEST(Files, MapsFiles) {
+  const auto folder = TemporaryDirectory::create();
+  ASSERT_TRUE(write_file_atomically(folder->path() / "x", "abc"));
+  EXPECT_EQ(MappedFile::open(folder->path() / "x")->bytes().size(), 3U);
+  ASSERT_TRUE(write_file_atomically(folder->path() / "empty", ""));
+  EXPECT_TRUE(MappedFile::open(folder->path() / "empty")->bytes().empty());
+}
+
+TEST(Hash, MatchesThePublishedVectors) {
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+}
+
+TEST(Hash, UuidsAreVersionFourAndDiffer) {
+  const std::string uuid = make_uuid();
+  EXPECT_EQ(uuid.size(), 36U);
+  EXPECT_EQ(uuid[14], '4');
+  EXPECT_NE(uuid, make_uuid());
+}
+
+TEST(Clock, FormatsUtc) {
+  const WallTime time{std::chrono::microseconds(1'772'454'896'789'012)};
+  EXPECT_EQ(iso8601(time), "2026-03-02T12:34:56.789012Z");
+  EXPECT_EQ(compact_timestamp(time), "20260302_123456");
+}
+
+TEST(Text, ParsesWholeNumbersOnly) {
+  EXPECT_EQ(parse_number<int>("12"), 12);
+  EXPECT_EQ(parse_number<int>("12x"), std::nullopt);
+  EXPECT_EQ(parse_number<int>(""), std::nullopt);
+}
+
+TEST(Text, FindsTheClosestNames) {
+  EXPECT_THAT(closest("opnvino", {"cpu", "openvino", "onnxruntime"}), ElementsAre("openvino"));
+}
+
+TEST(Text, JudgesUtf8AsUnicodeDoes) {
+  EXPECT_TRUE(is_utf8("größe 模型 🙂"));
+  EXPECT_FALSE(is_utf8("\xC0\x80"));          // overlong
+  EXPECT_FALSE(is_utf8("\xED\xA0\x80"));      // surrogate
+  EXPECT_FALSE(is_utf8("\xF4\x90\x80\x80"));  // beyond U+10FFFF
+  EXPECT_FALSE(is_utf8("\xE2\x82"));          // cut
+  EXPECT_EQ(sanitise("a\x01\xFFz"), "a\xEF\xBF\xBDz");
+}
+
+}  // namespace
+}  // namespace assay

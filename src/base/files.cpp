@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// What errno means to a user: a wrong path is the caller's, a full disk is the environment's.
+tl::unexpected<Error> io_error(int error, const std::string& doing, const fs::path& path) {
+  const std::string text = fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error));
+  switch (error) {
+    case ENOENT: return fail(ErrorCode::kNotFound, text, "check the path");
+    case EACCES:
+    case EPERM:
+    case EROFS: return fail(ErrorCode::kInvalidArgument, text, "choose a place you may use, or change its permissions");
+    case EISDIR:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP: return fail(ErrorCode::kInvalidArgument, text, "check the path");
+    case ENOSPC:
+    case EDQUOT: return fail(ErrorCode::kInternal, text, "free some disk space, then run again with --resume");
+    case ENOMEM: return fail(ErrorCode::kOutOfMemory, text);
+    default: return fail(ErrorCode::kInternal, text);
+  }
+}
+
+struct stat file_status(int fd) {
+  struct stat status {};
+  ::fstat(fd, &status);
+  return status;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return io_error(errno, "read", path);
+  const struct stat status = file_status(file.get());
+  if (S_ISDIR(status.st_mode)) return io_error(EISDIR, "read", path);
+  std::string content;
+  if (status.st_size > 0) content.reserve(static_cast<std::size_t>(status.st_size));
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t n = ::read(file.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(errno, "read", path);
+    if (n == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+Status write_file_atomically(const fs::path& path, std::string_view content) {
+  return write_file_atomically(path, std::span(&content, 1));
+}
+
+Status write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces) {
+  if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
+  std::string temporary = path.string() + ".tmp-XXXXXX";
+  const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (file.get() < 0) return io_error(errno, "write", path);
+  const auto give_up = [&](int error) {
+    ::unlink(temporary.c_str());
+    return io_error(error, "write", path);
+  };
+  for (std::string_view rest : pieces) {
+    while (!rest.empty()) {
+      const ssize_t n = ::write(file.get(), rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return give_up(errno);
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+  // mkostemp makes files for the owner alone; results are for everyone the umask allows.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (::fchmod(file.get(), 0666 & ~mask) != 0 || ::fsync(file.get()) != 0) return give_up(errno);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
+  return sync_directory(path.has_parent_path() ? path.parent_path() : fs::path("."));
+}
+
+Status sync_file(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return io_error(errno, "open", path);
+  if (::fsync(file.get()) != 0) return io_error(errno, "write", path);
+  return {};
+}
+
+Status sync_directory(const fs::path& path) {
+  const FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return io_error(errno, "open", path);
+  // Some file systems cannot sync folders (EINVAL): then there is nothing to wait for.
+  if (::fsync(folder.get()) != 0 && errno != EINVAL) return io_error(errno, "sync", path);
+  return {};
+}
+
+Status make_directories(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error && !fs::is_directory(path, error)) return io_error(ENOTDIR, "make the folder", path);
+  if (error) return io_error(error.value(), "make the folder", path);
+  return {};
+}
+
+Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix) {
+  const char* base = std::getenv("TMPDIR");
+  std::string name = fmt::format("{}/{}XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp", prefix);
+  if (::mkdtemp(name.data()) == nullptr) return io_error(errno, "make the temporary folder", name);
+  return TemporaryDirectory(name);
+}
+
+TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<MappedFile> MappedFile::open(const fs::path& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return io_error(errno, "read", path);
+  const struct stat status = file_status(file.get());
+  if (!S_ISREG(status.st_mode)) return io_error(S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "read", path);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return MappedFile(nullptr, 0);
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) return io_error(errno, "map", path);
+  return MappedFile(static_cast<const std::byte*>(address), size);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/hash.hpp"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/rand.h>
+
+#include <array>
+
+#include "base/files.hpp"
+
+namespace assay {
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  State() { EVP_DigestInit_ex(context, EVP_sha256(), nullptr); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+Sha256& Sha256::update(std::span<const std::byte> bytes) {
+  EVP_DigestUpdate(state_->context, bytes.data(), bytes.size());
+  return *this;
+}
+Sha256& Sha256::update(std::string_view text) { return update(std::as_bytes(std::span(text))); }
+
+std::string Sha256::hex() {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  EVP_DigestFinal_ex(state_->context, digest.data(), &size);
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest.at(i));
+  return text;
+}
+
+std::string sha256_hex(std::string_view text) { return Sha256().update(text).hex(); }
+
+Result<std::string> sha256_file(const std::filesystem::path& path) {
+  ASSAY_TRY(const MappedFile file, MappedFile::open(path));
+  return Sha256().update(file.bytes()).hex();
+}
+
+std::string make_uuid() {
+  std::array<unsigned char, 16> b{};
+  ASSAY_CHECK(RAND_bytes(b.data(), static_cast<int>(b.size())) == 1, "the system gives random bytes");
+  b[6] = static_cast<unsigned char>((b[6] & 0x0F) | 0x40);
+  b[8] = static_cast<unsigned char>((b[8] & 0x3F) | 0x80);
+  std::string text;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", b.at(i));
+  }
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <assay/result.hpp>
+
+namespace assay {
+
+/// Incremental SHA-256 (FIPS 180-4, by OpenSSL).
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+  ~Sha256();
+  Sha256& update(std::span<const std::byte> bytes);
+  Sha256& update(std::string_view text);
+  /// 64 lower-case hexadecimal digits. Ends the computation.
+  [[nodiscard]] std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+[[nodiscard]] std::string sha256_hex(std::string_view text);
+[[nodiscard]] Result<std::string> sha256_file(const std::filesystem::path& path);
+
+/// A random (version 4) UUID in its usual text form.
+[[nodiscard]] std::string make_uuid();
+
+}  // namespace assay

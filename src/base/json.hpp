@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include <assay/result.hpp>
+
+namespace assay {
+
+/// Objects keep the order in which keys were written, so that files read as they were meant.
+using Json = nlohmann::ordered_json;
+
+/// Parses `text`; `name` (a path, "the worker's answer") stands in the message.
+/// Errors: invalid_argument with line and column and what was expected there. Nesting is limited to 200 levels,
+/// duplicate keys are refused.
+[[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
+
+/// Reads and parses a file. Errors: those of read_file and parse_json.
+[[nodiscard]] Result<Json> read_json(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+[[nodiscard]] std::vector<std::string> split(std::string_view text, char separator);
+[[nodiscard]] std::string join(const std::vector<std::string>& parts, std::string_view separator);
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::string lower(std::string_view text);
+
+/// The whole text as a number, or nullopt: "12x" and "" are none.
+template <class Number>
+[[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// The candidates that look most like `wanted` (edit distance), best first, at most three: for "did you mean".
+[[nodiscard]] std::vector<std::string> closest(std::string_view wanted, const std::vector<std::string>& candidates);
+
+/// Whether `text` is valid UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates).
+[[nodiscard]] bool is_utf8(std::string_view text);
+
+/// Keeps what JSON, CSV and terminals can carry: invalid UTF-8 becomes U+FFFD, control characters but \n and \t go.
+[[nodiscard]] std::string sanitise(std::string_view text);
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// The target assay::npz: apart from assay::tensor, so that libzip and what it drags along stay out of the worker.
+
+#include <filesystem>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "tensor/recipe.hpp"
+#include "tensor/tensor.hpp"
+
+namespace assay {
+
+/// All arrays of an .npz (stored or deflated), by name without ".npy", in the archive's order.
+/// Errors: not_found; invalid_argument (not an archive, damaged, a claimed size that cannot be true); those of read_npy.
+[[nodiscard]] Result<std::vector<NamedTensor>> read_npz(const std::filesystem::path& path);
+
+/// Makes recipes ready for a worker, which reads no archives: where one names an .npz, the array of the recipe's name
+/// is written to `folder` as .npy, and the recipe names that. Errors: those of read_npz; not_found, listing the arrays.
+[[nodiscard]] Status unpack_npz(std::vector<InputRecipe>& recipes, const std::filesystem::path& folder);
+
+}  // namespace assay

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor/recipe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "tensor/npy.hpp"
+#include "tensor/safetensors.hpp"
+
+namespace assay {
+namespace {
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+InputRecipe recipe(DType dtype, Shape shape, Fill fill, double low = 0.0, double high = 1.0) {
+  return {.name = "x", .dtype = dtype, .shape = std::move(shape), .fill = fill, .low = low, .high = high};
+}
+
+TEST(Recipe, IsAPureFunctionOfSeedAndSet) {
+  const InputRecipe r = recipe(DType::kFloat32, {4, 5}, Fill::kNormal);
+  const auto a = make_input(r, 1, 0), b = make_input(r, 1, 0), c = make_input(r, 1, 1), d = make_input(r, 2, 0);
+  EXPECT_TRUE(std::ranges::equal(a->bytes(), b->bytes()));
+  EXPECT_FALSE(std::ranges::equal(a->bytes(), c->bytes()));
+  EXPECT_FALSE(std::ranges::equal(a->bytes(), d->bytes()));
+}
+
+TEST(Recipe, MakesFloatsOfEveryWidth) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16}) {
+    const auto tensor = make_input(recipe(dtype, {1000}, Fill::kUniform, 2.0, 3.0), 1, 0);
+    ASSERT_TRUE(tensor);
+    for (int i = 0; i < 1000; ++i) {
+      const double x = element_as_double(tensor->view(), i);
+      ASSERT_TRUE(x >= 2.0 && x <= 3.0) << to_string(dtype) << ' ' << x;
+    }
+    const auto normal = make_input(recipe(dtype, {1000}, Fill::kNormal, 5.0, 0.1), 1, 0);
+    double sum = 0;
+    for (int i = 0; i < 1000; ++i) sum += element_as_double(normal->view(), i);
+    EXPECT_NEAR(sum / 1000, 5.0, 0.02) << to_string(dtype);
+  }
+}
+
+TEST(Recipe, MakesIntegersInsideTheRange) {
+  for (const DType dtype : {DType::kUInt8, DType::kInt8, DType::kInt32, DType::kInt64, DType::kUInt64}) {
+    const auto tensor = make_input(recipe(dtype, {500}, Fill::kInteger, 3, 9), 1, 0);
+    ASSERT_TRUE(tensor) << to_string(dtype);
+    for (int i = 0; i < 500; ++i) {
+      const double x = element_as_double(tensor->view(), i);
+      ASSERT_TRUE(x >= 3 && x <= 9);
+    }
+  }
+  EXPECT_THAT(make_input(recipe(DType::kBool, {64}, Fill::kInteger, 0, 1), 1, 0)->as<std::uint8_t>(),
+              ::testing::AllOf(::testing::Contains(0), ::testing::Contains(1)));
+}
+
+TEST(Recipe, PadsAllRowsButTheFirst) {
+  const auto tensor = make_input(recipe(DType::kInt64, {8, 10}, Fill::kPaddingMask), 1, 0);
+  const auto mask = tensor->as<std::int64_t>();
+  EXPECT_THAT(mask.first(10), Each(1));
+  bool padded = false;
+  for (std::size_t row = 0; row < 8; ++row) {
+    const auto values = mask.subspan(row * 10, 10);
+    EXPECT_TRUE(std::ranges::is_sorted(values, std::greater<>{}));
+    EXPECT_EQ(values[4], 1) << "at least half";
+    padded = padded || values[9] == 0;
+  }
+  EXPECT_TRUE(padded);
+  EXPECT_THAT(make_input(recipe(DType::kFloat32, {1, 10}, Fill::kPaddingMask), 1, 0)->as<float>(), Each(1.0F));
+}
+
+TEST(Recipe, MakesTokenTypesPositionsAndConstants) {
+  const auto types = make_input(recipe(DType::kInt64, {4, 6}, Fill::kTokenTypes, 0, 1), 1, 0);
+  for (std::size_t row = 0; row < 4; ++row) {
+    EXPECT_TRUE(std::ranges::is_sorted(types->as<std::int64_t>().subspan(row * 6, 6)));
+    EXPECT_EQ(types->as<std::int64_t>()[row * 6], 0);
+  }
+  EXPECT_THAT(make_input(recipe(DType::kInt64, {4, 6}, Fill::kTokenTypes, 0, 0), 1, 0)->as<std::int64_t>(), Each(0));
+  EXPECT_THAT(make_input(recipe(DType::kInt32, {2, 3}, Fill::kPositions), 1, 0)->as<std::int32_t>(),
+              ElementsAre(0, 1, 2, 0, 1, 2));
+  EXPECT_THAT(make_input(recipe(DType::kFloat32, {2}, Fill::kConstant, 0.5), 1, 0)->as<float>(), Each(0.5F));
+  EXPECT_THAT(make_input(recipe(DType::kInt8, {}, Fill::kConstant, -3), 1, 0)->as<std::int8_t>(), ElementsAre(-3));
+}
+
+TEST(Recipe, MakesEmptyTensors) {
+  for (const Fill fill : {Fill::kNormal, Fill::kPaddingMask, Fill::kTokenTypes, Fill::kPositions})
+    EXPECT_TRUE(make_input(recipe(DType::kFloat32, {3, 0}, fill), 1, 0)) << to_string(fill);
+}
+
+TEST(Recipe, RefusesWhatAFillCannotMake) {
+  EXPECT_THAT(make_input(recipe(DType::kInt64, {2}, Fill::kNormal), 1, 0).error().message,
+              HasSubstr("'normal' cannot make values of type int64"));
+  EXPECT_EQ(make_input(recipe(DType::kFloat32, {2}, Fill::kInteger), 1, 0).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(make_input(recipe(DType::kInt4, {2}, Fill::kInteger), 1, 0).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(make_input(recipe(DType::kString, {2}, Fill::kConstant), 1, 0).error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(make_input(recipe(DType::kUInt8, {2}, Fill::kInteger, 0, 256), 1, 0).error().message,
+              HasSubstr("256 is not a whole number of type uint8, 0 to 255"));
+  EXPECT_THAT(make_input(recipe(DType::kInt64, {2}, Fill::kInteger, 0, 1e300), 1, 0).error().message, HasSubstr("1e+300"));
+  EXPECT_FALSE(make_input(recipe(DType::kInt64, {2}, Fill::kInteger, 5, 4), 1, 0));
+  EXPECT_FALSE(make_input(recipe(DType::kInt64, {2}, Fill::kConstant, std::nan("")), 1, 0));
+  EXPECT_FALSE(make_input(recipe(DType::kFloat32, {2}, Fill::kNormal, 0, INFINITY), 1, 0));
+  EXPECT_THAT(make_input(recipe(DType::kInt8, {200}, Fill::kPositions), 1, 0).error().message, HasSubstr("199"));
+  EXPECT_FALSE(make_input(recipe(DType::kFloat32, {-1}, Fill::kNormal), 1, 0));
+}
+
+TEST(Recipe, GoesThroughJson) {
+  InputRecipe r = recipe(DType::kInt64, {2, 128}, Fill::kInteger, 0, 30521);
+  const auto back = recipe_from_json(*parse_json(to_json(r).dump(), "recipe"));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(r));
+}
+
+TEST(Recipe, SaysWhichKeyOfItsJsonIsWrong) {
+  const Json good = to_json(recipe(DType::kInt64, {2}, Fill::kInteger));
+  const auto message = [&](const char* key, Json value) {
+    Json json = good;
+    json[key] = std::move(value);
+    const auto read = recipe_from_json(json);
+    return read ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_THAT(message("dtype", "int65"), HasSubstr("no dtype 'int65'"));
+  EXPECT_THAT(message("fill", "noise"), HasSubstr("no fill 'noise'"));
+  EXPECT_THAT(message("shape", "[2]"), HasSubstr("\"shape\", a list of integers"));
+  EXPECT_THAT(message("low", "0"), HasSubstr("\"low\", a number"));
+  EXPECT_THAT(message("fill", "file"), HasSubstr("\"file\", a string"));
+  EXPECT_FALSE(recipe_from_json(Json(3)));
+}
+
+TEST(Recipe, ReadsFilesAndChecksThem) {
+  const auto folder = TemporaryDirectory::create();
+  const auto values = make_input(recipe(DType::kFloat32, {2}, Fill::kNormal), 1, 0);
+  ASSERT_TRUE(write_npy(folder->path() / "x.npy", values->view()));
+  const std::vector<NamedView> views{{"x", values->view()}};
+  ASSERT_TRUE(write_safetensors(folder->path() / "x.safetensors", views));
+  InputRecipe r = recipe(DType::kFloat32, {2}, Fill::kFile);
+  for (const char* name : {"x.npy", "x.safetensors"}) {
+    r.file = folder->path() / name;
+    const auto read = make_input(r, 0, 7);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(std::ranges::equal(read->bytes(), values->bytes()));
+    EXPECT_TRUE(recipe_from_json(to_json(r)));
+  }
+  const auto hash = *input_hash({r}, 1, 1);
+  std::filesystem::copy(r.file, folder->path() / "y.safetensors");
+  r.file = folder->path() / "y.safetensors";
+  EXPECT_EQ(*input_hash({r}, 1, 1), hash) << "the same bytes elsewhere";
+  r.shape = {3};
+  EXPECT_THAT(make_input(r, 0, 0).error().message, HasSubstr("holds float32 of shape [2], the input 'x' takes float32 of shape [3]"));
+  r.name = "z";
+  EXPECT_EQ(make_input(r, 0, 0).error().code, ErrorCode::kNotFound);
+  r.file = "a.txt";
+  EXPECT_EQ(make_input(r, 0, 0).error().code, ErrorCode::kUnsupported);
+  r.file = "none.npy";
+  EXPECT_EQ(make_input(r, 0, 0).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(input_hash({r}, 1, 1).error().code, ErrorCode::kNotFound);
+}
+
+TEST(InputHash, DependsOnWhatMakesTheValues) {
+  const std::vector<InputRecipe> recipes{recipe(DType::kFloat32, {4}, Fill::kNormal)};
+  const auto hash = input_hash(recipes, 1, 2);
+  ASSERT_TRUE(hash);
+  EXPECT_EQ(hash->size(), 64U);
+  EXPECT_EQ(*input_hash(recipes, 1, 2), *hash);
+  EXPECT_NE(*input_hash(recipes, 2, 2), *hash);
+  EXPECT_NE(*input_hash(recipes, 1, 3), *hash);
+  EXPECT_NE(*input_hash({recipe(DType::kFloat32, {5}, Fill::kNormal)}, 1, 2), *hash);
+}
+
+}  // namespace
+}  // namespace assay
