@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "script.hpp"
+
+#include <charconv>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+namespace assay::null_engine {
+namespace {
+
+struct DTypeName {
+  std::string_view name;
+  assay_dtype dtype;
+  std::size_t size;
+};
+constexpr DTypeName kDTypes[] = {{"float32", 1, 4}, {"uint8", 2, 1}, {"int8", 3, 1},    {"int32", 6, 4},
+                                 {"int64", 7, 8},   {"bool", 9, 1},  {"float64", 11, 8}};
+
+template <class Number>
+bool parse(const std::string& text, Number& to) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
+  return error == std::errc{} && end == text.data() + text.size() && to >= Number{};
+}
+
+bool parse(const std::string& text, std::string& to) { return to = text, true; }
+
+bool parse(const std::string& text, bool& to) {
+  to = text == "true" || text == "1";
+  return to || text == "false" || text == "0";
+}
+
+bool parse(const std::string& text, Distribution& to) {
+  constexpr std::string_view kNames[] = {"constant", "normal", "lognormal"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (text == kNames[i]) return to = static_cast<Distribution>(i), true;
+  }
+  return false;
+}
+
+struct Option {
+  plugin::OptionInfo info;
+  std::function<bool(const std::string&, Script&)> set;
+};
+
+template <class T>
+Option option(T Script::*member, std::string name, std::string type, std::string standard, std::string help) {
+  return {{std::move(name), std::move(type), std::move(standard), std::move(help)},
+          [member](const std::string& text, Script& script) { return parse(text, script.*member); }};
+}
+
+Option fault(Fault which, std::string name, std::string help) {
+  return {{std::move(name), "int", "0", std::move(help)}, [which](const std::string& text, Script& script) {
+            return parse(text, script.fault_at_run[static_cast<std::size_t>(which)]);
+          }};
+}
+
+const std::vector<Option>& table() {
+  static const std::vector<Option> options{
+      option(&Script::cost_ns, "cost_ns", "int", "0", "what one run takes, a busy wait, in nanoseconds"),
+      option(&Script::distribution, "distribution", "constant|normal|lognormal", "constant", "how cost_ns varies"),
+      option(&Script::spread, "spread", "float", "0.05", "standard deviation of the cost as a share of cost_ns"),
+      option(&Script::seed, "seed", "int", "1", "of the distribution"),
+      option(&Script::stall_every, "stall_every", "int", "0", "every Nth run takes stall_ns longer; 0: none"),
+      option(&Script::stall_ns, "stall_ns", "int", "10000000", "length of a stall in nanoseconds"),
+      option(&Script::load_ms, "load_ms", "int", "0", "what loading takes"),
+      option(&Script::compile_ms, "compile_ms", "int", "0", "what a new shape takes"),
+      option(&Script::model_memory, "model_memory", "float", "0", "MB that the loaded model holds"),
+      option(&Script::growing_memory, "growing_memory", "float", "0", "MB that each run takes and keeps"),
+      fault(Fault::kCrash, "crash_at_run", "the Nth run of a context ends in SIGSEGV; 0: never"),
+      fault(Fault::kAbort, "abort_at_run", "the Nth run calls abort()"),
+      fault(Fault::kExit, "exit_at_run", "the Nth run ends the process with status 3"),
+      fault(Fault::kHang, "hang_at_run", "the Nth run never returns"),
+      fault(Fault::kOutOfMemory, "oom_at_run", "the Nth run takes memory until it is stopped"),
+      fault(Fault::kError, "fail_at_run", "the Nth run returns an error: device_lost"),
+      option(&Script::only_batch, "only_batch", "int", "0", "the faults above strike at this batch only; 0: at every"),
+      option(&Script::wrong, "wrong", "float", "0", "is added to every element of floating outputs"),
+      option(&Script::nan, "nan", "bool", "false", "the first element of floating outputs is NaN"),
+      option(&Script::unsupported, "unsupported", "string", "", "loading fails: no kernel for this operator"),
+      option(&Script::effective_precision, "effective_precision", "string", "",
+             "the precision it claims to compute in, whatever was asked"),
+      option(&Script::chatter, "chatter", "string", "", "is printed to stdout and stderr while loading"),
+      option(&Script::inputs, "inputs", "string", Script{}.inputs, "name:dtype[extents] separated by ';'"),
+      option(&Script::outputs, "outputs", "string", Script{}.outputs, "likewise"),
+  };
+  return options;
+}
+
+Result<plugin::ValueInfo> parse_value(std::string_view text) {
+  const auto malformed = [&] {
+    return fail(ErrorCode::kInvalidArgument, "'" + std::string(text) + "' is no input or output of the null engine",
+                "write name:dtype[extents], as in ids:int64[batch,128]");
+  };
+  const auto colon = text.find(':');
+  const auto open = text.find('[');
+  if (colon == 0 || colon == text.npos || open == text.npos || open < colon || text.back() != ']') return malformed();
+  plugin::ValueInfo value;
+  value.name = text.substr(0, colon);
+  for (const DTypeName& known : kDTypes) {
+    if (text.substr(colon + 1, open - colon - 1) == known.name) value.dtype = known.dtype;
+  }
+  if (value.dtype == 0) return malformed();
+  std::string_view rest = text.substr(open + 1, text.size() - open - 2);
+  while (!rest.empty()) {
+    const std::string extent(rest.substr(0, rest.find(',')));
+    rest.remove_prefix(std::min(rest.size(), extent.size() + 1));
+    std::int64_t fixed = -1;
+    if (extent.empty()) return malformed();
+    const bool known = parse(extent, fixed);
+    value.dims.push_back(known ? fixed : -1);
+    value.symbols.push_back(known || extent == "?" ? "" : extent);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::size_t element_size(assay_dtype dtype) {
+  for (const DTypeName& known : kDTypes) {
+    if (known.dtype == dtype) return known.size;
+  }
+  return 0;
+}
+
+Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text) {
+  std::vector<plugin::ValueInfo> values;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+    ASSAY_TRY(auto value, parse_value(one));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+std::vector<plugin::OptionInfo> option_infos() {
+  std::vector<plugin::OptionInfo> infos;
+  for (const Option& o : table()) infos.push_back(o.info);
+  return infos;
+}
+
+Result<Script> parse_script(const plugin::KeyValues& options) {
+  Script script;
+  for (const auto& [name, value] : options) {
+    const Option* found = nullptr;
+    std::string names;
+    for (const Option& o : table()) {
+      if (o.info.name == name) found = &o;
+      names += " " + o.info.name;
+    }
+    if (found == nullptr)
+      return fail(ErrorCode::kInvalidArgument, "the null engine has no option '" + name + "'", "it has" + names);
+    if (!found->set(value, script))
+      return fail(ErrorCode::kInvalidArgument, "option " + name + " of the null engine cannot be '" + value + "'",
+                  "its type is " + found->info.type + ", not negative");
+  }
+  return script;
+}
+
+}  // namespace assay::null_engine

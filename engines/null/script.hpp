@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <assay/engine_plugin.hpp>
+
+namespace assay::null_engine {
+
+enum class Distribution { kConstant, kNormal, kLognormal };
+
+/// Things that happen in the Nth run of a context, counted from 1.
+enum class Fault { kCrash, kAbort, kExit, kHang, kOutOfMemory, kError };
+inline constexpr std::size_t kFaults = 6;
+
+/// What the null engine was told to do: its options (README.md), parsed.
+struct Script {
+  std::int64_t cost_ns = 0;
+  Distribution distribution = Distribution::kConstant;
+  double spread = 0.05;
+  std::int64_t seed = 1;
+  std::int64_t stall_every = 0, stall_ns = 10'000'000;
+  double growing_memory = 0, model_memory = 0;  ///< MB (10^6 bytes)
+  std::int64_t load_ms = 0, compile_ms = 0;
+  std::array<std::int64_t, kFaults> fault_at_run{};  ///< by Fault; 0: never
+  std::int64_t only_batch = 0;
+  double wrong = 0;
+  bool nan = false;
+  std::string unsupported, chatter, effective_precision;
+  std::string inputs = "input:float32[batch,16]", outputs = "output:float32[batch,16]";
+};
+
+/// Errors: invalid_argument for an unknown option (with those there are) or a value that is none of its type.
+[[nodiscard]] Result<Script> parse_script(const plugin::KeyValues& options);
+[[nodiscard]] std::vector<plugin::OptionInfo> option_infos();
+
+/// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), or `?`.
+/// Errors: invalid_argument, naming the part that does not follow this.
+[[nodiscard]] Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text);
+
+/// Bytes of one element of the dtypes the null engine handles; 0 for others.
+[[nodiscard]] std::size_t element_size(assay_dtype dtype);
+
+}  // namespace assay::null_engine

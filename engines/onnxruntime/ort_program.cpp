@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ort_program.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ort_context.hpp"
+#include "support/plugin_support.hpp"
+
+namespace assay::plugin {
+namespace {
+
+GraphOptimizationLevel optimization_level(const std::string& name) {
+  if (name == "none") return ORT_DISABLE_ALL;
+  if (name == "basic") return ORT_ENABLE_BASIC;
+  return name == "extended" ? ORT_ENABLE_EXTENDED : ORT_ENABLE_ALL;
+}
+
+Result<OrtOptionsPtr> session_options(const OrtRuntime& runtime, const LoadArgs& args, const Options& options,
+                                      const OrtProvider& provider) {
+  const OrtApi& api = runtime.api();
+  ASSAY_TRY(OrtOptionsPtr made, ort_make<OrtOptionsPtr>(runtime, &OrtApi::CreateSessionOptions));
+  OrtSessionOptions* o = made.get();
+  ASSAY_CHECK_OK(runtime.check(api.SetSessionExecutionMode(o, ORT_SEQUENTIAL)));
+  ASSAY_CHECK_OK(runtime.check(api.SetInterOpNumThreads(o, 1)));
+  if (args.threads > 0) ASSAY_CHECK_OK(runtime.check(api.SetIntraOpNumThreads(o, args.threads)));
+  ASSAY_CHECK_OK(
+      runtime.check(api.SetSessionGraphOptimizationLevel(o, optimization_level(options.text("graph_optimization")))));
+  ASSAY_CHECK_OK(runtime.check(options.flag("memory_arena") ? api.EnableCpuMemArena(o) : api.DisableCpuMemArena(o)));
+  ASSAY_CHECK_OK(runtime.check(options.flag("memory_pattern") ? api.EnableMemPattern(o) : api.DisableMemPattern(o)));
+  ASSAY_CHECK_OK(runtime.check(
+      api.AddSessionConfigEntry(o, "session.intra_op.allow_spinning", options.flag("spinning") ? "1" : "0")));
+  ASSAY_CHECK_OK(ort_append_provider(runtime, o, provider, args.precision != "runtime", options.flag("cpu_fallback")));
+  return made;
+}
+
+/// Names, types and extents of all inputs or all outputs.
+class Signature {
+ public:
+  using CountSlot = decltype(&OrtApi::SessionGetInputCount);
+  using NameSlot = decltype(&OrtApi::SessionGetInputName);
+  using TypeSlot = decltype(&OrtApi::SessionGetInputTypeInfo);
+
+  Signature(const OrtRuntime& runtime, const OrtSession* session) : runtime_(runtime), session_(session) {}
+
+  Result<std::vector<ValueInfo>> read(const char* direction, CountSlot count_slot, NameSlot name_slot, TypeSlot type_slot) {
+    const OrtApi& api = runtime_.api();
+    std::size_t count = 0;
+    ASSAY_CHECK_OK(runtime_.check((api.*count_slot)(session_, &count)));
+    OrtAllocator* allocator = nullptr;
+    ASSAY_CHECK_OK(runtime_.check(api.GetAllocatorWithDefaultOptions(&allocator)));
+    std::vector<ValueInfo> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      char* name = nullptr;
+      ASSAY_CHECK_OK(runtime_.check((api.*name_slot)(session_, i, allocator, &name)));
+      values[i].name = name;
+      ASSAY_CHECK_OK(runtime_.check(api.AllocatorFree(allocator, name)));
+      ASSAY_TRY(const OrtTypeInfoPtr type, ort_make<OrtTypeInfoPtr>(runtime_, type_slot, session_, i));
+      ASSAY_CHECK_OK(fill(values[i], type.get(), direction));
+    }
+    return values;
+  }
+
+ private:
+  Status fill(ValueInfo& value, const OrtTypeInfo* type, const char* direction) {
+    const OrtApi& api = runtime_.api();
+    const OrtTensorTypeAndShapeInfo* tensor = nullptr;
+    ASSAY_CHECK_OK(runtime_.check(api.CastTypeInfoToTensorInfo(type, &tensor)));
+    ONNXType kind = ONNX_TYPE_UNKNOWN;
+    ASSAY_CHECK_OK(runtime_.check(api.GetOnnxTypeFromTypeInfo(type, &kind)));
+    ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+    if (kind == ONNX_TYPE_TENSOR && tensor != nullptr) ASSAY_CHECK_OK(runtime_.check(api.GetTensorElementType(tensor, &element)));
+    if (kind != ONNX_TYPE_TENSOR || tensor == nullptr || element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
+      return fail(ErrorCode::kUnsupported, fmt::format("{} '{}' is a {}; assay runs models of numeric tensors", direction,
+                                                       value.name, kind == ONNX_TYPE_TENSOR ? "string tensor" : kind_name(kind)));
+    }
+    value.dtype = static_cast<assay_dtype>(element);
+    std::size_t rank = 0;
+    ASSAY_CHECK_OK(runtime_.check(api.GetDimensionsCount(tensor, &rank)));
+    value.has_rank = rank > 0;  // the C API shows a scalar and an unknown rank alike
+    value.dims.resize(rank);
+    ASSAY_CHECK_OK(runtime_.check(api.GetDimensions(tensor, value.dims.data(), rank)));
+    std::vector<const char*> symbols(rank);
+    ASSAY_CHECK_OK(runtime_.check(api.GetSymbolicDimensions(tensor, symbols.data(), rank)));
+    value.symbols.assign(symbols.begin(), symbols.end());
+    return {};
+  }
+
+  static const char* kind_name(ONNXType kind) {
+    switch (kind) {
+      case ONNX_TYPE_SEQUENCE: return "sequence";
+      case ONNX_TYPE_MAP: return "map";
+      case ONNX_TYPE_OPTIONAL: return "optional";
+      case ONNX_TYPE_SPARSETENSOR: return "sparse tensor";
+      default: return "value of another kind";
+    }
+  }
+
+  const OrtRuntime& runtime_;
+  const OrtSession* session_;
+};
+
+}  // namespace
+
+std::vector<OptionInfo> OrtProgram::option_infos() {
+  return {{"graph_optimization", "all|extended|basic|none", "all", "graph rewriting before the first run; the reference uses none"},
+          {"memory_arena", "bool", "true", "keep freed memory for the next run"},
+          {"memory_pattern", "bool", "true", "plan all of a run's memory from the previous run of that shape"},
+          {"spinning", "bool", "true", "threads wait for work actively for a while before they sleep"},
+          {"cpu_fallback", "bool", "false", "on an accelerator: let the CPU run what the accelerator lacks, instead of failing"}};
+}
+
+Result<std::unique_ptr<Program>> OrtProgram::load(std::shared_ptr<const OrtRuntime> runtime, const LoadArgs& args) {
+  ASSAY_TRY(const Options options, Options::parse(args.options, option_infos()));
+  const std::string device = args.device_id.empty() ? "cpu" : args.device_id;
+  const OrtProvider* provider = ort_provider(device);
+  if (provider == nullptr) return fail(ErrorCode::kNotFound, fmt::format("onnxruntime has no device '{}'", device));
+  ASSAY_TRY(const OrtOptionsPtr session_opts, session_options(*runtime, args, options, *provider));
+
+  auto model = std::make_shared<OrtModel>();
+  model->runtime = runtime;
+  const int threads_before = thread_count();
+  ASSAY_TRY(model->session, ort_make<OrtSessionPtr>(*runtime, &OrtApi::CreateSession, runtime->env(), args.model_path.c_str(),
+                                                    session_opts.get()));
+  const int pool = thread_count() - threads_before;
+  ASSAY_TRY(model->host_memory,
+            ort_make<OrtMemoryInfoPtr>(*runtime, &OrtApi::CreateCpuMemoryInfo, OrtDeviceAllocator, OrtMemTypeDefault));
+  Signature signature(*runtime, model->session.get());
+  ASSAY_TRY(model->inputs, signature.read("input", &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
+                                          &OrtApi::SessionGetInputTypeInfo));
+  ASSAY_TRY(model->outputs, signature.read("output", &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
+                                           &OrtApi::SessionGetOutputTypeInfo));
+  ASSAY_CHECK_OK(check_precision(args.precision, model->inputs, model->outputs));
+  const std::string own = model_precision(model->inputs, model->outputs);
+  const bool strict = args.precision != "runtime";
+  if (strict && own == "float32" && !provider->strict_float32) {
+    return fail(ErrorCode::kUnsupported, fmt::format("{} does not promise to compute float32 in float32", provider->ort_name),
+                "use --precision runtime");
+  }
+
+  KeyValues effective{{"device", provider->device_id},
+                      {"provider", provider->ort_name},
+                      {"precision", strict || provider->append == OrtProvider::Append::kNothing ? own : "runtime"},
+                      // The calling thread works too; without a number the runtime takes one thread per core.
+                      {"threads", std::to_string(args.threads > 0 ? args.threads : std::max(pool, 0) + 1)}};
+  effective.insert(effective.end(), options.all().begin(), options.all().end());
+  return std::unique_ptr<Program>(new OrtProgram(std::move(model), std::move(effective)));
+}
+
+Result<std::unique_ptr<Context>> OrtProgram::create_context(std::span<const TensorShape> shapes) {
+  return OrtContext::create(model_, shapes);
+}
+
+}  // namespace assay::plugin

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ort_runtime.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "support/plugin_support.hpp"
+
+namespace assay::plugin {
+namespace {
+
+void ORT_API_CALL log_to_host(void* host, OrtLoggingLevel severity, const char* category, const char*, const char*,
+                              const char* message) noexcept {
+  try {
+    const std::string line = fmt::format("onnxruntime [{}] {}", category, message);
+    const int level = std::min(static_cast<int>(severity), 4) - 1;
+    static_cast<const assay_host_api*>(host)->log(std::max(level, 0), {line.data(), line.size()});
+  } catch (...) {
+    return;  // a lost line of a log must not end the process
+  }
+}
+
+/// The minor number of "1.31.1"; 0 when it is another major version.
+int minor_of(std::string_view version) {
+  int minor = 0;
+  if (version.starts_with("1.")) std::from_chars(version.data() + 2, version.data() + version.size(), minor);
+  return minor;
+}
+
+/// The operator a message is about, or nothing.
+std::string operator_in(std::string_view message) {
+  if (auto name = between(message, "Fatal error: ", " is not a registered function/op"); !name.empty()) {
+    name.resize(std::min(name.find('('), name.size()));  // "com.acme:Frobnicate(-1)"
+    const auto colon = name.rfind(':');
+    return colon == std::string::npos ? name
+                                      : fmt::format("{}' of domain '{}", name.substr(colon + 1), name.substr(0, colon));
+  }
+  if (auto name = between(message, "Could not find an implementation for ", " node"); !name.empty())
+    return name.substr(0, name.find('('));
+  return between(message, "No Op registered for ", " with domain_version");
+}
+
+ErrorCode code_of(OrtErrorCode code, std::string_view message) {
+  const auto says = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  if (says("bad_alloc") || says("bad allocation") || says("Failed to allocate memory") || says("out of memory"))
+    return ErrorCode::kOutOfMemory;
+  if (code == ORT_NO_SUCHFILE) return ErrorCode::kNotFound;
+  if (code == ORT_NOT_IMPLEMENTED || says("Unsupported model IR version") ||
+      says("only *guarantees* support for models stamped") || says("fallback to CPU EP has been explicitly disabled") ||
+      says("is not a registered function/op") || says("No Op registered for "))
+    return ErrorCode::kUnsupported;
+  // A graph that the runtime's own inference refuses: it says which node.
+  if (code == ORT_INVALID_GRAPH || says("This is an invalid model") || says("Node (") || says("ShapeInferenceError") ||
+      says("TypeInferenceError"))
+    return ErrorCode::kUnsupported;
+  if (code == ORT_INVALID_ARGUMENT || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL)
+    return ErrorCode::kInvalidArgument;
+  return ErrorCode::kInternal;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::open(const std::string& home, const assay_host_api& host) {
+  constexpr std::array<std::string_view, 5> kFolders{"capi", "onnxruntime/capi", "lib", "lib64",
+                                                     "lib/x86_64-linux-gnu"};
+  // Official builds send telemetry by default, from threads of their own, in the middle of measurements. Read once,
+  // when the library starts; releases know one name or the other.
+  for (const char* opt_out : {"ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"}) setenv(opt_out, "1", 1);
+  ASSAY_TRY(void* library, open_library(home, "libonnxruntime.so", kFolders));
+  ASSAY_TRY(void* symbol, find_symbol(library, "OrtGetApiBase"));
+  const OrtApiBase* base = reinterpret_cast<decltype(&::OrtGetApiBase)>(symbol)();
+
+  std::shared_ptr<OrtRuntime> runtime(new OrtRuntime(host));
+  runtime->version_ = base->GetVersionString();
+  const int minor = std::min(minor_of(runtime->version_), ORT_API_VERSION);
+  runtime->api_ = minor < kOldestMinor ? nullptr : base->GetApi(static_cast<std::uint32_t>(minor));
+  if (runtime->api_ == nullptr) {
+    return fail(ErrorCode::kIncompatiblePlugin,
+                fmt::format("ONNX Runtime {} has not the C API that this plug-in needs (1.{} or newer)",
+                            runtime->version_, kOldestMinor));
+  }
+  void* log_target = const_cast<assay_host_api*>(&host);  // log_to_host only reads it
+  ASSAY_CHECK_OK(runtime->check(runtime->api_->CreateEnvWithCustomLogger(
+      &log_to_host, log_target, ORT_LOGGING_LEVEL_WARNING, "assay", &runtime->env_)));
+  ASSAY_CHECK_OK(runtime->check(runtime->api_->DisableTelemetryEvents(runtime->env_)));
+  return std::shared_ptr<const OrtRuntime>(std::move(runtime));
+}
+
+OrtRuntime::~OrtRuntime() {
+  if (env_ != nullptr) api_->ReleaseEnv(env_);
+}
+
+Status OrtRuntime::check(OrtStatus* status) const {
+  if (status == nullptr) return {};
+  const std::string message = api_->GetErrorMessage(status);
+  const OrtErrorCode ort_code = api_->GetErrorCode(status);
+  api_->ReleaseStatus(status);
+  if (const std::string name = operator_in(message); !name.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("ONNX Runtime {} has no operator '{}': {}", version_, name, first_line(message)));
+  }
+  return fail(code_of(ort_code, message), fmt::format("ONNX Runtime: {}", first_line(message)));
+}
+
+}  // namespace assay::plugin

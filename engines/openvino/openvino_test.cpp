@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <cstdlib>
+
+#include "openvino_engine.hpp"
+#include "support/runtime_suite.hpp"
+
+namespace assay::plugin::test {
+
+Result<std::unique_ptr<Engine>> open_engine() {
+  const char* home = std::getenv("ASSAY_OPENVINO_HOME");
+  return OpenvinoEngine::create(home ? home : ASSAY_TEST_DEPS_DIR "/openvino", host());
+}
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::Pair;
+
+class Openvino : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string why;
+    engine_ = engine(why);
+    if (engine_ == nullptr) GTEST_SKIP() << why;
+  }
+  [[nodiscard]] KeyValues effective(const LoadArgs& args) const {
+    const auto program = engine_->load(args);
+    EXPECT_THAT(program, IsOk());
+    return program ? (*program)->effective().value_or(KeyValues{}) : KeyValues{};
+  }
+
+  Engine* engine_ = nullptr;
+};
+
+/// y = x · x, the matrix product, of this type.
+LoadArgs product(assay_dtype dtype = 1) {
+  LoadArgs args;
+  args.model_path = write({{{"MatMul", {"x", "x"}, {"y"}}}, {{"x", dtype, {"n", "n"}}}, {{"y", dtype, {"n", "n"}}}},
+                          "product" + std::to_string(dtype) + ".onnx");
+  args.precision = "as_is";
+  args.threads = 1;
+  return args;
+}
+
+TEST(OpenvinoLibrary, SaysWhereItLooked) {
+  EXPECT_THAT(OpenvinoEngine::create("/nowhere", host()), HasError(ErrorCode::kNotFound, "/nowhere"));
+}
+
+TEST_F(Openvino, ListsTheProcessorUnderBothHardwareWordsAndAuto) {
+  const auto devices = engine_->devices();
+  ASSERT_THAT(devices, IsOk());
+  EXPECT_THAT(*devices, Contains(AllOf(Field(&Device::id, "CPU"), Field(&Device::hardware, "cpu"))));
+  EXPECT_THAT(*devices, Contains(AllOf(Field(&Device::id, "CPU"), Field(&Device::hardware, "openvino"))));
+  EXPECT_EQ(devices->back().id, "AUTO");
+}
+
+TEST_F(Openvino, ComputesFloat32InFloat32EvenOnProcessorsWithBfloat16) {
+  for (const char* device : {"CPU", "AUTO"}) {
+    LoadArgs args = product();
+    args.device_id = device;
+    const auto program = engine_->load(args);
+    ASSERT_THAT(program, IsOk());
+    const auto in_force = (*program)->effective();
+    EXPECT_THAT(*in_force, Contains(Pair("precision", "float32")));
+    EXPECT_THAT(*in_force, Contains(Pair("INFERENCE_PRECISION_HINT", "f32")));
+    EXPECT_THAT(*in_force, Contains(Pair("KV_CACHE_PRECISION", "f32")));
+    EXPECT_THAT(*in_force, Contains(Pair("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0")));
+
+    constexpr std::int64_t kSide = 64;
+    const float value = 1.0f + 0x1p-12f;  // no bfloat16 lies nearer than 2^-12
+    Tensor x = floats({kSide, kSide}, std::vector<float>(kSide * kSide, value));
+    const auto context = (*program)->create_context(std::vector{x.shape()});
+    ASSERT_THAT(context, IsOk());
+    ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
+    ASSERT_THAT((*context)->run(0), IsOk());
+    const auto y = output(**context);
+    ASSERT_THAT(y, IsOk());
+    EXPECT_NEAR(y->values[5] / (kSide * value * value), 1, 1e-6);
+  }
+}
+
+TEST_F(Openvino, LeavesThePrecisionToTheRuntimeWhenAskedAndSaysWhatItChose) {
+  LoadArgs args = product();
+  args.precision = "runtime";
+  const KeyValues in_force = effective(args);
+  const auto hint = std::find_if(in_force.begin(), in_force.end(), [](const auto& e) { return e.first == "INFERENCE_PRECISION_HINT"; });
+  ASSERT_NE(hint, in_force.end());
+  EXPECT_THAT(in_force, Contains(Pair("precision", hint->second == "bf16" ? "bfloat16" : hint->second == "f16" ? "float16" : "float32")));
+}
+
+TEST_F(Openvino, NeverComputesAModelInLessThanItsOwnType) {
+  const auto of = [](const KeyValues& in_force) {
+    for (const auto& [key, value] : in_force)
+      if (key == "precision") return value;
+    return std::string();
+  };
+  EXPECT_THAT(of(effective(product(10))), ::testing::AnyOf("float16", "float32"));   // not bfloat16
+  EXPECT_THAT(of(effective(product(16))), ::testing::AnyOf("bfloat16", "float32"));  // not float16
+  EXPECT_THAT(engine_->load(product(11)), HasError(ErrorCode::kUnsupported, "float64"));
+}
+
+TEST_F(Openvino, GivesEachStreamItsThreads) {
+  LoadArgs args = product();
+  args.streams = 2;
+  const KeyValues in_force = effective(args);
+  EXPECT_THAT(in_force, Contains(Pair("NUM_STREAMS", "2")));
+  EXPECT_THAT(in_force, Contains(Pair("threads", "1")));
+  EXPECT_THAT(in_force, Contains(Pair("PERFORMANCE_HINT", "THROUGHPUT")));
+  args.streams = 1;
+  EXPECT_THAT(effective(args), Contains(Pair("PERFORMANCE_HINT", "LATENCY")));
+}
+
+TEST_F(Openvino, RunsEveryShapeWithAndWithoutCompilingItAnew) {
+  for (const char* fixed : {"false", "true"}) {
+    LoadArgs args = product();
+    args.options = {{"static_shapes", fixed}};
+    const auto program = engine_->load(args);
+    ASSERT_THAT(program, IsOk());
+    EXPECT_THAT(*(*program)->effective(), Contains(Pair("static_shapes", fixed)));
+    for (const std::int64_t side : {2, 3, 2}) {
+      Tensor x = floats({side, side}, std::vector<float>(static_cast<std::size_t>(side * side), 2));
+      const auto first = (*program)->create_context(std::vector{x.shape()});
+      const auto second = (*program)->create_context(std::vector{x.shape()});
+      for (const auto* context : {&first, &second}) {
+        ASSERT_THAT(*context, IsOk());
+        ASSERT_THAT((**context)->set_input(0, 0, x.view()), IsOk());
+        for (int run = 0; run < 2; ++run) {
+          ASSERT_THAT((**context)->run(0), IsOk());
+          const auto y = output(***context);
+          ASSERT_THAT(y, IsOk());
+          EXPECT_THAT(y->dims, ElementsAre(side, side));
+          EXPECT_EQ(y->values[0], 4.0f * static_cast<float>(side));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Openvino, ReadsItsOwnFormat) {
+  LoadArgs args;
+  args.precision = "float32";
+  args.model_path = write_bytes(R"(<?xml version="1.0"?><net name="m" version="11"><layers>
+    <layer id="0" name="x" type="Parameter" version="opset1"><data shape="?,3" element_type="f32"/>
+      <output><port id="0" precision="FP32" names="x"><dim>-1</dim><dim>3</dim></port></output></layer>
+    <layer id="1" name="relu" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port></input>
+      <output><port id="1" precision="FP32" names="y"><dim>-1</dim><dim>3</dim></port></output></layer>
+    <layer id="2" name="r" type="Result" version="opset1"><input><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port></input></layer>
+    </layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges>
+    </net>)", "relu.xml");
+  const auto program = engine_->load(args);
+  ASSERT_THAT(program, IsOk());
+  EXPECT_EQ((*program)->inputs()[0].name, "x");
+  EXPECT_EQ((*program)->outputs()[0].name, "y");
+  Tensor x = floats({1, 3}, {-1, 0, 1});
+  const auto context = (*program)->create_context(std::vector{x.shape()});
+  ASSERT_THAT(context, IsOk());
+  ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  EXPECT_THAT(output(**context)->values, ElementsAre(0, 0, 1));
+}
+
+}  // namespace
+}  // namespace assay::plugin::test

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What plug-ins around a runtime's shared library have in common. Compiled into each plug-in, never installed.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/engine_plugin.hpp>
+
+namespace assay::plugin {
+
+/// Opens `stem` or its newest version ("libonnxruntime.so" finds libonnxruntime.so.1.31.1) in `home` or one of its
+/// `subfolders`; with an empty home, wherever the system's loader finds it. The library is never closed: runtimes keep
+/// threads and static objects that do not survive it.
+/// Errors: not_found, with the places looked at and the loader's reason.
+[[nodiscard]] Result<void*> open_library(const std::string& home, std::string_view stem,
+                                         std::span<const std::string_view> subfolders);
+
+/// The address of `name` in an opened library. Errors: incompatible_plugin, when the library lacks it.
+[[nodiscard]] Result<void*> find_symbol(void* library, const char* name);
+
+/// The options of one load, checked against what the engine describes and completed with its defaults.
+class Options {
+ public:
+  /// Errors: invalid_argument, for a name that is none of `infos` (with those) or a value its type does not allow.
+  [[nodiscard]] static Result<Options> parse(const KeyValues& given, const std::vector<OptionInfo>& infos);
+  /// `name` must be one of the described ones.
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+  [[nodiscard]] bool flag(std::string_view name) const { return text(name) == "true"; }
+  [[nodiscard]] const KeyValues& all() const { return values_; }
+
+ private:
+  KeyValues values_;
+};
+
+/// Checks the shapes a context is asked for against the program's inputs: count, element type, rank, fixed extents, and
+/// that equal symbols have equal extents. Errors: invalid_argument, naming the input.
+[[nodiscard]] Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes);
+
+/// Checks a buffer given as input `index` against the context's shapes: element type, extents and size.
+[[nodiscard]] Status check_input(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes,
+                                 std::size_t index, const assay_tensor& tensor);
+
+/// Checks the arguments of run_timed: rotation within the sets that are there, room for the samples.
+[[nodiscard]] Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets, const assay_samples& samples);
+
+/// Appends one sample of kind `run`.
+inline void add_sample(assay_samples& samples, std::int64_t start_ns, std::int64_t end_ns) {
+  if (samples.start_ns) samples.start_ns[samples.count] = start_ns;
+  if (samples.duration_ns) samples.duration_ns[samples.count] = end_ns - start_ns;
+  if (samples.kind) samples.kind[samples.count] = ASSAY_SAMPLE_RUN;
+  ++samples.count;
+}
+
+/// "float32", …, the words of results; "type 99" for a number that has none.
+[[nodiscard]] std::string dtype_name(assay_dtype dtype);
+
+/// Whether float arithmetic asked for as `precision` is what a model with these values computes in. A model of other
+/// types throughout is refused: a file keeps its own types, and casting is the model builder's work.
+/// Errors: unsupported, naming the value; invalid_argument, for a word that is no precision.
+[[nodiscard]] Status check_precision(const std::string& precision, const std::vector<ValueInfo>& inputs,
+                                     const std::vector<ValueInfo>& outputs);
+
+/// The model's own floating type as a word, from its outputs, then its inputs; "float32" where neither has one.
+[[nodiscard]] std::string model_precision(const std::vector<ValueInfo>& inputs, const std::vector<ValueInfo>& outputs);
+
+/// The processor as its vendor calls it, and the machine's memory.
+[[nodiscard]] std::string processor_name();
+[[nodiscard]] std::uint64_t machine_memory_bytes();
+
+/// Threads of this process, from the kernel.
+[[nodiscard]] int thread_count();
+
+/// The text up to the first line break, without the blanks around it.
+[[nodiscard]] std::string first_line(std::string_view text);
+/// What stands between `before` and `after` in `text`; empty when it is not there.
+[[nodiscard]] std::string between(std::string_view text, std::string_view before, std::string_view after);
+
+/// Host memory for an output, aligned for any vector load.
+class Buffer {
+ public:
+  explicit Buffer(std::size_t bytes) : bytes_(bytes), data_(::operator new(bytes > 0 ? bytes : 1, kAlignment)) {}
+  [[nodiscard]] void* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  struct Free {
+    void operator()(void* data) const { ::operator delete(data, kAlignment); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<void, Free> data_;
+};
+
+}  // namespace assay::plugin

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What the tests of every plug-in around a real runtime share: small ONNX models made on the spot, a context with its
+/// buffers, and (runtime_suite.cpp) the tests that each of them must pass.
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <assay/engine_plugin.hpp>
+
+namespace assay::plugin::test {
+
+/// The plug-in under test. Defined in each plug-in's own test.
+[[nodiscard]] Result<std::unique_ptr<Engine>> open_engine();
+
+/// The engine, opened once per process; null, after a message for GTEST_SKIP in `why`, when the runtime is not here.
+[[nodiscard]] Engine* engine(std::string& why);
+
+/// A host with a real clock, whose log goes nowhere.
+[[nodiscard]] const assay_host_api& host();
+
+/// Minimal ONNX messages.
+struct Value {
+  std::string name;
+  assay_dtype dtype = 1;
+  std::vector<std::string> dims;  ///< "3" fixed, "n" symbolic
+};
+struct Node {
+  std::string op;
+  std::vector<std::string> inputs, outputs;
+  std::string domain{};
+};
+struct Model {
+  std::vector<Node> nodes;
+  std::vector<Value> inputs, outputs;
+  std::vector<std::pair<std::string, std::vector<float>>> initializers{};  ///< of rank 1
+  int opset = 17;
+  std::vector<std::string> more_domains{};
+};
+/// Writes it below the test's own folder and gives the path.
+[[nodiscard]] std::string write(const Model& model, const std::string& name);
+[[nodiscard]] std::string write_bytes(std::string_view bytes, const std::string& name);
+
+/// One input's buffers, a set each.
+class Tensor {
+ public:
+  template <class T>
+  Tensor(assay_dtype dtype, std::vector<std::int64_t> dims, const std::vector<T>& values)
+      : dims_(std::move(dims)), bytes_(values.size() * sizeof(T)), dtype_(dtype) {
+    std::memcpy(bytes_.data(), values.data(), bytes_.size());
+  }
+  [[nodiscard]] assay_tensor view() {
+    assay_tensor tensor{};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype = dtype_;
+    tensor.dims = dims_.data();
+    tensor.rank = dims_.size();
+    tensor.data = bytes_.data();
+    tensor.byte_size = bytes_.size();
+    return tensor;
+  }
+  template <class T>
+  void assign(const std::vector<T>& values) {
+    std::memcpy(bytes_.data(), values.data(), bytes_.size());
+  }
+  [[nodiscard]] TensorShape shape() const { return {dtype_, dims_}; }
+
+ private:
+  std::vector<std::int64_t> dims_;
+  std::vector<std::byte> bytes_;
+  assay_dtype dtype_;
+};
+[[nodiscard]] inline Tensor floats(std::vector<std::int64_t> dims, const std::vector<float>& values) {
+  return Tensor(1, std::move(dims), values);
+}
+
+struct Output {
+  std::vector<std::int64_t> dims;
+  std::vector<float> values;  ///< float32 outputs only
+  const void* data = nullptr;
+};
+[[nodiscard]] Result<Output> output(Context& context, std::size_t index = 0);
+
+MATCHER(IsOk, negation ? "is an error" : "is ok") {
+  if (!arg) *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
+  return static_cast<bool>(arg);
+}
+MATCHER_P2(HasError, code, part, "is an error with that code and text") {
+  if (arg) return false;
+  *result_listener << to_string(arg.error().code) << ": " << arg.error().message;
+  return arg.error().code == code && arg.error().message.find(part) != std::string::npos;
+}
+
+}  // namespace assay::plugin::test

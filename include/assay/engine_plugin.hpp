@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// For authors of engine plug-ins: derive from Engine, Program and Context, then write
+/// `ASSAY_EXPORT_ENGINE(MyEngine);` in one source file. Everything of engine_abi.h is generated from that.
+/// Virtual functions may throw: what escapes becomes an Error of code `internal` at the boundary.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <assay/engine_abi.h>
+#include <assay/result.hpp>
+
+namespace assay::plugin {
+
+struct Device {
+  std::string id;        ///< what load() gets back
+  std::string hardware;  ///< "cpu", "cuda", "openvino", …
+  std::string name;      ///< as the vendor calls it
+  std::uint64_t memory_bytes = 0;
+  std::int32_t score = 0;
+  std::uint32_t flags = 0;  ///< ASSAY_DEVICE_…
+};
+
+struct ValueInfo {
+  std::string name;
+  assay_dtype dtype = 0;
+  bool has_rank = true;
+  std::vector<std::int64_t> dims;    ///< -1 where unknown until bound
+  std::vector<std::string> symbols;  ///< empty, or one per extent
+};
+
+struct OptionInfo {
+  std::string name, type, default_value, help;
+};
+
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+struct LoadArgs {
+  std::string model_path;
+  std::string device_id;
+  std::string precision;  ///< "as_is", "float32", "float16", "bfloat16" or "runtime"
+  int threads = 0;        ///< 0: the runtime's choice
+  int streams = 1;
+  KeyValues options;
+};
+
+struct TensorShape {
+  assay_dtype dtype;
+  std::vector<std::int64_t> dims;
+};
+
+/// Bound shapes, buffers and state: one request in flight. See engine_abi.h for each slot's contract.
+class Context {
+ public:
+  virtual ~Context() = default;
+  [[nodiscard]] virtual Status set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) = 0;
+  [[nodiscard]] virtual Status run(std::size_t set) = 0;
+  /// Fills `out` with a view (dims may point into this object; valid until the next run).
+  [[nodiscard]] virtual Status get_output(std::size_t index, assay_tensor& out) = 0;
+
+  /// Times n runs where the truth is. The default answers kUnsupported through has_run_timed() == false: host loop.
+  [[nodiscard]] virtual bool has_run_timed() const { return false; }
+  [[nodiscard]] virtual Status run_timed(std::size_t, std::size_t, std::size_t, assay_samples&) {
+    return fail(ErrorCode::kUnsupported, "this engine does not time its own bursts");
+  }
+  [[nodiscard]] virtual Status alias_output_to_input(std::size_t, std::size_t) {
+    return fail(ErrorCode::kUnsupported, "this engine cannot keep outputs on the device");
+  }
+  [[nodiscard]] virtual Status reset_state() { return {}; }
+};
+
+/// A loaded model, immutable, shared by its contexts.
+class Program {
+ public:
+  virtual ~Program() = default;
+  [[nodiscard]] virtual const std::vector<ValueInfo>& inputs() const = 0;
+  [[nodiscard]] virtual const std::vector<ValueInfo>& outputs() const = 0;
+  /// What is really in force, read back from the runtime: at least "precision", "threads" and "device".
+  [[nodiscard]] virtual Result<KeyValues> effective() = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) = 0;
+};
+
+/// A loaded runtime. A derived class has
+///   `static constexpr const char* kName, *kFormats;`
+///   `static constexpr bool kCompilesShapes, kConcurrentContexts, kTimesItself;`
+///   `static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);`
+///   `static std::vector<OptionInfo> option_infos();`
+/// and, where it has extensions (engine_abi.h), `static const void* extension(std::string_view name);`.
+/// kTimesItself: at least some contexts answer has_run_timed() with true.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  [[nodiscard]] virtual std::string version() const = 0;
+  /// Devices usable here and now, best first. None is an answer, not an error.
+  [[nodiscard]] virtual Result<std::vector<Device>> devices() = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Program>> load(const LoadArgs& args) = 0;
+};
+
+}  // namespace assay::plugin
+
+#include <assay/engine_trampolines.hpp>  // ASSAY_EXPORT_ENGINE

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tensor/dtype.hpp"
+#include "tensor/tensor.hpp"
+
+namespace assay {
+
+using EngineOptions = std::vector<std::pair<std::string, std::string>>;
+
+struct EngineDevice {
+  std::string id, hardware, name;
+  std::uint64_t memory_bytes = 0;
+  int score = 0;
+  bool simulated = false, software = false;
+};
+
+struct EngineOptionInfo {
+  std::string name, type, default_value, help;
+};
+
+struct ValueSignature {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  bool has_rank = true;
+  Shape shape;                       ///< -1 where unknown until bound
+  std::vector<std::string> symbols;  ///< empty, or one per extent
+};
+
+}  // namespace assay
