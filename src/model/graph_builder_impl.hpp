@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "model/graph_builder.hpp"
+#include "onnx/onnx-ml.pb.h"
+
+namespace assay {
+
+struct Initializer {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  Shape shape;
+  ByteSource source;
+};
+
+/// What graph_builder.cpp collects and graph_writer.cpp writes.
+struct GraphBuilder::Impl {
+  onnx::GraphProto graph;  ///< without initializers
+  std::int64_t opset = 17;
+  std::vector<Initializer> initializers;
+  std::set<std::string> initializer_names;
+  std::set<std::string> inputs;
+  std::map<std::string, std::size_t> node_names;
+  std::vector<std::pair<std::string, Extents>> outputs;
+  std::map<std::string, std::string> renamed;  ///< value → the output it is
+  std::map<std::tuple<DType, Shape, std::string>, std::string> constants;
+  std::map<std::string, std::string> metadata;
+
+  Value constant(DType dtype, const Shape& shape, std::string bytes);
+};
+
+}  // namespace assay

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/files.hpp"
+#include "model/graph_builder_impl.hpp"
+
+// protobuf cannot stream: a message is whole in memory before it is written. So the small parts (graph without weights,
+// each tensor's header) are serialised by protobuf and put together here by the wire format's rule that a message is
+// the concatenation of its fields: https://protobuf.dev/programming-guides/encoding
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kExternalAlignment = 4096;  // runtimes map external data by the page
+constexpr std::uint64_t kExternalMinimum = 1024;    // smaller tensors stay in the model file
+
+// Field numbers of onnx-ml.proto.
+constexpr std::uint32_t kModelGraph = 7, kGraphInitializer = 5, kTensorRawData = 9;
+
+std::string length_delimited_header(std::uint32_t field, std::uint64_t length) {
+  std::uint8_t buffer[15];
+  std::uint8_t* end = google::protobuf::io::CodedOutputStream::WriteVarint32ToArray(field << 3 | 2, buffer);
+  end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length, end);
+  return {buffer, end};
+}
+
+/// A file under a temporary name until commit(); removed when that is never called.
+class PendingFile {
+ public:
+  static Result<PendingFile> create(const fs::path& path) {
+    if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
+    std::string temporary = path.string() + ".tmp-XXXXXX";
+    const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+    if (fd < 0) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)),
+                  "choose a folder you may write to");
+    }
+    return PendingFile(fd, temporary, path);
+  }
+  PendingFile(PendingFile&& other) noexcept
+      : fd_(std::exchange(other.fd_, -1)), temporary_(std::move(other.temporary_)), path_(std::move(other.path_)) {}
+  PendingFile& operator=(PendingFile&&) = delete;
+  ~PendingFile() {
+    if (fd_ < 0) return;
+    ::close(fd_);
+    ::unlink(temporary_.c_str());
+  }
+
+  Status write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return failed();
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return {};
+  }
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+
+  Status commit() {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(fd_, 0666 & ~mask) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) return failed();
+    ::close(std::exchange(fd_, -1));
+    return {};
+  }
+
+ private:
+  PendingFile(int fd, std::string temporary, fs::path path)
+      : fd_(fd), temporary_(std::move(temporary)), path_(std::move(path)) {}
+  Status failed() const {
+    return fail(ErrorCode::kInternal, fmt::format("cannot write '{}': {}", path_.string(), std::strerror(errno)),
+                errno == ENOSPC ? "free some disk space" : "");
+  }
+  int fd_;
+  std::string temporary_;
+  fs::path path_;
+};
+
+Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size) {
+  std::uint64_t written = 0;
+  ASSAY_CHECK_OK(tensor.source([&](std::span<const std::byte> piece) {
+    written += piece.size();
+    return file.write(piece);
+  }));
+  if (written != size) {
+    return fail(ErrorCode::kInternal, fmt::format("tensor '{}' gave {} bytes where its shape {} has {}", tensor.name,
+                                                  written, to_string(tensor.shape), size));
+  }
+  return {};
+}
+
+struct PlannedTensor {
+  std::string header;  ///< the TensorProto without raw_data
+  std::uint64_t size = 0;
+  std::optional<std::uint64_t> external_offset;
+};
+
+}  // namespace
+
+Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) const {
+  ASSAY_TRY(const std::uint64_t total, weight_bytes());
+  const bool external = total > options.single_file_bytes;
+  const fs::path data_path = path.string() + ".data";
+
+  std::vector<PlannedTensor> plan;
+  std::uint64_t external_end = 0;
+  std::uint64_t initializer_bytes = 0;
+  for (const Initializer& tensor : impl_->initializers) {
+    PlannedTensor& planned = plan.emplace_back();
+    ASSAY_TRY(planned.size, byte_size(tensor.dtype, tensor.shape));
+    onnx::TensorProto proto;
+    proto.mutable_dims()->Add(tensor.shape.begin(), tensor.shape.end());
+    proto.set_data_type(static_cast<std::int32_t>(tensor.dtype));
+    proto.set_name(tensor.name);
+    if (external && planned.size >= kExternalMinimum) {
+      planned.external_offset = (external_end + kExternalAlignment - 1) / kExternalAlignment * kExternalAlignment;
+      external_end = *planned.external_offset + planned.size;
+      proto.set_data_location(onnx::TensorProto_DataLocation_EXTERNAL);
+      const auto entry = [&](const char* key, const std::string& value) {
+        onnx::StringStringEntryProto& item = *proto.add_external_data();
+        item.set_key(key);
+        item.set_value(value);
+      };
+      entry("location", data_path.filename().string());
+      entry("offset", std::to_string(*planned.external_offset));
+      entry("length", std::to_string(planned.size));
+    }
+    planned.header = proto.SerializeAsString();
+    if (!planned.external_offset) planned.header += length_delimited_header(kTensorRawData, planned.size);
+    const std::uint64_t message = planned.header.size() + (planned.external_offset ? 0 : planned.size);
+    planned.header = length_delimited_header(kGraphInitializer, message) + planned.header;
+    initializer_bytes += planned.header.size() + (planned.external_offset ? 0 : planned.size);
+  }
+
+  onnx::GraphProto graph = impl_->graph;
+  const auto rename = [&](std::string& name) {
+    if (const auto found = impl_->renamed.find(name); found != impl_->renamed.end()) name = found->second;
+  };
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (std::string& name : *node.mutable_input()) rename(name);
+    for (std::string& name : *node.mutable_output()) rename(name);
+  }
+  graph.clear_value_info();  // an output states its shape itself
+  for (const onnx::ValueInfoProto& info : impl_->graph.value_info()) {
+    if (!impl_->renamed.contains(info.name())) *graph.add_value_info() = info;
+  }
+  const std::string graph_head = graph.SerializeAsString();
+
+  onnx::ModelProto model;
+  model.set_ir_version(impl_->opset >= 19 ? 9 : 8);
+  model.set_producer_name("assay");
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(impl_->opset);
+  for (const auto& [key, value] : impl_->metadata) {
+    onnx::StringStringEntryProto& property = *model.add_metadata_props();
+    property.set_key(key);
+    property.set_value(value);
+  }
+
+  ASSAY_TRY(PendingFile file, PendingFile::create(path));
+  ASSAY_CHECK_OK(file.write(model.SerializeAsString()));
+  ASSAY_CHECK_OK(file.write(length_delimited_header(kModelGraph, graph_head.size() + initializer_bytes)));
+  ASSAY_CHECK_OK(file.write(graph_head));
+  std::optional<PendingFile> data;
+  if (external) {
+    ASSAY_TRY(PendingFile created, PendingFile::create(data_path));
+    data.emplace(std::move(created));
+  }
+  std::uint64_t data_end = 0;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Initializer& tensor = impl_->initializers[i];
+    ASSAY_CHECK_OK(file.write(plan[i].header));
+    if (plan[i].external_offset) {
+      ASSAY_CHECK_OK(data->write(std::string(*plan[i].external_offset - data_end, '\0')));
+      data_end = *plan[i].external_offset + plan[i].size;
+    }
+    ASSAY_CHECK_OK(write_weight(plan[i].external_offset ? *data : file, tensor, plan[i].size));
+  }
+  if (data) ASSAY_CHECK_OK(data->commit());
+  return file.commit();
+}
+
+}  // namespace assay

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "model/onnx_file.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+using Kind = ModelReference::Kind;
+
+constexpr std::string_view kValid =
+    "valid are .onnx, .xml (OpenVINO IR), .pt (TorchScript), a folder with model.onnx or config.json, or a name";
+
+bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+bool has(const fs::path& folder, const char* name) {
+  std::error_code error;
+  return fs::is_regular_file(folder / name, error);
+}
+
+std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// The entries' names stand in clear at a zip archive's end; TorchScript's has a folder of code.
+bool is_torchscript(Bytes bytes) {
+  constexpr std::size_t kDirectory = std::size_t{4} << 20;
+  return text_of(bytes).starts_with("PK") &&
+         text_of(bytes.last(std::min(bytes.size(), kDirectory))).find("constants.pkl") != std::string_view::npos;
+}
+
+Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
+  if (is_torchscript(bytes)) return ModelReference{.kind = Kind::kTorchScript, .path = path};
+  const bool is_pickle = text_of(bytes).starts_with("PK") || (!bytes.empty() && bytes[0] == std::byte{0x80});
+  if (!is_pickle) {
+    const std::string_view kind = looks_like(bytes);
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no TorchScript model: it is {}", shown_path(path),
+                                                         bytes.empty()  ? "empty"
+                                                         : kind.empty() ? "of no known kind"
+                                                                        : kind));
+  }
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{} is a Python pickle (torch.save), not TorchScript: it cannot be run without the code of its model",
+                  shown_path(path)),
+      fmt::format("convert it where that code is installed: python3 -c \"import torch; m = torch.load('{0}', "
+                  "weights_only=False).eval(); torch.jit.script(m).save('{1}')\"",
+                  sanitise(path.string()), sanitise(fs::path(path).replace_extension(".script.pt").string())));
+}
+
+Result<ModelReference> identify_file(const fs::path& path) {
+  const std::string extension = lower(path.extension().string());
+  if (path.filename() == "config.json")
+    return identify_model(path.has_parent_path() ? path.parent_path().string() : ".");
+  if (extension == ".onnx") return ModelReference{.kind = Kind::kOnnxFile, .path = path};
+  ASSAY_TRY(const MappedFile file, MappedFile::open(path));
+  const Bytes bytes = file.bytes();
+  if (is_any(extension, {".pt", ".pth", ".ckpt", ".bin", ".torchscript"})) return identify_torch(path, bytes);
+  if (extension == ".xml") {
+    if (text_of(bytes.first(std::min<std::size_t>(bytes.size(), 4096))).find("<net") != std::string_view::npos) {
+      return ModelReference{.kind = Kind::kOpenVinoIr, .path = path};
+    }
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is no OpenVINO IR: it has no <net> element", shown_path(path)));
+  }
+  const std::string_view kind = looks_like(bytes);
+  if (bytes.empty() || !kind.empty()) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} is no model that assay reads: it is {}", shown_path(path), bytes.empty() ? "empty" : kind),
+        std::string(kValid));
+  }
+  return ModelReference{.kind = Kind::kOnnxFile, .path = path};  // no telling name, as in Hugging Face's cache
+}
+
+std::optional<fs::path> weights_in(const fs::path& folder) {
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
+    if (has(folder, name)) return folder / name;
+  }
+  return std::nullopt;
+}
+
+Result<ModelReference> identify_folder(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::string> entries;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path().filename().string());
+  }
+  if (error) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot read the folder {}: {}", shown_path(folder), error.message()),
+                "check its permissions");
+  }
+  if (has(folder, "model.onnx")) return ModelReference{.kind = Kind::kOnnxFile, .path = folder / "model.onnx"};
+  if (has(folder, "config.json")) {
+    ModelReference found{.kind = Kind::kConfigFolder, .path = folder, .weights = weights_in(folder)};
+    const bool has_pickle = has(folder, "pytorch_model.bin") || has(folder, "pytorch_model.bin.index.json");
+    if (!found.weights && has_pickle) {
+      return fail(
+          ErrorCode::kUnsupported,
+          fmt::format("the weights in {} are only pytorch_model.bin, a Python pickle", shown_path(folder)),
+          fmt::format("convert them: cd '{}' && python3 -c \"import torch, safetensors.torch as s; s.save_file({{k: "
+                      "v.clone() for "
+                      "k, v in torch.load('pytorch_model.bin', weights_only=True).items()}}, 'model.safetensors')\"",
+                      sanitise(folder.string())));
+    }
+    return found;
+  }
+  std::sort(entries.begin(), entries.end());
+  std::vector<std::string> models;
+  for (const std::string& entry : entries) {
+    if (is_any(lower(fs::path(entry).extension().string()), {".onnx", ".xml", ".pt"}))
+      models.push_back(sanitise((folder / entry).string()));
+  }
+  if (has(folder, "onnx/model.onnx")) models.push_back(sanitise((folder / "onnx/model.onnx").string()));
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("the folder {} has neither model.onnx nor config.json{}", shown_path(folder),
+                          entries.empty() ? ": it is empty" : ""),
+              models.empty() ? "" : "did you mean " + join(models, " or ") + "?");
+}
+
+// Whether a word that names nothing on this disk was meant as a path.
+bool is_path_like(const std::string& argument) {
+  return argument.starts_with("/") || argument.starts_with("./") || argument.starts_with("../") ||
+         argument.starts_with("~") || argument.ends_with("/") ||
+         is_any(lower(fs::path(argument).extension().string()),
+                {".onnx", ".pt", ".pth", ".xml", ".json", ".safetensors", ".bin"});
+}
+
+}  // namespace
+
+Result<ModelReference> identify_model(const std::string& argument) {
+  if (trim(argument).empty())
+    return fail(ErrorCode::kInvalidArgument, "the model's name is empty", std::string(kValid));
+  if (argument.find('\0') != std::string::npos)
+    return fail(ErrorCode::kInvalidArgument, "the model's name has a zero byte in it");
+  if (argument.starts_with("zoo:")) return ModelReference{.kind = Kind::kName, .name = argument.substr(4)};
+  std::error_code error;
+  const fs::file_status status = fs::status(argument, error);
+  switch (status.type()) {
+    case fs::file_type::directory:
+      return identify_folder(argument);
+    case fs::file_type::regular:
+      return identify_file(argument);
+    case fs::file_type::not_found:
+      break;
+    case fs::file_type::none:
+      // Names too long for a path are no paths.
+      if (error == std::errc::filename_too_long) break;
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("cannot read {}: {}", shown_path(argument), error.message()));
+    default:
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is neither a file nor a folder", shown_path(argument)));
+  }
+  if (is_path_like(argument)) {
+    return fail(ErrorCode::kNotFound, fmt::format("no file or folder {}", shown_path(argument)), "check the path");
+  }
+  return ModelReference{.kind = Kind::kName, .name = argument};
+}
+
+}  // namespace assay

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <assay/result.hpp>
+
+namespace assay {
+
+/// What a MODEL argument stands for.
+struct ModelReference {
+  enum class Kind {
+    kOnnxFile,      ///< path: to check with inspect_model
+    kConfigFolder,  ///< path: a folder with config.json, which the zoo builds; weights: of it, if there are any
+    kOpenVinoIr,    ///< path: an .xml that only OpenVINO reads
+    kTorchScript,   ///< path: a .pt that only libtorch reads
+    kName,          ///< name: an architecture, a known model or a Hugging Face id, for the zoo to find
+  };
+  Kind kind = Kind::kName;
+  std::filesystem::path path{};
+  std::optional<std::filesystem::path> weights{};  ///< model.safetensors or model.safetensors.index.json
+  std::string name{};                              ///< without "zoo:"
+};
+
+/// Tells what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or any
+/// other word. Looks at names and the first bytes only: nothing is parsed.
+///
+/// Errors: not_found: a path without a file there; invalid_argument: a folder that cannot be read or has neither file
+/// (says what it has), a file of another kind (says which), a .pt that is a pickle and not TorchScript; unsupported: a
+/// folder whose weights are only pytorch_model.bin, with the line that converts them.
+[[nodiscard]] Result<ModelReference> identify_model(const std::string& argument);
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/names.hpp"
+#include "model/onnx_testing.hpp"
+
+namespace assay {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ModelFolder;
+using testing::small_model;
+using Kind = ModelReference::Kind;
+
+TEST(IdentifyModel, TakesWordsForNames) {
+  for (const char* word : {"bert", "prajjwal1/bert-tiny", "openai/clip-vit-base-patch32", "gpt2"}) {
+    const auto found = identify_model(word);
+    ASSERT_TRUE(found) << to_string(found.error());
+    EXPECT_EQ(found->kind, Kind::kName);
+    EXPECT_EQ(found->name, word);
+  }
+  EXPECT_EQ(identify_model("zoo:bert")->name, "bert");
+  EXPECT_EQ(identify_model(std::string(5000, 'x'))->kind, Kind::kName);
+}
+
+TEST(IdentifyModel, SaysThatAPathLeadsNowhere) {
+  for (const char* path : {"none.onnx", "./bert", "/none/bert", "models/", "none.pt", "none.xml"}) {
+    const auto found = identify_model(path);
+    ASSERT_FALSE(found) << path;
+    EXPECT_EQ(found.error().code, ErrorCode::kNotFound);
+    EXPECT_THAT(found.error().message, HasSubstr(path));
+  }
+  EXPECT_EQ(identify_model("").error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(identify_model("/dev/null").error().code, ErrorCode::kInvalidArgument);
+}
+
+TEST(IdentifyModel, KnowsFilesByNameAndContent) {
+  const ModelFolder folder;
+  EXPECT_EQ(identify_model(folder.write(small_model(), "a b ü.onnx").string())->kind, Kind::kOnnxFile);
+  EXPECT_EQ(identify_model(folder.write(small_model(), "blob").string())->kind, Kind::kOnnxFile);
+  EXPECT_EQ(identify_model(folder.write_bytes("<?xml version=\"1.0\"?>\n<net name=\"m\">", "m.xml").string())->kind,
+            Kind::kOpenVinoIr);
+  EXPECT_THAT(identify_model(folder.write_bytes("<html>", "page.xml").string()).error().message,
+              HasSubstr("no OpenVINO IR"));
+  EXPECT_EQ(identify_model(folder.write_bytes("PK\x03\x04 m/code/__torch__.py m/constants.pkl", "s.pt").string())->kind,
+            Kind::kTorchScript);
+  const auto pickle = identify_model(folder.write_bytes("PK\x03\x04 archive/data.pkl", "p.pt").string());
+  EXPECT_THAT(pickle.error().message, HasSubstr("Python pickle (torch.save), not TorchScript"));
+  EXPECT_THAT(pickle.error().hint, HasSubstr("torch.jit.script(m)"));
+  EXPECT_FALSE(identify_model(folder.write_bytes("\x80\x02}q", "old.pth").string()));
+  EXPECT_THAT(identify_model(folder.write_bytes("", "e.pt").string()).error().message, HasSubstr("it is empty"));
+  EXPECT_THAT(identify_model(folder.write_bytes("notes", "notes.txt").string()).error().message,
+              HasSubstr("plain text"));
+  EXPECT_THAT(identify_model(folder.write_bytes("GGUF....", "m.gguf").string()).error().message, HasSubstr("GGUF"));
+}
+
+TEST(IdentifyModel, LooksIntoFolders) {
+  const ModelFolder folder;
+  const auto empty = folder.path() / "empty";
+  std::filesystem::create_directory(empty);
+  EXPECT_THAT(identify_model(empty.string()).error().message,
+              HasSubstr("neither model.onnx nor config.json: it is empty"));
+
+  folder.write_bytes("x", "other/decoder.onnx");
+  EXPECT_THAT(identify_model((folder.path() / "other").string()).error().hint, HasSubstr("decoder.onnx?"));
+
+  folder.write_bytes("{}", "seeded/config.json");
+  const auto seeded = identify_model((folder.path() / "seeded").string());
+  EXPECT_EQ(seeded->kind, Kind::kConfigFolder);
+  EXPECT_FALSE(seeded->weights);
+  EXPECT_EQ(identify_model((folder.path() / "seeded/config.json").string())->kind, Kind::kConfigFolder);
+
+  folder.write_bytes("x", "seeded/pytorch_model.bin");
+  const auto pickled = identify_model((folder.path() / "seeded").string());
+  EXPECT_EQ(pickled.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(pickled.error().hint, HasSubstr("save_file"));
+
+  folder.write_bytes("x", "seeded/model.safetensors");
+  EXPECT_EQ(identify_model((folder.path() / "seeded").string())->weights->filename(), "model.safetensors");
+
+  folder.write(small_model(), "seeded/model.onnx");
+  EXPECT_EQ(identify_model((folder.path() / "seeded").string())->kind, Kind::kOnnxFile);
+}
+
+}  // namespace
+}  // namespace assay

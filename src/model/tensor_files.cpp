@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/tensor_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "model/onnx_tensor.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+
+Result<NamedTensor> read_tensor_pb(const fs::path& path) {
+  ASSAY_TRY(const onnx::TensorProto proto, read_tensor_proto(path));
+  const auto raw = proto.has_raw_data() ? std::optional(std::as_bytes(std::span(proto.raw_data()))) : std::nullopt;
+  ASSAY_TRY(const CheckedTensor checked,
+            check_tensor(proto, raw, std::nullopt, physical_memory(), "the tensor in " + shown_path(path)));
+  if (checked.dtype == DType::kString) return fail(ErrorCode::kUnsupported, shown_path(path) + " holds strings");
+  if (raw && !raw->empty()) {
+    ASSAY_TRY(Tensor tensor, Tensor::copy_of({checked.dtype, checked.shape, *raw}));
+    return NamedTensor{proto.name(), std::move(tensor)};
+  }
+  ASSAY_TRY(Tensor tensor, Tensor::copy_of({checked.dtype, checked.shape, decode_fields(checked)}));
+  return NamedTensor{proto.name(), std::move(tensor)};
+}
+
+Result<fs::path> write_converted(const fs::path& cache, const std::vector<NamedView>& tensors) {
+  std::error_code error;
+  const fs::path folder =
+      cache.empty() ? fs::temp_directory_path(error) / fmt::format("assay-inputs-{}", ::getuid()) : cache;
+  Sha256 hash;
+  for (const NamedView& tensor : tensors) {
+    hash.update(fmt::format("{}\n{} {}\n", tensor.name, to_string(tensor.view.dtype), to_string(tensor.view.shape)))
+        .update(tensor.view.bytes);
+  }
+  const fs::path file = folder / (hash.hex().substr(0, 32) + ".safetensors");
+  ASSAY_CHECK_OK(make_directories(folder));
+  ASSAY_CHECK_OK(write_safetensors(file, tensors));
+  return file;
+}
+
+}  // namespace assay

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <assay/result.hpp>
+
+namespace assay::wire {
+
+/// One field of a protobuf message in its encoded form (protobuf.dev, "Encoding").
+struct Field {
+  enum Type : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+  std::uint32_t number = 0;
+  Type type = kVarint;
+  std::uint64_t value = 0;               ///< of kVarint
+  std::span<const std::byte> whole;      ///< tag, length and payload
+  std::span<const std::byte> payload{};  ///< of kBytes, kFixed32 and kFixed64
+
+  [[nodiscard]] bool is(std::uint32_t wanted, Type wanted_type) const {
+    return number == wanted && type == wanted_type;
+  }
+};
+
+/// Walks the fields of one message, in order, without copying. Groups (not used by ONNX) are refused.
+class FieldReader {
+ public:
+  explicit FieldReader(std::span<const std::byte> message) : rest_(message) {}
+  /// The next field; nullopt at the end. Errors: invalid_argument, saying what ends too early or is no field.
+  [[nodiscard]] Result<std::optional<Field>> next();
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+/// Reads one varint from the front of `bytes` and drops it there; nullopt when it is cut or longer than ten bytes.
+[[nodiscard]] std::optional<std::uint64_t> take_varint(std::span<const std::byte>& bytes);
+
+}  // namespace assay::wire

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <set>
+#include <system_error>
+
+#include "base/hash.hpp"
+#include "zoo/config.hpp"
+#include "zoo/skeletons.hpp"
+
+namespace assay::zoo {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kBuilderVersion = "1";  ///< raised whenever a graph changes for the same configuration
+
+// The heads that other classes of this type have and this one lacks: their tensors may lie in the checkpoint.
+std::vector<std::string> foreign_heads(const Config& config) {
+  const Json& classes = config.architecture().description["classes"];
+  std::set<std::string> heads;
+  for (const auto& [name, description] : classes.items()) {
+    for (const Json& head : description["heads"]) heads.insert(head.get<std::string>());
+  }
+  // Of the classes that are not built.
+  if (const Json& description = config.architecture().description; description.contains("other_heads"))
+    for (const Json& head : description["other_heads"]) heads.insert(head.get<std::string>());
+  for (const Json& head : classes[config.model_class()]["heads"]) heads.erase(head.get<std::string>());
+  return {heads.begin(), heads.end()};
+}
+
+// What makes one graph differ from another, but for the weights.
+std::string hash_of(const Config& config, const BuildRequest& request) {
+  Json identity;
+  identity["class"] = config.model_class();
+  identity["config"] = config.effective();
+  identity["labels"] = config.label_count();
+  identity["model_type"] = config.architecture().name;
+  identity["precision"] = request.precision;
+  for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
+  for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
+  return sha256_hex(identity.dump());
+}
+
+Status check_space(const GraphBuilder& graph, const fs::path& output) {
+  ASSAY_TRY(const std::uint64_t needed, graph.weight_bytes());
+  fs::path folder = fs::absolute(output).parent_path();
+  while (!folder.empty() && !fs::exists(folder) && folder != folder.parent_path()) folder = folder.parent_path();
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error || space.available >= needed) return {};
+  return fail(
+      ErrorCode::kOutOfMemory,
+      fmt::format("the model's weights need {:.1f} GB, '{}' has {:.1f} GB free", static_cast<double>(needed) / 1e9,
+                  folder.string(), static_cast<double>(space.available) / 1e9),
+      "choose smaller sizes or another folder");
+}
+
+Result<Parameters> open_parameters(const BuildRequest& request, const Architecture& architecture) {
+  if (!request.weights) return Parameters(request.seed);
+  ASSAY_TRY(Checkpoint checkpoint, Checkpoint::open(*request.weights, architecture));
+  return Parameters(std::move(checkpoint));
+}
+
+}  // namespace
+
+Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
+  ASSAY_TRY(const Config config, Config::read(request.config, request.model_class));
+  const Architecture& architecture = config.architecture();
+  if (request.precision != "float32") return unsupported("precision", request.precision, "built is float32");
+
+  ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
+  GraphBuilder graph(config.model_class());
+  Inputs inputs(graph, request, config);
+  BuildContext context{Module(graph, parameters), config, inputs};
+  ASSAY_CHECK_OK(find_skeleton(architecture.skeleton)(context));
+  ASSAY_CHECK_OK(inputs.finish());
+
+  BuiltModel built;
+  ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config)));
+  ASSAY_CHECK_OK(check_space(graph, output));
+  built.path = output;
+  built.architecture = architecture.name;
+  built.category = architecture.category;
+  built.family = architecture.family;
+  built.model_class = config.model_class();
+  built.form = "portable";
+  built.config_hash = hash_of(config, request);
+  ASSAY_TRY(built.weights_hash, parameters.hash());
+  built.builder_version = kBuilderVersion;
+  built.seeded = !request.weights.has_value();
+  built.parameter_count = parameters.count();
+  for (const auto& [name, extents] : graph.outputs()) {
+    built.outputs.push_back(name);
+    if (extents.size() >= 2 && extents[0] == Extent("batch") && extents[1] == Extent("sequence")) {
+      built.token_outputs.push_back(name);
+    }
+  }
+
+  graph.metadata("assay.architecture", built.architecture);
+  graph.metadata("assay.builder_version", built.builder_version);
+  graph.metadata("assay.category", built.category);
+  graph.metadata("assay.class", built.model_class);
+  graph.metadata("assay.config_hash", built.config_hash);
+  graph.metadata("assay.family", built.family);
+  graph.metadata("assay.form", built.form);
+  graph.metadata("assay.parameter_count", std::to_string(built.parameter_count));
+  graph.metadata("assay.precision", request.precision);
+  graph.metadata("assay.weights_hash", built.weights_hash);
+  ASSAY_CHECK_OK(graph.write(output));
+  return built;
+}
+
+}  // namespace assay::zoo

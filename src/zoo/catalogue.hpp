@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay::zoo {
+
+/// A file of zoo/, compiled into the program: "bert", "common", "sets", … Bug: a name that is not there.
+[[nodiscard]] const Json& zoo_file(const std::string& name);
+
+/// nullptr when no architecture of that model_type is built.
+[[nodiscard]] const Architecture* find_architecture(const std::string& model_type);
+
+}  // namespace assay::zoo

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/check.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "zoo/fake_checkpoint.hpp"
+
+namespace assay::zoo {
+namespace {
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+namespace fs = std::filesystem;
+
+class Check : public ZooTest {
+ protected:
+  /// A copy of a golden with its meta.json changed.
+  fs::path copy(const std::string& name, const std::function<void(Json&)>& change) {
+    const fs::path to = path("goldens") / name;
+    fs::create_directories(to);
+    for (const auto& file : fs::directory_iterator(golden_folder(name))) {
+      fs::copy_file(file.path(), to / file.path().filename(), fs::copy_options::overwrite_existing);
+    }
+    Json meta = read_json(to / "meta.json").value();
+    change(meta);
+    EXPECT_TRUE(write_file_atomically(to / "meta.json", meta.dump()));
+    return to;
+  }
+  [[nodiscard]] Result<GoldenCase> prepare(const fs::path& folder) const {
+    return prepare_golden(folder, path("work"));
+  }
+};
+
+TEST_F(Check, PreparesTheCommittedGoldens) {
+  const auto folders = find_goldens(fs::path(ASSAY_SOURCE_DIR) / "tests/goldens");
+  ASSERT_TRUE(folders);
+  ASSERT_THAT(*folders, SizeIs(4));
+  for (const fs::path& folder : *folders) {
+    const Result<GoldenCase> golden = prepare(folder);
+    ASSERT_TRUE(golden) << to_string(golden.error());
+    EXPECT_TRUE(fs::exists(golden->model.path));
+    EXPECT_FALSE(golden->refused_part);
+    for (const InputRecipe& recipe : golden->inputs) {
+      const Result<Tensor> tensor = make_input(recipe, 0, 0);
+      ASSERT_TRUE(tensor) << to_string(tensor.error());
+      EXPECT_EQ(tensor->shape(), recipe.shape);
+    }
+  }
+}
+
+TEST_F(Check, MasksOnlyOutputsAlongTheTokens) {
+  const Result<GoldenCase> golden = prepare(golden_folder("bert"));
+  ASSERT_TRUE(golden);
+  EXPECT_EQ(golden->mask_input, "attention_mask");
+  ASSERT_THAT(golden->outputs, SizeIs(2));
+  for (const GoldenOutput& output : golden->outputs) EXPECT_EQ(output.masked, output.name == "last_hidden_state");
+  EXPECT_NEAR(golden->tolerance.absolute, 1.33e-5, 1e-7);
+}
+
+TEST_F(Check, RefusesWhatItCannotBuildAsUnsupported) {
+  const auto refusal = [&](const std::function<void(Json&)>& change) {
+    const Result<GoldenCase> golden = prepare(copy("bert", change));
+    EXPECT_FALSE(golden);
+    EXPECT_EQ(golden.error().code, ErrorCode::kUnsupported);
+    return golden.error().message;
+  };
+  EXPECT_EQ(refusal([](Json& meta) { meta["class"] = "BertLMHeadModel"; }), "unsupported: class = BertLMHeadModel");
+  EXPECT_EQ(refusal([](Json& meta) { meta["fixed_args"]["output_attentions"] = "True"; }),
+            "unsupported: fixed_args.output_attentions = True");
+}
+
+TEST_F(Check, APastPartIsRefusedForTheWholeFolder) {
+  const fs::path folder = copy("bert", [](Json& meta) { meta["fixed_args"]["return_dict"] = "True"; });
+  fs::create_directories(folder / "past");
+  const Result<GoldenCase> golden = prepare(folder);
+  ASSERT_TRUE(golden) << to_string(golden.error());
+  EXPECT_EQ(golden->refused_part, "unsupported: past/");
+}
+
+TEST_F(Check, SaysWhatIsWrongWithAFolder) {
+  EXPECT_EQ(find_goldens(path("nowhere")).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(find_goldens(folder_->path()).error().message, HasSubstr("no folder in it has a meta.json"));
+  const fs::path folder = copy("bert", [](Json& meta) { meta["tolerance_atol"] = -1; });
+  EXPECT_THAT(prepare(folder).error().message, HasSubstr("tolerance_atol = -1"));
+  ASSERT_TRUE(write_file_atomically(folder / "meta.json", "[]"));
+  EXPECT_EQ(prepare(folder).error().code, ErrorCode::kInvalidArgument);
+}
+
+// Every folder of the large collection is prepared or refused as unsupported; none is in between.
+TEST_F(Check, NeverFailsOnAKnownGolden) {
+  const char* directory = std::getenv("ASSAY_GOLDENS_DIR");
+  if (directory == nullptr) GTEST_SKIP() << "ASSAY_GOLDENS_DIR is not set";
+  const auto folders = find_goldens(directory);
+  ASSERT_TRUE(folders) << to_string(folders.error());
+  for (const fs::path& folder : *folders) {
+    const Result<GoldenCase> golden = prepare(folder);
+    if (golden) continue;
+    EXPECT_EQ(golden.error().code, ErrorCode::kUnsupported) << folder << ": " << to_string(golden.error());
+    EXPECT_THAT(golden.error().message, StartsWith("unsupported: ")) << folder;
+  }
+}
+
+}  // namespace
+}  // namespace assay::zoo

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay::zoo {
+
+/// A configuration that was read fully: each key the architecture reads has its type and range checked or its default
+/// filled in, and no key is left that could change the graph without assay knowing.
+class Config {
+ public:
+  /// `model_class` "": the configuration's own. Errors: unsupported ("unsupported: KEY = VALUE"), invalid_argument
+  /// (a value of the wrong type or out of range, naming key and value; a class of another type).
+  [[nodiscard]] static Result<Config> read(const Json& config, const std::string& model_class);
+
+  [[nodiscard]] const Architecture& architecture() const { return *architecture_; }
+  [[nodiscard]] const std::string& model_class() const { return model_class_; }
+
+  // Keys are those of the architecture's JSON file, with the type that it states there.
+  [[nodiscard]] std::int64_t integer(const std::string& key) const { return values_.at(key); }
+  [[nodiscard]] std::optional<std::int64_t> optional_integer(const std::string& key) const;
+  [[nodiscard]] float number(const std::string& key) const { return values_.at(key); }
+  [[nodiscard]] bool flag(const std::string& key) const { return values_.at(key); }
+  [[nodiscard]] std::string text(const std::string& key) const { return values_.at(key); }
+  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key) const { return values_.at(key); }
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> pair(const std::string& key) const;  ///< height, width
+
+  /// From id2label, else num_labels, else 2. As transformers reads them.
+  [[nodiscard]] std::int64_t label_count() const { return label_count_; }
+
+  /// What the graph depends on, keys sorted: hashed for the model's identity.
+  [[nodiscard]] Json effective() const;
+
+ private:
+  const Architecture* architecture_ = nullptr;
+  std::string model_class_;
+  Json values_;
+  std::int64_t label_count_ = 2;
+};
+
+/// "unsupported: KEY = VALUE", the form that users see for whatever the zoo refuses.
+[[nodiscard]] tl::unexpected<Error> unsupported(const std::string& key, const std::string& value,
+                                                std::string hint = {});
+
+}  // namespace assay::zoo

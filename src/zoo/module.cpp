@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/module.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay::zoo {
+namespace {
+
+constexpr std::uint64_t kPieceElements = 1 << 16;
+constexpr std::uint64_t kBandElements = 1 << 22;  ///< of a weight that is turned, at a time
+
+ByteSource in_order(FloatReader read, std::uint64_t elements) {
+  return [read = std::move(read), elements](const ByteSink& sink) -> Status {
+    std::vector<float> piece(std::min(elements, kPieceElements));
+    for (std::uint64_t first = 0; first < elements; first += piece.size()) {
+      const auto part = std::span(piece).first(std::min<std::uint64_t>(piece.size(), elements - first));
+      read(first, part);
+      ASSAY_CHECK_OK(sink(std::as_bytes(part)));
+    }
+    return {};
+  };
+}
+
+// Reads a band of columns of [rows, columns] at a time and writes it as rows of [columns, rows].
+ByteSource transposed(FloatReader read, std::uint64_t rows, std::uint64_t columns) {
+  return [read = std::move(read), rows, columns](const ByteSink& sink) -> Status {
+    const std::uint64_t band = std::min(columns, std::clamp<std::uint64_t>(kBandElements / rows, 4, 64));
+    std::vector<float> turned(band * rows);
+    std::vector<float> part(band);
+    for (std::uint64_t column = 0; column < columns; column += band) {
+      const std::uint64_t width = std::min(band, columns - column);
+      for (std::uint64_t row = 0; row < rows; ++row) {
+        read(row * columns + column, std::span(part).first(width));
+        for (std::uint64_t i = 0; i < width; ++i) turned[i * rows + row] = part[i];
+      }
+      ASSAY_CHECK_OK(sink(std::as_bytes(std::span(turned).first(width * rows))));
+    }
+    return {};
+  };
+}
+
+}  // namespace
+
+Module Module::operator/(std::string_view child) const {
+  Module module = *this;
+  module.name_ = name_of(child);
+  module.path_ += fmt::format("/{}", child);
+  return module;
+}
+
+std::string Module::name_of(std::string_view parameter) const {
+  return name_.empty() ? std::string(parameter) : fmt::format("{}.{}", name_, parameter);
+}
+
+Value Module::parameter(std::string_view name, const Shape& shape, Role role) const {
+  const std::string full = parameters_->resolve(name_of(name));
+  FloatReader read = parameters_->read(full, shape, role);
+  const Result<std::int64_t> elements = element_count(shape);  // an overflow is in the parameters' account already
+  return graph_->initializer(full, DType::kFloat32, shape,
+                             in_order(std::move(read), static_cast<std::uint64_t>(elements.value_or(0))));
+}
+
+Value Module::transposed_parameter(std::string_view name, std::int64_t out, std::int64_t in) const {
+  const std::string full = parameters_->resolve(name_of(name));
+  FloatReader read = parameters_->read(full, {out, in}, Role::kWeight);
+  return graph_->initializer(
+      full + ".T", DType::kFloat32, {in, out},
+      transposed(std::move(read), static_cast<std::uint64_t>(out), static_cast<std::uint64_t>(in)));
+}
+
+}  // namespace assay::zoo

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph_builder.hpp"
+#include "zoo/parameters.hpp"
+
+namespace assay::zoo {
+
+/// A place in the model: where parameters are named ("encoder.layer.0.output.dense") and nodes stand
+/// ("/encoder/layer.0/output/dense"). A light handle, to be passed by value.
+///
+///   Module layer = model / "encoder" / "layer.0";
+///   Value hidden = linear(layer / "output" / "dense", input, {intermediate, hidden_size});
+class Module {
+ public:
+  Module(GraphBuilder& graph, Parameters& parameters) : graph_(&graph), parameters_(&parameters) {}
+
+  [[nodiscard]] Module operator/(std::string_view child) const;
+  [[nodiscard]] GraphBuilder& graph() const { return *graph_; }
+  [[nodiscard]] Parameters& parameters() const { return *parameters_; }
+  [[nodiscard]] std::string name_of(std::string_view parameter) const;
+
+  /// A parameter as Hugging Face stores it.
+  [[nodiscard]] Value parameter(std::string_view name, const Shape& shape, Role role) const;
+  /// A parameter of Hugging Face's shape [out, in], stored as [in, out] so that runtimes multiply without turning it.
+  [[nodiscard]] Value transposed_parameter(std::string_view name, std::int64_t out, std::int64_t in) const;
+
+  /// A node here; its output has `dtype`, or the type of the first input.
+  Value node(const std::string& op_type, const std::vector<Value>& inputs,
+             const std::vector<Attribute>& attributes = {}, DType dtype = DType::kUndefined) const {
+    return graph_->node(path_, op_type, inputs, attributes, dtype);
+  }
+
+ private:
+  GraphBuilder* graph_;
+  Parameters* parameters_;
+  std::string name_;  ///< "encoder.layer.0"
+  std::string path_;  ///< "/encoder/layer.0"
+};
+
+}  // namespace assay::zoo

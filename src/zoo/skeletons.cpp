@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/skeletons.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
+
+namespace assay::zoo {
+
+Inputs::Inputs(GraphBuilder& graph, const BuildRequest& request, const Config& config)
+    : graph_(&graph), request_(&request) {
+  for (const auto& [name, shape] : request.input_shapes) wanted_.insert(name);
+  for (const auto& [name, tensor] : request.constants) wanted_.insert(name);
+  if (request.input_shapes.empty()) {
+    for (const Json& name : config.architecture().description["inputs"]) wanted_.insert(name.get<std::string>());
+  }
+}
+
+std::optional<Shape> Inputs::shape(const std::string& name) const {
+  const auto found = request_->input_shapes.find(name);
+  if (found == request_->input_shapes.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents) {
+  DType dtype = dtypes.front();
+  if (const auto asked = request_->input_dtypes.find(name); asked != request_->input_dtypes.end()) {
+    if (std::find(dtypes.begin(), dtypes.end(), asked->second) == dtypes.end()) {
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("unsupported: input {} of type {}", name, to_string(asked->second)));
+    }
+    dtype = asked->second;
+  }
+  if (const std::optional<Shape> asked = shape(name)) {
+    if (asked->size() != extents.size()) {
+      return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {} of shape {}", name, to_string(*asked)),
+                  fmt::format("it has {} axes", extents.size()));
+    }
+    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+      const auto* fixed = std::get_if<std::int64_t>(&extents[axis]);
+      if (fixed != nullptr && *fixed != (*asked)[axis]) {
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("input {} has shape {}, the configuration asks for {} in axis {}", name,
+                                to_string(*asked), *fixed, axis));
+      }
+    }
+  }
+  wanted_.erase(name);
+  return graph_->input(name, dtype, extents);
+}
+
+Status Inputs::finish() const {
+  if (wanted_.empty()) return {};
+  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {}", sanitise(*wanted_.begin())),
+              "the graph that assay builds does not take it");
+}
+
+Skeleton find_skeleton(const std::string& name) {
+  static const std::map<std::string, Skeleton> all = {
+      {"bert_encoder", build_bert_encoder}, {"vit_encoder", build_vit_encoder}, {"resnet_cnn", build_resnet_cnn}};
+  const auto found = all.find(name);
+  ASSAY_CHECK(found != all.end(), "zoo/*.json names a skeleton that is there");
+  return found->second;
+}
+
+}  // namespace assay::zoo

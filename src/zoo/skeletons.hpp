@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "model/graph_builder.hpp"
+#include "zoo/config.hpp"
+#include "zoo/module.hpp"
+
+namespace assay::zoo {
+
+/// The inputs that a graph is asked to have: the request's, else the architecture's usual ones. A skeleton takes those
+/// it knows; what it leaves is refused by name, never dropped.
+class Inputs {
+ public:
+  Inputs(GraphBuilder& graph, const BuildRequest& request, const Config& config);
+
+  /// Whether the input is wanted (and not taken yet).
+  [[nodiscard]] bool wants(const std::string& name) const { return wanted_.contains(name); }
+  /// The shape asked for; nullopt when none was.
+  [[nodiscard]] std::optional<Shape> shape(const std::string& name) const;
+
+  /// Adds the input to the graph, of the first of `dtypes` unless the request asks for another of them. Errors:
+  /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
+  /// invalid_argument, when a fixed extent differs from the one asked for.
+  [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
+  /// Errors: unsupported, "unsupported: input NAME", for the first that was not taken.
+  [[nodiscard]] Status finish() const;
+
+ private:
+  GraphBuilder* graph_;
+  const BuildRequest* request_;
+  std::set<std::string> wanted_;
+};
+
+/// What a skeleton gets.
+struct BuildContext {
+  Module model;  ///< the root
+  const Config& config;
+  Inputs& inputs;
+
+  [[nodiscard]] GraphBuilder& graph() const { return model.graph(); }
+};
+
+// One builder per skeleton. Errors: unsupported, invalid_argument, naming key and value; those of Parameters come
+// later, when all were asked for.
+[[nodiscard]] Status build_bert_encoder(BuildContext& context);
+[[nodiscard]] Status build_vit_encoder(BuildContext& context);
+[[nodiscard]] Status build_resnet_cnn(BuildContext& context);
+
+/// The builder that an architecture's JSON names.
+using Skeleton = Status (*)(BuildContext&);
+[[nodiscard]] Skeleton find_skeleton(const std::string& name);
+
+}  // namespace assay::zoo

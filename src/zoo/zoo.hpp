@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "tensor/tensor.hpp"
+
+namespace assay::zoo {
+
+/// One architecture as zoo/*.json describes it.
+struct Architecture {
+  std::string name;      ///< model_type: "bert"
+  std::string category;  ///< text_encoders, vision, …
+  std::string family;    ///< embedding, vision, …
+  std::string skeleton;  ///< which builder: "bert_encoder"
+  std::string reference_checkpoint;
+  Json description;  ///< the whole entry
+};
+
+/// Everything the zoo knows, from zoo/*.json (compiled into the program).
+[[nodiscard]] const std::vector<Architecture>& architectures();
+
+/// A published checkpoint whose configuration the zoo has: "prajjwal1/bert-tiny", "bert-base-uncased", "resnet50", …
+struct KnownModel {
+  std::string id;        ///< as users type it
+  std::string model_id;  ///< canonical Hugging Face id
+  std::string architecture;
+  std::string model_class;  ///< the class to build
+  std::string size;         ///< tiny | small | reference | published name
+  Json config;              ///< complete
+};
+[[nodiscard]] std::optional<KnownModel> find_known(const std::string& name);
+[[nodiscard]] std::vector<std::string> known_names();
+
+/// What the zoo knows by name but cannot build yet: an architecture ("llama") or a published checkpoint ("gpt2").
+/// Callers answer `skipped: not_built` for these, and "unknown" only for what is neither known nor planned.
+struct PlannedModel {
+  std::string id;        ///< as asked for
+  std::string model_id;  ///< canonical Hugging Face id; empty for a bare architecture
+  std::string architecture, category, family;
+};
+[[nodiscard]] std::optional<PlannedModel> find_planned(const std::string& name);
+
+/// One model of a set of the guides: "key" (thirteen) or "small" (five).
+struct SetEntry {
+  std::string name;      ///< "bert", as shown and as --specific-models selects
+  std::string model_id;  ///< what find_known or find_planned takes
+  std::string architecture, category, family;
+  bool built = false;  ///< otherwise `skipped: not_built`
+};
+/// nullopt for a name that is no set.
+[[nodiscard]] std::optional<std::vector<SetEntry>> find_set(const std::string& name);
+
+struct BuildRequest {
+  Json config;                ///< Hugging Face config.json
+  std::string model_class{};  ///< "" : architectures[0], else the catalogue's
+  std::optional<std::filesystem::path>
+      weights{};  ///< model.safetensors, model.safetensors.index.json, or a folder; none: seeded
+  std::uint64_t seed = 0;
+  std::string precision = "float32";
+  /// The inputs the graph shall have; none: the architecture's usual ones. Image sides are taken from here, batch and
+  /// sequence stay dynamic. `zoo check` passes the golden's.
+  std::map<std::string, Shape> input_shapes{};
+  std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
+  std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
+};
+
+struct BuiltModel {
+  std::filesystem::path path;  ///< the .onnx (external data beside it above 2 GB)
+  std::string architecture, category, family, model_class, form;
+  std::string config_hash, weights_hash;  ///< weights_hash: of the checkpoint's bytes, or "seeded:SCHEME:SEED"
+  std::string builder_version;
+  bool seeded = false;
+  std::int64_t parameter_count = 0;
+  std::vector<std::string> outputs;        ///< in the graph's order
+  std::vector<std::string> token_outputs;  ///< those of shape [batch, sequence, …], which a mask's positions belong to
+  std::vector<std::string> ignored_tensors;  ///< known non-parameters and heads the class lacks
+};
+
+/// Builds an ONNX model (opset 17) from a configuration and weights. What docs/zoo.md calls the metadata is written
+/// into the file as metadata_props "assay.*". The same request gives the same bytes. Errors: unsupported, message
+/// "unsupported: KEY = VALUE" ("position_embedding_type = relative_key", "class = X", "model_type = X") or
+/// "unsupported: input NAME"; invalid_argument (a hostile or contradictory configuration: names key and value; a
+/// missing, misshapen or unknown tensor: names it); not_found (the weights); out_of_memory (more bytes of weights than
+/// the disk has free, with both figures). Nothing is allocated by what a configuration merely claims.
+[[nodiscard]] Result<BuiltModel> build(const BuildRequest& request, const std::filesystem::path& output);
+
+}  // namespace assay::zoo
