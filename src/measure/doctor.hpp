@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/json.hpp"
+#include "hardware/host.hpp"
+#include "measure/environment.hpp"
+
+namespace assay {
+
+enum class Health { kOk, kWarn, kBad };
+[[nodiscard]] std::string_view to_string(Health health);  ///< ok, warn, bad
+
+struct HealthFinding {
+  std::string item;    ///< "governor"
+  std::string value;   ///< what was found; "unknown" where the machine does not tell
+  Health verdict = Health::kOk;
+  std::string remedy;  ///< what to do about it; "" when the verdict is ok
+};
+
+/// How steady fixed work runs here.
+struct SpinTest {
+  int chunks = 0;
+  double median_ns = 0;
+  double spread = 0;  ///< (p90 - p10) / median of the chunks' durations
+  double worst = 0;   ///< slowest / median - 1
+};
+/// Repeats a fixed piece of integer work of about 100 µs for `duration_ns`, at least 20 and at most 100,000 times.
+[[nodiscard]] SpinTest spin_test(const Clock& clock, std::int64_t duration_ns = 200'000'000);
+
+struct Diagnosis {
+  int score = 100;  ///< 100 minus what each finding costs, at least 0: 0 for ok, its weight for bad, a third for warn
+  std::vector<HealthFinding> findings;
+};
+
+/// Judges the machine as a place to measure on. Items: governor, turbo, smt, cpu_quota, affinity, load, steal,
+/// huge_pages, swap, clock_source, clock_resolution, memory_free, spool_disk, virtualised, spin_test.
+/// `spool` is the folder that bundles go to, or its nearest existing parent is looked at. `before` and `after` are
+/// environment records around the spin test, so that steal and load are those of now.
+[[nodiscard]] Diagnosis diagnose(const Host& host, const Json& before, const Json& after, const ClockQuality& clock,
+                                 const SpinTest& spin, const std::filesystem::path& spool);
+/// The same with everything measured here, in about 0.3 s.
+[[nodiscard]] Diagnosis examine_machine(const std::filesystem::path& spool);
+
+/// {"schema_version", "score", "findings": [{"item", "value", "verdict", "remedy"}]}
+[[nodiscard]] Json to_json(const Diagnosis& diagnosis);
+
+}  // namespace assay

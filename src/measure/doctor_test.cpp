@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/doctor.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/fake_clock.hpp"
+#include "hardware/fake_tree.hpp"
+
+namespace assay {
+namespace {
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+FakeTree quiet_server() {
+  FakeTree tree;
+  tree.file("/proc/self/status", "Cpus_allowed_list:\t0-3\n").file("/proc/loadavg", "0.10 0.1 0.1 1/9 9\n");
+  tree.file("/proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 15000000 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n");
+  tree.file("/proc/stat", "cpu  1000 0 500 8000 0 0 0 0 0 0\n").file("/proc/cpuinfo", "flags : fpu avx2\n");
+  tree.file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  tree.file("/sys/devices/system/cpu/intel_pstate/no_turbo", "1\n").file("/sys/devices/system/cpu/smt/active", "0\n");
+  tree.file("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  tree.file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+  return tree;
+}
+
+constexpr ClockQuality kGoodClock{20, 22.0};
+constexpr SpinTest kSteadySpin{2'000, 100'000, 0.004, 0.05};
+
+Diagnosis examined(const FakeTree& tree, ClockQuality clock = kGoodClock, SpinTest spin = kSteadySpin) {
+  const Json record = capture_environment(tree.host());
+  return diagnose(tree.host(), record, record, clock, spin, "/tmp");
+}
+
+HealthFinding finding(const Diagnosis& diagnosis, std::string_view item) {
+  const auto found = std::ranges::find(diagnosis.findings, item, &HealthFinding::item);
+  EXPECT_NE(found, diagnosis.findings.end()) << item;
+  return found != diagnosis.findings.end() ? *found : HealthFinding{};
+}
+
+TEST(Doctor, GivesAQuietServerFullMarks) {
+  const Diagnosis diagnosis = examined(quiet_server());
+  EXPECT_EQ(diagnosis.score, 100) << to_json(diagnosis).dump(1);
+  for (const HealthFinding& f : diagnosis.findings) EXPECT_THAT(f.remedy, IsEmpty()) << f.item;
+}
+
+TEST(Doctor, NamesEachFaultWithItsRemedy) {
+  const struct {
+    const char* item;
+    const char* file;
+    const char* content;
+    Health verdict;
+  } faults[] = {
+      {"governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n", Health::kBad},
+      {"turbo", "/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n", Health::kWarn},
+      {"smt", "/sys/devices/system/cpu/smt/active", "1\n", Health::kWarn},
+      {"load", "/proc/loadavg", "3.90 1 1 1/9 9\n", Health::kBad},
+      {"huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n", Health::kWarn},
+      {"clock_source", "/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n", Health::kBad},
+      {"virtualised", "/proc/cpuinfo", "flags : fpu hypervisor avx2\n", Health::kWarn},
+      {"steal", "/proc/stat", "cpu  1000 0 500 8000 0 0 0 400 0 0\n", Health::kBad},
+      {"memory_free", "/proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 1000000 kB\n", Health::kBad},
+      {"swap", "/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 9 kB\nSwapTotal: 1000000 kB\nSwapFree: 990000 kB\n", Health::kWarn},
+  };
+  for (const auto& fault : faults) {
+    FakeTree tree = quiet_server();
+    tree.file(fault.file, fault.content);
+    const Diagnosis diagnosis = examined(tree);
+    const HealthFinding found = finding(diagnosis, fault.item);
+    EXPECT_EQ(found.verdict, fault.verdict) << fault.item << ": " << found.value;
+    EXPECT_THAT(found.remedy, Not(IsEmpty())) << fault.item;
+    EXPECT_LT(diagnosis.score, 100) << fault.item;
+  }
+}
+
+TEST(Doctor, SeesACpuQuotaBelowTheAllowedCpus) {
+  FakeTree tree = quiet_server();
+  tree.file("/proc/self/cgroup", "0::/\n").file("/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+  tree.file("/sys/fs/cgroup/cpu.max", "250000 100000\n");
+  const HealthFinding quota = finding(examined(tree), "cpu_quota");
+  EXPECT_EQ(quota.verdict, Health::kBad);
+  EXPECT_EQ(quota.value, "2.50 of 4 CPUs");
+}
+
+TEST(Doctor, JudgesClockAndSpinTest) {
+  EXPECT_EQ(finding(examined(quiet_server(), {4'000'000, 900}), "clock_resolution").verdict, Health::kBad);
+  SpinTest shaky = kSteadySpin;
+  shaky.spread = 0.05;
+  EXPECT_EQ(finding(examined(quiet_server(), kGoodClock, shaky), "spin_test").verdict, Health::kWarn);
+  shaky.spread = 0.3;
+  EXPECT_EQ(finding(examined(quiet_server(), kGoodClock, shaky), "spin_test").verdict, Health::kBad);
+}
+
+TEST(Doctor, AnUnknownMachineIsNotBlamedAndTheScoreHasAFloor) {
+  const Diagnosis diagnosis = examined(FakeTree());
+  EXPECT_EQ(finding(diagnosis, "governor").value, "unknown");
+  EXPECT_EQ(diagnosis.score, 100);
+
+  FakeTree tree = quiet_server();
+  tree.file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n").file("/proc/loadavg", "99 1 1 1/9 9\n");
+  tree.file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
+  tree.file("/proc/stat", "cpu  10 0 5 80 0 0 0 400 0 0\n").file("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 1 kB\n");
+  EXPECT_EQ(examined(tree, {4'000'000, 900}, {20, 1, 9, 9}).score, 0);
+}
+
+TEST(Doctor, LooksAtTheDiskOfASpoolThatIsNotMadeYet) {
+  const Json record = capture_environment(quiet_server().host());
+  const Diagnosis diagnosis = diagnose(quiet_server().host(), record, record, kGoodClock, kSteadySpin, "/tmp/not/yet/made.spool");
+  EXPECT_THAT(finding(diagnosis, "spool_disk").value, HasSubstr("GiB free at /tmp"));
+}
+
+TEST(SpinTest, MeasuresTheSpreadOfFixedWork) {
+  FakeClock clock;
+  clock.set_read_cost(100'000);
+  const SpinTest test = spin_test(clock, 5'000'000);
+  EXPECT_EQ(test.chunks, 50);
+  EXPECT_EQ(test.median_ns, 100'000);
+  EXPECT_EQ(test.spread, 0);
+  EXPECT_EQ(test.worst, 0);
+  FakeClock stopped;
+  EXPECT_EQ(spin_test(stopped, 0).chunks, 20) << "a clock that stands still does not hang it";
+}
+
+TEST(Doctor, WritesJson) {
+  const Json json = to_json(examined(quiet_server()));
+  EXPECT_EQ(json["score"], 100);
+  EXPECT_EQ(json["findings"][0]["item"], "governor");
+  EXPECT_EQ(json["findings"][0]["verdict"], "ok");
+  EXPECT_TRUE(json["findings"][0]["remedy"].is_null());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "measure/measurement.hpp"
+
+namespace assay {
+
+/// Decides when there are enough samples; knows no clock and no engine.
+///
+/// At checkpoints (the 30th sample, then each time there are a tenth more) it asks whether the 95 % interval of the
+/// median is within plan.relative_precision; two yes running, over plan.min_time_ns, end the sampling if the steady
+/// suffix alone is as precise. Looking at geometric checkpoints only keeps the interval's coverage (infra.md A.2).
+class StopRule {
+ public:
+  explicit StopRule(const MeasurePlan& plan) : plan_(plan), next_checkpoint_(plan.min_samples) {}
+
+  /// `runs`: durations of all runs of the window so far, ns, in order of completion.
+  [[nodiscard]] std::optional<StopReason> decide(std::span<const double> runs, std::int64_t elapsed_ns);
+
+ private:
+  MeasurePlan plan_;
+  std::int64_t next_checkpoint_;
+  int held_ = 0;  ///< checkpoints running at which the precision was reached
+};
+
+/// Half the width of the median's 95 % interval over the median; absent when there is no interval.
+[[nodiscard]] std::optional<double> median_half_width(std::span<const double> runs);
+
+/// Decides when a warm-up may end: see measure().
+class WarmupRule {
+ public:
+  WarmupRule(const MeasurePlan& plan, std::size_t streams) : plan_(plan), window_(5 * streams) {}
+  /// The median run of one burst, in order of completion.
+  void add(double burst_median) { medians_.push_back(burst_median); }
+  [[nodiscard]] bool done(std::int64_t elapsed_ns) const;
+
+ private:
+  MeasurePlan plan_;
+  std::size_t window_;
+  std::vector<double> medians_;
+};
+
+}  // namespace assay

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/summary.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stats/stats.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+constexpr double kNsPerSecond = 1e9;
+constexpr std::size_t kFewSamples = 30;
+constexpr double kManyOutliers = 0.05;
+constexpr std::int64_t kUnknownStart = std::numeric_limits<std::int64_t>::min();
+
+struct Run {
+  std::uint32_t stream;
+  std::int64_t start_ns, duration_ns;
+};
+
+std::vector<Run> steady_runs(const Samples& samples, std::size_t from) {
+  std::vector<Run> runs;
+  runs.reserve(samples.size() - std::min(from, samples.size()));
+  for (std::size_t i = from; i < samples.size(); ++i) {
+    if (samples.kind[i] == static_cast<std::uint8_t>(SampleKind::kRun))
+      runs.push_back({samples.stream[i], samples.start_ns[i], samples.duration_ns[i]});
+  }
+  return runs;
+}
+
+struct Window {
+  std::int64_t begin, end;
+};
+
+/// In which all streams were at work.
+std::optional<Window> common_window(const std::vector<Run>& runs) {
+  std::map<std::uint32_t, Window> streams;
+  for (const Run& run : runs) {
+    if (run.start_ns == kUnknownStart) return std::nullopt;
+    const std::int64_t end = run.start_ns + run.duration_ns;
+    const auto [found, fresh] = streams.try_emplace(run.stream, Window{run.start_ns, end});
+    if (fresh) continue;
+    found->second.begin = std::min(found->second.begin, run.start_ns);
+    found->second.end = std::max(found->second.end, end);
+  }
+  Window common{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+  for (const auto& [stream, window] : streams) {
+    common.begin = std::max(common.begin, window.begin);
+    common.end = std::min(common.end, window.end);
+  }
+  return common.begin < common.end ? std::optional(common) : std::nullopt;
+}
+
+/// Runs completed in the window; one that reaches over an edge counts by its share.
+double runs_within(const std::vector<Run>& runs, const Window& window) {
+  double count = 0;
+  for (const Run& run : runs) {
+    const std::int64_t begin = std::max(run.start_ns, window.begin);
+    const std::int64_t end = std::min(run.start_ns + run.duration_ns, window.end);
+    if (run.duration_ns == 0) {
+      count += begin <= end ? 1 : 0;
+    } else if (begin < end) {
+      count += static_cast<double>(end - begin) / static_cast<double>(run.duration_ns);
+    }
+  }
+  return count;
+}
+
+void set_throughput(const Measurement& measurement, const std::vector<Run>& runs, double sum_ns, double items_per_run,
+                    Record& record) {
+  const bool several = std::ranges::any_of(runs, [&](const Run& run) { return run.stream != runs.front().stream; });
+  const auto window = common_window(runs);
+  if (window) record.window_ns = window->end - window->begin;
+  if (!window && measurement.window_ns > 0) record.window_ns = measurement.window_ns;
+  double completed = static_cast<double>(runs.size());
+  double time_ns = sum_ns;
+  if (several) {
+    if (window) completed = runs_within(runs, *window);
+    time_ns = static_cast<double>(record.window_ns.value_or(0));
+  }
+  if (time_ns > 0) record.throughput_ips = items_per_run * completed / (time_ns / kNsPerSecond);
+}
+
+struct QuantileFields {
+  double p;
+  Number Record::*value;
+  Number Record::*low;
+  Number Record::*high;
+  Text Record::*quality;
+};
+constexpr QuantileFields kQuantiles[] = {
+    {0.5, &Record::latency_p50_ms, &Record::latency_p50_low_ms, &Record::latency_p50_high_ms, &Record::latency_p50_quality},
+    {0.9, &Record::latency_p90_ms, &Record::latency_p90_low_ms, &Record::latency_p90_high_ms, &Record::latency_p90_quality},
+    {0.95, &Record::latency_p95_ms, &Record::latency_p95_low_ms, &Record::latency_p95_high_ms, &Record::latency_p95_quality},
+    {0.99, &Record::latency_p99_ms, &Record::latency_p99_low_ms, &Record::latency_p99_high_ms, &Record::latency_p99_quality}};
+
+void set_quantiles(const std::vector<double>& series, Record& record) {
+  for (const QuantileFields& fields : kQuantiles) {
+    const stats::QuantileEstimate estimate = stats::estimate_quantile(series, fields.p);
+    record.*fields.value = estimate.value / kNsPerMs;
+    if (fields.p == 0.5) record.latency_p50_ns = static_cast<std::int64_t>(estimate.value);
+    record.*fields.quality = stats::quantile_quality(estimate, series.size(), fields.p);
+    if (!estimate.interval) continue;
+    record.*fields.low = estimate.interval->low / kNsPerMs;
+    record.*fields.high = estimate.interval->high / kNsPerMs;
+  }
+}
+
+}  // namespace
+
+void summarise(const Measurement& measurement, const Samples& samples, std::int64_t items_per_run, Record& record) {
+  // A measurement that was lost with its worker has no window; its defaults are no findings.
+  const bool known = measurement.window_ns > 0 || measurement.warmup_ns > 0 || measurement.failure.has_value();
+  if (known) {
+    record.warmup_iterations = measurement.warmup_iterations;
+    record.warmup_time_ms = static_cast<double>(measurement.warmup_ns) / kNsPerMs;
+    record.stop_reason = to_string(measurement.stop_reason);
+  }
+  const std::vector<Run> runs = steady_runs(samples, measurement.steady_from);
+  if (runs.empty()) return;
+
+  std::vector<double> series;  // integers below 2^53: exact
+  series.reserve(runs.size());
+  for (const Run& run : runs) series.push_back(static_cast<double>(run.duration_ns));
+  const double mean = stats::mean(series);
+  const auto [least, most] = std::ranges::minmax(series);
+  record.iterations = static_cast<std::int64_t>(runs.size());
+  record.steady_from = static_cast<std::int64_t>(measurement.steady_from);
+  record.latency_mean_ms = mean / kNsPerMs;
+  record.latency_std_ms = stats::standard_deviation(series) / kNsPerMs;
+  record.latency_min_ms = least / kNsPerMs;
+  record.latency_max_ms = most / kNsPerMs;
+  set_quantiles(series, record);
+  record.autocorrelation_time = stats::autocorrelation_time(series);
+  const std::size_t outliers = stats::count_outliers(series);
+  record.outliers = static_cast<std::int64_t>(outliers);
+  set_throughput(measurement, runs, mean * static_cast<double>(runs.size()), static_cast<double>(items_per_run), record);
+
+  if (known) {
+    record.steady_class = measurement.steady_class;
+    record.relative_half_width = measurement.relative_half_width;
+    if (measurement.steady_class == "unsteady" || measurement.steady_class == "slowdown") record.add_flag(flag::kUnsteady);
+    const std::size_t all = steady_runs(samples, 0).size();
+    if (measurement.loop_ns > 0)
+      record.wall_time_per_iteration_ns = static_cast<double>(measurement.loop_ns) / static_cast<double>(all);
+  }
+  if (runs.size() < kFewSamples) record.add_flag(flag::kFewSamples);
+  if (static_cast<double>(outliers) > kManyOutliers * static_cast<double>(runs.size())) record.add_flag(flag::kNoisy);
+}
+
+void flag_noise(const Json& environment, Record& record) {
+  const Json::json_pointer reasons("/noise/reasons");
+  if (environment.contains(reasons) && environment.at(reasons).is_array() && !environment.at(reasons).empty())
+    record.add_flag(flag::kNoisy);
+}
+
+}  // namespace assay

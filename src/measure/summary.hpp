@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "base/json.hpp"
+#include "measure/measurement.hpp"
+#include "result/record.hpp"
+
+namespace assay {
+
+/// Fills in what a record tells of its samples: latency with quantiles (nearest rank, exact: integers of nanoseconds),
+/// intervals and qualities, autocorrelation_time, outliers, throughput_ips, iterations, window_ns, warm-up, steady state,
+/// stop reason, wall_time_per_iteration_ns. Everything but the last four comes from the samples of kind `run` from
+/// `measurement.steady_from` on. Of no samples only the warm-up and the stop reason are told.
+///
+/// Throughput: one stream: items_per_run x runs / sum of their durations. Several: items completed in the window in
+///             which all streams ran (from the latest first start to the earliest last end) over its length; a run that
+///             reaches over an edge counts by its share. Without starts, or without such a window: items over
+///             measurement.window_ns.
+/// Flags:      few_samples (fewer than 30 runs), unsteady (class unsteady or slowdown), noisy (more than 5 % outliers).
+///
+/// `measurement` may be empty when its worker died: its fields are then left absent.
+void summarise(const Measurement& measurement, const Samples& samples, std::int64_t items_per_run, Record& record);
+
+/// Flags a record as noisy when noise() of its environment record {"before", "after", "noise"} has reasons.
+void flag_noise(const Json& environment, Record& record);
+
+}  // namespace assay

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/summary.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+void add(Samples& samples, std::uint32_t stream, std::int64_t start, std::int64_t duration, SampleKind kind = SampleKind::kRun) {
+  samples.kind.push_back(static_cast<std::uint8_t>(kind));
+  samples.stream.push_back(stream);
+  samples.start_ns.push_back(start);
+  samples.duration_ns.push_back(duration);
+}
+
+/// One stream, back to back, durations 1, 2, … n ms in a scrambled order.
+Samples one_stream(int n) {
+  Samples samples;
+  std::int64_t now = 0;
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t duration = (i * 37 % n + 1) * kMs;
+    add(samples, 0, now, duration);
+    now += duration;
+  }
+  return samples;
+}
+
+Measurement sampled(std::int64_t window_ns) {
+  Measurement measurement;
+  measurement.window_ns = window_ns;
+  measurement.loop_ns = window_ns;
+  measurement.warmup_iterations = 10;
+  measurement.warmup_ns = 25 * kMs;
+  return measurement;
+}
+
+TEST(Summary, GivesNearestRanksExactly) {
+  Record record;
+  summarise(sampled(5'050 * kMs), one_stream(100), 8, record);
+  EXPECT_EQ(record.iterations, 100);
+  EXPECT_EQ(record.latency_p50_ns, 50 * kMs);
+  EXPECT_EQ(record.latency_p50_ms, 50.0);
+  EXPECT_EQ(record.latency_p90_ms, 90.0);
+  EXPECT_EQ(record.latency_p95_ms, 95.0);
+  EXPECT_EQ(record.latency_p99_ms, 99.0);
+  EXPECT_EQ(record.latency_min_ms, 1.0);
+  EXPECT_EQ(record.latency_max_ms, 100.0);
+  EXPECT_EQ(record.latency_mean_ms, 50.5);
+  EXPECT_NEAR(*record.latency_std_ms, 29.011491975882016, 1e-9) << "with n - 1";
+  EXPECT_NEAR(*record.throughput_ips, 8 / 0.0505, 1e-9);
+  EXPECT_EQ(record.window_ns, 5'050 * kMs);
+  EXPECT_EQ(record.wall_time_per_iteration_ns, 50.5 * kMs);
+  EXPECT_EQ(record.warmup_iterations, 10);
+  EXPECT_EQ(record.warmup_time_ms, 25.0);
+  EXPECT_EQ(record.stop_reason, "iterations");
+  EXPECT_EQ(record.flags, "");
+}
+
+TEST(Summary, SaysWhichQuantilesHaveTooFewSamples) {
+  Record record;
+  summarise(sampled(1), one_stream(50), 1, record);
+  EXPECT_EQ(record.latency_p50_quality, "ok");
+  EXPECT_THAT(record.latency_p99_quality, ::testing::StartsWith("few_samples(n=50<"));
+  EXPECT_TRUE(record.latency_p50_low_ms);
+  EXPECT_FALSE(record.latency_p99_high_ms) << "no such bound exists";
+}
+
+TEST(Summary, KeepsNanosecondsThatADoubleOfMillisecondsWouldRound) {
+  Samples samples;
+  for (int i = 0; i < 3; ++i) add(samples, 0, i, 1'234'567'891'234'567);
+  Record record;
+  summarise(sampled(1), samples, 1, record);
+  EXPECT_EQ(record.latency_p50_ns, 1'234'567'891'234'567);
+}
+
+TEST(Summary, UsesRunsOfTheSteadySuffixOnly) {
+  Samples samples;
+  for (int i = 0; i < 40; ++i) {
+    add(samples, 0, 0, i < 10 ? 900 * kMs : 5 * kMs);
+    add(samples, 0, 0, kMs, SampleKind::kToken);
+  }
+  Measurement measurement = sampled(kMs);
+  measurement.steady_from = 20;
+  measurement.steady_class = "warmup";
+  Record record;
+  summarise(measurement, samples, 1, record);
+  EXPECT_EQ(record.iterations, 30);
+  EXPECT_EQ(record.latency_max_ms, 5.0);
+  EXPECT_EQ(record.steady_from, 20);
+  EXPECT_EQ(record.steady_class, "warmup");
+  EXPECT_EQ(record.flags, "");
+}
+
+TEST(Summary, FlagsFewUnsteadyAndNoisy) {
+  Measurement measurement = sampled(kMs);
+  measurement.steady_class = "slowdown";
+  Samples samples;
+  for (int i = 0; i < 29; ++i) add(samples, 0, 0, i % 10 == 0 ? 900 * kMs : (100 + i) * kMs / 20);
+  Record record;
+  summarise(measurement, samples, 1, record);
+  EXPECT_EQ(record.flags, "few_samples,noisy,unsteady");
+  EXPECT_EQ(record.outliers, 3);
+}
+
+TEST(Summary, CountsItemsOfSeveralStreamsInTheWindowOfAll) {
+  // Two streams of 10 ms runs, the second half a run later and one run longer: 200 runs a second, whatever the edges.
+  Samples samples;
+  for (int i = 0; i < 50; ++i) add(samples, 0, i * 10 * kMs, 10 * kMs);
+  for (int i = 0; i < 51; ++i) add(samples, 1, i * 10 * kMs + 5 * kMs, 10 * kMs);
+  Record record;
+  summarise(sampled(515 * kMs), samples, 4, record);
+  EXPECT_EQ(record.window_ns, 495 * kMs);
+  EXPECT_NEAR(*record.throughput_ips, 800, 1e-9);
+  EXPECT_EQ(record.latency_p50_ms, 10.0);
+}
+
+TEST(Summary, WithoutStartsTheMeasurementsWindowCounts) {
+  Samples samples;
+  for (int i = 0; i < 100; ++i) add(samples, static_cast<std::uint32_t>(i % 2), std::numeric_limits<std::int64_t>::min(), 10 * kMs);
+  Record record;
+  summarise(sampled(500 * kMs), samples, 1, record);
+  EXPECT_NEAR(*record.throughput_ips, 200, 1e-9);
+  EXPECT_EQ(record.window_ns, 500 * kMs);
+}
+
+TEST(Summary, OneSampleHasNoIntervalAndNoSpread) {
+  Samples samples;
+  add(samples, 0, 0, 7 * kMs);
+  Record record;
+  summarise(sampled(7 * kMs), samples, 1, record);
+  EXPECT_EQ(record.latency_p99_ms, 7.0);
+  EXPECT_EQ(record.latency_std_ms, 0.0);
+  EXPECT_EQ(record.latency_p50_low_ms, std::nullopt);
+  EXPECT_TRUE(record.has_flag(flag::kFewSamples));
+}
+
+TEST(Summary, DurationsOfZeroGiveNoInfiniteThroughput) {
+  Samples samples;
+  for (int i = 0; i < 40; ++i) add(samples, 0, 0, 0);
+  Record record;
+  summarise(sampled(0), samples, 1, record);
+  EXPECT_EQ(record.latency_p50_ns, 0);
+  EXPECT_EQ(record.throughput_ips, std::nullopt);
+}
+
+TEST(Summary, OfALostWorkerTheSamplesRemain) {
+  Record record;
+  summarise(Measurement{}, one_stream(40), 1, record);
+  EXPECT_EQ(record.iterations, 40);
+  EXPECT_EQ(record.latency_p50_ms, 20.0);
+  EXPECT_EQ(record.stop_reason, "");
+  EXPECT_EQ(record.steady_class, "");
+  EXPECT_EQ(record.warmup_iterations, std::nullopt);
+}
+
+TEST(Summary, OfNoSamplesOnlyTheEndIsTold) {
+  Measurement measurement;
+  measurement.stop_reason = StopReason::kFailure;
+  measurement.failure = Error{ErrorCode::kDeviceLost, "gone"};
+  Record record;
+  summarise(measurement, {}, 1, record);
+  EXPECT_EQ(record.stop_reason, "failure");
+  EXPECT_EQ(record.iterations, std::nullopt);
+  EXPECT_EQ(record.latency_mean_ms, std::nullopt);
+}
+
+TEST(Summary, FlagsAnEnvironmentWithReasons) {
+  Record record;
+  flag_noise(Json::object(), record);
+  flag_noise({{"noise", {{"reasons", Json::array()}}}}, record);
+  EXPECT_EQ(record.flags, "");
+  flag_noise({{"noise", {{"reasons", {"steal_share"}}}}}, record);
+  EXPECT_EQ(record.flags, "noisy");
+}
+
+}  // namespace
+}  // namespace assay

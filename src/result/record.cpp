@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/hash.hpp"
+#include "base/text.hpp"
+
+namespace assay {
+namespace {
+
+// Flags are a sorted set; the text form is the only one stored.
+std::vector<std::string> flag_list(const Text& flags) {
+  return flags.empty() ? std::vector<std::string>{} : split(flags, ',');
+}
+
+Json json_value(const Text& value) { return value.empty() ? Json() : Json(sanitise(value)); }
+Json json_value(const Count& value) { return value ? Json(*value) : Json(); }
+Json json_value(const Number& value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
+Json json_value(CellStatus value) { return Json(to_string(value)); }
+Json json_value(Verification value) { return Json(to_string(value)); }
+
+/// Each reads `json` into `out`, or tells what would have been valid.
+using Expected = std::optional<std::string_view>;
+Expected read_value(const Json& json, Text& out) {
+  if (json.is_null()) return out.clear(), std::nullopt;
+  if (!json.is_string()) return "a string or null";
+  out = json.get<std::string>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Count& out) {
+  if (json.is_null()) return out.reset(), std::nullopt;
+  if (!json.is_number_integer() ||
+      (json.is_number_unsigned() &&
+       json.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}))
+    return "a 64-bit integer or null";
+  out = json.get<std::int64_t>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Number& out) {
+  if (json.is_null()) return out.reset(), std::nullopt;
+  if (!json.is_number()) return "a number or null";
+  out = json.get<double>();
+  return std::nullopt;
+}
+Expected read_value(const Json& json, CellStatus& out) {
+  const auto value = json.is_string() ? cell_status_from(json.get<std::string>()) : std::nullopt;
+  if (!value) return "completed, wrong, unsupported, failed, unavailable or skipped";
+  out = *value;
+  return std::nullopt;
+}
+Expected read_value(const Json& json, Verification& out) {
+  const auto value = json.is_string() ? verification_from(json.get<std::string>()) : std::nullopt;
+  if (!value) return "verified, wrong, unverified, degenerate or ill_conditioned";
+  out = *value;
+  return std::nullopt;
+}
+
+std::string key_text(const Record& record, bool Field::*part) {
+  std::string text;
+  for (const Field& field : result_fields())
+    if (field.*part) text += fmt::format("{}={}\n", field.name, field_value(record, field).dump());
+  return text;
+}
+
+}  // namespace
+
+bool Record::has_flag(std::string_view name) const {
+  const std::vector<std::string> list = flag_list(flags);
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void Record::add_flag(std::string_view name) {
+  if (has_flag(name)) return;
+  std::vector<std::string> list = flag_list(flags);
+  list.emplace_back(name);
+  std::sort(list.begin(), list.end());
+  flags = join(list, ",");
+}
+
+bool Record::ranked() const {
+  return status == CellStatus::kCompleted && verification == Verification::kVerified && !has_flag(flag::kSimulated) &&
+         !has_flag(flag::kSoftware);
+}
+
+const Field* find_field(std::string_view name) {
+  const std::span<const Field> fields = result_fields();
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+Json field_value(const Record& record, const Field& field) {
+  return std::visit([&](auto member) { return json_value(record.*member); }, field.member);
+}
+
+Status set_field(Record& record, const Field& field, const Json& value) {
+  const Expected expected = std::visit([&](auto member) { return read_value(value, record.*member); }, field.member);
+  if (!expected) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is {}; it must be {}", field.name,
+                          value.dump(-1, ' ', false, Json::error_handler_t::replace), *expected));
+}
+
+Json to_json(const Record& record) {
+  Json json = Json::object();
+  for (const Field& field : result_fields()) json[std::string(field.name)] = field_value(record, field);
+  return json;
+}
+
+Result<Record> record_from_json(const Json& json) {
+  if (!json.is_object())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a result is a JSON object, not {}", json.type_name()));
+  Record record;
+  for (const Field& field : result_fields())
+    if (const auto found = json.find(std::string(field.name)); found != json.end())
+      ASSAY_CHECK_OK(set_field(record, field, *found));
+  return record;
+}
+
+std::string task_key_text(const Record& record) { return key_text(record, &Field::in_task_key); }
+std::string series_key_text(const Record& record) { return key_text(record, &Field::in_series_key); }
+std::string task_key(const Record& record) { return sha256_hex(task_key_text(record)); }
+std::string series_key(const Record& record) { return sha256_hex(series_key_text(record)); }
+
+}  // namespace assay

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include <assay/error.hpp>
+
+#include "base/files.hpp"
+#include "result/record.hpp"
+
+namespace assay {
+namespace {
+using ::testing::HasSubstr;
+
+// A different value in every field, so that two fields mixed up cannot cancel out.
+Record full_record() {
+  Record record;
+  std::int64_t n = 1;
+  for (const Field& field : result_fields()) {
+    ++n;
+    std::visit(
+        [&](auto member) {
+          auto& value = record.*member;
+          using Value = std::remove_reference_t<decltype(value)>;
+          if constexpr (std::is_same_v<Value, Text>) value = "text " + std::to_string(n);
+          if constexpr (std::is_same_v<Value, Count>) value = (std::int64_t{1} << 60) + n;
+          if constexpr (std::is_same_v<Value, Number>) value = 0.1 * static_cast<double>(n);
+          if constexpr (std::is_same_v<Value, CellStatus>) value = CellStatus::kUnavailable;
+          if constexpr (std::is_same_v<Value, Verification>) value = Verification::kIllConditioned;
+        },
+        field.member);
+  }
+  return record;
+}
+
+TEST(Record, SurvivesJsonWithEveryFieldAndEveryDigit) {
+  const Record record = full_record();
+  const auto parsed = parse_json(to_json(record).dump(), "record");
+  ASSERT_TRUE(parsed);
+  const auto back = record_from_json(*parsed);
+  ASSERT_TRUE(back) << to_string(back.error());
+  for (const Field& field : result_fields())
+    EXPECT_EQ(field_value(*back, field), field_value(record, field)) << field.name;
+}
+
+TEST(Record, AbsentIsNullAndComesBackAbsent) {
+  const Json json = to_json(Record{});
+  EXPECT_TRUE(json.at("latency_p50_ms").is_null());
+  EXPECT_TRUE(json.at("model").is_null());
+  EXPECT_EQ(json.at("status"), "failed");
+  const auto back = record_from_json(json);
+  ASSERT_TRUE(back);
+  EXPECT_FALSE(back->latency_p50_ms);
+  EXPECT_EQ(back->model, "");
+}
+
+TEST(Record, NumbersThatJsonCannotCarryAreNull) {
+  Record record;
+  record.max_abs_error = std::numeric_limits<double>::quiet_NaN();
+  record.message = "bad \xff byte";
+  EXPECT_TRUE(to_json(record).at("max_abs_error").is_null());
+  EXPECT_EQ(to_json(record).at("message"), "bad \xEF\xBF\xBD byte");
+}
+
+TEST(Record, UnknownKeysAreIgnoredAndWrongTypesAreNamed) {
+  EXPECT_TRUE(record_from_json(Json{{"a_newer_field", 1}}));
+  const auto expect_refused = [](const char* key, const Json& value) {
+    const auto record = record_from_json(Json{{key, value}});
+    ASSERT_FALSE(record) << key;
+    EXPECT_EQ(record.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(record.error().message, HasSubstr(key));
+  };
+  expect_refused("batch_size", "four");
+  expect_refused("batch_size", 1.5);
+  expect_refused("batch_size", std::numeric_limits<std::uint64_t>::max());
+  expect_refused("latency_p50_ms", true);
+  expect_refused("model", 3);
+  expect_refused("status", "finished");
+  expect_refused("verification", Json());
+  EXPECT_FALSE(record_from_json(Json::array()));
+}
+
+TEST(Fields, NamesAreUniqueAndTheGuidesColumnsComeFirstInItsOrder) {
+  std::set<std::string_view> names;
+  for (const Field& field : result_fields()) EXPECT_TRUE(names.insert(field.name).second) << field.name;
+  const char* const guide[] = {"latency_p50_ms", "latency_p95_ms",      "latency_p99_ms", "latency_mean_ms",
+                               "latency_std_ms", "latency_min_ms",      "latency_max_ms", "throughput_ips",
+                               "memory_mb",      "compilation_time_ms", "framework",      "model",
+                               "device",         "device_type",         "batch_size",     "input_shape",
+                               "dtype",          "timestamp",           "git_commit"};
+  for (std::size_t i = 0; i < std::size(guide); ++i) EXPECT_EQ(result_fields()[i].name, guide[i]);
+}
+
+TEST(Fields, EveryMemberIsOneFieldExactly) {
+  // Members are of five types only; if one lacked a field, the sizes would not add up.
+  std::size_t bytes = 0;
+  for (const Field& field : result_fields())
+    bytes += std::visit([](auto member) { return sizeof(std::declval<Record&>().*member); }, field.member);
+  EXPECT_LE(sizeof(Record) - bytes, 2 * alignof(std::max_align_t)) << "a member of Record has no field";
+}
+
+TEST(Keys, ChangeWithEveryFieldTheyHashAndWithNoOther) {
+  const Record base = full_record();
+  for (const Field& field : result_fields()) {
+    Record changed = base;
+    const Json value = std::holds_alternative<CellStatus Record::*>(field.member)     ? Json("completed")
+                       : std::holds_alternative<Verification Record::*>(field.member) ? Json("verified")
+                                                                                      : Json();
+    ASSERT_TRUE(set_field(changed, field, value)) << field.name;
+    EXPECT_EQ(task_key(changed) != task_key(base), field.in_task_key) << field.name;
+    EXPECT_EQ(series_key(changed) != series_key(base), field.in_series_key) << field.name;
+    EXPECT_TRUE(field.in_task_key || !field.in_series_key) << field.name;
+  }
+}
+
+TEST(Keys, TheSeriesSurvivesAnUpgradeButTheTaskDoesNot) {
+  for (const char* name : {"engine_version", "tool_version", "graph_hash", "builder_version"}) {
+    const Field* field = find_field(name);
+    ASSERT_NE(field, nullptr);
+    EXPECT_TRUE(field->in_task_key && !field->in_series_key) << name;
+  }
+}
+
+TEST(Keys, AValueCannotPoseAsTheNextField) {
+  Record a, b;
+  a.engine = "x";
+  a.engine_version = "1";
+  b.engine = "x\"\nengine_version=\"1";
+  EXPECT_NE(task_key(a), task_key(b));
+  EXPECT_EQ(task_key(a).size(), 64U);
+}
+
+TEST(Flags, AreASortedSet) {
+  Record record;
+  record.add_flag(flag::kSeeded);
+  record.add_flag(flag::kNoisy);
+  record.add_flag(flag::kSeeded);
+  EXPECT_EQ(record.flags, "noisy,seeded");
+  EXPECT_TRUE(record.has_flag("noisy"));
+  EXPECT_FALSE(record.has_flag("seed"));
+}
+
+TEST(Flags, SimulatedSoftwareAndUnverifiedCellsAreNotRanked) {
+  Record record;
+  record.status = CellStatus::kCompleted;
+  EXPECT_FALSE(record.ranked());
+  record.verification = Verification::kVerified;
+  EXPECT_TRUE(record.ranked());
+  record.add_flag(flag::kSeeded);
+  EXPECT_TRUE(record.ranked());
+  record.add_flag(flag::kSoftware);
+  EXPECT_FALSE(record.ranked());
+}
+
+TEST(Status, NamesGoBothWays) {
+  for (int i = 0; i <= static_cast<int>(CellStatus::kSkipped); ++i)
+    EXPECT_EQ(cell_status_from(to_string(static_cast<CellStatus>(i))), static_cast<CellStatus>(i));
+  for (int i = 0; i <= static_cast<int>(Verification::kIllConditioned); ++i)
+    EXPECT_EQ(verification_from(to_string(static_cast<Verification>(i))), static_cast<Verification>(i));
+  EXPECT_EQ(cell_status_from("ok"), std::nullopt);
+}
+
+TEST(Status, ExitCodesHaveAPrecedence) {
+  const ExitCode order[] = {ExitCode::kInterrupted, ExitCode::kUsage,      ExitCode::kFailure,
+                            ExitCode::kFinding,     ExitCode::kCannotTell, ExitCode::kSuccess};
+  for (std::size_t i = 0; i < std::size(order); ++i)
+    for (std::size_t j = i; j < std::size(order); ++j) {
+      EXPECT_EQ(worse(order[i], order[j]), order[i]);
+      EXPECT_EQ(worse(order[j], order[i]), order[i]);
+    }
+}
+
+TEST(Docs, EveryReasonCodeHasAHeadingAndEveryFieldALine) {
+  const auto errors = read_file(ASSAY_SOURCE_DIR "/docs/errors.md");
+  ASSERT_TRUE(errors);
+  for (int i = 0; i <= static_cast<int>(ErrorCode::kInternal); ++i) {
+    const std::string_view name = to_string(static_cast<ErrorCode>(i));
+    EXPECT_TRUE(is_reason_code(name));
+    EXPECT_THAT(*errors, HasSubstr("\n## " + std::string(name) + "\n"));
+  }
+  for (const std::string_view name : reason::kOwn) EXPECT_THAT(*errors, HasSubstr("\n## " + std::string(name) + "\n"));
+  EXPECT_FALSE(is_reason_code("because"));
+
+  const auto formats = read_file(ASSAY_SOURCE_DIR "/docs/formats.md");
+  ASSERT_TRUE(formats);
+  for (const Field& field : result_fields()) {
+    const std::string_view key = field.in_series_key ? "task, series" : field.in_task_key ? "task" : "";
+    const std::string row = "| `" + std::string(field.name) + "` | " + std::string(field.sql_type) + " | " +
+                            std::string(field.unit) + " | " + std::string(key) + " | " + std::string(field.meaning) +
+                            " |";
+    EXPECT_THAT(*formats, HasSubstr(row));
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+
+namespace assay {
+
+/// What an invocation is, for the record.
+struct RunInfo {
+  std::string run_id;
+  std::string command;
+  std::string started;     ///< UTC, ISO 8601
+  std::string host, tool_version, git_commit;
+  Json system = Json::object();       ///< the guide's system_info
+  Json hardware = Json::object();     ///< every hardware word: available, why not
+  std::string hardware_fingerprint;
+};
+
+}  // namespace assay

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/bundle.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kUnfinished = ".tmp-";
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
+  return fail(ErrorCode::kInternal, fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error)),
+              error == ENOSPC || error == EDQUOT ? "free some disk space, then run again with --resume" : "");
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos;
+}
+
+std::vector<std::string> key_fields(bool Field::*part) {
+  std::vector<std::string> names;
+  for (const Field& field : result_fields())
+    if (field.*part) names.emplace_back(field.name);
+  return names;
+}
+
+/// Whole or not there, but not yet on the disk: seal() syncs every file, once.
+Status write_unsynced(const fs::path& path, const std::string& content) {
+  const fs::path draft = path.parent_path() / ("." + path.filename().string());
+  errno = 0;
+  std::ofstream file(draft, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file || ::rename(draft.c_str(), path.c_str()) != 0) return io_failure(errno == 0 ? EIO : errno, "write", path);
+  return {};
+}
+
+Status write_manifest(const fs::path& folder, const Record& record) {
+  const Json manifest{{"schema_version", kBundleSchemaVersion},
+                      {"task_key_fields", key_fields(&Field::in_task_key)},
+                      {"series_key_fields", key_fields(&Field::in_series_key)},
+                      {"record", to_json(record)}};
+  return write_unsynced(folder / bundle_file::kManifest, manifest.dump(2) + "\n");
+}
+
+Status write_environment(const fs::path& folder, const RunContext& context, const Json& attempt) {
+  const Json environment{{"schema_version", kBundleSchemaVersion},
+                         {"run", {{"started", context.started}, {"command", sanitise(context.command)}}},
+                         {"hardware", context.hardware},
+                         {"environment", context.environment},
+                         {"attempt", attempt}};
+  return write_unsynced(folder / bundle_file::kEnvironment,
+                        environment.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+/// Syncs and hashes every file of `folder`, writes DONE and gives the folder its final name.
+Result<fs::path> seal(const fs::path& folder, std::string_view attempt_id) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->is_regular_file() && is_plain_name(entry->path().filename().string()) &&
+        entry->path().filename() != bundle_file::kDone)
+      files.push_back(entry->path());
+  if (error) return io_failure(error.value(), "read", folder);
+  std::sort(files.begin(), files.end());
+  std::string done;
+  for (const fs::path& file : files) {
+    ASSAY_CHECK_OK(sync_file(file));
+    ASSAY_TRY(const std::string hash, sha256_file(file));
+    done += fmt::format("{}  {}\n", hash, file.filename().string());
+  }
+  ASSAY_CHECK_OK(write_file_atomically(folder / bundle_file::kDone, done));
+  const fs::path bundle = folder.parent_path() / attempt_id;
+  if (::rename(folder.c_str(), bundle.c_str()) != 0) return io_failure(errno, "rename", folder);
+  ASSAY_CHECK_OK(sync_directory(folder.parent_path()));
+  return bundle;
+}
+
+Result<Json> read_versioned(const fs::path& path) {
+  ASSAY_TRY(Json json, read_json(path));
+  const Json version = json.is_object() ? json.value("schema_version", Json()) : Json();
+  if (!version.is_number_integer())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no integer \"schema_version\"", path.string()));
+  if (version.get<std::int64_t>() > kBundleSchemaVersion)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("'{}' has schema version {}, and this assay reads up to {}", path.string(),
+                            version.get<std::int64_t>(), kBundleSchemaVersion),
+                "read it with the assay that wrote it, or a newer one");
+  return json;
+}
+
+// Folders inside `parent`; one that vanishes meanwhile is none.
+Result<std::vector<fs::path>> folders_of(const fs::path& parent) {
+  std::vector<fs::path> folders;
+  std::error_code error;
+  for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error))
+    if (std::error_code ignored; entry->is_directory(ignored)) folders.push_back(entry->path());
+  if (error && error != std::errc::no_such_file_or_directory) return io_failure(error.value(), "read", parent);
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
+tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
+  return fail(ErrorCode::kMismatch, fmt::format("the bundle '{}' is damaged: {}", folder.string(), what),
+              "its cell can be measured again; remove the folder to silence this message");
+}
+
+}  // namespace
+
+fs::path default_spool(const fs::path& database) { return database.string() + ".spool"; }
+
+struct BundleWriter::State {
+  Descriptor lock;
+  fs::path folder;
+  Record draft;
+  RunContext context;
+  bool open = true;  // neither finished nor given up
+};
+
+BundleWriter::BundleWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+BundleWriter::BundleWriter(BundleWriter&&) noexcept = default;
+BundleWriter& BundleWriter::operator=(BundleWriter&& other) noexcept {
+  std::swap(state_, other.state_);
+  return *this;
+}
+
+BundleWriter::~BundleWriter() {
+  if (state_ == nullptr || !state_->open) return;
+  if (const auto sealed = seal(state_->folder, state_->draft.attempt_id); !sealed)
+    log_warning("{}", to_string(sealed.error()));
+}
+
+const fs::path& BundleWriter::folder() const { return state_->folder; }
+
+Result<BundleWriter> BundleWriter::begin(const fs::path& spool, Record draft, const RunContext& context) {
+  if (!is_plain_name(draft.task_key) || !is_plain_name(draft.attempt_id))
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a bundle needs a task key and an attempt id that can name folders, not '{}' and '{}'",
+                            draft.task_key, draft.attempt_id));
+  draft.status = CellStatus::kFailed;
+  draft.verification = Verification::kUnverified;
+  draft.reason_code = to_string(ErrorCode::kCancelled);
+  draft.message = "assay ended while this cell ran; the samples that were written are kept";
+  draft.hint = "run again with --resume";
+  draft.add_flag(flag::kPartial);
+  if (draft.timestamp.empty()) draft.timestamp = iso8601(wall_now());
+
+  auto state = std::make_unique<State>();
+  const fs::path parent = spool / draft.task_key;
+  state->folder = parent / (std::string(kUnfinished) + draft.attempt_id);
+  ASSAY_CHECK_OK(make_directories(parent));
+  if (::mkdir(state->folder.c_str(), 0777) != 0) return io_failure(errno, "make the folder", state->folder);
+  state->lock = Descriptor(::open(state->folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (state->lock.get() < 0 || ::flock(state->lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return io_failure(errno, "lock", state->folder);
+  state->draft = std::move(draft);
+  state->context = context;
+  Status written = write_manifest(state->folder, state->draft);
+  if (written) written = write_environment(state->folder, context, Json::object());
+  if (!written) {
+    std::error_code ignored;
+    fs::remove_all(state->folder, ignored);
+    return tl::unexpected<Error>(std::move(written).error());
+  }
+  return BundleWriter(std::move(state));
+}
+
+Result<fs::path> BundleWriter::finish(const Record& record, const Json& attempt_environment, const Json& outputs) {
+  ASSAY_CHECK(state_->open, "a bundle is finished once");
+  if (record.task_key != state_->draft.task_key || record.attempt_id != state_->draft.attempt_id)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the result of attempt {} of task {} cannot finish the bundle of attempt {} of task {}",
+                            record.attempt_id, record.task_key, state_->draft.attempt_id, state_->draft.task_key));
+  state_->open = false;
+  ASSAY_CHECK_OK(write_environment(state_->folder, state_->context, attempt_environment));
+  if (!outputs.is_null())
+    ASSAY_CHECK_OK(write_unsynced(state_->folder / bundle_file::kOutputs,
+                                  outputs.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
+  // The manifest last: until then the folder says that the attempt was cut short.
+  ASSAY_CHECK_OK(write_manifest(state_->folder, record));
+  ASSAY_TRY(state_->folder, seal(state_->folder, record.attempt_id));
+  return state_->folder;
+}
+
+void BundleWriter::discard() {
+  state_->open = false;
+  std::error_code ignored;
+  fs::remove_all(state_->folder, ignored);
+}
+
+Result<Bundle> read_bundle(const fs::path& folder) {
+  const auto done = read_file(folder / bundle_file::kDone);
+  if (!done && done.error().code == ErrorCode::kNotFound)
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' is not a whole bundle: it has no DONE", folder.string()));
+  if (!done) return tl::unexpected<Error>(done.error());
+  Bundle bundle;
+  bundle.folder = folder;
+  bundle.sha256 = sha256_hex(*done);
+  bool has_manifest = false, has_environment = false, has_outputs = false;
+  for (const std::string& line : split(*done, '\n')) {
+    if (line.empty()) continue;
+    const std::string_view name = line.size() > 66 ? std::string_view(line).substr(66) : std::string_view();
+    if (!is_plain_name(name)) return mismatch(folder, "DONE is not a list of hashes and files");
+    const auto hash = sha256_file(folder / name);
+    if (!hash && hash.error().code == ErrorCode::kNotFound)
+      return mismatch(folder, fmt::format("'{}' is missing", name));
+    if (!hash) return tl::unexpected<Error>(hash.error());
+    if (line.compare(0, 64, *hash) != 0) return mismatch(folder, fmt::format("'{}' is not what was written", name));
+    has_manifest |= name == bundle_file::kManifest;
+    has_environment |= name == bundle_file::kEnvironment;
+    has_outputs |= name == bundle_file::kOutputs;
+    bundle.has_samples |= name == bundle_file::kSamples;
+  }
+  if (!has_manifest || !has_environment) return mismatch(folder, "DONE does not name its manifest and environment");
+
+  ASSAY_TRY(const Json manifest, read_versioned(folder / bundle_file::kManifest));
+  ASSAY_TRY(bundle.record, with_context(record_from_json(manifest.value("record", Json())),
+                                        fmt::format("while reading '{}'", (folder / bundle_file::kManifest).string())));
+  ASSAY_TRY(const Json environment, read_versioned(folder / bundle_file::kEnvironment));
+  const auto object = [](const Json& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_object() ? *found : Json::object();
+  };
+  const auto text = [](const Json& json, const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const Json run = object(environment, "run");
+  bundle.context = {text(run, "started"), text(run, "command"), object(environment, "environment"),
+                    object(environment, "hardware")};
+  bundle.attempt_environment = object(environment, "attempt");
+  if (has_outputs) {
+    ASSAY_TRY(bundle.outputs, read_json(folder / bundle_file::kOutputs));
+  }
+  return bundle;
+}
+
+Result<std::vector<fs::path>> list_bundles(const fs::path& spool) {
+  std::vector<fs::path> bundles;
+  ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
+  for (const fs::path& task : tasks) {
+    if (!is_plain_name(task.filename().string())) continue;  // a folder beside the bundles, such as .unsaved
+    ASSAY_TRY(std::vector<fs::path> attempts, folders_of(task));
+    for (fs::path& attempt : attempts)
+      if (is_plain_name(attempt.filename().string())) bundles.push_back(std::move(attempt));
+  }
+  return bundles;
+}
+
+Result<std::size_t> seal_abandoned(const fs::path& spool) {
+  std::size_t sealed = 0;
+  ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
+  for (const fs::path& task : tasks) {
+    if (!is_plain_name(task.filename().string())) continue;
+    ASSAY_TRY(const std::vector<fs::path> attempts, folders_of(task));
+    for (const fs::path& folder : attempts) {
+      const std::string name = folder.filename().string();
+      if (!name.starts_with(kUnfinished)) continue;
+      const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      // Held: its writer lives. Without a manifest: killed before anything was measured.
+      if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
+      if (std::error_code ignored; !fs::exists(folder / bundle_file::kManifest, ignored)) continue;
+      if (const auto bundle = seal(folder, name.substr(kUnfinished.size())); bundle)
+        ++sealed;
+      else
+        log_warning("{}", to_string(bundle.error()));
+    }
+  }
+  return sealed;
+}
+
+}  // namespace assay

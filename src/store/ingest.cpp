@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/ingest.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "base/log.hpp"
+#include "measure/samples_file.hpp"
+
+namespace assay::duckdb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::uint64_t kReserveBytes = 64'000'000;  // one row group, the log and the checkpoint
+
+/// Fills data chunks with samples column by column.
+class SampleAppender {
+ public:
+  static Result<SampleAppender> create(Database& database) {
+    const std::array<std::string, 6> columns{"result_id", "seq", "kind", "stream", "start_ns", "duration_ns"};
+    ASSAY_TRY(Appender appender, Appender::create(database, "raw_benchmark_data", columns));
+    return SampleAppender(database.functions(), std::move(appender));
+  }
+  SampleAppender(SampleAppender&& other) noexcept
+      : api_(other.api_), appender_(std::move(other.appender_)), chunk_(std::exchange(other.chunk_, nullptr)) {}
+  SampleAppender& operator=(SampleAppender&&) = delete;
+  ~SampleAppender() {
+    if (chunk_ != nullptr) api_.destroy_data_chunk(&chunk_);
+  }
+
+  Status append(std::int64_t result_id, const Samples& samples, std::size_t first) {
+    const std::size_t capacity = api_.vector_size();
+    for (std::size_t from = first; from < samples.size(); from += capacity) {
+      const std::size_t rows = std::min(capacity, samples.size() - from);
+      api_.data_chunk_reset(chunk_);
+      auto* ids = column<std::int64_t>(0);
+      auto* sequence = column<std::int64_t>(1);
+      auto* streams = column<std::int64_t>(3);
+      auto* starts = column<std::int64_t>(4);
+      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(2));
+      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(5));
+      std::uint64_t* known = nullptr;
+      for (std::size_t i = 0; i < rows; ++i) {
+        ids[i] = result_id;
+        sequence[i] = static_cast<std::int64_t>(from + i);
+        streams[i] = samples.stream[from + i];
+        starts[i] = samples.start_ns[from + i];
+        if (starts[i] != std::numeric_limits<std::int64_t>::min()) continue;
+        if (known == nullptr) {
+          const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, 4);
+          api_.vector_ensure_validity_writable(vector);
+          known = api_.vector_get_validity(vector);
+        }
+        known[i / 64] &= ~(std::uint64_t{1} << (i % 64));
+      }
+      api_.data_chunk_set_size(chunk_, rows);
+      ASSAY_CHECK_OK(appender_.append(chunk_));
+    }
+    return {};
+  }
+  Status close() { return appender_.close(); }
+
+ private:
+  SampleAppender(const Api& api, Appender appender) : api_(api), appender_(std::move(appender)) {
+    const char* kinds[] = {"run", "first_token", "token"};  // in the order of SampleKind
+    std::array<duckdb_logical_type, 6> types{};
+    for (duckdb_logical_type& type : types) type = api_.create_logical_type(DUCKDB_TYPE_BIGINT);
+    api_.destroy_logical_type(&types[2]);
+    types[2] = api_.create_enum_type(kinds, std::size(kinds));
+    chunk_ = api_.create_data_chunk(types.data(), types.size());
+    for (duckdb_logical_type& type : types) api_.destroy_logical_type(&type);
+  }
+  template <class T>
+  T* column(idx_t index) {
+    return static_cast<T*>(api_.vector_get_data(api_.data_chunk_get_vector(chunk_, index)));
+  }
+
+  const Api& api_;
+  Appender appender_;
+  duckdb_data_chunk chunk_ = nullptr;
+};
+
+Result<std::set<std::string>> strings(Database& database, const std::string& sql) {
+  ASSAY_TRY(const Rows rows, database.query(sql));
+  std::set<std::string> values;
+  for (const auto& row : rows.rows)
+    if (row.at(0).is_string()) values.insert(row.at(0).get<std::string>());
+  return values;
+}
+
+/// The bundles that are not in yet, oldest first, so that result ids follow time. What cannot be read is refused.
+Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
+                                            IngestReport& report) {
+  ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool));
+  std::vector<std::tuple<std::string, std::string, fs::path>> fresh;
+  for (const fs::path& folder : folders) {
+    if (attempts.contains(folder.filename().string())) {
+      ++report.known;
+      continue;
+    }
+    // Only for the order; read_bundle() looks closely.
+    std::string timestamp;
+    if (const auto manifest = read_json(folder / bundle_file::kManifest); manifest && manifest->is_object())
+      if (const auto record = manifest->find("record"); record != manifest->end() && record->is_object())
+        if (const auto time = record->find("timestamp"); time != record->end() && time->is_string())
+          timestamp = time->get<std::string>();
+    fresh.emplace_back(std::move(timestamp), folder.filename().string(), folder);
+  }
+  std::sort(fresh.begin(), fresh.end());
+  std::vector<fs::path> ordered;
+  for (auto& [time, attempt, folder] : fresh) ordered.push_back(std::move(folder));
+  return ordered;
+}
+
+Status check_free_space(const fs::path& database_path, const std::vector<fs::path>& bundles) {
+  std::uint64_t needed = kReserveBytes;
+  std::error_code error;
+  for (const fs::path& bundle : bundles)
+    if (const std::uint64_t size = fs::file_size(bundle / bundle_file::kSamples, error); !error) needed += size;
+  const fs::path folder = fs::absolute(database_path, error).parent_path();
+  const fs::space_info space = fs::space(folder, error);
+  if (error || space.available >= needed) return {};
+  return fail(ErrorCode::kInternal,
+              fmt::format("the disk of '{}' has {} MB free, and taking in {} results needs about {} MB",
+                          database_path.string(), space.available / 1'000'000, bundles.size(), needed / 1'000'000 + 1),
+              "free some disk space and run `assay db rebuild`; the results lie in the spool");
+}
+
+/// The rows of one transaction.
+class Ingest {
+ public:
+  Ingest(Database& database, IngestReport& report) : database_(database), report_(report) {}
+
+  Status run(const std::vector<fs::path>& bundles) {
+    ASSAY_TRY(hashes_, strings(database_, "SELECT sha256 FROM bundles"));
+    ASSAY_TRY(runs_, strings(database_, "SELECT run_id FROM benchmark_runs"));
+    ASSAY_TRY(machines_, strings(database_, "SELECT hardware_id FROM hardware_info"));
+    ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(result_id), 0) FROM benchmark_results"));
+    next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
+
+    std::vector<std::string> columns{"result_id"};
+    for (const Field& field : result_fields()) columns.emplace_back(field.name);
+    ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
+    ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
+    for (const fs::path& folder : bundles) {
+      Result<Bundle> bundle = read_bundle(folder);
+      if (!bundle) {
+        report_.refused.push_back(std::move(bundle).error());
+        continue;
+      }
+      if (!hashes_.insert(bundle->sha256).second) {
+        ++report_.known;
+        continue;
+      }
+      ASSAY_CHECK_OK(append(*bundle, results, samples));
+    }
+    ASSAY_CHECK_OK(results.close());
+    return samples.close();
+  }
+
+ private:
+  Status append(const Bundle& bundle, Appender& results, SampleAppender& samples) {
+    const std::int64_t id = next_id_++;
+    std::vector<Json> cells{id};
+    for (const Field& field : result_fields()) cells.push_back(field_value(bundle.record, field));
+    ASSAY_CHECK_OK(results.append(cells));
+    std::size_t rows = 0;
+    if (bundle.has_samples) {
+      // A worker that was killed early leaves a file without a header: the result stands, without samples.
+      if (const auto file = read_samples(bundle.folder / bundle_file::kSamples)) {
+        const auto first = static_cast<std::size_t>(std::max<std::int64_t>(bundle.record.steady_from.value_or(0), 0));
+        ASSAY_CHECK_OK(samples.append(id, file->samples, first));
+        rows = file->samples.size() - std::min(first, file->samples.size());
+      } else {
+        log_warning("{}", to_string(file.error()));
+      }
+    }
+    ASSAY_CHECK_OK(add_run(bundle));
+    ASSAY_CHECK_OK(add_machine(bundle));
+    const fs::path& folder = bundle.folder;
+    const Json values[] = {bundle.sha256, (folder.parent_path().filename() / folder.filename()).string(),
+                           folder.filename().string(), id, rows};
+    ASSAY_CHECK_OK(insert("bundles (sha256, path, attempt_id, result_id, samples, ingested_at)",
+                          "$1, $2, $3, $4, $5, now()::TIMESTAMP", values));
+    ++report_.bundles;
+    report_.samples += rows;
+    return {};
+  }
+
+  Status add_run(const Bundle& bundle) {
+    const Record& record = bundle.record;
+    if (record.run_id.empty() || !runs_.insert(record.run_id).second) return {};
+    const auto value = [&](const char* name) { return field_value(record, *find_field(name)); };
+    const Json values[] = {value("run_id"),      bundle.context.started,           value("tool_version"),
+                           value("git_commit"),  bundle.context.command,           value("host"),
+                           value("hardware_id"), bundle.context.environment.dump()};
+    return insert(
+        "benchmark_runs (run_id, started_at, tool_version, git_commit, command, host, hardware_id, environment)",
+        "$1, TRY_CAST($2 AS TIMESTAMP), $3, $4, $5, $6, $7, $8", values);
+  }
+
+  Status add_machine(const Bundle& bundle) {
+    const Record& record = bundle.record;
+    if (record.hardware_id.empty() || !machines_.insert(record.hardware_id).second) return {};
+    std::vector<Json> values{record.hardware_id, field_value(record, *find_field("host"))};
+    for (const char* key :
+         {"platform", "processor", "cpu_cores", "cpu_threads", "memory_gb", "gpu_count", "cuda_version"}) {
+      const Json& value = bundle.context.hardware.contains(key) ? bundle.context.hardware.at(key) : Json();
+      values.push_back(value.is_primitive() ? value : Json());
+    }
+    values.emplace_back(bundle.context.hardware.dump());
+    return insert(
+        "hardware_info (hardware_id, host, platform, processor, cpu_cores, cpu_threads, memory_gb, gpu_count, "
+        "cuda_version, info)",
+        "$1, $2, $3, $4, TRY_CAST($5 AS BIGINT), TRY_CAST($6 AS BIGINT), TRY_CAST($7 AS DOUBLE), TRY_CAST($8 AS "
+        "BIGINT), $9, $10",
+        values);
+  }
+
+  Status insert(const char* into, const char* values, std::span<const Json> parameters) {
+    return database_.query(fmt::format("INSERT INTO {} VALUES ({})", into, values), parameters).map([](const Rows&) {});
+  }
+
+  Database& database_;
+  IngestReport& report_;
+  std::set<std::string> hashes_, runs_, machines_;
+  std::int64_t next_id_ = 1;
+};
+
+}  // namespace
+
+Result<IngestReport> ingest_spool(Database& database, const fs::path& database_path, const fs::path& spool) {
+  IngestReport report;
+  ASSAY_TRY(const std::size_t sealed, seal_abandoned(spool));
+  if (sealed > 0) log_info("{} attempts that were cut short are kept, flagged 'partial'", sealed);
+  ASSAY_TRY(const auto attempts, strings(database, "SELECT attempt_id FROM bundles"));
+  ASSAY_TRY(const std::vector<fs::path> bundles, fresh_bundles(spool, attempts, report));
+  if (bundles.empty()) return report;
+  ASSAY_CHECK_OK(check_free_space(database_path, bundles));
+
+  // One appender keeps one thread busy; more of them only wait on each other (10 million samples: 1.6 s of CPU,
+  // not 2.5).
+  ASSAY_CHECK_OK(database.execute("SET threads = 1; BEGIN"));
+  Status done = Ingest(database, report).run(bundles);
+  if (done) done = database.execute("COMMIT");
+  if (!done) {
+    // The first error is the one to tell; after it a rollback may fail too.
+    if (const Status undone = database.execute("ROLLBACK"); !undone) log_debug("{}", to_string(undone.error()));
+    return tl::unexpected<Error>(
+        with_context(std::move(done), fmt::format("while taking in {} results of '{}'", bundles.size(), spool.string()))
+            .error());
+  }
+  // So that the log is empty whenever nobody writes.
+  if (const Status checkpoint = database.execute("CHECKPOINT"); !checkpoint)
+    log_warning("{}", to_string(checkpoint.error()));
+  if (const Status reset = database.execute("RESET threads"); !reset) log_debug("{}", to_string(reset.error()));
+  return report;
+}
+
+}  // namespace assay::duckdb

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <system_error>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/log.hpp"
+
+namespace assay::duckdb {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr Migration kMigrations[] = {
+#include "migrations.inc"
+};
+
+fs::path beside(const fs::path& path, std::string_view suffix) { return path.string() + std::string(suffix); }
+
+Status move_file(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
+  return sync_directory(to.has_parent_path() ? to.parent_path() : fs::path("."));
+}
+
+void remove_database(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+  fs::remove(beside(path, ".wal"), ignored);
+}
+
+Status apply(Database& database, std::span<const Migration> steps, std::size_t from) {
+  ASSAY_CHECK_OK(database.execute("BEGIN"));
+  for (std::size_t i = from; i < steps.size(); ++i) {
+    ASSAY_CHECK_OK(with_context(database.execute(std::string(steps[i].sql)),
+                                fmt::format("while applying the migration {}", steps[i].name)));
+    const Json parameters[] = {i + 1, steps[i].name, ASSAY_VERSION};
+    ASSAY_CHECK_OK(database.query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", parameters)
+                       .map([](const Rows&) {}));
+  }
+  ASSAY_CHECK_OK(database.execute("COMMIT"));
+  return database.execute("CHECKPOINT");
+}
+
+Result<std::size_t> schema_version(Database& database, const fs::path& path) {
+  const auto refuse = [&] {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a DuckDB database, but not one of assay's", path.string()),
+                "name another file with --db-path, or replace it with `assay db init --overwrite`");
+  };
+  ASSAY_TRY(const Rows tables,
+            database.query("SELECT 1 FROM information_schema.tables WHERE table_name = 'schema_version'"));
+  if (tables.rows.empty()) return refuse();
+  ASSAY_TRY(const Rows version, database.query("SELECT max(version) FROM schema_version"));
+  const Json& newest = version.rows.at(0).at(0);
+  if (!newest.is_number_integer() || newest.get<std::int64_t>() < 1) return refuse();
+  return newest.get<std::size_t>();
+}
+
+/// The rows of every table, to see that a migration lost none.
+Result<std::map<std::string, std::int64_t>> table_sizes(Database& database) {
+  ASSAY_TRY(const Rows tables, database.query("SELECT table_name FROM information_schema.tables WHERE table_type = "
+                                              "'BASE TABLE' AND table_name <> 'schema_version'"));
+  std::map<std::string, std::int64_t> sizes;
+  for (const auto& row : tables.rows) {
+    const auto name = row.at(0).get<std::string>();
+    ASSAY_TRY(const Rows count, database.query(fmt::format("SELECT count(*) FROM \"{}\"", name)));
+    sizes[name] = count.rows.at(0).at(0).get<std::int64_t>();
+  }
+  return sizes;
+}
+
+Status migrate_copy(const fs::path& copy, std::span<const Migration> steps, std::size_t from) {
+  ASSAY_TRY(Database database, Database::open(copy, Access::kReadWrite));
+  ASSAY_TRY(const auto before, table_sizes(database));
+  ASSAY_CHECK_OK(apply(database, steps, from));
+  ASSAY_TRY(auto after, table_sizes(database));
+  for (const auto& [table, rows] : before)
+    if (after[table] != rows)
+      return fail(ErrorCode::kInternal,
+                  fmt::format("a migration left {} of the {} rows of table {}", after[table], rows, table));
+  return {};
+}
+
+Result<Database> open_or_set_log_aside(const fs::path& path, Access access) {
+  Result<Database> database = Database::open(path, access);
+  const fs::path log = beside(path, ".wal");
+  std::error_code ignored;
+  if (database || database.error().code != ErrorCode::kInternal || access == Access::kReadOnly ||
+      !fs::exists(log, ignored))
+    return database;
+  const fs::path aside = beside(log, ".corrupt-" + compact_timestamp(wall_now()));
+  ASSAY_CHECK_OK(move_file(log, aside));
+  Result<Database> again = Database::open(path, access);
+  if (!again) {
+    ASSAY_CHECK_OK(move_file(aside, log));
+    return database;  // the log was not to blame
+  }
+  log_warning(
+      "the database's log could not be replayed and was moved to '{}' ({}); its results come back when their "
+      "bundles are ingested",
+      aside.string(), database.error().message);
+  return again;
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return kMigrations; }
+
+Status create_database(const fs::path& path, std::span<const Migration> steps) {
+  if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
+  const fs::path fresh = beside(path, ".tmp-new");
+  remove_database(fresh);
+  const auto build = [&]() -> Status {
+    ASSAY_TRY(Database database, Database::open(fresh, Access::kReadWrite));
+    ASSAY_CHECK_OK(database.execute(
+        "CREATE TABLE schema_version (version BIGINT, name VARCHAR, applied_at TIMESTAMP, tool_version VARCHAR)"));
+    return apply(database, steps, 0);
+  };
+  if (Status built = build(); !built) {
+    remove_database(fresh);
+    return built;
+  }
+  // A log of the file that is replaced must not be replayed into the new one.
+  std::error_code ignored;
+  fs::remove(beside(path, ".wal"), ignored);
+  return move_file(fresh, path);
+}
+
+Result<Database> open_database(const fs::path& path, Access access, std::span<const Migration> steps) {
+  ASSAY_TRY(Database database, open_or_set_log_aside(path, access));
+  ASSAY_TRY(const std::size_t version, schema_version(database, path));
+  if (version > steps.size())
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the database '{}' has schema version {}, and this assay knows up to {}", path.string(),
+                            version, steps.size()),
+                "use the assay that wrote it or a newer one, or make a new database with --db-path");
+  if (version == steps.size()) return database;
+  if (access == Access::kReadOnly)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the database '{}' has schema version {}, and this assay reads version {}", path.string(),
+                            version, steps.size()),
+                "open it once for writing, which brings it up to date: `assay db verify`");
+
+  ASSAY_CHECK_OK(database.execute("CHECKPOINT"));
+  { const Database closed = std::move(database); }
+  const fs::path copy = beside(path, ".tmp-migrate"), backup = beside(path, fmt::format(".v{}.bak", version));
+  remove_database(copy);
+  std::error_code error;
+  fs::copy_file(path, copy, error);
+  if (error)
+    return fail(ErrorCode::kInternal, fmt::format("cannot copy the database '{}': {}", path.string(), error.message()));
+  if (Status migrated = migrate_copy(copy, steps, version); !migrated) {
+    remove_database(copy);
+    return tl::unexpected<Error>(std::move(migrated).error());
+  }
+  ASSAY_CHECK_OK(sync_file(copy));
+  fs::remove(backup, error);
+  fs::create_hard_link(path, backup, error);
+  if (error) fs::copy_file(path, backup, fs::copy_options::overwrite_existing, error);  // no links here
+  if (error)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot keep the old database as '{}': {}", backup.string(), error.message()));
+  ASSAY_CHECK_OK(move_file(copy, path));
+  log_info("the database '{}' was brought from schema version {} to {}; the old one is '{}'", path.string(), version,
+           steps.size(), backup.string());
+  return Database::open(path, access);
+}
+
+}  // namespace assay::duckdb

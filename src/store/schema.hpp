@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include <assay/result.hpp>
+
+#include "store/duckdb.hpp"
+
+/// The database's tables and how they change: src/store/migrations/NNNN_*.sql, each applied once, in order.
+/// A migration never runs in the file that is used: it runs in a copy, which is then renamed. So neither a crash nor
+/// DDL in a write-ahead log can spoil a database.
+namespace assay::duckdb {
+
+struct Migration {
+  std::string_view name;  ///< "0001_initial"; its number is its place, counted from 1
+  std::string_view sql;
+};
+
+/// Those of this assay, made from the folder by CMake.
+[[nodiscard]] std::span<const Migration> migrations();
+
+/// Makes a new database, whole or not at all. What stands at `path` is replaced.
+[[nodiscard]] Status create_database(const std::filesystem::path& path,
+                                     std::span<const Migration> steps = migrations());
+
+/// Opens a database of assay and, for writing, brings it to the newest schema; the file before that stays beside it
+/// as `<path>.v<N>.bak`. A write-ahead log that cannot be replayed is moved to `<path>.wal.corrupt-<time>` with a
+/// warning: its results come back when their bundles are ingested.
+/// Errors: those of Database::open; invalid_argument (a database of something else), unsupported (of a newer assay).
+[[nodiscard]] Result<Database> open_database(const std::filesystem::path& path, Access access,
+                                             std::span<const Migration> steps = migrations());
+
+}  // namespace assay::duckdb

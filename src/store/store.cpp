@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/store.hpp"
+
+#include <fmt/format.h>
+#include <sys/vfs.h>
+
+#include <array>
+#include <limits>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "store/ingest.hpp"
+#include "store/lock.hpp"
+#include "store/schema.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+using duckdb::Access;
+using duckdb::Database;
+using duckdb::Rows;
+namespace {
+
+void warn_of_network_disk(const fs::path& database) {
+  struct statfs info {};
+  const fs::path folder = database.has_parent_path() ? database.parent_path() : fs::path(".");
+  if (::statfs(folder.c_str(), &info) != 0) return;
+  // statfs(2): NFS, SMB, SMB2/3, Lustre.
+  for (const unsigned long magic : {0x6969UL, 0x517BUL, 0xFE534D42UL, 0xFF534D42UL, 0x0BD00BD0UL})
+    if ((static_cast<unsigned long>(info.f_type) & 0xFFFFFFFFUL) == magic)
+      log_warning(
+          "the database '{}' lies on a network file system, whose locks cannot be trusted; name one on a local "
+          "disk with --db-path",
+          database.string());
+}
+
+fs::path snapshot_path(const fs::path& database) {
+  return database.parent_path() / (database.stem().string() + ".snapshot" + database.extension().string());
+}
+
+bool is_empty_or_absent(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error == std::errc::no_such_file_or_directory || (!error && size == 0);
+}
+
+Status move_aside(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error && error != std::errc::no_such_file_or_directory)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
+  return {};
+}
+
+/// A suffix that neither `path` nor its companions carry yet.
+std::string backup_suffix(const fs::path& path) {
+  const std::string base = ".bak-" + compact_timestamp(wall_now());
+  std::string suffix = base;
+  std::error_code ignored;
+  for (int n = 2; fs::exists(path.string() + suffix, ignored); ++n) suffix = fmt::format("{}-{}", base, n);
+  return suffix;
+}
+
+Status move_database_aside(const fs::path& database, const std::string& suffix) {
+  // The log first: a database without it is old, a new database with a foreign log is broken.
+  ASSAY_CHECK_OK(move_aside(database.string() + ".wal", database.string() + suffix + ".wal"));
+  return move_aside(database, database.string() + suffix);
+}
+
+std::string field_list() {
+  std::string list;
+  for (const Field& field : result_fields()) list += fmt::format("{}{}", list.empty() ? "" : ", ", field.name);
+  return list;
+}
+
+Result<std::vector<Record>> read_records(Database& database, const std::string& rest,
+                                         std::span<const Json> parameters) {
+  ASSAY_TRY(const Rows rows,
+            database.query(fmt::format("SELECT {} FROM benchmark_results {}", field_list(), rest), parameters));
+  std::vector<Record> records(rows.rows.size());
+  for (std::size_t i = 0; i < records.size(); ++i)
+    for (std::size_t f = 0; f < result_fields().size(); ++f)
+      ASSAY_CHECK_OK(set_field(records[i], result_fields()[f], rows.rows[i][f]));
+  return records;
+}
+
+Result<std::uint64_t> count(Database& database, const std::string& table) {
+  ASSAY_TRY(const Rows rows, database.query("SELECT count(*) FROM " + table));
+  return rows.rows.at(0).at(0).get<std::uint64_t>();
+}
+
+}  // namespace
+
+struct Store::State {
+  std::optional<FileLock> lock;  // a snapshot is replaced, never changed, and needs none
+  Database database;
+  fs::path path;
+};
+
+Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+const fs::path& Store::path() const { return state_->path; }
+
+Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::milliseconds wait) {
+  const bool writing = mode == Mode::kWrite;
+  if (!writing && is_empty_or_absent(database))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", database.string()),
+                "`assay run` makes one, and so does `assay db init`");
+  if (writing && database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
+  warn_of_network_disk(database);
+  const auto attempt = [&](std::chrono::milliseconds patience) -> Result<Store> {
+    ASSAY_TRY(FileLock lock,
+              FileLock::acquire(database, writing ? FileLock::Kind::kExclusive : FileLock::Kind::kShared, patience));
+    if (writing && is_empty_or_absent(database)) ASSAY_CHECK_OK(duckdb::create_database(database));
+    ASSAY_TRY(Database opened, duckdb::open_database(database, writing ? Access::kReadWrite : Access::kReadOnly));
+    return Store(std::make_unique<State>(State{std::move(lock), std::move(opened), database}));
+  };
+  const auto deadline = std::chrono::steady_clock::now() + wait;
+  Result<Store> store = attempt(wait);
+  // Our own lock waits by itself; this is for a foreign program that has the file open.
+  while (!store && store.error().code == ErrorCode::kStoreBusy && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    store = attempt({});
+  }
+  const fs::path snapshot = snapshot_path(database);
+  if (store || writing || store.error().code != ErrorCode::kStoreBusy || is_empty_or_absent(snapshot)) return store;
+  log_info("the database is in use; reading its snapshot '{}'", snapshot.string());
+  ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));
+  return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot}));
+}
+
+Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::path& spool, bool overwrite) {
+  if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
+  warn_of_network_disk(database);
+  ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
+  std::vector<fs::path> kept;
+  if (!is_empty_or_absent(database)) {
+    if (!overwrite)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("the database '{}' exists", database.string()),
+                  "keep it, or begin a new one with --overwrite, which moves this one aside");
+    // A foreign program that has it open would go on writing into the file that is moved.
+    if (const auto opened = Database::open(database, Access::kReadWrite);
+        !opened && opened.error().code == ErrorCode::kStoreBusy)
+      return tl::unexpected<Error>(opened.error());
+    const std::string suffix = backup_suffix(database);
+    ASSAY_CHECK_OK(move_database_aside(database, suffix));
+    kept.emplace_back(database.string() + suffix);
+    // Else the next ingest would bring everything back.
+    if (std::error_code ignored; fs::exists(spool, ignored)) {
+      ASSAY_CHECK_OK(move_aside(spool, spool.string() + suffix));
+      kept.emplace_back(spool.string() + suffix);
+    }
+    std::error_code ignored;
+    fs::remove(snapshot_path(database), ignored);
+  }
+  ASSAY_CHECK_OK(duckdb::create_database(database));
+  return kept;
+}
+
+Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& spool) {
+  if (std::error_code ignored; !fs::is_directory(spool, ignored))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}' to make the database from", spool.string()),
+                "name it with --spool");
+  if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
+  ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
+  const fs::path fresh = database.string() + ".tmp-rebuild";
+  Rebuilt rebuilt;
+  bool keep_old = false;
+  const auto build = [&]() -> Status {
+    ASSAY_CHECK_OK(duckdb::create_database(fresh));
+    ASSAY_TRY(Database made, duckdb::open_database(fresh, Access::kReadWrite));
+    ASSAY_TRY(rebuilt.ingested, duckdb::ingest_spool(made, fresh, spool));
+    if (is_empty_or_absent(database)) return {};
+    Result<Database> old = duckdb::open_database(database, Access::kReadWrite);
+    if (!old && old.error().code == ErrorCode::kStoreBusy) return tl::unexpected<Error>(old.error());
+    if (!old) return void(keep_old = true), Status();
+    ASSAY_TRY(const Rows before, old->query("SELECT attempt_id FROM benchmark_results"));
+    ASSAY_TRY(const Rows after, made.query("SELECT attempt_id FROM benchmark_results"));
+    std::set<std::string> made_ids;
+    for (const auto& row : after.rows) made_ids.insert(row.at(0).dump());
+    for (const auto& row : before.rows) keep_old = keep_old || !made_ids.contains(row.at(0).dump());
+    return {};
+  };
+  if (Status built = build(); !built) {
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    fs::remove(fresh.string() + ".wal", ignored);
+    return tl::unexpected<Error>(std::move(built).error());
+  }
+  if (keep_old) {
+    const std::string suffix = backup_suffix(database);
+    ASSAY_CHECK_OK(move_database_aside(database, suffix));
+    rebuilt.kept = database.string() + suffix;
+  }
+  std::error_code ignored;
+  fs::remove(database.string() + ".wal", ignored);
+  ASSAY_CHECK_OK(move_aside(fresh, database));
+  return rebuilt;
+}
+
+Result<IngestReport> Store::ingest(const fs::path& spool) {
+  return duckdb::ingest_spool(state_->database, state_->path, spool);
+}
+
+Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
+  std::string where;
+  std::vector<Json> parameters;
+  const std::pair<const char*, const std::string&> conditions[] = {
+      {"run_id", filter.run_id}, {"task_key", filter.task_key}, {"series_key", filter.series_key},
+      {"model", filter.model},   {"engine", filter.engine},     {"hardware", filter.hardware}};
+  for (const auto& [name, value] : conditions) {
+    if (value.empty()) continue;
+    parameters.emplace_back(value);
+    where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
+  }
+  if (filter.latest_per_task)
+    where += " QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, result_id DESC) = 1";
+  return read_records(state_->database, where + " ORDER BY timestamp, result_id", parameters);
+}
+
+Result<std::optional<Record>> Store::latest_verdict(std::string_view task_key) {
+  const Json parameters[] = {task_key};
+  ASSAY_TRY(std::vector<Record> records, read_records(state_->database,
+                                                      "WHERE task_key = $1 AND verification <> 'unverified' "
+                                                      "ORDER BY timestamp DESC, result_id DESC LIMIT 1",
+                                                      parameters));
+  if (records.empty()) return std::optional<Record>();
+  return std::optional<Record>(std::move(records.front()));
+}
+
+Result<std::set<std::string>> Store::completed_task_keys(std::string_view run_id, bool measured) {
+  const Json parameters[] = {run_id, measured};
+  ASSAY_TRY(
+      const Rows rows,
+      state_->database.query(
+          "SELECT DISTINCT task_key FROM benchmark_results WHERE ($1 = '' OR run_id = $1) AND task_key IS NOT NULL "
+          "AND NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial') AND (status = 'unsupported' OR "
+          "(status IN ('completed', 'wrong') AND (NOT $2 OR latency_mean_ms IS NOT NULL)))",
+          parameters));
+  std::set<std::string> keys;
+  for (const auto& row : rows.rows) keys.insert(row.at(0).get<std::string>());
+  return keys;
+}
+
+Result<Samples> Store::samples(std::string_view attempt_id) {
+  const Json attempt[] = {attempt_id};
+  ASSAY_TRY(const Rows result,
+            state_->database.query("SELECT result_id, samples FROM bundles WHERE attempt_id = $1", attempt));
+  if (result.rows.empty())
+    return fail(ErrorCode::kNotFound, fmt::format("no attempt '{}' in '{}'", attempt_id, path().string()));
+  Samples samples;
+  const Json id[] = {result.rows[0][0]};
+  ASSAY_CHECK_OK(state_->database.visit(
+      "SELECT enum_code(kind), stream, start_ns, duration_ns FROM raw_benchmark_data WHERE result_id = $1 ORDER BY seq",
+      id, [&](std::span<const duckdb::Column> columns, std::size_t rows) {
+        for (std::size_t i = 0; i < rows; ++i) {
+          samples.kind.push_back(columns[0].at<std::uint8_t>(i));
+          samples.stream.push_back(static_cast<std::uint32_t>(columns[1].at<std::int64_t>(i)));
+          samples.start_ns.push_back(columns[2].is_null(i) ? std::numeric_limits<std::int64_t>::min()
+                                                           : columns[2].at<std::int64_t>(i));
+          samples.duration_ns.push_back(columns[3].at<std::int64_t>(i));
+        }
+      }));
+  if (samples.size() != result.rows[0][1].get<std::uint64_t>())
+    return fail(ErrorCode::kNotFound,
+                fmt::format("'{}' holds {} of the {} samples of attempt '{}'", path().string(), samples.size(),
+                            result.rows[0][1].dump(), attempt_id),
+                "a snapshot holds none: ask the database itself");
+  return samples;
+}
+
+Result<fs::path> Store::publish_snapshot() {
+  const fs::path snapshot = snapshot_path(state_->path), fresh = snapshot.string() + ".tmp-publish";
+  ASSAY_CHECK_OK(duckdb::create_database(fresh));
+  Database& database = state_->database;
+  const auto fill = [&]() -> Status {
+    ASSAY_CHECK_OK(database.execute("BEGIN"));
+    for (const char* table : {"benchmark_runs", "hardware_info", "benchmark_results", "bundles"})
+      ASSAY_CHECK_OK(database.execute(fmt::format("INSERT INTO snapshot.{0} BY NAME SELECT * FROM main.{0}", table)));
+    ASSAY_CHECK_OK(database.execute("COMMIT"));
+    return database.execute("CHECKPOINT snapshot");
+  };
+  Status filled = database.execute(fmt::format("ATTACH {} AS snapshot", duckdb::quoted(fresh.string())));
+  if (filled) {
+    filled = fill();
+    if (!filled) static_cast<void>(database.execute("ROLLBACK"));
+    if (const Status detached = database.execute("DETACH snapshot"); filled) filled = detached;
+  }
+  if (filled) filled = sync_file(fresh);
+  if (filled) filled = move_aside(fresh, snapshot);
+  if (!filled) {
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    fs::remove(fresh.string() + ".wal", ignored);
+    return tl::unexpected<Error>(with_context(std::move(filled), "while publishing the snapshot").error());
+  }
+  return snapshot;
+}
+
+Result<std::vector<Error>> Store::verify(const fs::path& spool) {
+  ASSAY_TRY(
+      const Rows bundles,
+      state_->database.query(
+          "SELECT b.path, b.sha256, b.samples, coalesce(n.samples, 0)::BIGINT FROM bundles AS b LEFT JOIN (SELECT "
+          "result_id, count(*) AS samples FROM raw_benchmark_data GROUP BY result_id) AS n USING (result_id)"));
+  std::vector<Error> findings;
+  for (const auto& row : bundles.rows) {
+    const auto name = row[0].get<std::string>();
+    if (row[2] != row[3])
+      findings.push_back(
+          {ErrorCode::kMismatch,
+           fmt::format("the database has {} of the {} samples of '{}'", row[3].dump(), row[2].dump(), name),
+           {},
+           "run `assay db rebuild`"});
+    const Result<Bundle> bundle = read_bundle(spool / name);
+    if (!bundle)
+      findings.push_back(bundle.error());
+    else if (bundle->sha256 != row[1].get<std::string>())
+      findings.push_back(
+          {ErrorCode::kMismatch, fmt::format("the bundle '{}' is not the one that was taken in", name), {}, {}});
+  }
+  return findings;
+}
+
+Result<StoreSummary> Store::summary() {
+  StoreSummary summary;
+  ASSAY_TRY(summary.runs, count(state_->database, "benchmark_runs"));
+  ASSAY_TRY(summary.results, count(state_->database, "benchmark_results"));
+  ASSAY_TRY(summary.samples, count(state_->database, "raw_benchmark_data"));
+  ASSAY_TRY(summary.bundles, count(state_->database, "bundles"));
+  std::error_code ignored;
+  summary.database_bytes = fs::file_size(state_->path, ignored);
+  return summary;
+}
+
+}  // namespace assay

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "measure/measurement.hpp"
+#include "result/record.hpp"
+#include "store/bundle.hpp"
+
+namespace assay {
+
+/// What an ingest did.
+struct IngestReport {
+  std::size_t bundles = 0;     ///< taken in now
+  std::uint64_t samples = 0;   ///< their steady samples
+  std::size_t known = 0;       ///< were there before
+  std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are in
+};
+
+/// Which results. Empty fields do not filter.
+struct ResultFilter {
+  std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};
+  bool latest_per_task = false;  ///< of each task key the newest of those that the other fields let through
+};
+
+struct StoreSummary {
+  std::uint64_t runs = 0, results = 0, samples = 0, bundles = 0;
+  std::uint64_t database_bytes = 0;
+};
+
+/// The history of results in one DuckDB file (tables: src/store/migrations/, docs/formats.md).
+///
+/// Nothing is lost because the bundle is written first (bundle.hpp) and ingested later: a database that is busy, full
+/// or broken costs no result. Many bundles go in one transaction; a process killed in between leaves the file as it
+/// was. Workers never open the database. The file belongs on a local disk: locks of network file systems cannot be
+/// trusted, and opening one there warns.
+/// Thread: one at a time. Out of scope: computing statistics; they come with the record.
+class Store {
+ public:
+  enum class Mode { kRead, kWrite };
+
+  /// Writing makes the database when there is none, and brings an older schema up to date. Reading, when a writer
+  /// holds the file, opens the published snapshot instead where there is one. Waits up to `wait` for another process.
+  /// Errors: store_busy (names the process), not_found (reading), invalid_argument (the file is something else's, or
+  /// may not be written), unsupported (of a newer assay), internal.
+  [[nodiscard]] static Result<Store> open(const std::filesystem::path& database, Mode mode,
+                                          std::chrono::milliseconds wait = {});
+
+  /// Makes an empty database. With `overwrite`, an older one and its spool are moved aside, not deleted: returns
+  /// where to. Errors: invalid_argument (it exists and `overwrite` is false), those of open().
+  [[nodiscard]] static Result<std::vector<std::filesystem::path>> init(const std::filesystem::path& database,
+                                                                       const std::filesystem::path& spool,
+                                                                       bool overwrite);
+
+  /// Makes the database anew from the bundles and puts it in the old one's place. The old one is kept as
+  /// `<database>.bak-<time>`, told in `kept`, when it could not be read or had results that no bundle has.
+  struct Rebuilt {
+    IngestReport ingested;
+    std::optional<std::filesystem::path> kept;
+  };
+  [[nodiscard]] static Result<Rebuilt> rebuild(const std::filesystem::path& database,
+                                               const std::filesystem::path& spool);
+
+  Store(Store&&) noexcept;
+  Store& operator=(Store&&) noexcept;
+  ~Store();
+
+  /// The file that is open: the database, or its snapshot.
+  [[nodiscard]] const std::filesystem::path& path() const;
+
+  /// Takes in every bundle of the spool that is not in yet, in one transaction; seals those whose writer was killed
+  /// (seal_abandoned). A bundle is known by its attempt and its hash, so ingesting twice changes nothing.
+  /// Errors: internal (disk full, says how much is needed); then nothing was taken in and the bundles are all there.
+  [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
+
+  /// Oldest first.
+  [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});
+
+  /// The newest result of the task whose numbers were judged (any verification but `unverified`).
+  [[nodiscard]] Result<std::optional<Record>> latest_verdict(std::string_view task_key);
+
+  /// Tasks that need not run again: `completed`, `wrong` or `unsupported`, not cut short; of one run, or of all.
+  /// `measured`: a completed one must have a latency (a verification alone has none).
+  [[nodiscard]] Result<std::set<std::string>> completed_task_keys(std::string_view run_id = {}, bool measured = true);
+
+  /// The steady samples of an attempt, in order. Not in a snapshot: not_found.
+  [[nodiscard]] Result<Samples> samples(std::string_view attempt_id);
+
+  /// Writes `<name>.snapshot<extension>` beside the database, with everything but the samples, atomically: readers
+  /// and writers do not disturb each other. Returns its path.
+  [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
+
+  /// Compares the database with the bundles: hashes, and the number of samples. Empty: all is well.
+  [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
+
+  [[nodiscard]] Result<StoreSummary> summary();
+
+ private:
+  struct State;
+  explicit Store(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/store.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+
+#include "base/files.hpp"
+#include "stats/stats.hpp"
+#include "store/fake_bundles.hpp"
+#include "store/schema.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class StoreTest : public ::testing::Test {
+ protected:
+  const TemporaryDirectory folder_ = *TemporaryDirectory::create();
+  const fs::path path_ = folder_.path() / "history.duckdb";
+  const fs::path spool_ = default_spool(path_);
+
+  [[nodiscard]] Store open(Store::Mode mode = Store::Mode::kWrite) const {
+    auto store = Store::open(path_, mode);
+    EXPECT_TRUE(store) << to_string(store.error());
+    return std::move(*store);
+  }
+  Record add(const std::string& model, std::size_t samples = 50, std::size_t steady_from = 0) const {
+    const Samples made = testing::fake_samples(samples, std::hash<std::string>()(model));
+    const Record record = testing::fake_record(model, made, steady_from);
+    testing::write_fake_bundle(spool_, record, made);
+    return record;
+  }
+  [[nodiscard]] duckdb::Rows query(const std::string& sql) const {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadOnly);
+    EXPECT_TRUE(database) << to_string(database.error());
+    auto rows = database->query(sql);
+    EXPECT_TRUE(rows) << to_string(rows.error());
+    return std::move(*rows);
+  }
+  /// Everything that a reader can see, but for the time of ingesting.
+  [[nodiscard]] std::string dump() const {
+    std::string text;
+    for (const char* sql :
+         {"SELECT sha256, path, attempt_id, result_id, samples FROM bundles ORDER BY ALL",
+          "SELECT run_id, started_at::VARCHAR, command, host, hardware_id, environment FROM benchmark_runs ORDER BY "
+          "ALL",
+          "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
+          "SELECT result_id, seq, kind::VARCHAR, stream, start_ns, duration_ns FROM raw_benchmark_data ORDER BY ALL"})
+      for (const auto& row : query(sql).rows) text += Json(row).dump() + "\n";
+    return text;
+  }
+  template <class Body>
+  static int in_child(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      body();
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+  }
+};
+
+TEST_F(StoreTest, GivesBackTheResultsThatWereIngested) {
+  Record record = add("a");
+  Record failed = testing::fake_record("b", {});
+  failed.status = CellStatus::kFailed;
+  failed.reason_code = "worker_died";
+  failed.message = "quotes ' and \" and ünïcode";
+  failed.timestamp = "2026-03-03T00:00:00.000000Z";
+  testing::write_fake_bundle(spool_, failed, {});
+  {
+    Store store = open();
+    const auto report = store.ingest(spool_);
+    ASSERT_TRUE(report) << to_string(report.error());
+    EXPECT_EQ(report->bundles, 2U);
+    EXPECT_EQ(report->samples, 50U);
+    const auto results = store.results();
+    ASSERT_TRUE(results) << to_string(results.error());
+    ASSERT_THAT(*results, SizeIs(2));
+    EXPECT_EQ(to_json((*results)[0]), to_json(record));
+    EXPECT_EQ(to_json((*results)[1]), to_json(failed));
+  }
+  const auto run =
+      query("SELECT run_id, started_at::VARCHAR, tool_version, command, host, hardware_id FROM benchmark_runs");
+  ASSERT_THAT(run.rows, SizeIs(1));
+  EXPECT_THAT(run.rows[0], ElementsAre("run-1", "2026-03-02 12:30:00", "0.1.0", "assay run --models-set small",
+                                       "host-1", "machine-1"));
+  const auto machine = query("SELECT processor, cpu_threads, memory_gb, gpu_count, info FROM hardware_info");
+  ASSERT_THAT(machine.rows, SizeIs(1));
+  EXPECT_THAT(machine.rows[0], ElementsAre("A CPU", 2, 25.5, nullptr, testing::fake_context().hardware.dump()));
+}
+
+TEST_F(StoreTest, SamplesSumToTheMeanAndQuantilesAreOurs) {
+  const Record record = add("a", 997, 100);
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto rows = query(
+      "SELECT SUM(duration_ns)::DOUBLE / COUNT(*) / 1e6, COUNT(*), MIN(seq), quantile_disc(duration_ns, 0.5), "
+      "quantile_disc(duration_ns, 0.9), quantile_disc(duration_ns, 0.95), quantile_disc(duration_ns, 0.99) FROM "
+      "raw_benchmark_data JOIN benchmark_results USING (result_id) WHERE attempt_id = '" +
+      record.attempt_id + "'");
+  const auto& row = rows.rows.at(0);
+  EXPECT_DOUBLE_EQ(row[0].get<double>(), *record.latency_mean_ms);
+  EXPECT_EQ(row[1], 897);
+  EXPECT_EQ(row[2], 100);
+  const Samples samples = testing::fake_samples(997, std::hash<std::string>()("a"));
+  std::vector<double> sorted(samples.duration_ns.begin() + 100, samples.duration_ns.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::size_t column = 3;
+  for (const double p : {0.5, 0.9, 0.95, 0.99})
+    EXPECT_EQ(row[column++].get<double>(), stats::quantile_sorted(sorted, p)) << p;
+}
+
+TEST_F(StoreTest, NearestRankAgreesWithSqlForEverySmallCount) {
+  add("a", 120);
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto rows = query(
+      "SELECT list(duration_ns::DOUBLE ORDER BY duration_ns)::VARCHAR, quantile_disc(duration_ns, [0.5, 0.9, 0.95, "
+      "0.99])::VARCHAR FROM range(1, 121) AS counts(n) JOIN raw_benchmark_data ON seq < n GROUP BY n");
+  ASSERT_THAT(rows.rows, SizeIs(120));
+  for (const auto& row : rows.rows) {
+    const auto sorted = parse_json(row[0].get<std::string>(), "list")->get<std::vector<double>>();
+    const auto quantiles = parse_json(row[1].get<std::string>(), "list")->get<std::vector<double>>();
+    std::size_t i = 0;
+    for (const double p : {0.5, 0.9, 0.95, 0.99})
+      EXPECT_EQ(quantiles[i++], stats::quantile_sorted(sorted, p)) << "n=" << sorted.size() << " p=" << p;
+  }
+}
+
+TEST_F(StoreTest, SamplesComeBackWithTheirUnknownStarts) {
+  const Record record = add("a", 5'000, 3);
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  const auto samples = store.samples(record.attempt_id);
+  ASSERT_TRUE(samples) << to_string(samples.error());
+  const Samples made = testing::fake_samples(5'000, std::hash<std::string>()("a"));
+  const auto tail = [](const auto& values) { return std::vector(values.begin() + 3, values.end()); };
+  EXPECT_EQ(samples->kind, tail(made.kind));
+  EXPECT_EQ(samples->stream, tail(made.stream));
+  EXPECT_EQ(samples->start_ns, tail(made.start_ns));
+  EXPECT_EQ(samples->duration_ns, tail(made.duration_ns));
+  EXPECT_EQ(store.samples("nobody").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(StoreTest, IngestingTwiceOrACopyChangesNothing) {
+  const Record record = add("a");
+  add("b");
+  ASSERT_TRUE(open().ingest(spool_));
+  const std::string before = dump();
+  fs::copy(spool_ / record.task_key / record.attempt_id, spool_ / record.task_key / "copied-under-another-name");
+  const auto again = open().ingest(spool_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->bundles, 0U);
+  EXPECT_EQ(again->known, 3U);
+  EXPECT_EQ(dump(), before);
+}
+
+TEST_F(StoreTest, ADamagedBundleIsRefusedAndTheOthersAreIn) {
+  const Record damaged = add("a");
+  add("b");
+  std::ofstream(spool_ / damaged.task_key / damaged.attempt_id / "samples.bin", std::ios::app) << "x";
+  Store store = open();
+  const auto report = store.ingest(spool_);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->bundles, 1U);
+  ASSERT_THAT(report->refused, SizeIs(1));
+  EXPECT_EQ(report->refused[0].code, ErrorCode::kMismatch);
+  EXPECT_THAT(*store.results(), SizeIs(1));
+}
+
+TEST_F(StoreTest, KilledInMidIngestItLosesNothing) {
+  for (int i = 0; i < 20; ++i) add(fmt::format("m{}", i), 10'000);
+  // Killed while the transaction is open, wherever that happens to be.
+  for (const int delay_us : {0, 3'000, 10'000, 25'000, 60'000}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto store = Store::open(path_, Store::Mode::kWrite);
+      if (store) static_cast<void>(store->ingest(spool_));
+      ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(delay_us));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+  }
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  EXPECT_THAT(*store.results(), SizeIs(20));
+  EXPECT_EQ(store.summary()->samples, 200'000U);
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+}
+
+TEST_F(StoreTest, AnotherProcessThatHoldsItIsNamedAndTheBundlesStay) {
+  add("a");
+  int ready[2], done[2];
+  ASSERT_EQ(::pipe(ready) | ::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(done[1]);
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    char byte = store ? 'y' : 'n';
+    if (::write(ready[1], &byte, 1) != 1 || ::read(done[0], &byte, 1) < 0) ::_exit(1);
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ASSERT_EQ(byte, 'y');
+  for (const Store::Mode mode : {Store::Mode::kWrite, Store::Mode::kRead}) {
+    const auto store = Store::open(path_, mode);
+    ASSERT_FALSE(store);
+    EXPECT_EQ(store.error().code, ErrorCode::kStoreBusy);
+    EXPECT_THAT(store.error().message, HasSubstr(fmt::format("PID {}", child)));
+    EXPECT_THAT(store.error().hint, HasSubstr("--db-path"));
+  }
+  EXPECT_EQ(Store::init(path_, spool_, true).error().code, ErrorCode::kStoreBusy);
+  EXPECT_EQ(Store::rebuild(path_, spool_).error().code, ErrorCode::kStoreBusy);
+  ::close(done[1]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  for (const int fd : {ready[0], ready[1], done[0]}) ::close(fd);
+  EXPECT_EQ(open().ingest(spool_)->bundles, 1U);
+}
+
+TEST_F(StoreTest, AForeignProgramThatHoldsItIsNamedToo) {
+  ASSERT_TRUE(Store::init(path_, spool_, false));
+  int ready[2], done[2];
+  ASSERT_EQ(::pipe(ready) | ::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(done[1]);
+    auto database = duckdb::Database::open(path_, duckdb::Access::kReadWrite);  // without our lock
+    char byte = database ? 'y' : 'n';
+    if (::write(ready[1], &byte, 1) != 1 || ::read(done[0], &byte, 1) < 0) ::_exit(1);
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  const auto store = Store::open(path_, Store::Mode::kWrite);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::kStoreBusy);
+  EXPECT_THAT(store.error().message, HasSubstr(fmt::format("PID {}", child)));
+  ::close(done[1]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  for (const int fd : {ready[0], ready[1], done[0]}) ::close(fd);
+}
+
+TEST_F(StoreTest, TwoWritersInOneProcessAreRefusedWhichDuckdbItselfDoesNot) {
+  const Store first = open();
+  const auto second = Store::open(path_, Store::Mode::kWrite);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kStoreBusy);
+  EXPECT_THAT(second.error().message, HasSubstr("this process itself"));
+}
+
+TEST_F(StoreTest, AWriterIsRefusedWhileSomeoneReadsAndToldThatItIsAReader) {
+  static_cast<void>(open());
+  const Store reader = open(Store::Mode::kRead), another = open(Store::Mode::kRead);
+  const auto writer = Store::open(path_, Store::Mode::kWrite);
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().code, ErrorCode::kStoreBusy);
+  EXPECT_THAT(writer.error().message, HasSubstr("a reader"));
+}
+
+TEST_F(StoreTest, RebuildGivesTheSameDatabase) {
+  for (int i = 0; i < 5; ++i) add(fmt::format("m{}", i), 100, 7);
+  ASSERT_TRUE(open().ingest(spool_));
+  const std::string before = dump();
+  std::ofstream(path_) << "spoiled";
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  EXPECT_EQ(rebuilt->ingested.bundles, 5U);
+  ASSERT_TRUE(rebuilt->kept);
+  EXPECT_EQ(*read_file(*rebuilt->kept), "spoiled");
+  EXPECT_EQ(dump(), before);
+  const auto again = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(again);
+  EXPECT_FALSE(again->kept) << "all of it is in the new one";
+  EXPECT_EQ(dump(), before);
+}
+
+TEST_F(StoreTest, RebuildKeepsTheOldDatabaseWhenASpoolLacksSomeOfIt) {
+  const Record gone = add("a");
+  add("b");
+  ASSERT_TRUE(open().ingest(spool_));
+  fs::remove_all(spool_ / gone.task_key);
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt);
+  EXPECT_EQ(rebuilt->ingested.bundles, 1U);
+  ASSERT_TRUE(rebuilt->kept);
+  EXPECT_THAT(*Store::open(*rebuilt->kept, Store::Mode::kRead)->results(), SizeIs(2));
+  EXPECT_EQ(Store::rebuild(path_, folder_.path() / "no-spool").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(StoreTest, InitOverwritesOnlyWhenToldAndMovesAsideWhatWasThere) {
+  ASSERT_THAT(*Store::init(path_, spool_, false), IsEmpty());
+  add("a");
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto refused = Store::init(path_, spool_, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(refused.error().hint, HasSubstr("--overwrite"));
+  const auto kept = Store::init(path_, spool_, true);
+  ASSERT_TRUE(kept) << to_string(kept.error());
+  ASSERT_THAT(*kept, SizeIs(2));
+  EXPECT_THAT(*open().results(), IsEmpty());
+  EXPECT_EQ(open().ingest(spool_)->bundles, 0U);
+  EXPECT_THAT(*Store::open((*kept)[0], Store::Mode::kRead)->results(), SizeIs(1));
+  EXPECT_THAT(*list_bundles((*kept)[1]), SizeIs(1));
+}
+
+TEST_F(StoreTest, ReadersUseTheSnapshotWhileAWriterWorks) {
+  const Record record = add("a");
+  Store writer = open();
+  ASSERT_TRUE(writer.ingest(spool_));
+  ASSERT_EQ(*writer.publish_snapshot(), folder_.path() / "history.snapshot.duckdb");
+  ASSERT_TRUE(writer.publish_snapshot());
+  Store reader = open(Store::Mode::kRead);
+  EXPECT_EQ(reader.path(), folder_.path() / "history.snapshot.duckdb");
+  const auto results = reader.results();
+  ASSERT_THAT(*results, SizeIs(1));
+  EXPECT_EQ(to_json(results->front()), to_json(record));
+  EXPECT_EQ(reader.summary()->samples, 0U);
+  EXPECT_EQ(reader.samples(record.attempt_id).error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(StoreTest, ReadingWhatDoesNotExistSaysHowToMakeIt) {
+  const auto store = Store::open(path_, Store::Mode::kRead);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(store.error().hint, HasSubstr("assay db init"));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+}
+
+TEST_F(StoreTest, FiltersAndKeepsTheLatestOfATask) {
+  Record old = testing::fake_record("a", testing::fake_samples(10));
+  Record newer = old, other = testing::fake_record("b", testing::fake_samples(10));
+  newer.attempt_id = "newer";
+  newer.timestamp = "2026-04-01T00:00:00.000000Z";
+  newer.run_id = "run-2";
+  for (const Record& record : {old, newer, other})
+    testing::write_fake_bundle(spool_, record, testing::fake_samples(10));
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  const auto attempts = [&](const ResultFilter& filter) {
+    std::vector<std::string> ids;
+    const auto results = store.results(filter);
+    EXPECT_TRUE(results) << to_string(results.error());
+    for (const Record& record : *results) ids.push_back(record.attempt_id);
+    return ids;
+  };
+  EXPECT_THAT(attempts({}), SizeIs(3));
+  EXPECT_THAT(attempts({.task_key = old.task_key}), ElementsAre(old.attempt_id, "newer"));
+  EXPECT_THAT(attempts({.run_id = "run-1", .model = "a"}), ElementsAre(old.attempt_id));
+  EXPECT_THAT(attempts({.latest_per_task = true}), ElementsAre(other.attempt_id, "newer"));
+  EXPECT_THAT(attempts({.run_id = "run-1", .latest_per_task = true}), SizeIs(2));
+  EXPECT_THAT(attempts({.model = "' OR 1=1 --"}), IsEmpty());
+}
+
+TEST_F(StoreTest, TheLatestVerdictIsTheNewestThatJudged) {
+  Record judged = testing::fake_record("a", {});
+  judged.verification = Verification::kWrong;
+  Record unjudged = judged;
+  unjudged.attempt_id = "unjudged";
+  unjudged.timestamp = "2027-01-01T00:00:00.000000Z";
+  unjudged.verification = Verification::kUnverified;
+  testing::write_fake_bundle(spool_, judged, {});
+  testing::write_fake_bundle(spool_, unjudged, {});
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  const auto verdict = store.latest_verdict(judged.task_key);
+  ASSERT_TRUE(verdict && verdict->has_value());
+  EXPECT_EQ((*verdict)->verification, Verification::kWrong);
+  EXPECT_FALSE(store.latest_verdict("unknown")->has_value());
+}
+
+TEST_F(StoreTest, ResumingRunsAgainWhatFailedOrWasCutShort) {
+  const auto put = [&](const std::string& model, CellStatus status, bool measured, bool partial = false) {
+    Record record = testing::fake_record(model, measured ? testing::fake_samples(10) : Samples{});
+    record.status = status;
+    if (partial) record.add_flag(flag::kPartial);
+    testing::write_fake_bundle(spool_, record, {});
+    return record.task_key;
+  };
+  const std::string done = put("done", CellStatus::kCompleted, true), wrong = put("wrong", CellStatus::kWrong, true),
+                    refused = put("refused", CellStatus::kUnsupported, false),
+                    verified = put("verified", CellStatus::kCompleted, false);
+  put("failed", CellStatus::kFailed, false);
+  put("partial", CellStatus::kCompleted, true, true);
+  put("skipped", CellStatus::kSkipped, false);
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  EXPECT_EQ(*store.completed_task_keys(), (std::set{done, wrong, refused}));
+  EXPECT_EQ(*store.completed_task_keys("run-1", false), (std::set{done, wrong, refused, verified}));
+  EXPECT_THAT(*store.completed_task_keys("run-2"), IsEmpty());
+}
+
+TEST_F(StoreTest, VerifyFindsWhatChanged) {
+  const Record changed = add("a"), gone = add("b");
+  Store store = open();
+  ASSERT_TRUE(store.ingest(spool_));
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+  std::ofstream(spool_ / changed.task_key / changed.attempt_id / "manifest.json") << "{}";
+  fs::remove_all(spool_ / gone.task_key);
+  EXPECT_THAT(*store.verify(spool_), SizeIs(2));
+}
+
+TEST_F(StoreTest, AFullDiskFailsTheIngestAndNothingElse) {
+  for (int i = 0; i < 3; ++i) add(fmt::format("m{}", i), 100'000);
+  ASSERT_TRUE(Store::init(path_, spool_, false));
+  const int status = in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    const struct rlimit bound {
+      400'000, 400'000
+    };
+    ::setrlimit(RLIMIT_FSIZE, &bound);
+    const auto report = store->ingest(spool_);
+    ::_exit(report ? 1 : 0);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  Store store = open();
+  EXPECT_THAT(*store.results(), IsEmpty());
+  EXPECT_EQ(store.ingest(spool_)->samples, 300'000U);
+}
+
+TEST_F(StoreTest, TheGuidesViewsJoin) {
+  add("a");
+  add("b");
+  ASSERT_TRUE(open().ingest(spool_));
+  const auto rows = query(
+      "SELECT c.batch_size, c.latency_avg, a.architecture, h.hardware_type, a.models FROM comprehensive_benchmarks c "
+      "JOIN "
+      "model_architecture_coverage a USING (architecture_id) JOIN hardware_platforms h ON h.id = c.hardware_id");
+  ASSERT_THAT(rows.rows, SizeIs(2));
+  EXPECT_EQ(rows.rows[0][0], 4);
+  EXPECT_EQ(rows.rows[0][2], "bert");
+  EXPECT_EQ(rows.rows[0][3], "cpu");
+  EXPECT_EQ(rows.rows[0][4], 2);
+}
+
+// Not a test of speed, which machines differ in: prints the figure of docs/performance.md.
+TEST_F(StoreTest, PrintsHowFastSamplesGoIn) {
+  for (int i = 0; i < 20; ++i) add(fmt::format("m{}", i), 50'000);
+  Store store = open();
+  const auto start = std::chrono::steady_clock::now();
+  const auto report = store.ingest(spool_);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->samples, 1'000'000U);
+  std::printf("ingest: %.2f million samples/s (%llu in %.3f s)\n", static_cast<double>(report->samples) / seconds / 1e6,
+              static_cast<unsigned long long>(report->samples), seconds);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/client.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/text.hpp"
+
+namespace assay {
+namespace {
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr nanoseconds kStartTimeout = 30s;
+constexpr std::chrono::milliseconds kFarewell = 2s;  ///< what an interrupted measurement gets to write down its samples
+
+/// How often this kernel killed a process for memory.
+std::uint64_t oom_kill_count() {
+  std::ifstream file("/proc/vmstat");
+  std::string name;
+  std::uint64_t value = 0;
+  while (file >> name >> value) {
+    if (name == "oom_kill") return value;
+  }
+  return 0;
+}
+
+/// "SIGSEGV (segmentation fault)"
+std::string signal_name(int number) {
+  const char* const name = ::sigabbrev_np(number);  // null for real-time signals
+  const char* const meaning = ::sigdescr_np(number);
+  return name == nullptr ? fmt::format("signal {}", number)
+                         : fmt::format("SIG{} ({})", name, meaning == nullptr ? "" : lower(meaning));
+}
+
+std::string seconds(nanoseconds time) { return fmt::format("{:g} s", std::chrono::duration<double>(time).count()); }
+
+bool mentions_memory(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    const std::string text = lower(line);
+    for (const char* phrase : {"bad_alloc", "out of memory", "cannot allocate memory", "failed to allocate"}) {
+      if (text.find(phrase) != text.npos) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+WorkerClient::WorkerClient(ChildProcess process, std::string name, StartOptions options, std::uint64_t oom_kills)
+    : process_(std::move(process)), name_(std::move(name)), options_(std::move(options)), oom_kills_(oom_kills) {}
+
+Result<std::unique_ptr<Worker>> Worker::start(const EngineLocation& location, StartOptions options) {
+  ASSAY_TRY(std::unique_ptr<Worker> started, WorkerClient::start(location, std::move(options)));
+  return started;
+}
+
+Result<std::unique_ptr<WorkerClient>> WorkerClient::start(const EngineLocation& location, StartOptions options) {
+  const auto executable = options.executable.empty() ? EngineRegistry::default_places().worker : options.executable;
+  ChildProcess::Options child{
+      {executable.string(), "--plugin", location.plugin.string()}, {}, options.log, worker_protocol::kSocket};
+  if (!location.home.empty()) {
+    child.arguments.insert(child.arguments.end(), {"--home", location.home.string()});
+    const char* inherited = std::getenv("LD_LIBRARY_PATH");
+    const std::string more = inherited == nullptr || *inherited == '\0' ? "" : std::string(":") + inherited;
+    child.environment.emplace_back("LD_LIBRARY_PATH", location.home.string() + more);
+  }
+  if (options.memory_limit_bytes)
+    child.arguments.insert(child.arguments.end(), {"--memory-limit", std::to_string(*options.memory_limit_bytes)});
+  child.environment.insert(child.environment.end(), options.environment.begin(), options.environment.end());
+
+  const std::uint64_t oom_kills = oom_kill_count();
+  ASSAY_TRY(ChildProcess process, ChildProcess::spawn(child));
+  std::unique_ptr<WorkerClient> worker(new WorkerClient(
+      std::move(process), fmt::format("the {} worker", location.engine), std::move(options), oom_kills));
+  ASSAY_TRY(const Json hello, worker->exchange(nullptr, "while starting it", kStartTimeout));
+  const auto version = hello.find("protocol");
+  if (version == hello.end() || *version != worker_protocol::kVersion)
+    return fail(ErrorCode::kIncompatiblePlugin,
+                fmt::format("'{}' speaks protocol {}, this program {}", executable.string(),
+                            version == hello.end() ? "unknown" : version->dump(), worker_protocol::kVersion),
+                "both must come from one build: install or build assay anew");
+  if (const auto error = hello.find("error"); error != hello.end())
+    return tl::unexpected<Error>(worker_protocol::decode_error(*error));
+  return worker;
+}
+
+Error WorkerClient::obituary(ProcessEnd end) const {
+  const auto words = process_.last_words();
+  const std::string log = words.empty() ? "" : fmt::format("; its log ends with: {}", join(words, " | "));
+  const std::string how =
+      end.signal == 0 ? fmt::format("ended with status {}", end.exit_status) : "died of " + signal_name(end.signal);
+  const bool by_kernel = end.signal == SIGKILL && oom_kill_count() > oom_kills_;
+  if (by_kernel)
+    return {ErrorCode::kOutOfMemory,
+            fmt::format("the kernel killed {} because memory ran out{}", name_, log),
+            {},
+            "take a smaller batch or model, or a machine with more memory"};
+  if (options_.memory_limit_bytes && mentions_memory(words))
+    return {ErrorCode::kOutOfMemory,
+            fmt::format("{} {} at its memory limit of {} bytes{}", name_, how, *options_.memory_limit_bytes, log)};
+  if (mentions_memory(words)) return {ErrorCode::kOutOfMemory, fmt::format("{} {} without memory{}", name_, how, log)};
+  return {ErrorCode::kWorkerDied, fmt::format("{} {}{}", name_, how, log)};
+}
+
+Result<Json> WorkerClient::exchange(const Json* request, const std::string& doing, nanoseconds timeout) {
+  if (!alive_) return fail(ErrorCode::kWorkerDied, fmt::format("{} has ended before", name_));
+  const auto start = steady_clock::now();
+  const auto elapsed = [&] { return steady_clock::now() - start; };
+  std::optional<steady_clock::time_point> cancelled;
+  const auto watch = [&]() -> Status {
+    if (elapsed() >= timeout)
+      return fail(ErrorCode::kTimeout, fmt::format("{} did not answer within {}", name_, seconds(timeout)));
+    if (!cancelled && options_.cancelled && options_.cancelled()) {
+      cancelled = steady_clock::now();
+      process_.signal(SIGTERM);
+    }
+    if (cancelled && steady_clock::now() - *cancelled > kFarewell) return fail(ErrorCode::kCancelled, "interrupted");
+    if (process_.ended()) return fail(ErrorCode::kWorkerDied, "");
+    return {};
+  };
+  // A short timeout is kept to about a tenth of itself, a long one costs the machine four wake-ups a second.
+  const auto patience = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 10), 1ms, 250ms);
+  const Status sent = request == nullptr ? Status() : worker_protocol::send(process_.socket(), *request);
+  Result<Json> reply =
+      sent ? worker_protocol::receive(process_.socket(), watch, patience) : Result<Json>(tl::unexpected(sent.error()));
+  if (reply) return reply;  // also after an interruption: samples that were taken are a result
+
+  alive_ = false;
+  Error error = cancelled ? Error{ErrorCode::kCancelled, "interrupted"} : std::move(reply).error();
+  if (error.code == ErrorCode::kWorkerDied) {
+    const auto end = process_.wait(kFarewell);
+    error = end ? obituary(*end) : Error{ErrorCode::kWorkerDied, fmt::format("{} closed its connection", name_)};
+  }
+  process_.kill();
+  error.context.push_back(doing);
+  return tl::unexpected<Error>(std::move(error));
+}
+
+template <class Reply, class Request>
+Result<Reply> WorkerClient::call(const char* op, const std::string& doing, const Request& request,
+                                 nanoseconds timeout) {
+  const Json message{{"op", op}, {"args", worker_protocol::encode(request)}};
+  ASSAY_TRY(const Json reply, exchange(&message, doing, timeout));
+  if (const auto error = reply.find("error"); error != reply.end())
+    return tl::unexpected<Error>(worker_protocol::decode_error(*error));
+  const auto ok = reply.find("ok");
+  if (ok == reply.end()) return fail(ErrorCode::kInternal, fmt::format("{} answered neither ok nor error", name_));
+  return worker_protocol::decode<Reply>(*ok);
+}
+
+Result<LoadReply> WorkerClient::load(const LoadRequest& request, nanoseconds timeout) {
+  return call<LoadReply>("load", fmt::format("while loading '{}'", request.model.string()), request, timeout);
+}
+Result<BindReply> WorkerClient::bind(const BindRequest& request, nanoseconds timeout) {
+  return call<BindReply>("bind", "while binding inputs", request, timeout);
+}
+Result<InferReply> WorkerClient::infer(const InferRequest& request, nanoseconds timeout) {
+  return call<InferReply>("infer", "while running once", request, timeout);
+}
+Result<MeasureReply> WorkerClient::measure(const MeasureRequest& request, nanoseconds timeout) {
+  return call<MeasureReply>("measure", "while measuring", request, timeout);
+}
+Result<worker_protocol::Description> WorkerClient::describe(nanoseconds timeout) {
+  return call<worker_protocol::Description>("describe", "while asking what it can do", worker_protocol::Nothing{},
+                                            timeout);
+}
+
+}  // namespace assay

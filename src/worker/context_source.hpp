@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "engine/loader.hpp"
+#include "measure/runner.hpp"
+
+namespace assay {
+
+/// A context as the runner sees it: bursts over `sets` bound input sets, by the engine's own timing where it has one.
+/// Allocates, locks and logs nothing while the engine does not fail.
+class ContextSource final : public BurstSource {
+ public:
+  ContextSource(LoadedContext& context, std::size_t sets) : context_(context), sets_(sets) {}
+
+  Status run_timed(std::size_t n, std::size_t first_set, SampleColumns& out) override {
+    if (context_.times_itself()) {
+      assay_samples samples{sizeof samples, 0, out.capacity, 0, out.start_ns, out.duration_ns, out.kind};
+      Status status = context_.run_timed(n, first_set, sets_, samples);
+      out.count = std::min(samples.count, out.capacity);
+      return status;
+    }
+    Status failure;
+    out.count = 0;
+    timed_loop(SteadyClock(), n, first_set, sets_, out, [&](std::size_t set) {
+      Status status = context_.run(set);
+      if (status) return true;
+      failure = std::move(status);
+      return false;
+    });
+    return failure;
+  }
+
+ private:
+  LoadedContext& context_;
+  std::size_t sets_;
+};
+
+}  // namespace assay

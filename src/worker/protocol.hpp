@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "engine/engine_types.hpp"
+#include "worker/worker.hpp"
+
+namespace assay::worker_protocol {
+
+/// Between the controller and assay-worker: one local stream socket, on the worker's file descriptor kSocket, because
+/// its stdout and stderr belong to whatever the runtime prints. A message is a 32-bit little-endian length and that
+/// many bytes of JSON. The worker speaks first ({"protocol": kVersion}); then each request
+/// {"op": "load", "args": {…}} has one reply, {"ok": {…}} or {"error": {…}}.
+inline constexpr int kSocket = 3;
+inline constexpr int kVersion = 1;
+inline constexpr std::uint32_t kMaxMessageBytes = 64u << 20;
+
+/// What `describe` answers.
+struct Description {
+  std::string version;
+  std::vector<EngineDevice> devices;
+  std::vector<EngineOptionInfo> options;
+};
+
+struct Nothing {};
+
+/// Sends one message; blocks. Errors: worker_died when the other side is gone.
+[[nodiscard]] Status send(int socket, const Json& message);
+
+/// Receives one message. `wait` is called whenever nothing has come for as long as `patience`; its error ends the call.
+/// Errors: worker_died when the other side is gone; internal for what is no message.
+[[nodiscard]] Result<Json> receive(int socket, const std::function<Status()>& wait = {},
+                                   std::chrono::milliseconds patience = std::chrono::milliseconds(250));
+
+/// JSON of every request and reply, both ways; decoding errors: internal, naming what is wrong with the message.
+template <class T>
+[[nodiscard]] Json encode(const T& value);
+template <class T>
+[[nodiscard]] Result<T> decode(const Json& json);
+
+[[nodiscard]] Json encode_error(const Error& error);
+[[nodiscard]] Error decode_error(const Json& json);
+
+}  // namespace assay::worker_protocol

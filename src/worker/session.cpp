@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/session.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "base/clock.hpp"
+#include "measure/environment.hpp"
+#include "measure/memory.hpp"
+#include "measure/runner.hpp"
+#include "measure/samples_file.hpp"
+#include "tensor/safetensors.hpp"
+#include "worker/context_source.hpp"
+
+namespace assay {
+namespace {
+
+double milliseconds_since(std::int64_t start_ns) {
+  return static_cast<double>(SteadyClock().now_ns() - start_ns) / 1e6;
+}
+
+/// The recipe for each input of the program, in its order.
+Result<std::vector<const InputRecipe*>> match(const std::vector<ValueSignature>& inputs,
+                                              const std::vector<InputRecipe>& recipes) {
+  std::vector<const InputRecipe*> matched;
+  for (const ValueSignature& input : inputs) {
+    const auto found = std::ranges::find(recipes, input.name, &InputRecipe::name);
+    if (found == recipes.end())
+      return fail(ErrorCode::kMismatch, fmt::format("the program's input '{}' was given no values", input.name));
+    const auto text = [](DType dtype, const Shape& shape) {
+      return fmt::format("{} {}", to_string(dtype), to_string(shape));
+    };
+    bool fits = found->dtype == input.dtype && (!input.has_rank || found->shape.size() == input.shape.size());
+    for (std::size_t d = 0; fits && input.has_rank && d < input.shape.size(); ++d)
+      fits = input.shape[d] < 0 || input.shape[d] == found->shape[d];
+    if (!fits)
+      return fail(ErrorCode::kMismatch, fmt::format("input '{}' is {}, the values given are {}", input.name,
+                                                    text(input.dtype, input.shape), text(found->dtype, found->shape)));
+    matched.push_back(&*found);
+  }
+  for (const InputRecipe& recipe : recipes) {
+    if (std::ranges::find(inputs, recipe.name, &ValueSignature::name) == inputs.end())
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("values were given for '{}', which is no input of the program", recipe.name));
+  }
+  return matched;
+}
+
+template <class T>
+Json reply(const Result<T>& result) {
+  if (!result) return {{"error", worker_protocol::encode_error(result.error())}};
+  return {{"ok", worker_protocol::encode(*result)}};
+}
+
+}  // namespace
+
+Json WorkerSession::handle(const Json& request) try {
+  const std::string op = request.value("op", "");
+  const Json args = request.value("args", Json::object());
+  const auto perform = [&]<class Request, class Reply>(Result<Reply> (WorkerSession::*act)(const Request&)) {
+    return reply(worker_protocol::decode<Request>(args).and_then([&](const Request& r) { return (this->*act)(r); }));
+  };
+  if (op == "describe") return reply(describe());
+  if (op == "load") return perform(&WorkerSession::load);
+  if (op == "bind") return perform(&WorkerSession::bind);
+  if (op == "infer") return perform(&WorkerSession::infer);
+  if (op == "measure") return perform(&WorkerSession::measure);
+  return reply<worker_protocol::Nothing>(fail(ErrorCode::kInternal, fmt::format("the worker knows no '{}'", op)));
+} catch (const std::bad_alloc&) {
+  unbind();
+  measuring = false;
+  return reply<worker_protocol::Nothing>(fail(ErrorCode::kOutOfMemory, "the worker has no host memory left"));
+} catch (const std::exception& problem) {
+  unbind();
+  measuring = false;
+  return reply<worker_protocol::Nothing>(
+      fail(ErrorCode::kInternal, fmt::format("the worker failed: {}", problem.what())));
+}
+
+Status WorkerSession::open_runtime() {
+  if (engine_) return {};
+  const std::int64_t start = SteadyClock().now_ns();
+  ASSAY_TRY(engine_, LoadedEngine::create(plugin_, home_));
+  runtime_load_ms_ = milliseconds_since(start);
+  return {};
+}
+
+void WorkerSession::unbind() {
+  contexts_.clear();
+  sets_.clear();
+}
+
+Result<worker_protocol::Description> WorkerSession::describe() {
+  ASSAY_CHECK_OK(open_runtime());
+  ASSAY_TRY(auto devices, engine_->devices());
+  ASSAY_TRY(auto options, engine_->options());
+  return worker_protocol::Description{engine_->version(), std::move(devices), std::move(options)};
+}
+
+Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
+  unbind();
+  program_.reset();
+  ASSAY_CHECK_OK(open_runtime());
+  ASSAY_TRY(const ResidentMemory before, resident_memory());
+  // Where the kernel refuses, the peak counts from the process's begin, which for a fresh worker is the same.
+  (void)reset_peak_memory();
+  const std::int64_t start = SteadyClock().now_ns();
+  ASSAY_TRY(program_, engine_->load({request.model, request.device_id, request.precision, request.threads,
+                                     request.streams, request.options}));
+  LoadReply loaded;
+  loaded.model_load_s = milliseconds_since(start) / 1e3;
+  ASSAY_TRY(const ResidentMemory after, resident_memory());
+  loaded.runtime_load_ms = runtime_load_ms_;
+  loaded.engine_version = engine_->version();
+  loaded.inputs = program_->inputs();
+  loaded.outputs = program_->outputs();
+  ASSAY_TRY(loaded.effective, program_->effective());
+  loaded.rss_before_model_bytes = before.now;
+  loaded.rss_after_load_bytes = after.now;
+  loaded.peak_load_bytes = after.peak;
+  return loaded;
+}
+
+Result<BindReply> WorkerSession::bind(const BindRequest& request) {
+  unbind();
+  if (!program_) return fail(ErrorCode::kInvalidArgument, "no model is loaded");
+  if (request.sets == 0 || request.streams < 1)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot bind {} input sets for {} streams: one of each is the least", request.sets,
+                            request.streams));
+  if (request.streams > 1 && !plugin_.concurrent_contexts())
+    return fail(ErrorCode::kUnsupported, fmt::format("{} runs one request at a time, {} streams were asked for",
+                                                     plugin_.name(), request.streams));
+  ASSAY_TRY(const auto recipes, match(program_->inputs(), request.inputs));
+  std::vector<std::vector<Tensor>> sets(request.sets);
+  for (std::size_t set = 0; set < request.sets; ++set) {
+    for (const InputRecipe* recipe : recipes) {
+      ASSAY_TRY(Tensor tensor, with_context(make_input(*recipe, request.seed, set),
+                                            fmt::format("while making input '{}'", recipe->name)));
+      sets[set].push_back(std::move(tensor));
+    }
+  }
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : sets.front()) views.push_back(tensor.view());
+
+  BindReply bound;
+  std::vector<LoadedContext> contexts;
+  for (int stream = 0; stream < request.streams; ++stream) {
+    const std::int64_t start = SteadyClock().now_ns();
+    ASSAY_TRY(LoadedContext context, program_->create_context(views));
+    if (stream == 0 && plugin_.compiles_shapes()) bound.compilation_ms = milliseconds_since(start);
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+      for (std::size_t i = 0; i < sets[set].size(); ++i) ASSAY_CHECK_OK(context.set_input(set, i, sets[set][i].view()));
+    }
+    contexts.push_back(std::move(context));
+  }
+  sets_ = std::move(sets);
+  contexts_ = std::move(contexts);
+  return bound;
+}
+
+Result<InferReply> WorkerSession::infer(const InferRequest& request) {
+  if (contexts_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
+  if (request.set >= sets_.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("there is no input set {}: {} are bound", request.set, sets_.size()));
+  LoadedContext& context = contexts_.front();
+  const std::int64_t start = SteadyClock().now_ns();
+  ASSAY_CHECK_OK(context.run(request.set));
+  const double run_ms = milliseconds_since(start);
+  std::vector<NamedView> outputs;
+  for (std::size_t i = 0; i < program_->outputs().size(); ++i) {
+    ASSAY_TRY(TensorView view, context.output(i));
+    outputs.push_back({program_->outputs()[i].name, std::move(view)});
+  }
+  ASSAY_CHECK_OK(write_safetensors(request.outputs, outputs));
+  return InferReply{run_ms};
+}
+
+Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
+  if (contexts_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
+  if (static_cast<std::size_t>(request.plan.streams) != contexts_.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} streams are to be measured, {} are bound", request.plan.streams, contexts_.size()));
+  ASSAY_TRY(SamplesWriter writer, SamplesWriter::create(request.samples));
+  std::vector<ContextSource> sources;
+  for (LoadedContext& context : contexts_) sources.emplace_back(context, sets_.size());
+  std::vector<BurstSource*> streams;
+  for (ContextSource& source : sources) streams.push_back(&source);
+
+  MeanMemory mean;
+  Json before;
+  MeasureHooks hooks;
+  hooks.interrupted = &interrupted;
+  hooks.window_begins = [&] {
+    before = capture_environment();
+    (void)reset_peak_memory();
+    mean.sample();
+  };
+  hooks.between_bursts = [&] { mean.sample(); };
+  hooks.flush = [&](const Samples& samples, std::size_t first) { return writer.append(samples, first); };
+  interrupted = false;
+  measuring = true;
+  auto measured = assay::measure(streams, SteadyClock(), request.plan, hooks);
+  measuring = false;
+  ASSAY_CHECK_OK(writer.close());
+  if (!measured) return tl::unexpected<Error>(std::move(measured).error());
+
+  MeasureReply reply;
+  ASSAY_TRY(const ResidentMemory memory, resident_memory());
+  reply.peak_rss_bytes = memory.peak;
+  reply.mean_rss_bytes = mean.mean_bytes();
+  const Json after = capture_environment();
+  reply.environment = {{"before", before}, {"after", after}, {"noise", noise(before, after, measured->window_ns)}};
+  reply.measurement = std::move(*measured);
+  reply.measurement.samples = {};
+  return reply;
+}
+
+}  // namespace assay

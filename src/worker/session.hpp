@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "engine/loader.hpp"
+#include "tensor/tensor.hpp"
+#include "worker/protocol.hpp"
+#include "worker/worker.hpp"
+
+namespace assay {
+
+/// What assay-worker does for its controller: one runtime, at most one loaded model, at most one bound shape.
+class WorkerSession {
+ public:
+  WorkerSession(EnginePlugin plugin, std::filesystem::path home) : plugin_(std::move(plugin)), home_(std::move(home)) {}
+
+  /// One request of worker/protocol.hpp to its reply.
+  [[nodiscard]] Json handle(const Json& request);
+
+  [[nodiscard]] Result<worker_protocol::Description> describe();
+  [[nodiscard]] Result<LoadReply> load(const LoadRequest& request);
+  [[nodiscard]] Result<BindReply> bind(const BindRequest& request);
+  [[nodiscard]] Result<InferReply> infer(const InferRequest& request);
+  [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest& request);
+
+  /// While `measuring`, setting `interrupted` makes measure() stop and keep what there is. Signal handlers may.
+  std::atomic<bool> measuring{false}, interrupted{false};
+
+ private:
+  Status open_runtime();
+  void unbind();
+
+  EnginePlugin plugin_;
+  std::filesystem::path home_;
+  std::optional<LoadedEngine> engine_;
+  double runtime_load_ms_ = 0;
+  std::optional<LoadedProgram> program_;
+  std::vector<std::vector<Tensor>> sets_;  ///< [set][input]; bound, so they outlive the contexts
+  std::vector<LoadedContext> contexts_;    ///< one for each stream
+};
+
+}  // namespace assay
