@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/analyse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+
+template <class Get>
+std::vector<std::string> distinct(std::span<const Record> rows, Get get) {
+  std::vector<std::string> values;
+  for (const Record& row : rows) {
+    std::string value = get(row);
+    if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end())
+      values.push_back(std::move(value));
+  }
+  return values;
+}
+
+bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
+
+// What must be equal for two times to be compared.
+auto cell_of(const Record& row) {
+  return std::tuple(row.model, shape_key(row), row.precision, row.effective_precision, row.contract);
+}
+
+double geometric_mean(const std::vector<double>& logs) {
+  double sum = 0;
+  for (const double value : logs) sum += value;
+  return std::exp(sum / static_cast<double>(logs.size()));
+}
+
+}  // namespace
+
+std::string shape_key(const Record& row) {
+  std::string key = fmt::format("batch_{}", row.batch_size.value_or(1));
+  if (row.sequence_length) key += fmt::format("_seq_{}", *row.sequence_length);
+  if (row.output_tokens) key += fmt::format("_out_{}", *row.output_tokens);
+  if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is") key += "_" + row.precision;
+  if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
+  if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
+  if (row.contract == "device_resident") key += "_device_resident";
+  return key;
+}
+
+std::string target_key(const Record& row) { return target_key(row.hardware, row.engine); }
+
+std::vector<std::string> models_of(std::span<const Record> rows) {
+  return distinct(rows, [](const Record& row) { return row.model; });
+}
+std::vector<std::string> families_of(std::span<const Record> rows) {
+  return distinct(rows, [](const Record& row) { return row.family; });
+}
+std::vector<std::string> targets_of(std::span<const Record> rows) {
+  return distinct(rows, [](const Record& row) { return target_key(row); });
+}
+
+const Record* representative(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  const Record* best = nullptr;
+  const auto order = [](const Record& row) {
+    return std::tuple(row.batch_size.value_or(0), row.sequence_length.value_or(0), row.streams.value_or(1));
+  };
+  for (const Record& row : rows)
+    if (row.model == model && target_key(row) == target && timed(row) && (best == nullptr || order(row) < order(*best)))
+      best = &row;
+  return best;
+}
+
+const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  const Record* best = nullptr;
+  for (const Record& row : rows)
+    if (row.model == model && target_key(row) == target && row.ranked() && row.throughput_ips &&
+        (best == nullptr || *row.throughput_ips > *best->throughput_ips))
+      best = &row;
+  return best;
+}
+
+std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows) {
+  std::vector<Speedup> speedups;
+  for (const std::string& target : targets_of(rows)) {
+    if (target == "cpu") continue;
+    std::vector<double> logs;
+    for (const Record& row : rows) {
+      if (target_key(row) != target || !timed(row)) continue;
+      for (const Record& base : rows)
+        if (target_key(base) == "cpu" && timed(base) && cell_of(base) == cell_of(row)) {
+          logs.push_back(std::log(*base.latency_p50_ms / *row.latency_p50_ms));
+          break;
+        }
+    }
+    if (!logs.empty()) speedups.push_back({target, geometric_mean(logs), logs.size()});
+  }
+  return speedups;
+}
+
+std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target) {
+  std::vector<double> logs;
+  bool any = false;
+  for (const Record& row : rows) {
+    if (target_key(row) != target || !timed(row)) continue;
+    any = true;
+    double fastest = *row.latency_p50_ms;
+    bool alone = true;
+    for (const Record& other : rows) {
+      if (!timed(other) || cell_of(other) != cell_of(row)) continue;
+      fastest = std::min(fastest, *other.latency_p50_ms);
+      alone &= target_key(other) == target;
+    }
+    if (!alone) logs.push_back(std::log(*row.latency_p50_ms / fastest));
+  }
+  if (!any) return std::nullopt;
+  if (logs.empty()) return "high";
+  const double slower = geometric_mean(logs);
+  return slower <= 1.5 ? "high" : slower <= 4 ? "medium-high" : slower <= 10 ? "medium" : "low";
+}
+
+bool comparable(const Record& a, const Record& b) { return cell_of(a) == cell_of(b); }
+
+bool told_apart(const Record& a, const Record& b) {
+  if (!a.latency_p50_low_ms || !a.latency_p50_high_ms || !b.latency_p50_low_ms || !b.latency_p50_high_ms) return false;
+  return *a.latency_p50_high_ms < *b.latency_p50_low_ms || *b.latency_p50_high_ms < *a.latency_p50_low_ms;
+}
+
+std::map<CellStatus, std::int64_t> count_by_status(std::span<const Record> rows) {
+  std::map<CellStatus, std::int64_t> counts;
+  for (const Record& row : rows) ++counts[row.status];
+  return counts;
+}
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "result/record.hpp"
+
+namespace assay {
+
+/// What rows say when they are put side by side. Only rows that `ranked()` accepts enter comparisons, and only rows of
+/// equal model, shape, precision, streams and contract are compared with each other.
+
+/// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md).
+[[nodiscard]] std::string shape_key(const Record& row);
+
+/// The guide's key of the row's target: "cpu", "cpu@openvino".
+[[nodiscard]] std::string target_key(const Record& row);
+
+/// Models in order of first appearance; likewise families and targets.
+[[nodiscard]] std::vector<std::string> models_of(std::span<const Record> rows);
+[[nodiscard]] std::vector<std::string> families_of(std::span<const Record> rows);
+[[nodiscard]] std::vector<std::string> targets_of(std::span<const Record> rows);
+
+/// The row that stands for a model on a target in a one-number table: the smallest batch, then the shortest sequence,
+/// among the ranked ones. Null when there is none.
+[[nodiscard]] const Record* representative(std::span<const Record> rows, const std::string& model,
+                                           const std::string& target);
+
+/// The ranked row with the highest throughput of a model on a target; null when there is none.
+[[nodiscard]] const Record* best_throughput(std::span<const Record> rows, const std::string& model,
+                                            const std::string& target);
+
+/// How many times faster than the default engine on the CPU: geometric mean of the ratios of median latencies over the
+/// shapes that both have. Fleming, Wallace: "How not to lie with statistics", CACM 1986, for the geometric mean.
+struct Speedup {
+  std::string target;
+  double factor = 1.0;
+  std::size_t pairs = 0;  ///< cells that were compared
+};
+[[nodiscard]] std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows);
+
+/// "high", "medium-high", "medium" or "low": how many times slower than the fastest target on the same cells, as a
+/// geometric mean over the cells that another target has too: at most 1.5, 4, 10, more. The only target there is is the
+/// fastest known. nullopt when the target has no ranked row.
+[[nodiscard]] std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target);
+
+/// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
+/// contract. Only such rows are compared.
+[[nodiscard]] bool comparable(const Record& a, const Record& b);
+
+/// Whether the 95 % intervals of two medians are disjoint, so that a difference may be claimed.
+[[nodiscard]] bool told_apart(const Record& a, const Record& b);
+
+/// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.
+[[nodiscard]] std::vector<std::string> recommendations(std::span<const Record> rows);
+
+/// What to do about what is missing, wrong or weak; each names a command.
+[[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows);
+
+/// Rows per status.
+[[nodiscard]] std::map<CellStatus, std::int64_t> count_by_status(std::span<const Record> rows);
+
+}  // namespace assay

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/analyse.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+Record row(const std::string& model, const std::string& hardware, const std::string& engine, double p50,
+           std::int64_t batch = 1) {
+  Record r;
+  r.model = model;
+  r.family = "embedding";
+  r.hardware = hardware;
+  r.engine = engine;
+  r.precision = "float32";
+  r.effective_precision = "float32";
+  r.contract = "e2e_host";
+  r.status = CellStatus::kCompleted;
+  r.verification = Verification::kVerified;
+  r.batch_size = batch;
+  r.streams = 1;
+  r.latency_p50_ms = p50;
+  r.latency_p50_low_ms = p50 * 0.99;
+  r.latency_p50_high_ms = p50 * 1.01;
+  r.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
+  r.iterations = 100;
+  return r;
+}
+
+TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
+  Record r = row("m", "cpu", "onnxruntime", 1);
+  EXPECT_EQ(shape_key(r), "batch_1");
+  r.sequence_length = 128;
+  r.precision = "float16";
+  r.streams = 2;
+  EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2");
+  r.contract = "device_resident";
+  EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident");
+}
+
+TEST(TargetKey, NamesTheEngineOnlyWhenItIsNotTheDefault) {
+  EXPECT_EQ(target_key(row("m", "cpu", "onnxruntime", 1)), "cpu");
+  EXPECT_EQ(target_key(row("m", "cpu", "openvino", 1)), "cpu@openvino");
+  EXPECT_EQ(target_key(row("m", "openvino", "openvino", 1)), "openvino");
+}
+
+TEST(Speedups, AreGeometricMeansOverEqualCells) {
+  const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 8), row("a", "openvino", "openvino", 2),
+                                 row("b", "cpu", "onnxruntime", 1), row("b", "openvino", "openvino", 1),
+                                 row("c", "openvino", "openvino", 1)};
+  const std::vector<Speedup> found = speedups_against_cpu(rows);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].target, "openvino");
+  EXPECT_DOUBLE_EQ(found[0].factor, 2.0);  // sqrt(4 * 1)
+  EXPECT_EQ(found[0].pairs, 2U);
+}
+
+TEST(Speedups, LeaveOutWhatIsNotVerifiedOrOfAnotherPrecision) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 8), row("a", "openvino", "openvino", 2)};
+  rows[1].verification = Verification::kWrong;
+  rows[1].status = CellStatus::kWrong;
+  EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
+  rows[1] = row("a", "openvino", "openvino", 2);
+  rows[1].effective_precision = "bfloat16";
+  EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
+  rows[1] = row("a", "openvino", "openvino", 2);
+  rows[1].add_flag(flag::kSimulated);
+  EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
+}
+
+TEST(Rating, IsRelativeToTheFastestOnTheSameCell) {
+  const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 5.4), row("a", "cuda", "onnxruntime", 1.0),
+                                 row("a", "openvino", "openvino", 3.4), row("a", "qnn", "onnxruntime", 11)};
+  EXPECT_EQ(performance_rating(rows, "cuda"), "high");
+  EXPECT_EQ(performance_rating(rows, "openvino"), "medium-high");
+  EXPECT_EQ(performance_rating(rows, "cpu"), "medium");
+  EXPECT_EQ(performance_rating(rows, "qnn"), "low");
+  EXPECT_EQ(performance_rating(rows, "mps"), std::nullopt);
+}
+
+TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 1.000), row("a", "openvino", "openvino", 1.005)};
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("cannot be told apart")));
+  rows[1] = row("a", "openvino", "openvino", 0.5);
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino for latency")));
+  rows[1].status = CellStatus::kWrong;
+  EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino"))));
+  EXPECT_THAT(next_steps(rows), Contains(HasSubstr("computes other numbers")));
+}
+
+TEST(Representative, IsTheSmallestBatch) {
+  const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 9, 4), row("a", "cpu", "onnxruntime", 3, 1)};
+  EXPECT_EQ(representative(rows, "a", "cpu"), &rows[1]);
+  EXPECT_EQ(best_throughput(rows, "a", "cpu"), &rows[0]);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyse/analyse.hpp"
+
+namespace assay {
+namespace {
+
+std::string shape_words(const Record& row) {
+  std::string words = fmt::format("batch {}", row.batch_size.value_or(1));
+  if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
+  return words;
+}
+
+std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model) {
+  std::vector<const Record*> found;
+  for (const std::string& target : targets_of(rows))
+    if (const Record* row = representative(rows, model, target)) found.push_back(row);
+  // Two engines are compared on the same cell only: the shape that the first of them has.
+  if (!found.empty()) {
+    const Record& first = *found.front();
+    std::erase_if(found, [&](const Record* row) { return !comparable(first, *row); });
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Record* a, const Record* b) { return *a->latency_p50_ms < *b->latency_p50_ms; });
+  return found;
+}
+
+std::string latency_advice(const std::string& model, const std::vector<const Record*>& order) {
+  const Record& first = *order[0];
+  if (order.size() == 1)
+    return fmt::format("{}: {} is the only verified choice here: {:.3g} ms at {}", model, target_key(first),
+                       *first.latency_p50_ms, shape_words(first));
+  const Record& second = *order[1];
+  if (!told_apart(first, second))
+    return fmt::format(
+        "{}: {} and {} cannot be told apart for latency ({:.3g} and {:.3g} ms at {}): choose by memory or "
+        "measure longer",
+        model, target_key(first), target_key(second), *first.latency_p50_ms, *second.latency_p50_ms,
+        shape_words(first));
+  const double low = *second.latency_p50_low_ms / *first.latency_p50_high_ms;
+  const double high = *second.latency_p50_high_ms / *first.latency_p50_low_ms;
+  return fmt::format(
+      "{}: use {} for latency: {:.3g} ms at {}, {:.2f} times as fast as {} (from the medians' 95 % intervals: "
+      "{:.2f} to {:.2f})",
+      model, target_key(first), *first.latency_p50_ms, shape_words(first),
+      *second.latency_p50_ms / *first.latency_p50_ms, target_key(second), low, high);
+}
+
+}  // namespace
+
+std::vector<std::string> recommendations(std::span<const Record> rows) {
+  std::vector<std::string> lines;
+  for (const std::string& model : models_of(rows)) {
+    const std::vector<const Record*> order = representatives(rows, model);
+    if (order.empty()) continue;
+    lines.push_back(latency_advice(model, order));
+
+    const Record* best = nullptr;
+    for (const std::string& target : targets_of(rows))
+      if (const Record* row = best_throughput(rows, model, target))
+        if (row->effective_precision == order.front()->effective_precision &&
+            (best == nullptr || *row->throughput_ips > *best->throughput_ips))
+          best = row;
+    if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
+      const Record* single = representative(rows, model, target_key(*best));
+      std::string line = fmt::format(
+          "{}: for throughput use {} at {}{}: {:.4g} items/s", model, target_key(*best), shape_words(*best),
+          best->streams.value_or(1) > 1 ? fmt::format(" and {} streams", *best->streams) : "", *best->throughput_ips);
+      if (single != nullptr && single != best && single->throughput_ips && *single->throughput_ips > 0)
+        line += fmt::format(", {:.2f} times that of {}", *best->throughput_ips / *single->throughput_ips,
+                            shape_words(*single));
+      lines.push_back(line);
+    }
+    if (order.size() > 1) {
+      const auto smaller = [](const Record* a, const Record* b) {
+        return a->memory_mb.value_or(1e30) < b->memory_mb.value_or(1e30);
+      };
+      const Record* least = *std::min_element(order.begin(), order.end(), smaller);
+      const Record* most = *std::max_element(order.begin(), order.end(), smaller);
+      if (least->memory_mb && most->memory_mb && *least->memory_mb * 1.2 < *most->memory_mb)
+        lines.push_back(fmt::format("{}: {} needs the least memory at {}: {:.0f} MB against {:.0f} MB on {}", model,
+                                    target_key(*least), shape_words(*least), *least->memory_mb, *most->memory_mb,
+                                    target_key(*most)));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> next_steps(std::span<const Record> rows) {
+  std::vector<std::string> steps;
+  std::set<std::string> seen;
+  const auto once = [&](const std::string& key, std::string line) {
+    if (seen.insert(key).second) steps.push_back(std::move(line));
+  };
+  for (const Record& row : rows) {
+    const std::string where = fmt::format("{} on {}", row.model, target_key(row));
+    switch (row.status) {
+      case CellStatus::kWrong:
+        once(
+            "wrong" + where,
+            fmt::format(
+                "{} computes other numbers ({}): do not use it before `assay verify {} --engines {} --debug` tells why",
+                where, row.message, row.model, row.engine));
+        break;
+      case CellStatus::kFailed:
+        once("failed" + where,
+             fmt::format("{} failed ({}): see the log in its bundle, or run again with --debug", where, row.message));
+        break;
+      case CellStatus::kUnavailable:
+        once("unavailable" + row.hardware, fmt::format("{} is not available: {}{}", row.hardware, row.message,
+                                                       row.hint.empty() ? "" : "; " + row.hint));
+        break;
+      case CellStatus::kSkipped:
+        if (row.reason_code == reason::kNoTime)
+          once("no_time" + where,
+               fmt::format("{}: larger batches were skipped for time; ask for them with --batch-sizes", where));
+        break;
+      default:
+        break;
+    }
+    if (row.status == CellStatus::kCompleted && row.verification == Verification::kDegenerate)
+      once("degenerate" + row.model,
+           fmt::format(
+               "{}: its output does not depend on its input, so nothing is proved; verify with real weights or --data",
+               row.model));
+    if (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))
+      once("noise", "some cells were unsteady or noisy: `assay doctor` tells what to change on this machine");
+    if (row.has_flag(flag::kFewSamples) && row.iterations)
+      once("few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
+  }
+  if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
+    steps.emplace_back("open hardware_compatibility_matrix.json to see what is known of each family on each hardware");
+    if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.has_flag(flag::kSeeded); }))
+      steps.emplace_back(
+          "weights were seeded: speeds hold, accuracy is unknown; give a folder with model.safetensors for real ones");
+  }
+  return steps;
+}
+
+}  // namespace assay

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/measure_command.hpp"
+#include "report/format.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct BenchOptions {
+  MeasuringOptions measuring;
+  std::vector<std::string> models;  ///< --model, as bench/runner had it; any MODEL is fine
+  std::string model_id;             ///< --model-id, as run_hardware_benchmark had it
+  std::string framework;
+  std::string dtype, data_source;
+  std::string output_dir = "results/raw";
+  bool save = false, verify_only = false, benchmark_only = false, verbose = false;
+};
+
+Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, bool only_null) {
+  std::vector<std::string> names;
+  for (const std::string& name : options.models) {
+    if (name == "both") {
+      names.insert(names.end(), {"resnet50", "vit_b_16"});
+    } else {
+      names.push_back(name);
+    }
+  }
+  if (!options.model_id.empty()) names.push_back(options.model_id);
+  std::vector<ModelChoice> models;
+  if (names.empty() && only_null) models.push_back({"null", "", "other", "", "", "", false, true});
+  for (const std::string& name : names) {
+    ModelChoice choice;
+    choice.name = choice.reference = name;
+    models.push_back(std::move(choice));
+  }
+  if (models.empty())
+    return fail(ErrorCode::kInvalidArgument, "bench needs a model: --model resnet50 or --model-id bert-base-uncased",
+                "only `--engine null` needs none");
+  return models;
+}
+
+Status choose_engines(const BenchOptions& options, SessionRequest& request) {
+  if (options.framework.empty()) return {};
+  if (!request.targets.engines.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                "--framework and --engine exclude each other: pytorch means libtorch, jax means xla");
+  if (options.framework != "jax") request.targets.engines.emplace_back("libtorch");
+  if (options.framework != "pytorch") request.targets.engines.emplace_back("xla");
+  return {};
+}
+
+// "org/model" must not become a folder.
+std::string file_word(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return !(std::isalnum(c) || c == '-' || c == '.' || c == '_'); },
+      '_');
+  return text;
+}
+
+Result<ExitCode> bench(const BenchOptions& options, Context& context) {
+  options.measuring.apply();
+  if (options.verify_only && options.benchmark_only)
+    return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
+  MeasuringOptions measuring = options.measuring;
+  if (!options.dtype.empty()) measuring.precision = options.dtype;
+  if (!options.data_source.empty() && options.data_source != "synthetic") measuring.data = options.data_source;
+  ASSAY_TRY(SessionRequest request, make_request(measuring, context));
+  if (measuring.batch_sizes.empty()) request.settings.batch_sizes = {1, 8, 32, 128};
+  if (!measuring.warmup) request.settings.measure.warmup_iterations = 10;
+  if (!measuring.iterations) request.settings.measure.iterations = 50;
+  request.settings.resource_pool = measuring.use_resource_pool;
+  request.settings.verify = !options.benchmark_only;
+  request.settings.benchmark = !options.verify_only;
+  ASSAY_CHECK_OK(choose_engines(options, request));
+  const bool only_null = request.targets.engines == std::vector<std::string>{"null"};
+  ASSAY_TRY(request.models, chosen_models(options, only_null));
+  if (only_null && options.models.empty() && measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
+  request.best_hardware_only = request.targets.hardware.empty() && request.targets.engines.empty();
+  request.save = options.save;
+  request.output_dir = options.output_dir;
+  ASSAY_TRY(const SessionResult session, run_with_progress(request, measuring, context));
+
+  const ReportInput input = report_input(session);
+  const std::filesystem::path folder = options.output_dir;
+  const std::string stamp = free_stamp(folder, session.run);
+  const std::filesystem::path csv = folder / ("benchmark_results_" + stamp + ".csv");
+  ASSAY_CHECK_OK(write_file_atomically(csv, csv_table(session.rows)));
+  if (!options.model_id.empty()) {
+    const std::string device = session.rows.empty() ? "none" : session.rows.front().hardware;
+    const std::string name =
+        fmt::format("{}_{}_{}_{}.json", file_word(options.model_id), device, request.settings.precision, stamp);
+    ASSAY_CHECK_OK(write_file_atomically(folder / name, results_json(input).dump(2) + "\n"));
+  }
+  if (measuring.json())
+    std::printf("%s\n", results_json(input).dump(2).c_str());
+  else
+    std::fputs(bench_console(input, csv).c_str(), stdout);
+  return exit_code_of(session, request.models, options.verify_only);
+}
+
+}  // namespace
+
+void register_bench(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure one model with fixed iterations, each shape in a fresh process");
+  command
+      ->add_option("--model", options->models,
+                   "resnet50, vit_b_16, both, or any MODEL: a file, a folder, a name, a Hugging Face id")
+      ->delimiter(',');
+  command->add_option("--model-id", options->model_id, "A Hugging Face id, e.g. bert-base-uncased");
+  command
+      ->add_option("--framework", options->framework,
+                   "pytorch (libtorch), jax (xla) or both; default: the hardware's own runtime")
+      ->check(CLI::IsMember({"pytorch", "jax", "both"}));
+  command->add_option("--dtype", options->dtype, "Another name for --precision");
+  command->add_option("--data-source", options->data_source, "synthetic, or a folder: another name for --data");
+  command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder of the results")
+      ->capture_default_str();
+  command->add_flag("--save", options->save, "Put the results into the database");
+  command->add_flag("--verify-only", options->verify_only, "Only verify");
+  command->add_flag("--benchmark-only", options->benchmark_only, "Only measure");
+  command->add_flag("--verbose", options->verbose, "As ever: progress is shown unless --quiet");
+  options->measuring.add_to(*command);
+  command->footer(
+      "Defaults: batches 1 8 32 128, 10 warm-ups, 50 iterations.\n"
+      "Example: assay bench --model-id bert-base-uncased --device cpu --batch-sizes 1,4 --sequence-lengths 128 --save");
+  commands.add(command, [options](Context& context) { return bench(*options, context); });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/measuring_options.hpp"
+#include "store/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct DbOptions {
+  std::string db_path, spool;
+  bool overwrite = false;
+  [[nodiscard]] std::filesystem::path database() const { return database_path(db_path); }
+  [[nodiscard]] std::filesystem::path bundles() const { return spool_path(spool, database()); }
+};
+
+void print_refused(const IngestReport& report) {
+  for (const Error& error : report.refused) std::fprintf(stderr, "%s\n", to_string(error).c_str());
+}
+
+Result<ExitCode> init(const DbOptions& options) {
+  ASSAY_TRY(const auto moved, Store::init(options.database(), options.bundles(), options.overwrite));
+  for (const std::filesystem::path& path : moved) std::printf("moved aside: %s\n", path.c_str());
+  std::printf("database: %s\nbundles:  %s\n", options.database().c_str(), options.bundles().c_str());
+  return ExitCode::kSuccess;
+}
+
+Result<ExitCode> rebuild(const DbOptions& options) {
+  ASSAY_TRY(const Store::Rebuilt rebuilt, Store::rebuild(options.database(), options.bundles()));
+  std::printf("%s: %zu bundles, %llu samples\n", options.database().c_str(), rebuilt.ingested.bundles,
+              static_cast<unsigned long long>(rebuilt.ingested.samples));
+  if (rebuilt.kept) std::printf("the old database had more than the bundles and is kept: %s\n", rebuilt.kept->c_str());
+  print_refused(rebuilt.ingested);
+  return rebuilt.ingested.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+}
+
+Result<ExitCode> ingest(const DbOptions& options) {
+  ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kWrite));
+  ASSAY_TRY(const IngestReport report, store.ingest(options.bundles()));
+  std::printf("%zu bundles taken in, %zu known before\n", report.bundles, report.known);
+  print_refused(report);
+  return report.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+}
+
+Result<ExitCode> verify(const DbOptions& options) {
+  ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kRead));
+  ASSAY_TRY(const std::vector<Error> findings, store.verify(options.bundles()));
+  for (const Error& finding : findings) std::printf("%s\n", to_string(finding).c_str());
+  if (findings.empty()) std::printf("the database holds what the bundles hold\n");
+  return findings.empty() ? ExitCode::kSuccess : ExitCode::kFinding;
+}
+
+Result<ExitCode> info(const DbOptions& options) {
+  ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kRead));
+  ASSAY_TRY(const StoreSummary summary, store.summary());
+  std::printf("database: %s (%.1f MB)\nruns: %llu, results: %llu, samples: %llu, bundles: %llu\n", store.path().c_str(),
+              static_cast<double>(summary.database_bytes) / 1e6, static_cast<unsigned long long>(summary.runs),
+              static_cast<unsigned long long>(summary.results), static_cast<unsigned long long>(summary.samples),
+              static_cast<unsigned long long>(summary.bundles));
+  return ExitCode::kSuccess;
+}
+
+}  // namespace
+
+void register_db(CLI::App& app, Commands& commands) {
+  CLI::App* db = app.add_subcommand("db", "Make, fill, check and remake the database of results");
+  db->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, Result<ExitCode> (*action)(const DbOptions&)) {
+    auto options = std::make_shared<DbOptions>();
+    CLI::App* command = db->add_subcommand(name, what);
+    command->add_option("--db-path,--db", options->db_path,
+                        "Database; default: $ASSAY_DB_PATH or ./benchmark_db.duckdb");
+    command->add_option("--spool", options->spool, "Folder of the bundles; default: <db>.spool");
+    if (std::string_view(name) == "init")
+      command->add_flag("--overwrite", options->overwrite,
+                        "Move an existing database and its bundles aside and begin anew");
+    commands.add(command, [options, action](Context&) { return action(*options); });
+  };
+  add("init", "Make an empty database", init);
+  add("rebuild", "Remake the database from the bundles", rebuild);
+  add("ingest", "Take in the bundles that are not in yet", ingest);
+  add("verify", "Compare the database with the bundles", verify);
+  add("info", "How much there is", info);
+}
+
+}  // namespace assay::cli

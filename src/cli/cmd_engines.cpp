@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/context.hpp"
+#include "report/format.hpp"
+#include "worker/probe.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct EnginesOptions {
+  std::string name;
+  std::string output_format = "text";
+};
+
+Json engine_json(const FoundEngine& found) {
+  Json devices = Json::array();
+  for (const EngineDevice& device : found.devices)
+    devices.push_back({{"id", device.id},
+                       {"hardware", device.hardware},
+                       {"name", device.name},
+                       {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)},
+                       {"simulated", device.simulated},
+                       {"software", device.software}});
+  Json options = Json::array();
+  for (const EngineOptionInfo& option : found.options)
+    options.push_back(
+        {{"name", option.name}, {"type", option.type}, {"default", option.default_value}, {"help", option.help}});
+  return {
+      {"name", found.entry.name},
+      {"built", found.entry.built},
+      {"available", found.available},
+      {"why_not", found.available ? Json(nullptr) : Json(found.why_not)},
+      {"how_to_get", found.available || found.entry.how_to_get.empty() ? Json(nullptr) : Json(found.entry.how_to_get)},
+      {"version", found.available ? Json(found.version) : Json(nullptr)},
+      {"found_by", found.found_by.empty() ? Json(nullptr) : Json(found.found_by)},
+      {"home", found.location.home.string()},
+      {"hardware", found.entry.hardware},
+      {"formats", found.entry.formats},
+      {"devices", std::move(devices)},
+      {"options", std::move(options)}};
+}
+
+void print(const FoundEngine& found, bool options) {
+  if (!found.available) {
+    std::printf("%-12s not available: %s\n", found.entry.name.c_str(), found.why_not.c_str());
+    if (!found.entry.how_to_get.empty()) std::printf("%-12s to get it: %s\n", "", found.entry.how_to_get.c_str());
+    return;
+  }
+  std::printf("%-12s %s, found by %s%s%s\n", found.entry.name.c_str(), found.version.c_str(), found.found_by.c_str(),
+              found.location.home.empty() ? "" : " in ", found.location.home.c_str());
+  std::printf("%-12s serves %s; loads %s\n", "", join(found.entry.hardware, " ").c_str(),
+              join(found.entry.formats, " ").c_str());
+  for (const EngineDevice& device : found.devices)
+    std::printf("%-12s device %s (%s): %s%s%s\n", "", device.id.c_str(), device.hardware.c_str(), device.name.c_str(),
+                device.simulated ? ", simulated" : "", device.software ? ", software" : "");
+  if (options)
+    for (const EngineOptionInfo& option : found.options)
+      std::printf("%-12s option %s (%s, default %s): %s\n", "", option.name.c_str(), option.type.c_str(),
+                  option.default_value.empty() ? "none" : option.default_value.c_str(), option.help.c_str());
+}
+
+Result<ExitCode> engines(const EnginesOptions& options) {
+  const EngineRegistry registry(EngineRegistry::default_places());
+  std::vector<std::string> names;
+  for (const EngineEntry& entry : registry.entries()) names.push_back(entry.name);
+  if (!options.name.empty()) {
+    if (registry.entry(options.name.substr(0, options.name.find('@'))) == nullptr)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("unknown engine '{}'; valid: {}", options.name, join(names, ", ")));
+    names = {options.name};
+  }
+  Json list = Json::array();
+  for (const std::string& name : names) {
+    const FoundEngine found = probe_engine(registry, name);
+    if (options.output_format == "json")
+      list.push_back(engine_json(found));
+    else
+      print(found, !options.name.empty());
+  }
+  if (options.output_format == "json")
+    std::printf("%s\n", Json{{"schema_version", kReportSchema}, {"engines", std::move(list)}}.dump(2).c_str());
+  else if (options.name.empty())
+    std::printf("\n`assay engines NAME` lists an engine's options.\n");
+  return ExitCode::kSuccess;
+}
+
+}  // namespace
+
+void register_engines(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<EnginesOptions>();
+  CLI::App* command = app.add_subcommand(
+      "engines", "List the inference runtimes: found, version, devices, options, or how to get them");
+  command->add_option("NAME", options->name, "Only this engine, with its options");
+  command->add_option("--output-format", options->output_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}));
+  commands.add(command, [options](Context&) { return engines(*options); });
+}
+
+}  // namespace assay::cli

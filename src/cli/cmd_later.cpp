@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "cli/context.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct Later {
+  const char* name;
+  const char* what;
+  const char* instead;
+};
+
+/// Commands that the guides name and a later version brings: known, so they answer, and nothing asked for is built: 2.
+constexpr Later kLater[] = {
+    {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"},
+    {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"},
+    {"query", "Ask the database", "any DuckDB client reads the database that --db-path names"},
+    {"report", "Write a report from the database", "`assay run` writes a Markdown report beside its results"},
+    {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"},
+    {"variants", "Compare compressed variants of a model", "`assay bench --model A,B` measures several files"},
+    {"profile", "Flame graphs and operator times", ""},
+    {"compare", "Compare two configurations by interleaved pairs", ""},
+    {"schedule", "Run on a schedule", "cron or a systemd timer can call `assay run`"},
+    {"serve", "Keep a schedule and show the history", ""},
+};
+
+}  // namespace
+
+void register_later(CLI::App& app, Commands& commands) {
+  for (const Later& later : kLater) {
+    CLI::App* command = app.add_subcommand(later.name, fmt::format("{} (not built yet)", later.what));
+    command->allow_extras();
+    command->group("Not built yet");
+    commands.add(command, [&later](Context&) -> Result<ExitCode> {
+      std::fprintf(stderr, "error[not_built]: `assay %s` is not part of this version of assay\n", later.name);
+      if (*later.instead != '\0') std::fprintf(stderr, "  hint: %s\n", later.instead);
+      return ExitCode::kUsage;
+    });
+  }
+}
+
+}  // namespace assay::cli

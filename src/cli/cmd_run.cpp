@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/measure_command.hpp"
+#include "report/format.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct RunOptions {
+  MeasuringOptions measuring;
+  std::string output_dir = "./benchmark_results";
+  std::string models_set = "key";
+  std::string custom_models;
+  std::vector<std::string> specific_models, model_families;
+  bool verify_only = false, benchmark_only = false;
+  bool no_plots = false, no_compatibility_update = false;
+  bool parallel = false, include_web_platforms = false, small_models_only = false;
+};
+
+constexpr const char* kFamilies[] = {"embedding", "text_generation", "vision", "audio", "multimodal"};
+
+Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
+  const std::string set = options.small_models_only ? "small" : options.models_set;
+  if (set == "custom" && options.custom_models.empty())
+    return fail(ErrorCode::kInvalidArgument, "--models-set custom needs --custom-models FILE",
+                R"(a JSON file such as {"my_bert": {"name": "prajjwal1/bert-tiny", "family": "embedding"}})");
+  if (set != "custom" && !options.custom_models.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--custom-models goes with --models-set custom, not '{}'", set));
+  ASSAY_TRY(std::vector<ModelChoice> models,
+            set == "custom" ? models_of_file(options.custom_models) : models_of_set(set));
+
+  std::vector<std::string> names;
+  for (const ModelChoice& model : models) names.push_back(model.name);
+  for (const std::string& wanted : options.specific_models)
+    if (std::find(names.begin(), names.end(), wanted) == names.end())
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--specific-models: '{}' is not in the set '{}'; valid: {}",
+                                                           wanted, set, join(names, ", ")));
+  for (const std::string& family : options.model_families)
+    if (std::find(std::begin(kFamilies), std::end(kFamilies), family) == std::end(kFamilies))
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "--model-families: unknown family '{}'; valid: embedding, text_generation, vision, audio, multimodal",
+              family));
+  std::erase_if(models, [&](const ModelChoice& model) {
+    const auto listed = [](const std::vector<std::string>& list, const std::string& name) {
+      return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+    };
+    return !listed(options.specific_models, model.name) || !listed(options.model_families, model.family);
+  });
+  if (models.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("no model of the set '{}' is of the families {}", set, join(options.model_families, ", ")));
+  return models;
+}
+
+Result<ExitCode> run(const RunOptions& options, Context& context) {
+  options.measuring.apply();
+  if (options.verify_only && options.benchmark_only)
+    return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
+  ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
+  ASSAY_TRY(request.models, chosen_models(options));
+  request.targets.include_web = options.include_web_platforms;
+  request.settings.verify = !options.benchmark_only;
+  request.settings.benchmark = !options.verify_only;
+  request.settings.parallel = options.parallel;
+  request.output_dir = options.output_dir;
+  ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
+
+  if (!options.no_plots)
+    session.notes.emplace_back("plots: not part of this version of assay (--no-plots silences this note)");
+  const ReportInput input = report_input(session);
+  const std::filesystem::path folder = options.output_dir;
+  const std::string stamp = free_stamp(folder, session.run);
+  const Json json = guide_json(input);
+  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_results_" + stamp + ".json"), json.dump(2) + "\n"));
+  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_results_" + stamp + ".csv"), csv_table(session.rows)));
+  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_report_" + stamp + ".md"), markdown_report(input)));
+  if (!options.no_compatibility_update) ASSAY_CHECK_OK(write_matrix(folder, request, session));
+
+  if (options.measuring.json()) {
+    std::printf("%s\n", json.dump(2).c_str());
+  } else {
+    std::fputs(summary_table(input, isatty(STDOUT_FILENO) == 1, output_width()).c_str(), stdout);
+    std::printf("\nResults: %s/benchmark_results_%s.{json,csv}, benchmark_report_%s.md; database: %s\n", folder.c_str(),
+                stamp.c_str(), stamp.c_str(), request.database.c_str());
+  }
+  return exit_code_of(session, request.models, options.verify_only);
+}
+
+}  // namespace
+
+void register_run(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Verify and measure a set of models on every hardware and runtime found");
+  command->add_option("--output-dir", options->output_dir, "Folder of the results")->capture_default_str();
+  command->add_option("--models-set", options->models_set, "key (13 models), small (5, fast), or custom")
+      ->check(CLI::IsMember({"key", "small", "custom"}))
+      ->capture_default_str();
+  command->add_option("--custom-models", options->custom_models, "JSON file with the models of --models-set custom");
+  command->add_option("--specific-models", options->specific_models, "Only these models of the set")->delimiter(',');
+  command
+      ->add_option("--model-families", options->model_families,
+                   "Only these: embedding text_generation vision audio multimodal")
+      ->delimiter(',');
+  command->add_flag("--verify-only", options->verify_only,
+                    "Only verify that models load, run and compute the right numbers");
+  command->add_flag("--benchmark-only", options->benchmark_only, "Only measure; verdicts come from the history");
+  command->add_flag("--no-plots", options->no_plots, "No plots");
+  command->add_flag("--no-compatibility-update", options->no_compatibility_update,
+                    "Leave hardware_compatibility_matrix.json alone");
+  command->add_flag("--parallel", options->parallel, "Measure hardware that shares nothing at the same time");
+  command->add_flag("--include-web-platforms", options->include_web_platforms, "Add webnn and webgpu");
+  command->add_flag("--small-models-only", options->small_models_only, "The small set");
+  options->measuring.add_to(*command);
+  command->footer(
+      "Example: assay run --models-set small --hardware cpu openvino --batch-sizes 1 4 8 --output-dir "
+      "./benchmark_results");
+  commands.add(command, [options](Context& context) { return run(*options, context); });
+}
+
+}  // namespace assay::cli

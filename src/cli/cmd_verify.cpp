@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "cli/measure_command.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct VerifyOptions {
+  MeasuringOptions measuring;
+  std::vector<std::string> models;
+  bool save = false;
+};
+
+Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
+  options.measuring.apply();
+  ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
+  for (const std::string& name : options.models) {
+    ModelChoice choice;
+    choice.name = choice.reference = name;
+    request.models.push_back(std::move(choice));
+  }
+  if (options.measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
+  request.settings.benchmark = false;
+  request.save = options.save;
+  ASSAY_TRY(const SessionResult session, run_with_progress(request, options.measuring, context));
+  const ReportInput input = report_input(session);
+  if (options.measuring.json())
+    std::printf("%s\n", results_json(input).dump(2).c_str());
+  else
+    std::fputs(verification_table(input, isatty(STDOUT_FILENO) == 1).c_str(), stdout);
+  return exit_code_of(session, request.models, true);
+}
+
+}  // namespace
+
+void register_verify(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand("verify", "Tell whether models load, run and compute the right numbers");
+  command->add_option("MODEL", options->models, "A file, a folder, a name (bert, resnet50) or a Hugging Face id")
+      ->required();
+  command->add_flag("--save", options->save, "Put the verdicts into the database");
+  options->measuring.add_to(*command);
+  command->footer(
+      "Exit status: 0 verified, 3 wrong numbers, 4 cannot tell, 1 refused or failed, 2 wrong usage.\n"
+      "Example: assay verify model.onnx --hardware cpu openvino");
+  commands.add(command, [options](Context& context) { return verify(*options, context); });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "result/status.hpp"
+
+namespace assay::cli {
+
+/// What every action gets: how the program was called.
+struct Context {
+  std::string command_line;  ///< as typed, for the record
+  bool terminal = false;     ///< stderr is a terminal: progress bar and colours
+};
+
+/// An action ends with its exit status, or with an Error: printed, its code decides the status (exit_code_of).
+using Action = std::function<Result<ExitCode>(Context&)>;
+
+/// The subcommands and what they do; the one that was typed runs.
+class Commands {
+ public:
+  void add(CLI::App* command, Action action) { entries_.emplace_back(command, std::move(action)); }
+  [[nodiscard]] const Action* chosen() const {
+    // The innermost wins: `db init` is registered after `db`.
+    const Action* found = nullptr;
+    for (const auto& [command, action] : entries_)
+      if (command->parsed()) found = &action;
+    return found;
+  }
+
+ private:
+  std::vector<std::pair<CLI::App*, Action>> entries_;
+};
+
+/// 2 for the user's input, 130 for an interruption, 1 for everything else.
+[[nodiscard]] ExitCode exit_code_of(ErrorCode code);
+
+/// True once the user pressed Ctrl-C (or the system sent SIGTERM). A second time ends the process at once.
+[[nodiscard]] bool interrupted();
+void watch_interrupts();
+
+void register_run(CLI::App& app, Commands& commands);
+void register_bench(CLI::App& app, Commands& commands);
+void register_verify(CLI::App& app, Commands& commands);
+void register_engines(CLI::App& app, Commands& commands);
+void register_hardware(CLI::App& app, Commands& commands);
+void register_doctor(CLI::App& app, Commands& commands);
+void register_zoo(CLI::App& app, Commands& commands);
+void register_db(CLI::App& app, Commands& commands);
+void register_later(CLI::App& app, Commands& commands);
+
+}  // namespace assay::cli

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/text.hpp"
+#include "cli/context.hpp"
+
+#ifndef ASSAY_VERSION
+#error "the build defines ASSAY_VERSION"
+#endif
+
+using namespace assay;
+using namespace assay::cli;
+
+namespace {
+
+std::string command_line(int argc, char** argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(i == 0 ? "assay" : argv[i]);
+  return line;
+}
+
+// The word that stands where a subcommand should, told with those there are; the parser only says that one is missing.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* at = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const auto commands = at->get_subcommands([](const CLI::App*) { return true; });
+    const auto found =
+        std::find_if(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == argv[i]; });
+    if (found != commands.end()) {
+      at = *found;
+      continue;
+    }
+    if (commands.empty()) return {};
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands) names.push_back(command->get_name());
+    return "unknown command '" + std::string(argv[i]) + "'; valid: " + join(names, ", ");
+  }
+  return {};
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const std::string unknown = unknown_command(app, argc, argv);
+  std::fprintf(stderr, "error[invalid_argument]: %s\n", unknown.empty() ? error.what() : unknown.c_str());
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::fprintf(stderr, "  hint: `assay%s --help` lists the options\n",
+               command == &app ? "" : (" " + command->get_name()).c_str());
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "assay tells how a machine-learning model will really run: it verifies the model, measures it on every\n"
+      "inference runtime and every hardware it finds, keeps every sample and explains the result.",
+      "assay"};
+  app.set_version_flag("--version", std::string("assay ") + ASSAY_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  app.footer(
+      "Exit status: 0 fine, 1 something failed, 2 wrong usage, 3 a finding (wrong numbers), 4 cannot tell,\n"
+      "130 interrupted.\nStart with: assay run --models-set small --output-dir ./benchmark_results");
+  Commands commands;
+  register_run(app, commands);
+  register_bench(app, commands);
+  register_verify(app, commands);
+  register_engines(app, commands);
+  register_hardware(app, commands);
+  register_doctor(app, commands);
+  register_zoo(app, commands);
+  register_db(app, commands);
+  register_later(app, commands);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return usage_error(app, error, argc, argv);
+  }
+  const Action* action = commands.chosen();
+  ASSAY_CHECK(action != nullptr, "every subcommand has an action");
+  Context context{command_line(argc, argv), isatty(STDERR_FILENO) == 1};
+  watch_interrupts();
+  const Result<ExitCode> code = (*action)(context);
+  // What could not be written was not told: a full disk behind `> file` must not look like success.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "error[internal]: cannot write to standard output\n");
+    return static_cast<int>(ExitCode::kFailure);
+  }
+  if (code) return static_cast<int>(*code);
+  std::fprintf(stderr, "%s\n", to_string(code.error()).c_str());
+  return static_cast<int>(exit_code_of(code.error().code));
+}

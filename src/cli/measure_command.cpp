@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measure_command.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "analyse/analyse.hpp"
+#include "base/files.hpp"
+#include "cli/progress.hpp"
+#include "report/format.hpp"
+#include "store/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+std::string finished_line(const Record& row) {
+  std::string line = fmt::format("{} on {}", row.model, target_key(row));
+  if (row.batch_size) line += " " + shape_key(row);
+  line +=
+      fmt::format(": {}", row.status == CellStatus::kCompleted ? to_string(row.verification) : to_string(row.status));
+  if (row.latency_p50_ms) line += fmt::format(", median {:.4g} ms", *row.latency_p50_ms);
+  if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + row.message + ")";
+  return line;
+}
+
+// Bundles of other machines may be in the history: their times say nothing about this one.
+std::vector<Record> of_this_machine(std::vector<Record> rows, const RunInfo& run) {
+  std::erase_if(rows, [&](const Record& row) { return row.hardware_id != run.hardware_fingerprint; });
+  return rows;
+}
+
+}  // namespace
+
+Result<SessionRequest> make_request(const MeasuringOptions& options, const Context& context) {
+  SessionRequest request;
+  request.command = context.command_line;
+  request.targets = options.target_request();
+  ASSAY_TRY(request.settings, options.settings());
+  request.database = database_path(options.db_path);
+  request.spool = spool_path(options.spool, request.database);
+  request.cache = cache_path();
+  request.resume = options.resume;
+  return request;
+}
+
+Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
+                                        const Context& context) {
+  Progress progress(context.terminal && !options.debug, options.quiet);
+  request.cancelled = interrupted;
+  request.doing = [&](const std::string& what) { progress.doing(what); };
+  request.expecting = [&](std::size_t cells) { progress.expect(cells); };
+  request.finished = [&](const Record& row) { progress.finished(finished_line(row)); };
+  return run_session(request);
+}
+
+ReportInput report_input(const SessionResult& session) { return {session.run, session.rows, session.notes}; }
+
+Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
+  std::vector<Record> history = session.rows;
+  if (!session.store_failed && request.save) {
+    Result<Store> store = Store::open(request.database, Store::Mode::kRead);
+    if (store)
+      if (Result<std::vector<Record>> rows = store->results({}))
+        history = of_this_machine(std::move(*rows), session.run);
+  }
+  return write_file_atomically(folder / "hardware_compatibility_matrix.json",
+                               compatibility_matrix(history, session.run).dump(2) + "\n");
+}
+
+std::string free_stamp(const std::filesystem::path& folder, const RunInfo& run) {
+  const std::string stamp = guide_timestamp(run);
+  std::string name = stamp;
+  std::error_code ignored;
+  for (int i = 2; std::filesystem::exists(folder / ("benchmark_results_" + name + ".csv"), ignored); ++i)
+    name = fmt::format("{}_{}", stamp, i);
+  return name;
+}
+
+int output_width() {
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40 ? size.ws_col : 160;
+}
+
+}  // namespace assay::cli

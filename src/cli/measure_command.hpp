@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/measuring_options.hpp"
+#include "plan/session.hpp"
+#include "report/report.hpp"
+
+namespace assay::cli {
+
+/// Runs a session with progress on stderr and Ctrl-C heard. What `run`, `bench` and `verify` share.
+[[nodiscard]] Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
+                                                      const Context& context);
+
+/// A request with the fields that come from the common options.
+[[nodiscard]] Result<SessionRequest> make_request(const MeasuringOptions& options, const Context& context);
+
+[[nodiscard]] ReportInput report_input(const SessionResult& session);
+
+/// Writes hardware_compatibility_matrix.json into `folder` from the whole history, or from these rows alone when the
+/// database cannot be read.
+[[nodiscard]] Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request,
+                                  const SessionResult& session);
+
+/// The run's time stamp, with "_2", "_3", … where `folder` has results of the same second already.
+[[nodiscard]] std::string free_stamp(const std::filesystem::path& folder, const RunInfo& run);
+
+/// The width to print tables for.
+[[nodiscard]] int output_width();
+
+}  // namespace assay::cli

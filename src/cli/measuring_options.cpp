@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/measuring_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/log.hpp"
+#include "base/text.hpp"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::int64_t kMaxExtent = 1 << 24;
+
+// An option's integers, sorted, each once. Checked here and not by the parser, which would clamp what is too large.
+Result<std::vector<std::int64_t>> integers(const char* option, const std::vector<std::string>& texts,
+                                           std::int64_t least) {
+  std::vector<std::int64_t> values;
+  for (const std::string& text : texts) {
+    const auto value = parse_number<std::int64_t>(text);
+    if (!value || *value < least || *value > kMaxExtent)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' is not valid; give integers from {} to {}, as 1 4 8 or 1,4,8", option, text,
+                              least, kMaxExtent));
+    values.push_back(*value);
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+}  // namespace
+
+void MeasuringOptions::add_to(CLI::App& command) {
+  command
+      .add_option("--hardware,--device", hardware,
+                  "all cpu cuda rocm mps openvino qnn (qualcomm) webgpu webnn wasm tpu; default: all that is available")
+      ->delimiter(',');
+  command
+      .add_option("--engines,--engine", engines,
+                  "Inference runtimes, e.g. onnxruntime openvino; default: the hardware's own")
+      ->delimiter(',');
+  command.add_option("--device-id", device, "An engine's device id, e.g. GPU.0; default: its best");
+  command.add_option("--batch-sizes,--batch-size", batch_sizes, "Batch sizes, e.g. 1 4 8 or 1,4,8")->delimiter(',');
+  command.add_option("--sequence-lengths", sequence_lengths, "Sequence lengths in tokens; default: 128")
+      ->delimiter(',');
+  command.add_option("--precision", precision,
+                     "float32 (default, strictly), float16, bfloat16, runtime (its own choice), as_is");
+  command.add_option("--streams", streams, "Requests in flight at once, for throughput; default: 1")->delimiter(',');
+  command.add_option("--threads", threads, "Threads of one inference; default: all that this process may use")
+      ->delimiter(',');
+  command.add_option("--seed", seed_text, "Seed of inputs and seeded weights");
+  command.add_option("--data", data, "Folder or file with real inputs (.npy .npz .pb .safetensors, by input name)");
+  command.add_option("--size", size, "Size of zoo models: tiny, small, reference");
+  command.add_option("--engine-option", engine_options, "key=value for the engine; `assay engines` lists them");
+  command.add_option("--warmup", warmup, "Warm-up iterations; default: until steady");
+  command.add_option("--iterations", iterations, "Timed iterations; default: until the median is known to 0.5 %");
+  command.add_option("--timeout", timeout, "Seconds for one cell, its reference included")->capture_default_str();
+  command
+      .add_option("--memory-limit", memory_limit_mb, "Memory of one worker in MB; default: nine tenths of what is free")
+      ->check(CLI::Range(1.0, 1e9));
+  command.add_option("--db-path,--db", db_path, "Database; default: $ASSAY_DB_PATH or ./benchmark_db.duckdb");
+  command.add_option("--spool", spool, "Folder of the bundles; default: <db>.spool");
+  command.add_flag("--resume", resume, "Continue the last interrupted run of this output directory");
+  command.add_flag("--no-resource-pool", no_resource_pool, "A fresh worker process for every cell");
+  command.add_flag("--use-resource-pool", use_resource_pool, "Keep workers and their loaded models warm");
+  command.add_flag("--debug", debug, "Print what happens inside");
+  command.add_flag("--quiet", quiet, "No progress, no notes");
+  command.add_option("--output-format", output_format, "text, or json: one document on stdout")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+Result<RunSettings> MeasuringOptions::settings() const {
+  RunSettings out;
+  ASSAY_TRY(const auto batches, integers("--batch-sizes", batch_sizes, 1));
+  ASSAY_TRY(const auto lengths, integers("--sequence-lengths", sequence_lengths, 1));
+  ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
+  ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));
+  if (warmup && *warmup < 0)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--warmup: {} is not valid; give 0 or more", *warmup));
+  if (iterations && *iterations < 1)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--iterations: {} is not valid; give 1 or more", *iterations));
+  if (!(timeout > 0) || timeout > 1e6)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", timeout));
+  const std::vector<std::string> precisions{"float32", "float16", "bfloat16", "runtime", "as_is"};
+  if (!precision.empty() && std::find(precisions.begin(), precisions.end(), precision) == precisions.end())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--precision: '{}' is not valid; valid: {}", precision, join(precisions, ", ")));
+  if (!data.empty() && !std::filesystem::exists(data))
+    return fail(ErrorCode::kInvalidArgument, fmt::format("--data: there is no '{}'", data));
+  const std::vector<std::string> sizes{"tiny", "small", "reference"};
+  if (!size.empty() && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--size: '{}' is not valid; valid: {}", size, join(sizes, ", ")));
+  for (const std::string& option : engine_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--engine-option: '{}' is not key=value", option));
+    out.engine_options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  if (!batches.empty()) {
+    out.batch_sizes = batches;
+    out.default_batches = false;
+  }
+  if (!lengths.empty()) {
+    out.sequence_lengths = lengths;
+    out.default_lengths = false;
+  }
+  if (!in_flight.empty()) out.streams = in_flight;
+  if (!of_inference.empty()) out.threads = of_inference;
+  if (!precision.empty()) {
+    out.precision = precision;
+    out.precision_asked = true;
+  }
+  if (!seed_text.empty()) {
+    const auto seed = parse_number<std::uint64_t>(seed_text);
+    if (!seed || *seed > static_cast<std::uint64_t>(INT64_MAX))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--seed: '{}' is not valid; give an integer from 0 to {}", seed_text, INT64_MAX));
+    out.seed = *seed;
+  }
+  out.size = size;
+  if (memory_limit_mb > 0) out.memory_limit_bytes = static_cast<std::uint64_t>(memory_limit_mb * 1e6);
+  out.data = data;
+  out.measure.warmup_iterations = warmup;
+  out.measure.iterations = iterations;
+  out.resource_pool = !no_resource_pool;
+  out.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(timeout * 1e9)));
+  return out;
+}
+
+TargetRequest MeasuringOptions::target_request() const { return {hardware, engines, device, false}; }
+
+void MeasuringOptions::apply() const {
+  set_log_level(debug ? LogLevel::kDebug : quiet ? LogLevel::kWarning : LogLevel::kInfo);
+}
+
+std::filesystem::path database_path(const std::string& given) {
+  if (!given.empty()) return given;
+  const std::string from_environment = environment("ASSAY_DB_PATH");
+  return from_environment.empty() ? std::filesystem::path("benchmark_db.duckdb")
+                                  : std::filesystem::path(from_environment);
+}
+
+std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database) {
+  return given.empty() ? std::filesystem::path(database.string() + ".spool") : std::filesystem::path(given);
+}
+
+std::filesystem::path cache_path() {
+  if (const std::string given = environment("ASSAY_CACHE_DIR"); !given.empty()) return given;
+  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return std::filesystem::path(xdg) / "assay";
+  const std::string home = environment("HOME");
+  return std::filesystem::path(home.empty() ? "/tmp" : home) / ".cache" / "assay";
+}
+
+}  // namespace assay::cli

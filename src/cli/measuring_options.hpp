@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "cli/context.hpp"
+#include "plan/session.hpp"
+#include "plan/settings.hpp"
+#include "plan/targets.hpp"
+
+namespace assay::cli {
+
+/// The options that every measuring command has (docs/formats.md, "Options"). Lists are written `1,2,4` or `1 2 4`.
+struct MeasuringOptions {
+  std::vector<std::string> hardware, engines;
+  std::string device;
+  std::vector<std::string> batch_sizes, sequence_lengths, streams, threads;  ///< integers, checked in settings()
+  std::string precision;
+  std::string seed_text;
+  std::string data;
+  std::string size;
+  std::vector<std::string> engine_options;
+  std::optional<std::int64_t> warmup, iterations;
+  double timeout = 600;
+  double memory_limit_mb = 0;
+  std::string db_path, spool;
+  bool resume = false;
+  bool no_resource_pool = false, use_resource_pool = false;
+  bool debug = false, quiet = false;
+  std::string output_format = "text";
+
+  /// Adds the options. `--hardware` also answers to `--device`, `--engines` to `--engine`.
+  void add_to(CLI::App& command);
+
+  /// The settings they mean. Errors: invalid_argument, naming the option, the value and what is valid.
+  [[nodiscard]] Result<RunSettings> settings() const;
+  [[nodiscard]] TargetRequest target_request() const;
+  [[nodiscard]] bool json() const { return output_format == "json"; }
+  /// Log level and the like.
+  void apply() const;
+};
+
+/// --db-path, else ASSAY_DB_PATH, else ./benchmark_db.duckdb.
+[[nodiscard]] std::filesystem::path database_path(const std::string& given);
+/// --spool, else `<db>.spool`.
+[[nodiscard]] std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database);
+/// ASSAY_CACHE_DIR, else $XDG_CACHE_HOME/assay, else ~/.cache/assay: built models and references.
+[[nodiscard]] std::filesystem::path cache_path();
+
+}  // namespace assay::cli

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace assay::cli {
+namespace {
+
+std::size_t terminal_width() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+void Progress::doing(const std::string& what) {
+  doing_ = what;
+  if (terminal_ && !quiet_) draw();
+}
+
+void Progress::finished(const std::string& line) {
+  // A model may turn out to have more shapes than were expected.
+  expected_ = std::max(expected_, ++done_);
+  if (quiet_) return;
+  if (terminal_)
+    draw();
+  else
+    std::fprintf(stderr, "[%zu/%zu] %s\n", done_, expected_, line.c_str());
+}
+
+void Progress::draw() {
+  constexpr std::size_t kBar = 24;
+  const double share = expected_ == 0 ? 0.0 : static_cast<double>(done_) / static_cast<double>(expected_);
+  const auto filled = static_cast<std::size_t>(share * kBar);
+  std::string line = "[" + std::string(filled, '#') + std::string(kBar - filled, '.') + "] ";
+  if (expected_ > 0) line += fmt::format("{}/{}", done_, expected_);
+  if (done_ > 0 && done_ < expected_) {
+    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    line += fmt::format("  about {} left",
+                        clock_text(elapsed / static_cast<double>(done_) * static_cast<double>(expected_ - done_)));
+  }
+  if (!doing_.empty()) line += "  " + doing_;
+  std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_width() - 1).c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void Progress::clear() {
+  if (!drawn_) return;
+  std::fputs("\r\x1b[K", stderr);
+  drawn_ = false;
+}
+
+}  // namespace assay::cli

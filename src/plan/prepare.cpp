@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "measure/environment.hpp"
+#include "model/names.hpp"
+#include "tensor/random.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+Target::Verdict not_built(std::string message) {
+  return {CellStatus::kSkipped, std::string(reason::kNotBuilt), std::move(message),
+          "`assay zoo list` shows what is built"};
+}
+
+// What a configuration and its weights become, in the cache. Built anew each time: seconds, and never stale.
+Result<zoo::BuiltModel> build_into(const zoo::BuildRequest& request, const std::string& key, const fs::path& cache) {
+  const fs::path folder = cache / sha256_hex(key).substr(0, 24);
+  ASSAY_CHECK_OK(make_directories(folder));
+  return zoo::build(request, folder / "model.onnx");
+}
+
+// A family for files that nobody described: by what goes in.
+std::string family_of(const ModelInfo& info) {
+  for (const ModelValue& input : info.inputs) {
+    const std::string name = lower(input.name);
+    if (name.find("ids") != std::string::npos && !is_floating(input.dtype)) return "embedding";
+    if (name.find("pixel") != std::string::npos || (input.shape.size() == 4 && is_floating(input.dtype)))
+      return "vision";
+    if (name.find("input_values") != std::string::npos || name.find("input_features") != std::string::npos)
+      return "audio";
+  }
+  return "other";
+}
+
+std::optional<std::int64_t> max_sequence_of(const Json& config) {
+  const auto key = config.find("max_position_embeddings");
+  if (key == config.end() || !key->is_number_integer() || key->get<std::int64_t>() < 1) return std::nullopt;
+  return key->get<std::int64_t>();
+}
+
+// Graphs in other types come with a later version; "runtime" and "as_is" leave the graph in float32.
+bool built_precision(PreparedModel& model, const RunSettings& settings) {
+  if (settings.precision != "float16" && settings.precision != "bfloat16") return true;
+  model.verdict = not_built(fmt::format("graphs in {} are not part of this version of assay", settings.precision));
+  return false;
+}
+
+void describe(PreparedModel& model, const zoo::BuiltModel& built, const std::string& model_id,
+              const std::string& size) {
+  Record& row = model.identity;
+  row.model_id = model_id;
+  row.architecture = built.architecture;
+  row.model_class = built.model_class;
+  row.form = built.form;
+  row.config_hash = built.config_hash;
+  row.weights_hash = built.weights_hash;
+  row.builder_version = built.builder_version;
+  row.weights = built.seeded ? "seeded" : "checkpoint";
+  row.size = size;
+  if (row.family.empty()) row.family = built.family;
+  if (row.category.empty()) row.category = built.category;
+  if (built.seeded) {
+    row.add_flag(flag::kSeeded);
+    row.seed_scheme = std::string(seed_scheme());
+  }
+  model.file = built.path;
+}
+
+Status inspect(PreparedModel& model) {
+  ASSAY_TRY(model.info, inspect_model(model.file));
+  Record& row = model.identity;
+  row.graph_hash = model.info->graph_hash;
+  if (row.weights_hash.empty()) row.weights_hash = model.info->weights_hash;
+  row.parameter_count = model.info->parameter_count;
+  row.model_size_mb = static_cast<double>(model.info->file_bytes) / 1e6;
+  if (row.family.empty()) row.family = family_of(*model.info);
+  // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
+  const std::uint64_t available = free_memory();
+  if (model.info->weight_bytes > available / 2)
+    model.verdict = {
+        CellStatus::kSkipped, std::string(reason::kTooLarge),
+        fmt::format("weights of {:.1f} GB need about {:.1f} GB to run, {:.1f} GB are free",
+                    static_cast<double>(model.info->weight_bytes) / 1e9,
+                    static_cast<double>(model.info->weight_bytes) * 2e-9, static_cast<double>(available) / 1e9),
+        "use a smaller model, or a machine with more memory"};
+  return {};
+}
+
+// Turns a refusal into a row: what is unsupported is data, what is at fault is an error.
+Status refused(PreparedModel& model, const Error& error) {
+  if (error.code != ErrorCode::kUnsupported && error.code != ErrorCode::kOutOfMemory)
+    return tl::unexpected<Error>(error);
+  const bool unsupported = error.code == ErrorCode::kUnsupported;
+  model.verdict = {unsupported ? CellStatus::kUnsupported : CellStatus::kSkipped,
+                   unsupported ? std::string(to_string(error.code)) : std::string(reason::kTooLarge), error.message,
+                   error.hint};
+  return {};
+}
+
+Status prepare_config(PreparedModel& model, const ModelReference& found, const RunSettings& settings,
+                      const fs::path& cache) {
+  zoo::BuildRequest request;
+  ASSAY_TRY(request.config, read_json(found.path / "config.json"));
+  if (!built_precision(model, settings)) return {};
+  request.weights = found.weights;
+  request.seed = settings.seed;
+  const std::string key = fs::absolute(found.path).string() + request.precision + std::to_string(request.seed);
+  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, key, cache));
+  describe(model, built, found.path.string(), "as_is");
+  model.max_sequence = max_sequence_of(request.config);
+  return inspect(model);
+}
+
+Status prepare_known(PreparedModel& model, const zoo::KnownModel& known, const RunSettings& settings,
+                     const fs::path& cache) {
+  model.identity.model_id = known.model_id;
+  model.identity.architecture = known.architecture;
+  if (!settings.size.empty() && settings.size != known.size) {
+    model.verdict =
+        not_built(fmt::format("{} is built in size '{}' only, not '{}'", known.id, known.size, settings.size));
+    return {};
+  }
+  if (!built_precision(model, settings)) return {};
+  zoo::BuildRequest request;
+  request.config = known.config;
+  request.model_class = known.model_class;
+  request.seed = settings.seed;
+  const Result<zoo::BuiltModel> built =
+      build_into(request, known.model_id + known.model_class + request.precision + std::to_string(request.seed), cache);
+  if (!built) return tl::unexpected<Error>(built.error());
+  describe(model, *built, known.model_id, known.size);
+  model.max_sequence = max_sequence_of(request.config);
+  return inspect(model);
+}
+
+Status prepare_name(PreparedModel& model, const std::string& name, const RunSettings& settings, const fs::path& cache) {
+  if (const auto known = zoo::find_known(name)) return prepare_known(model, *known, settings, cache);
+  if (const auto planned = zoo::find_planned(name)) {
+    Record& row = model.identity;
+    row.model_id = planned->model_id;
+    row.architecture = planned->architecture;
+    if (row.family.empty()) row.family = planned->family;
+    if (row.category.empty()) row.category = planned->category;
+    model.verdict =
+        not_built(fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture));
+    return {};
+  }
+  const std::vector<std::string> near = closest(name, zoo::known_names());
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "unknown model '{}'; valid: a file (.onnx, .xml), a folder with model.onnx or config.json, or one of {}",
+          name, join(zoo::known_names(), ", ")),
+      near.empty() ? "check the path" : "did you mean " + join(near, " or ") + "?");
+}
+
+Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache) {
+  ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
+  Record& row = model.identity;
+  if (found.kind == ModelReference::Kind::kName) return prepare_name(model, found.name, settings, cache);
+  if (found.kind == ModelReference::Kind::kConfigFolder) return prepare_config(model, found, settings, cache);
+  model.file = found.path;
+  row.weights = "given";
+  row.size = "as_is";
+  switch (found.kind) {
+    case ModelReference::Kind::kOnnxFile:
+      return inspect(model);
+    case ModelReference::Kind::kTorchScript:
+      model.verdict =
+          not_built("TorchScript models need the engine libtorch, which is not part of this version of assay");
+      return {};
+    default: {
+      // Only OpenVINO reads its own format; two files with the same text and weights are the same model.
+      ASSAY_TRY(row.graph_hash, sha256_file(found.path));
+      const fs::path weights = fs::path(found.path).replace_extension(".bin");
+      if (fs::exists(weights)) {
+        ASSAY_TRY(row.weights_hash, sha256_file(weights));
+      }
+      return {};
+    }
+  }
+}
+
+}  // namespace
+
+Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const fs::path& cache) {
+  PreparedModel model;
+  model.choice = choice;
+  Record& row = model.identity;
+  row.model = choice.name;
+  row.model_id = choice.reference;
+  row.family = choice.family;
+  row.category = choice.category;
+  row.size = choice.size;
+  row.modality = choice.modality;
+  if (choice.reference.empty()) return model;  // an engine that needs no file
+  const Status resolved = resolve(model, settings, cache);
+  if (!resolved) ASSAY_CHECK_OK(with_context(refused(model, resolved.error()), "while preparing " + choice.name));
+  if (row.family.empty()) row.family = "other";
+  return model;
+}
+
+Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
+                                      const std::string& precision, std::uint64_t seed, const fs::path& output) {
+  zoo::BuildRequest request;
+  request.seed = seed;
+  request.precision = precision;
+  ASSAY_TRY(const ModelReference found, identify_model(name));
+  if (found.kind == ModelReference::Kind::kConfigFolder) {
+    ASSAY_TRY(request.config, read_json(found.path / "config.json"));
+    request.weights = found.weights;
+  } else if (found.kind != ModelReference::Kind::kName) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("'{}' is a model file already; `zoo build` takes a name or a folder with config.json", name));
+  } else if (const auto known = zoo::find_known(found.name)) {
+    request.config = known->config;
+    request.model_class = known->model_class;
+  } else if (const auto planned = zoo::find_planned(found.name)) {
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("not_built: the architecture '{}' is not part of this version of assay", planned->architecture),
+        "`assay zoo list` shows what is built");
+  } else {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("unknown model '{}'; valid: a folder with config.json, or one of {}", name,
+                            join(zoo::known_names(), ", ")));
+  }
+  if (!model_class.empty()) request.model_class = model_class;
+  return zoo::build(request, output);
+}
+
+}  // namespace assay

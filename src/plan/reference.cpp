@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "tensor/random.hpp"
+#include "tensor/safetensors.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kDone = "DONE";
+
+/// Moves every float32 element by one unit in the last place, up or down by a seeded bit; other types stay.
+void move_by_one_ulp(Tensor& tensor, const std::string& name) {
+  if (tensor.dtype() != DType::kFloat32) return;
+  const CounterRandom random(1, name);
+  std::span<float> values = tensor.as<float>();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (std::isfinite(values[i]))
+      values[i] = std::nextafterf(values[i], (random.bits(i) & 1U) != 0 ? INFINITY : -INFINITY);
+}
+
+// The inputs of a set, moved; as files, because a recipe cannot say "moved".
+Result<std::vector<InputRecipe>> moved_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                                              std::size_t set, const fs::path& folder) {
+  std::vector<InputRecipe> moved = recipes;
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    ASSAY_TRY(Tensor tensor, make_input(recipes[i], seed, set));
+    move_by_one_ulp(tensor, recipes[i].name);
+    moved[i].fill = Fill::kFile;
+    moved[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
+    const NamedView named{recipes[i].name, tensor.view()};
+    ASSAY_CHECK_OK(write_safetensors(moved[i].file, std::span(&named, 1)));
+  }
+  return moved;
+}
+
+std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
+
+}  // namespace
+
+std::size_t distinct_sets(const std::vector<InputRecipe>& recipes) {
+  const bool files =
+      std::all_of(recipes.begin(), recipes.end(), [](const InputRecipe& r) { return r.fill == Fill::kFile; });
+  return files && !recipes.empty() ? 1 : 2;
+}
+
+void add_signature(EngineOptions& options, const ModelInfo& info) {
+  const auto text = [](const std::vector<ModelValue>& values) {
+    std::vector<std::string> parts;
+    for (const ModelValue& value : values) {
+      std::vector<std::string> extents;
+      for (std::size_t i = 0; i < value.shape.size(); ++i) {
+        const bool named = i < value.symbols.size() && !value.symbols[i].empty();
+        extents.push_back(value.shape[i] >= 0 ? std::to_string(value.shape[i]) : named ? value.symbols[i] : "?");
+      }
+      parts.push_back(fmt::format("{}:{}[{}]", value.name, to_string(value.dtype), join(extents, ",")));
+    }
+    return join(parts, ";");
+  };
+  const auto told = [&](const char* key) {
+    return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
+  };
+  if (!told("inputs")) options.emplace_back("inputs", text(info.inputs));
+  if (!told("outputs")) options.emplace_back("outputs", text(info.outputs));
+}
+
+/// What one model's references share: the workers of the model and of its moved twin, loaded once for all shapes.
+struct ReferenceMaker::Live {
+  std::string engine;
+  fs::path model;
+  std::unique_ptr<Worker> worker;
+  std::optional<TemporaryDirectory> folder;  ///< holds the moved twin
+  std::unique_ptr<Worker> moved_worker;
+};
+
+ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, fs::path cache, std::function<bool()> cancelled)
+    : registry_(registry), cache_(std::move(cache)), cancelled_(std::move(cancelled)) {}
+ReferenceMaker::~ReferenceMaker() = default;
+void ReferenceMaker::release() { live_.reset(); }
+
+Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine, const PreparedModel& model,
+                                                      const fs::path& file, std::chrono::nanoseconds timeout) const {
+  ASSAY_TRY(const EngineLocation location, registry_.locate(engine));
+  Worker::StartOptions start;
+  start.executable = registry_.places().worker;
+  start.cancelled = cancelled_;
+  ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
+  LoadRequest load;
+  load.model = file;
+  if (engine == "onnxruntime") load.options = {{"graph_optimization", "none"}};
+  if (engine == "null" && model.info) add_signature(load.options, *model.info);
+  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, timeout));
+  return worker;
+}
+
+Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model,
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                           std::chrono::nanoseconds timeout, const fs::path& folder, double& run_ms) {
+  if (!live_ || live_->engine != engine || live_->model != model.file || !live_->worker->alive()) {
+    live_.reset();
+    ASSAY_TRY(std::unique_ptr<Worker> worker, start(engine, model, model.file, timeout));
+    live_ = std::make_unique<Live>(Live{engine, model.file, std::move(worker), std::nullopt, nullptr});
+  }
+  const std::size_t sets = distinct_sets(recipes);
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1}, timeout));
+  for (std::size_t set = 0; set < sets; ++set) {
+    ASSAY_TRY(const InferReply ran, live_->worker->infer({set, folder / output_name("set", set)}, timeout));
+    run_ms = ran.run_ms;
+  }
+  if (engine == "null") return {};  // its numbers are exact
+
+  if (!live_->moved_worker || !live_->moved_worker->alive()) {
+    ASSAY_TRY(live_->folder, TemporaryDirectory::create("assay-moved-"));
+    const fs::path file = live_->folder->path() / "model.onnx";
+    ASSAY_CHECK_OK(write_perturbed(model.file, DType::kFloat32, 1, file));
+    ASSAY_TRY(live_->moved_worker, start(engine, model, file, timeout));
+  }
+  for (std::size_t set = 0; set < sets; ++set) {
+    ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, live_->folder->path()));
+    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1}, timeout));
+    ASSAY_TRY([[maybe_unused]] const InferReply run,
+              live_->moved_worker->infer({0, folder / output_name("moved", set)}, timeout));
+  }
+  return {};
+}
+
+Reference ReferenceMaker::make(const PreparedModel& model, const std::string& candidate_engine,
+                               const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                               const std::string& input_hash, std::chrono::nanoseconds timeout) {
+  Reference reference;
+  const bool null = candidate_engine == "null";
+  if (!null && !model.info) {
+    reference.why_none = "there is no reference for this format without given outputs";
+    return reference;
+  }
+  const std::string engine = null ? "null" : "onnxruntime";
+  const Result<EngineLocation> location = registry_.locate(engine);
+  if (!location) {
+    reference.why_none = "the reference needs ONNX Runtime: " + location.error().message;
+    return reference;
+  }
+  const std::string key = sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash,
+                                                 model.identity.weights_hash, input_hash, engine, location->version));
+  const fs::path folder = cache_ / key.substr(0, 32);
+  if (!fs::exists(folder / kDone)) {
+    std::error_code ignored;
+    const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
+    const auto began = std::chrono::steady_clock::now();
+    Status made = make_directories(building);
+    if (made) made = run(engine, model, recipes, seed, timeout, building, reference.run_ms);
+    if (made) made = write_file_atomically(building / kDone, "");
+    if (made) {
+      // Another assay may have made the same meanwhile: then rename fails and theirs stays.
+      fs::rename(building, folder, ignored);
+      if (ignored) fs::remove_all(building, ignored);
+    }
+    reference.spent = std::chrono::steady_clock::now() - began;
+    if (!made || !fs::exists(folder / kDone)) {
+      fs::remove_all(building, ignored);
+      reference.why_none =
+          made ? "the reference could not be kept" : "the reference could not be made: " + made.error().message;
+      return reference;
+    }
+  }
+  reference.name = null ? "given" : "onnxruntime-noopt";
+  for (std::size_t set = 0; set < distinct_sets(recipes); ++set) {
+    reference.outputs.push_back(folder / output_name("set", set));
+    if (const fs::path moved = folder / output_name("moved", set); fs::exists(moved)) reference.moved.push_back(moved);
+  }
+  return reference;
+}
+
+}  // namespace assay

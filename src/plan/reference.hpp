@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/registry.hpp"
+#include "plan/prepare.hpp"
+#include "worker/worker.hpp"
+
+namespace assay {
+
+/// What a model should compute on given inputs, as files of outputs.
+struct Reference {
+  std::string name = "none";                     ///< onnxruntime-noopt | given | none
+  std::vector<std::filesystem::path> outputs{};  ///< of two input sets; of one where all inputs come from files
+  std::vector<std::filesystem::path> moved{};    ///< the same with inputs and weights moved by one ulp of float32
+  std::string why_none;                          ///< when there is none
+  double run_ms = 0;                             ///< of one run, where it was made now and not found
+  std::chrono::nanoseconds spent{};              ///< making it: charged to the cell's time
+};
+
+/// Input sets that differ: two, or one where every input is a file's value.
+[[nodiscard]] std::size_t distinct_sets(const std::vector<InputRecipe>& recipes);
+
+/// The null engine computes on any signature, told by its options: what a model's inputs and outputs look like.
+void add_signature(EngineOptions& options, const ModelInfo& info);
+
+/// Makes references, each an attempt of its own in its own worker: ONNX Runtime on the CPU with graph optimisation
+/// off (for the null engine, itself without faults: it defines its numbers). Results are kept in a folder by model,
+/// inputs, shape and reference version, and reused. release() ends the worker, so that candidate and reference never
+/// live at the same time.
+class ReferenceMaker {
+ public:
+  ReferenceMaker(const EngineRegistry& registry, std::filesystem::path cache, std::function<bool()> cancelled);
+  ~ReferenceMaker();
+
+  /// Never fails: a reference that cannot be made is `none`, with the reason.
+  [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine,
+                               const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                               const std::string& input_hash, std::chrono::nanoseconds timeout);
+  void release();
+
+ private:
+  struct Live;
+  const EngineRegistry& registry_;
+  std::filesystem::path cache_;
+  std::function<bool()> cancelled_;
+  std::unique_ptr<Live> live_;
+
+  [[nodiscard]] Result<std::unique_ptr<Worker>> start(const std::string& engine, const PreparedModel& model,
+                                                      const std::filesystem::path& file,
+                                                      std::chrono::nanoseconds timeout) const;
+  [[nodiscard]] Status run(const std::string& engine, const PreparedModel& model,
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                           std::chrono::nanoseconds timeout, const std::filesystem::path& folder, double& run_ms);
+};
+
+}  // namespace assay

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/row.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "tensor/random.hpp"
+
+namespace assay {
+namespace {
+
+std::string options_text(std::vector<std::pair<std::string, std::string>> options) {
+  std::sort(options.begin(), options.end());
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : options) parts.push_back(key + "=" + value);
+  return join(parts, ",");
+}
+
+std::string framework_of(const std::string& engine) {
+  return engine == "libtorch" ? "pytorch" : engine == "xla" ? "jax" : engine;
+}
+
+std::string plan_text(const MeasurePlan& plan) {
+  std::string text = plan.iterations ? fmt::format("iterations={}", *plan.iterations) : "adaptive";
+  return plan.warmup_iterations ? fmt::format("warmup={} {}", *plan.warmup_iterations, text) : text;
+}
+
+Number megabytes(std::uint64_t bytes) { return bytes == 0 ? Number() : Number(static_cast<double>(bytes) / 1e6); }
+
+}  // namespace
+
+std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
+  const auto tuple = [](const Shape& shape) {
+    std::vector<std::string> extents;
+    for (const std::int64_t extent : shape) extents.push_back(std::to_string(extent));
+    return "(" + join(extents, ", ") + (shape.size() == 1 ? ",)" : ")");
+  };
+  if (recipes.size() == 1) return tuple(recipes.front().shape);
+  std::vector<std::string> parts;
+  for (const InputRecipe& recipe : recipes) parts.push_back(recipe.name + "=" + tuple(recipe.shape));
+  return join(parts, ", ");
+}
+
+Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
+  Record row = model.identity;
+  row.run_id = run.run_id;
+  row.host = run.host;
+  row.tool_version = run.tool_version;
+  row.git_commit = run.git_commit;
+  row.hardware_id = run.hardware_fingerprint;
+  row.attempt_number = 1;
+  row.launch_number = 1;
+  row.framework = framework_of(target.engine);
+  row.engine = target.engine.substr(0, target.engine.find('@'));
+  row.engine_version = target.found.version;
+  row.engine_options = options_text(settings.engine_options);
+  row.hardware = target.hardware;
+  row.device = target.device.id.empty() ? target.hardware : target.device.id;
+  row.device_type = target.hardware;
+  row.device_name = target.device.name;
+  // A model file keeps its own types unless one was asked for.
+  row.precision = row.weights == "given" && !settings.precision_asked ? "as_is" : settings.precision;
+  row.dtype = row.precision;
+  row.contract = "e2e_host";
+  row.seed = static_cast<std::int64_t>(settings.seed);
+  row.data_source = settings.data.empty() ? "synthetic" : settings.data.string();
+  row.measure_plan = plan_text(settings.measure);
+  row.reference = "none";
+  if (target.device.simulated) row.add_flag(flag::kSimulated);
+  if (target.device.software) row.add_flag(flag::kSoftware);
+  return row;
+}
+
+void set_shape(Record& row, const CellShape& shape, const ModelInputs& inputs, const std::string& input_hash) {
+  row.batch_size = shape.batch;
+  if (inputs.uses_sequence) row.sequence_length = shape.sequence;
+  row.streams = shape.streams;
+  if (shape.threads > 0) row.threads = shape.threads;
+  row.input_shape = input_shape_text(inputs.recipes);
+  row.input_hash = input_hash;
+  if (row.seed_scheme.empty()) row.seed_scheme = std::string(seed_scheme());
+}
+
+void set_failure(Record& row, const Error& error) {
+  const bool fixed = error.message.starts_with(reason::kFixedShape);
+  row.status = error.code == ErrorCode::kUnsupported ? CellStatus::kUnsupported : CellStatus::kFailed;
+  row.reason_code = fixed ? std::string(reason::kFixedShape) : std::string(to_string(error.code));
+  row.message = error.message;
+  for (const std::string& line : error.context) row.message += "; " + line;
+  row.hint = error.hint;
+}
+
+void set_verdict(Record& row, const Target::Verdict& verdict) {
+  row.status = verdict.status;
+  row.reason_code = verdict.reason_code;
+  row.message = verdict.message;
+  row.hint = verdict.hint;
+}
+
+void set_load(Record& row, const LoadReply& loaded) {
+  row.runtime_load_ms = loaded.runtime_load_ms;
+  row.model_load_time = loaded.model_load_s;
+  if (!loaded.engine_version.empty()) row.engine_version = loaded.engine_version;
+  row.effective_options = options_text(loaded.effective);
+  for (const auto& [key, value] : loaded.effective)
+    if (key == "precision") row.effective_precision = value;
+  row.memory_load_mb = megabytes(loaded.peak_load_bytes);
+}
+
+void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm) {
+  row.memory_mb = megabytes(measured.peak_rss_bytes);
+  row.memory_avg_mb = megabytes(measured.mean_rss_bytes);
+  if (measured.peak_rss_bytes > loaded.rss_before_model_bytes && loaded.rss_before_model_bytes > 0)
+    row.memory_model_mb = megabytes(measured.peak_rss_bytes - loaded.rss_before_model_bytes);
+  row.memory_source = warm ? "process_warm" : "process";
+}
+
+}  // namespace assay

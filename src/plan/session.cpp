@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/session.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "hardware/hardware.hpp"
+#include "plan/version.hpp"
+#include "store/store.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+// Where a run leaves its name, so that --resume finds it. Hidden: the folder's *.json are results.
+constexpr const char* kRunFile = ".assay_run.json";
+
+// What makes two invocations the same plan: everything that decides which cells there are.
+std::string plan_hash(const SessionRequest& request) {
+  std::string text;
+  for (const ModelChoice& model : request.models) text += fmt::format("model={} {}\n", model.name, model.reference);
+  for (const std::string& word : request.targets.hardware) text += "hardware=" + word + "\n";
+  for (const std::string& engine : request.targets.engines) text += "engine=" + engine + "\n";
+  for (const auto batch : request.settings.batch_sizes) text += fmt::format("batch={}\n", batch);
+  for (const auto length : request.settings.sequence_lengths) text += fmt::format("sequence={}\n", length);
+  const RunSettings& settings = request.settings;
+  text += fmt::format("precision={}\nseed={}\nsize={}\ndata={}\n", settings.precision, settings.seed, settings.size,
+                      settings.data.string());
+  text += fmt::format("iterations={}\nwarmup={}\nverify={}\nbenchmark={}\n", settings.measure.iterations.value_or(0),
+                      settings.measure.warmup_iterations.value_or(-1), settings.verify, settings.benchmark);
+  for (const auto streams : settings.streams) text += fmt::format("streams={}\n", streams);
+  for (const auto threads : settings.threads) text += fmt::format("threads={}\n", threads);
+  for (const auto& [key, value] : settings.engine_options) text += fmt::format("option={}={}\n", key, value);
+  return sha256_hex(text);
+}
+
+// The run that --resume continues, or a fresh one.
+std::string run_id_of(const SessionRequest& request, std::vector<std::string>& notes) {
+  const fs::path file = request.output_dir / kRunFile;
+  if (request.resume && !request.output_dir.empty()) {
+    const Result<Json> last = read_json(file);
+    if (last && last->is_object() && last->value("plan", "") == plan_hash(request))
+      return last->value("run_id", make_uuid());
+    notes.push_back(
+        fmt::format("--resume: no earlier run of this plan in '{}': starting afresh", request.output_dir.string()));
+  }
+  return make_uuid();
+}
+
+// Interrupted and failed cells run again; so do those that a verification alone left without a time.
+bool settled(const Record& row, bool measured) {
+  if (row.has_flag(flag::kPartial)) return false;
+  if (measured && row.status == CellStatus::kCompleted && !row.latency_p50_ms) return false;
+  return row.status == CellStatus::kCompleted || row.status == CellStatus::kWrong ||
+         row.status == CellStatus::kUnsupported;
+}
+
+// What the history gives to this run: rows that --resume takes over, verdicts for --benchmark-only.
+void recall(const SessionRequest& request, SessionResult& out, ExecutorServices& services) {
+  if (!request.resume && request.settings.verify) return;
+  Result<Store> store = Store::open(request.database, Store::Mode::kWrite);
+  if (!store) {
+    out.notes.push_back("the history cannot be read: " + store.error().message);
+    return;
+  }
+  // Bundles that an interrupted run left are history too.
+  if (const auto ingested = store->ingest(request.spool); !ingested)
+    out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
+  if (request.resume)
+    if (const Result<std::vector<Record>> rows = store->results({.run_id = out.run.run_id}))
+      for (const Record& row : *rows)
+        if (settled(row, request.settings.benchmark)) services.resumed[row.task_key] = row;
+  if (request.settings.verify) return;
+  // Read now and not when asked: the database has one user at a time.
+  auto verdicts = std::make_shared<std::map<std::string, Record>>();
+  if (Result<std::vector<Record>> rows = store->results())
+    for (Record& row : *rows)
+      if (row.verification != Verification::kUnverified) (*verdicts)[row.task_key] = std::move(row);
+  services.stored = [verdicts](const std::string& key) {
+    const auto found = verdicts->find(key);
+    return found == verdicts->end() ? std::optional<Record>() : std::optional<Record>(found->second);
+  };
+}
+
+void keep(const SessionRequest& request, SessionResult& out) {
+  Result<Store> store = Store::open(request.database, Store::Mode::kWrite, std::chrono::seconds(2));
+  Status kept;
+  if (!store) {
+    kept = tl::unexpected<Error>(store.error());
+  } else if (const Result<IngestReport> report = store->ingest(request.spool); !report) {
+    kept = tl::unexpected<Error>(report.error());
+  } else {
+    for (const Error& refused : report->refused) out.notes.push_back("a bundle was left out: " + refused.message);
+  }
+  if (kept) return;
+  out.store_failed = true;
+  out.notes.push_back(fmt::format("{}; the results are safe in '{}' and the next command takes them up",
+                                  kept.error().message, request.spool.string()));
+}
+
+}  // namespace
+
+// Word → available and why not, for reports. A word that is a runtime is available where that runtime was found.
+Json available_hardware(const Hardware& machine, const EngineRegistry& registry) {
+  Json words = Json::object();
+  for (const HardwareEntry& entry : machine.entries) {
+    bool available = entry.available;
+    std::string why = entry.why_not;
+    if (!entry.needs_runtime.empty()) {
+      const Result<EngineLocation> found = registry.locate(entry.needs_runtime);
+      available = found.has_value();
+      if (!found) why = found.error().message;
+    }
+    words[entry.word] = {{"available", available}};
+    if (!available) words[entry.word]["why"] = why;
+    Json devices = Json::array();
+    for (const HardwareDevice& device : entry.devices) devices.push_back(device.name);
+    words[entry.word]["devices"] = std::move(devices);
+  }
+  return words;
+}
+
+RunInfo make_run_info(const std::string& command, const Hardware& machine, const EngineRegistry& registry) {
+  RunInfo run;
+  run.command = command;
+  run.started = iso8601(wall_now());
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  run.host = name.data();
+  run.tool_version = kToolVersion;
+  run.git_commit = kGitCommit;
+  run.system = system_info(machine);
+  run.hardware = available_hardware(machine, registry);
+  run.hardware_fingerprint = machine_fingerprint(machine);
+  return run;
+}
+
+namespace {
+
+PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
+  PreparedModel model;
+  model.choice = choice;
+  model.identity.model = choice.name;
+  model.identity.model_id = choice.reference;
+  model.identity.family = choice.family.empty() ? "other" : choice.family;
+  model.verdict = {CellStatus::kFailed, std::string(to_string(error.code)), error.message, error.hint};
+  return model;
+}
+
+// Options that an engine does not have are the user's mistake, found before anything runs.
+Status check_options(const std::vector<Target>& targets, const RunSettings& settings) {
+  for (const Target& target : targets) {
+    if (!target.runnable()) continue;
+    std::vector<std::string> names;
+    for (const EngineOptionInfo& option : target.found.options) names.push_back(option.name);
+    for (const auto& [key, value] : settings.engine_options)
+      if (std::find(names.begin(), names.end(), key) == names.end())
+        return fail(ErrorCode::kInvalidArgument, fmt::format("--engine-option: {} has no option '{}'; valid: {}",
+                                                             target.engine, key, join(names, ", ")));
+  }
+  return {};
+}
+
+// The executor ends with this function, and with it the history that it may have open: the database has one writer.
+Status run_models(const std::vector<PreparedModel>& models, const SessionRequest& request, ExecutorServices services,
+                  SessionResult& out) {
+  ASSAY_TRY(LocalExecutor executor, LocalExecutor::create(out.run, request.settings, std::move(services)));
+  for (const PreparedModel& model : models) {
+    if (request.cancelled()) break;
+    ASSAY_TRY(std::vector<Record> rows, executor.run(model, out.targets));
+    std::move(rows.begin(), rows.end(), std::back_inserter(out.rows));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SessionResult> run_session(const SessionRequest& request) {
+  SessionResult out;
+  const Hardware machine = detect_hardware();
+  const EngineRegistry registry(EngineRegistry::default_places());
+  out.run = make_run_info(request.command, machine, registry);
+  out.run.run_id = run_id_of(request, out.notes);
+
+  TargetRequest wanted = request.targets;
+  if (request.best_hardware_only)
+    for (const char* word : {"cuda", "rocm", "mps", "cpu"})
+      if (wanted.hardware.empty() && machine.entry(word).available) wanted.hardware = {word};
+  ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine));
+  ASSAY_CHECK_OK(check_options(out.targets, request.settings));
+  if (request.resume && (request.output_dir.empty() || !request.save))
+    return fail(ErrorCode::kInvalidArgument,
+                "--resume continues a saved run of an output directory: `run`, or `bench --save`");
+  if (request.settings.parallel)
+    out.notes.emplace_back(
+        "--parallel: every target here computes on this machine's CPU, where they would disturb each other: "
+        "measured one after another");
+
+  // Everything that the user named is looked at before anything runs: a typing mistake costs no time.
+  std::vector<PreparedModel> models;
+  for (const ModelChoice& choice : request.models) {
+    if (request.cancelled()) break;
+    if (request.doing) request.doing("preparing " + choice.name);
+    Result<PreparedModel> model = prepare_model(choice, request.settings, request.cache / "models");
+    if (!model) {
+      // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
+      if (request.models.size() == 1) return tl::unexpected<Error>(model.error());
+      out.usage_error = true;
+      model = unprepared(choice, model.error());
+    }
+    models.push_back(std::move(*model));
+  }
+  if (!request.output_dir.empty()) {
+    const Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
+    ASSAY_CHECK_OK(write_file_atomically(request.output_dir / kRunFile, mark.dump(2) + "\n"));
+  }
+
+  ExecutorServices services;
+  services.registry = &registry;
+  services.spool = request.save ? request.spool : request.spool / ".unsaved";
+  ASSAY_CHECK_OK(make_directories(services.spool));
+  services.cache = request.cache;
+  services.cancelled = request.cancelled;
+  if (request.doing) services.doing = request.doing;
+  recall(request, out, services);
+
+  const std::size_t per_target = request.settings.batch_sizes.size() * request.settings.sequence_lengths.size() *
+                                 request.settings.streams.size() * request.settings.threads.size();
+  std::size_t expected = 0;
+  for (const PreparedModel& model : models)
+    for (const Target& target : out.targets) expected += model.verdict || target.verdict ? 1 : per_target;
+  if (request.expecting) request.expecting(expected);
+  if (request.finished) services.finished = request.finished;
+  ASSAY_CHECK_OK(run_models(models, request, std::move(services), out));
+  out.interrupted = request.cancelled();
+  if (request.save) keep(request, out);
+  return out;
+}
+
+}  // namespace assay

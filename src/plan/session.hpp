@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "plan/executor.hpp"
+#include "plan/prepare.hpp"
+#include "plan/settings.hpp"
+#include "plan/targets.hpp"
+#include "result/run_info.hpp"
+
+namespace assay {
+
+/// One invocation of a measuring command: models × targets × shapes, run, kept, and ready to be reported.
+struct SessionRequest {
+  std::string command;
+  std::vector<ModelChoice> models;
+  TargetRequest targets;
+  RunSettings settings;
+  std::filesystem::path database, spool, cache;
+  std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: no resuming
+  bool best_hardware_only = false;   ///< nobody named hardware or engines: the best device alone
+  bool resume = false;
+  bool save = true;  ///< put the results into the database; else only bundles remain, in `<spool>/.unsaved`, which
+                     ///< nothing ingests by itself
+  std::function<bool()> cancelled = [] { return false; };
+  std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
+  std::function<void(const Record&)> finished = {};
+  std::function<void(const std::string&)> doing = {};
+};
+
+struct SessionResult {
+  RunInfo run;
+  std::vector<Record> rows;
+  std::vector<Target> targets;
+  std::vector<std::string> notes;  ///< what the user should know: a locked database, a switched-off feature
+  bool store_failed = false;       ///< the rows are in bundles but not in the database
+  bool usage_error = false;        ///< one of several models that were named is at fault
+  bool interrupted = false;
+};
+
+/// Runs everything. Errors: invalid_argument or not_found for what the user named; anything that happens to a cell is
+/// a row. When nothing that was asked for is built, invalid_argument says so.
+[[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
+
+/// The exit status that rows mean (docs/metrics.md, "Exit status").
+[[nodiscard]] ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoice>& models,
+                                    bool verify_command);
+
+/// The models of a set ("key", "small") or of a custom JSON file, in order.
+/// Errors: invalid_argument with line and column, the entry and what is missing.
+[[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);
+[[nodiscard]] Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.hpp"
+#include "plan/session.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::array kFamilies{"embedding", "text_generation", "vision", "audio", "multimodal"};
+
+// A string of an entry of a custom file; absent is "".
+Result<std::string> text_of(const Json& entry, const char* key, const std::string& where) {
+  if (!entry.contains(key) || entry.at(key).is_null()) return std::string();
+  if (!entry.at(key).is_string())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: \"{}\" is {}, a string was expected", where, key, entry.at(key).dump()));
+  return entry.at(key).get<std::string>();
+}
+
+}  // namespace
+
+Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
+  const auto entries = zoo::find_set(set);
+  if (!entries)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("unknown model set '{}'; valid: key, small, custom", set));
+  std::vector<ModelChoice> models;
+  for (const zoo::SetEntry& entry : *entries) {
+    ModelChoice choice;
+    choice.name = entry.name;
+    choice.reference = entry.model_id;
+    choice.family = entry.family;
+    choice.category = entry.category;
+    choice.from_set = true;
+    models.push_back(std::move(choice));
+  }
+  return models;
+}
+
+Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path) {
+  ASSAY_TRY(const Json json, read_json(path));
+  if (!json.is_object() || json.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: an object of models was expected, such as {}", path.string(),
+                            R"({"my_bert": {"name": "prajjwal1/bert-tiny", "family": "embedding"}})"));
+  std::vector<ModelChoice> models;
+  for (const auto& [name, entry] : json.items()) {
+    const std::string where = fmt::format("{}: \"{}\"", path.string(), name);
+    if (!entry.is_object())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is {}, an object with \"name\" and \"family\" was expected", where, entry.dump()));
+    ModelChoice choice;
+    choice.name = name;
+    choice.from_set = true;
+    ASSAY_TRY(choice.reference, text_of(entry, "name", where));
+    ASSAY_TRY(choice.family, text_of(entry, "family", where));
+    ASSAY_TRY(choice.size, text_of(entry, "size", where));
+    ASSAY_TRY(choice.modality, text_of(entry, "modality", where));
+    if (choice.reference.empty())
+      return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
+    if (!choice.family.empty() && std::find(kFamilies.begin(), kFamilies.end(), choice.family) == kFamilies.end())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: unknown family \"{}\"; valid: embedding, text_generation, vision, audio, "
+                              "multimodal",
+                              where, choice.family));
+    for (const auto& [key, value] : entry.items())
+      if (key != "name" && key != "family" && key != "size" && key != "modality")
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: unknown key \"{}\"; valid: name, family, size, modality", where, key));
+    models.push_back(std::move(choice));
+  }
+  return models;
+}
+
+}  // namespace assay

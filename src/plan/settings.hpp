@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/measurement.hpp"
+
+namespace assay {
+
+/// Which model, as a person or a set names it.
+struct ModelChoice {
+  std::string name;       ///< shown and stored as `model`
+  std::string reference;  ///< what to resolve: a path, a Hugging Face id, an architecture
+  std::string family;     ///< given by a set or a custom file; empty: told by the model
+  std::string category;
+  std::string size;
+  std::string modality;
+  bool from_set = false;  ///< part of a set: its skipped and unsupported rows do not change the exit status
+  bool built = true;      ///< false: known, but its architecture is not built yet
+};
+
+/// Everything that holds for all cells of one invocation.
+struct RunSettings {
+  std::vector<std::int64_t> batch_sizes{1, 4, 8};
+  bool default_batches = true;  ///< nobody asked for them: the slow ones may be skipped
+  std::vector<std::int64_t> sequence_lengths{128};
+  bool default_lengths = true;  ///< nobody asked for them: cut to what a model can take
+  std::string precision = "float32";
+  bool precision_asked = false;  ///< a given model file keeps its own types unless one was asked for
+  std::vector<std::int64_t> streams{1};
+  std::vector<std::int64_t> threads{0};  ///< 0: all that this process may use
+  std::vector<std::pair<std::string, std::string>> engine_options;
+  std::string size;  ///< of zoo models, where one was asked for
+  std::uint64_t seed = 0;
+  std::size_t input_sets = 4;  ///< the rotating set; fewer when inputs are large
+  std::filesystem::path data;
+  MeasurePlan measure;
+  std::optional<std::uint64_t> memory_limit_bytes;  ///< of one worker; absent: nine tenths of what is free
+  bool verify = true;
+  bool benchmark = true;
+  bool resource_pool = true;
+  bool parallel = false;
+  std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
+};
+
+}  // namespace assay

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/targets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+
+using Verdict = Target::Verdict;
+
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& valid) {
+  const std::vector<std::string> near = closest(word, valid);
+  return near.empty() ? std::string() : "did you mean " + join(near, " or ") + "?";
+}
+
+// Probes each engine once: it costs a process and the loading of a runtime.
+class Prober {
+ public:
+  explicit Prober(const EngineRegistry& registry) : registry_(registry) {}
+  const FoundEngine& operator()(const std::string& engine) {
+    const auto it = found_.find(engine);
+    return it != found_.end() ? it->second : found_.emplace(engine, probe_engine(registry_, engine)).first->second;
+  }
+
+ private:
+  const EngineRegistry& registry_;
+  std::map<std::string, FoundEngine> found_;
+};
+
+const EngineDevice* best_device(const FoundEngine& found, const std::string& hardware, const std::string& wanted) {
+  const EngineDevice* best = nullptr;
+  for (const EngineDevice& device : found.devices) {
+    if (device.hardware != hardware && !(wanted == device.id && !wanted.empty())) continue;
+    if (!wanted.empty() && lower(device.id) != lower(wanted)) continue;
+    if (best == nullptr || device.score > best->score) best = &device;
+  }
+  return best;
+}
+
+Target make_target(const std::string& hardware, const std::string& engine, const std::string& device_id,
+                   const EngineRegistry& registry, const Hardware& machine, Prober& probe) {
+  Target target;
+  target.hardware = hardware;
+  target.engine = engine;
+  const std::string base = engine.substr(0, engine.find('@'));
+  const EngineEntry* entry = registry.entry(base);
+  const HardwareEntry& present = machine.entry(hardware);
+  // A word whose engine is of a later version says so before it says that the machine lacks something.
+  if (present.reason_code == reason::kNotBuilt) {
+    target.verdict = Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
+    return target;
+  }
+  if (!present.available && present.needs_runtime.empty()) {
+    target.verdict =
+        Verdict{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not, present.how_to_get};
+    return target;
+  }
+  if (entry == nullptr || !entry->built) {
+    target.verdict = Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt),
+                             fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
+    return target;
+  }
+  target.found = probe(engine);
+  if (!target.found.available) {
+    target.verdict =
+        Verdict{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not, entry->how_to_get};
+    return target;
+  }
+  const EngineDevice* device = best_device(target.found, hardware, device_id);
+  if (device == nullptr) {
+    std::vector<std::string> ids;
+    for (const EngineDevice& each : target.found.devices) ids.push_back(each.id);
+    target.verdict = Verdict{
+        CellStatus::kUnavailable, std::string(reason::kNoRuntime),
+        device_id.empty() ? fmt::format("{} {} offers no {} device here (it has: {})", engine, target.found.version,
+                                        hardware, join(ids, ", "))
+                          : fmt::format("{} has no device '{}' (it has: {})", engine, device_id, join(ids, ", ")),
+        ""};
+    return target;
+  }
+  target.device = *device;
+  return target;
+}
+
+}  // namespace
+
+Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
+                                            const Hardware& machine) {
+  std::vector<std::string> words;
+  const auto add_word = [&](const std::string& word) {
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  };
+  for (const std::string& given : request.hardware) {
+    const std::string word = canonical_hardware(given);
+    if (word == "all") {
+      for (const std::string& each : hardware_words()) add_word(each);
+    } else if (engines_for(word).empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("unknown hardware '{}'; valid: all, {}, qualcomm", given, join(hardware_words(), ", ")),
+                  did_you_mean(word, hardware_words()));
+    } else {
+      add_word(word);
+    }
+  }
+  for (const std::string& engine : request.engines) {
+    const std::string base = engine.substr(0, engine.find('@'));
+    if (registry.entry(base) == nullptr) {
+      std::vector<std::string> names;
+      for (const EngineEntry& entry : registry.entries()) names.push_back(entry.name);
+      return fail(ErrorCode::kInvalidArgument, fmt::format("unknown engine '{}'; valid: {}", engine, join(names, ", ")),
+                  did_you_mean(engine, names));
+    }
+  }
+  const bool asked = !words.empty();
+  if (request.include_web) {
+    add_word("webnn");
+    add_word("webgpu");
+  }
+
+  Prober probe(registry);
+  std::vector<Target> targets;
+  const auto serves = [](const std::string& engine, const std::string& hardware) {
+    const std::vector<std::string>& names = engines_for(hardware);
+    return std::find(names.begin(), names.end(), engine.substr(0, engine.find('@'))) != names.end();
+  };
+  if (!request.engines.empty()) {
+    for (const std::string& engine : request.engines) {
+      std::vector<std::string> served;
+      for (const std::string& hardware : asked ? words : hardware_words())
+        if (serves(engine, hardware)) served.push_back(hardware);
+      if (served.empty())
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("the engine '{}' does not serve {}", engine, join(words, ", ")),
+                    "`assay engines` lists what each engine serves");
+      // With no hardware named, an engine runs on the best there is for it: what is here before what is not, then
+      // where it is the default.
+      if (!asked) {
+        const auto rank = [&](const std::string& hardware) {
+          const HardwareEntry& entry = machine.entry(hardware);
+          return (entry.available || !entry.needs_runtime.empty() ? 0 : 2) +
+                 (engines_for(hardware).front() == engine ? 0 : 1);
+        };
+        served = {*std::min_element(served.begin(), served.end(),
+                                    [&](const auto& x, const auto& y) { return rank(x) < rank(y); })};
+      }
+      for (const std::string& hardware : served)
+        targets.push_back(make_target(hardware, engine, request.device, registry, machine, probe));
+    }
+    return targets;
+  }
+  if (asked) {
+    for (const std::string& word : words)
+      targets.push_back(make_target(word, engines_for(word).front(), request.device, registry, machine, probe));
+    return targets;
+  }
+  for (const std::string& word : hardware_words()) {
+    const bool web = std::find(words.begin(), words.end(), word) != words.end();
+    Target target = make_target(word, engines_for(word).front(), request.device, registry, machine, probe);
+    if (target.runnable() || web) targets.push_back(std::move(target));
+  }
+  // With nothing that runs, the rows say what is missing for the two that every machine could have.
+  if (std::none_of(targets.begin(), targets.end(), [](const Target& target) { return target.runnable(); }))
+    for (const char* word : {"openvino", "cpu"})
+      targets.insert(targets.begin(),
+                     make_target(word, engines_for(word).front(), request.device, registry, machine, probe));
+  return targets;
+}
+
+}  // namespace assay

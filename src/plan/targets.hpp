@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "engine/registry.hpp"
+#include "hardware/hardware.hpp"
+#include "result/record.hpp"
+#include "worker/probe.hpp"
+
+namespace assay {
+
+/// Where a cell runs: one engine on one device, under the hardware word that users typed. A target that cannot run
+/// carries the row's verdict instead of a device.
+struct Target {
+  std::string hardware;  ///< "cpu", "openvino", …
+  std::string engine;    ///< "onnxruntime"
+  FoundEngine found;     ///< meaningful when runnable
+  EngineDevice device;   ///< likewise
+
+  struct Verdict {
+    CellStatus status = CellStatus::kUnavailable;
+    std::string reason_code, message, hint;
+  };
+  std::optional<Verdict> verdict;  ///< why it cannot run
+
+  [[nodiscard]] bool runnable() const { return !verdict; }
+};
+
+struct TargetRequest {
+  std::vector<std::string> hardware;  ///< words; "all" is every one; empty: all that is available
+  std::vector<std::string> engines;   ///< names; empty: each hardware's default
+  std::string device;                 ///< an engine's device id ("GPU.0"); empty: its best for the hardware
+  bool include_web = false;           ///< adds webnn and webgpu
+};
+
+/// Turns words into targets. Asked-for hardware that is not here is a target with a verdict; with nothing asked for,
+/// only what is available appears.
+/// Errors: invalid_argument for an unknown word or engine, naming what is valid; unsupported when none of the engines
+/// serves any of the hardware.
+[[nodiscard]] Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
+                                                          const Hardware& machine);
+
+}  // namespace assay

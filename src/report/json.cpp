@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <limits>
+
+#include "analyse/analyse.hpp"
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "report/format.hpp"
+#include "report/report.hpp"
+
+namespace assay {
+namespace {
+
+Json seconds(const Number& milliseconds) { return milliseconds ? Json(*milliseconds / 1e3) : Json(nullptr); }
+Json value(const Number& number) { return number ? Json(*number) : Json(nullptr); }
+
+// One shape: the guide's two numbers first, then every field of the row.
+Json shape_entry(const Record& row) {
+  Json entry{{"status", to_string(row.status)},
+             {"avg_latency", seconds(row.latency_mean_ms)},
+             {"throughput", value(row.throughput_ips)}};
+  for (const Field& field : result_fields())
+    if (!entry.contains(field.name)) entry[std::string(field.name)] = field_value(row, field);
+  return entry;
+}
+
+struct Extent {
+  double low = std::numeric_limits<double>::infinity(), high = -low, sum = 0;
+  std::size_t n = 0;
+  void add(double x) {
+    low = std::min(low, x);
+    high = std::max(high, x);
+    sum += x;
+    ++n;
+  }
+  [[nodiscard]] Json json() const {
+    if (n == 0) return {{"min", nullptr}, {"max", nullptr}, {"mean", nullptr}};
+    return {{"min", low}, {"max", high}, {"mean", sum / static_cast<double>(n)}};
+  }
+};
+
+// A target's status over its shapes: wrong when one is, else completed when one is, else the first row's own word.
+Json target_entry(const std::vector<const Record*>& rows) {
+  const auto first_of = [&](CellStatus status) -> const Record* {
+    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Record* r) { return r->status == status; });
+    return found == rows.end() ? nullptr : *found;
+  };
+  const Record* wrong = first_of(CellStatus::kWrong);
+  const Record* completed = first_of(CellStatus::kCompleted);
+  const Record& head = wrong != nullptr ? *wrong : completed != nullptr ? *completed : *rows.front();
+  Json entry{{"status", to_string(head.status)}, {"model_load_time", value(head.model_load_time)}};
+  for (const char* name : {"reason_code", "message", "hint", "model_id", "weights", "size", "engine", "engine_version",
+                           "device", "device_name"})
+    entry[name] = field_value(head, *find_field(name));
+  Json shapes = Json::object();
+  Extent latency, throughput;
+  for (const Record* row : rows) {
+    if (row->batch_size) shapes[shape_key(*row)] = shape_entry(*row);
+    if (row->status != CellStatus::kCompleted) continue;
+    if (row->latency_mean_ms) latency.add(*row->latency_mean_ms / 1e3);
+    if (row->throughput_ips) throughput.add(*row->throughput_ips);
+  }
+  entry["benchmark_results"] = std::move(shapes);
+  entry["performance_summary"] = {{"latency", latency.json()}, {"throughput", throughput.json()}};
+  return entry;
+}
+
+Json run_entry(const RunInfo& run) {
+  return {{"run_id", run.run_id},
+          {"command", run.command},
+          {"started", run.started},
+          {"host", run.host},
+          {"tool_version", run.tool_version},
+          {"git_commit", run.git_commit},
+          {"hardware_id", run.hardware_fingerprint}};
+}
+
+}  // namespace
+
+Json guide_json(const ReportInput& input) {
+  Json json{{"schema_version", kReportSchema},
+            {"timestamp", guide_timestamp(input.run)},
+            {"run", run_entry(input.run)},
+            {"system_info", input.run.system},
+            {"available_hardware", input.run.hardware}};
+  Json benchmarks = Json::object();
+  for (const std::string& model : models_of(input.rows))
+    for (const std::string& target : targets_of(input.rows)) {
+      std::vector<const Record*> rows;
+      for (const Record& row : input.rows)
+        if (row.model == model && target_key(row) == target) rows.push_back(&row);
+      if (rows.empty()) continue;
+      const std::string family = rows.front()->family.empty() ? "other" : rows.front()->family;
+      benchmarks[family][model][target] = target_entry(rows);
+    }
+  json["benchmarks"] = std::move(benchmarks);
+  Json speedups = Json::object();
+  for (const Speedup& each : speedups_against_cpu(input.rows))
+    speedups[each.target] = {{"factor", each.factor}, {"cells_compared", each.pairs}};
+  json["relative_performance"] = {{"baseline", "cpu"}, {"speedup", std::move(speedups)}};
+  json["recommendations"] = recommendations(input.rows);
+  json["next_steps"] = next_steps(input.rows);
+  json["notes"] = input.notes;
+  return json;
+}
+
+Json results_json(const ReportInput& input) {
+  Json results = Json::array();
+  for (const Record& row : input.rows) results.push_back(to_json(row));
+  return {{"schema_version", kReportSchema},
+          {"run", run_entry(input.run)},
+          {"notes", input.notes},
+          {"results", std::move(results)}};
+}
+
+}  // namespace assay

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "analyse/analyse.hpp"
+#include "base/text.hpp"
+#include "report/format.hpp"
+#include "report/report.hpp"
+
+namespace assay {
+namespace {
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+// "text_generation" → "Text Generation", as the guide heads its sections.
+std::string title(const std::string& word) {
+  std::string text = word;
+  bool start = true;
+  for (char& c : text) {
+    if (c == '_') c = ' ';
+    if (start) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    start = c == ' ';
+  }
+  return text;
+}
+
+std::string cell(std::string text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string line_of(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& text : cells) line += " " + cell(text) + " |";
+  return line + "\n";
+}
+
+std::string heading(const std::vector<std::string>& cells) {
+  std::string rule = "|";
+  for (std::size_t i = 0; i < cells.size(); ++i) rule += "---|";
+  return line_of(cells) + rule + "\n";
+}
+
+std::string text_of(const Json& json, const char* key) {
+  if (!json.contains(key) || json.at(key).is_null()) return "unknown";
+  const Json& value = json.at(key);
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string system_section(const RunInfo& run) {
+  const Json& system = run.system;
+  std::string out = "## System Information\n";
+  const auto item = [&](const char* label, const std::string& value) {
+    out += fmt::format("- **{}**: {}\n", label, value);
+  };
+  item("Platform", text_of(system, "platform"));
+  item("Processor", text_of(system, "processor"));
+  item("Python Version", text_of(system, "python_version"));
+  if (system.value("cuda_available", false)) item("CUDA Version", text_of(system, "cuda_version"));
+  const Json gpus = system.contains("gpus") ? system.at("gpus") : Json::array();
+  item("GPU Count", std::to_string(gpus.size()));
+  if (!gpus.empty()) {
+    out += "- **GPUs**:\n";
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+      out += fmt::format("  - GPU {}: {}, {:.2f} GB, Compute Capability {}\n", i, text_of(gpus[i], "name"),
+                         gpus[i].value("memory_bytes", 0.0) / 1e9, text_of(gpus[i], "compute_capability"));
+  }
+  item("Host", run.host);
+  item("assay", run.tool_version + (run.git_commit.empty() ? "" : " (" + run.git_commit + ")"));
+  item("Command", "`" + run.command + "`");
+  return out + "\n";
+}
+
+std::string hardware_section(const RunInfo& run) {
+  std::string out = "## Available Hardware\n";
+  for (const auto& [word, entry] : run.hardware.items()) {
+    const bool available = entry.is_object() && entry.value("available", false);
+    out += fmt::format("- **{}**: {}", word, available ? "✅ Available" : "❌ Not available");
+    if (!available && entry.is_object() && !entry.value("why", "").empty()) out += ": " + entry.value("why", "");
+    out += "\n";
+  }
+  return out + "\n";
+}
+
+std::string models_section(const std::vector<Record>& rows) {
+  std::string out =
+      "## Models Tested\n\n" + heading({"Model", "Resolved to", "Family", "Class", "Size", "Weights", "Parameters"});
+  for (const std::string& model : models_of(rows)) {
+    const Record& row = *std::find_if(rows.begin(), rows.end(), [&](const Record& r) { return r.model == model; });
+    out += line_of({model, row.model_id, row.family, row.model_class, row.size, row.weights,
+                    row.parameter_count ? std::to_string(*row.parameter_count) : "–"});
+  }
+  return out + "\n";
+}
+
+std::string verification_section(const std::vector<Record>& rows) {
+  std::string out =
+      "## Functionality Verification Results\n\n" +
+      heading({"Model", "Hardware", "Shape", "Verdict", "Reference", "Max abs error", "Limit", "Message"});
+  for (const Record& row : rows)
+    out += line_of({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", show_verdict(row), row.reference,
+                    row.max_abs_error ? fmt::format("{:.3g}", *row.max_abs_error) : "–",
+                    row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", row.message});
+  return out + "\n";
+}
+
+// A table of models by targets; `pick` gives the row that stands for a pair, `print` its number.
+template <class Pick, class Print>
+std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
+  const std::vector<std::string> targets = targets_of(rows);
+  std::vector<std::string> head{"Model"};
+  for (const std::string& target : targets) head.push_back(upper(target));
+  std::string out = heading(head);
+  for (const std::string& model : models_of(rows)) {
+    std::vector<std::string> cells{model};
+    for (const std::string& target : targets) {
+      if (const Record* row = pick(rows, model, target)) {
+        cells.push_back(print(*row));
+        continue;
+      }
+      const auto any = std::find_if(rows.begin(), rows.end(),
+                                    [&](const Record& r) { return r.model == model && target_key(r) == target; });
+      cells.push_back(any == rows.end()
+                          ? "–"
+                          : std::string(any->status == CellStatus::kCompleted ? to_string(any->verification)
+                                                                              : to_string(any->status)));
+    }
+    out += line_of(cells);
+  }
+  return out + "\n";
+}
+
+std::string shapes_table(const std::vector<Record>& rows) {
+  std::string out = "#### All shapes\n\n" +
+                    heading({"Model", "Hardware", "Shape", "p50 (ms)", "p90 (ms)", "p99 (ms)", "Throughput (items/s)",
+                             "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags"});
+  const auto weak = [](const Number& value, const std::string& quality) {
+    return (quality.starts_with("few") ? "~" : "") + show(value);
+  };
+  for (const Record& row : rows)
+    if (row.latency_p50_ms)
+      out +=
+          line_of({row.model, target_key(row), shape_key(row), weak(row.latency_p50_ms, row.latency_p50_quality),
+                   weak(row.latency_p90_ms, row.latency_p90_quality), weak(row.latency_p99_ms, row.latency_p99_quality),
+                   show(row.throughput_ips), show(row.memory_mb), show(row.model_load_time),
+                   show(row.first_inference_ms), row.iterations ? std::to_string(*row.iterations) : "–", row.flags});
+  out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` tells how many it needs).\n\n";
+  return out;
+}
+
+std::string results_section(const std::vector<Record>& all) {
+  std::string out = "## Benchmark Results\n\n";
+  for (const std::string& family : families_of(all)) {
+    std::vector<Record> rows;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Record& r) { return r.family == family; });
+    out += fmt::format("### {} Models\n\n", title(family));
+    out +=
+        "#### Latency Comparison (ms)\n\nMedian at the smallest batch, lower is better; ± is the half-width of its 95 "
+        "% interval.\n\n";
+    out += grid(rows, representative, [](const Record& row) { return show_latency(row); });
+    out +=
+        "#### Throughput Comparison (items/sec)\n\nThe highest over the batches, higher is better; the batch stands "
+        "beside it.\n\n";
+    out += grid(rows, best_throughput, [](const Record& row) {
+      return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
+    });
+    const std::vector<Speedup> speedups = speedups_against_cpu(rows);
+    if (!speedups.empty()) {
+      out +=
+          "#### Relative Performance (vs CPU)\n\nGeometric mean of the ratios of median latencies over equal "
+          "cells.\n\n" +
+          heading({"Hardware", "Speedup Factor", "Cells compared"});
+      for (const Speedup& each : speedups)
+        out += line_of({upper(each.target), fmt::format("{:.2f}x", each.factor), std::to_string(each.pairs)});
+      out += "\n";
+    }
+    if (std::any_of(rows.begin(), rows.end(), [](const Record& r) { return r.latency_p50_ms.has_value(); }))
+      out += shapes_table(rows);
+  }
+  return out;
+}
+
+std::string compatibility_section(const std::vector<Record>& rows) {
+  std::string out = "## Hardware Compatibility\n\n" + heading({"Model", "Hardware", "Status", "Why"});
+  for (const std::string& model : models_of(rows))
+    for (const std::string& target : targets_of(rows)) {
+      const Record* shown = nullptr;
+      for (const Record& row : rows)
+        if (row.model == model && target_key(row) == target && (shown == nullptr || (row.ranked() && !shown->ranked())))
+          shown = &row;
+      if (shown != nullptr) out += line_of({model, target, show_verdict(*shown), shown->message});
+    }
+  return out + "\n";
+}
+
+std::string list(const char* head, const std::vector<std::string>& lines, const char* nothing) {
+  std::string out = fmt::format("## {}\n\n", head);
+  for (const std::string& line : lines) out += "- " + line + "\n";
+  if (lines.empty()) out += std::string(nothing) + "\n";
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string markdown_report(const ReportInput& input) {
+  std::string out = fmt::format("# Hardware Benchmark Report - {}\n\n", guide_timestamp(input.run));
+  out += system_section(input.run) + hardware_section(input.run) + models_section(input.rows) +
+         verification_section(input.rows);
+  out += results_section(input.rows) + compatibility_section(input.rows);
+  out += list("Recommendations", recommendations(input.rows),
+              "Nothing was measured and verified, so nothing is recommended.");
+  out += list("Next Steps", next_steps(input.rows), "None.");
+  if (!input.notes.empty()) out += list("Notes", input.notes, "");
+  out += fmt::format(
+      "---\n\nLatency contract `e2e_host`: from just before the runtime's run call, inputs in bound host buffers, "
+      "until all outputs\n"
+      "are readable in bound host buffers. Percentiles by nearest rank. Only verified cells are ranked; simulated and\n"
+      "software devices never are. Report schema {}.\n",
+      kReportSchema);
+  return out;
+}
+
+}  // namespace assay

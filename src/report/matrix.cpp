@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analyse/analyse.hpp"
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "report/format.hpp"
+#include "report/report.hpp"
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+
+// The guide writes "qualcomm" in this file.
+std::string matrix_word(const std::string& target) {
+  return target.starts_with("qnn") ? "qualcomm" + target.substr(3) : target;
+}
+
+std::string milliseconds(const std::string& iso) {
+  // "…:56.789012Z" → "…:56.789Z"
+  const std::size_t dot = iso.find('.');
+  return dot == std::string::npos || iso.size() < dot + 5 ? iso : iso.substr(0, dot + 4) + "Z";
+}
+
+std::vector<Record> latest(std::span<const Record> history) {
+  std::map<std::tuple<std::string, std::string, std::string>, const Record*> newest;
+  for (const Record& row : history) {
+    const Record*& kept = newest[{row.model, target_key(row), row.batch_size ? shape_key(row) : ""}];
+    if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
+  }
+  std::vector<Record> rows;
+  for (const Record& row : history)
+    if (newest[{row.model, target_key(row), row.batch_size ? shape_key(row) : ""}] == &row) rows.push_back(row);
+  return rows;
+}
+
+// false: some cell computed wrong numbers, or none ran and some failed or was refused; true: a cell's numbers are
+// verified; null: nobody knows, or the reference proves nothing.
+Json compatible(const std::vector<const Record*>& rows) {
+  bool verified = false, tried = false;
+  for (const Record* row : rows) {
+    if (row->status == CellStatus::kWrong) return false;
+    verified |= row->status == CellStatus::kCompleted && row->verification == Verification::kVerified;
+    tried |= row->status == CellStatus::kFailed ||
+             (row->status == CellStatus::kUnsupported && row->reason_code != reason::kFixedShape);
+  }
+  return verified ? Json(true) : tried ? Json(false) : Json(nullptr);
+}
+
+}  // namespace
+
+Json compatibility_matrix(std::span<const Record> history, const RunInfo& run) {
+  const std::vector<Record> rows = latest(history);
+  Json words = Json::array();
+  for (const std::string& word : hardware_words()) words.push_back(matrix_word(word));
+  Json families = Json::object();
+  for (const std::string& family : families_of(rows)) {
+    std::vector<Record> of_family;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_family),
+                 [&](const Record& r) { return r.family == family; });
+    Json hardware = Json::object();
+    for (const std::string& target : targets_of(of_family)) {
+      std::vector<const Record*> cells;
+      for (const Record& row : of_family)
+        if (target_key(row) == target) cells.push_back(&row);
+      const auto rating = performance_rating(of_family, target);
+      Json entry{{"compatible", compatible(cells)}, {"performance_rating", rating ? Json(*rating) : Json(nullptr)}};
+      Json results = Json::array();
+      for (const std::string& model : models_of(of_family)) {
+        Json statuses = Json::object();
+        double latency = 0, throughput = 0;
+        std::size_t n = 0;
+        const Record* newest = nullptr;
+        for (const Record* row : cells) {
+          if (row->model != model) continue;
+          if (newest == nullptr || newest->timestamp <= row->timestamp) newest = row;
+          statuses[row->batch_size ? shape_key(*row) : "model"] =
+              row->status == CellStatus::kCompleted ? to_string(row->verification) : to_string(row->status);
+          if (row->ranked() && row->latency_mean_ms && row->throughput_ips) {
+            latency += *row->latency_mean_ms / 1e3;
+            throughput += *row->throughput_ips;
+            ++n;
+          }
+        }
+        if (newest == nullptr) continue;
+        const auto mean = [n](double sum) { return n == 0 ? Json(nullptr) : Json(sum / static_cast<double>(n)); };
+        results.push_back({{"timestamp", milliseconds(newest->timestamp)},
+                           {"model_name", model},
+                           {"mean_latency", mean(latency)},
+                           {"mean_throughput", mean(throughput)},
+                           {"model_id", newest->model_id},
+                           {"engine", newest->engine},
+                           {"engine_version", newest->engine_version},
+                           {"shapes", std::move(statuses)},
+                           {"message", newest->message},
+                           {"flags", newest->flags}});
+      }
+      entry["benchmark_results"] = std::move(results);
+      hardware[matrix_word(target)] = std::move(entry);
+    }
+    families[family] = {{"hardware_compatibility", std::move(hardware)}};
+  }
+  return {{"schema_version", kReportSchema},
+          {"timestamp", milliseconds(iso8601(wall_now()))},
+          {"host", run.host},
+          {"hardware_types", std::move(words)},
+          {"model_families", std::move(families)}};
+}
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "result/record.hpp"
+#include "result/run_info.hpp"
+
+namespace assay {
+
+/// What every report is made from: one run's rows in order of execution. Nothing is measured or looked up here.
+struct ReportInput {
+  RunInfo run;
+  std::vector<Record> rows;
+  std::vector<std::string> notes;
+};
+
+/// The hardware guide's JSON (docs/formats.md): timestamp, system_info, benchmarks.FAMILY.MODEL.KEY.benchmark_results
+/// .batch_B[_seq_S]…, performance_summary; extra fields allowed, none missing. Carries `schema_version`.
+[[nodiscard]] Json guide_json(const ReportInput& input);
+
+/// The guide's Markdown sections.
+[[nodiscard]] std::string markdown_report(const ReportInput& input);
+
+/// The bench-runner guide's columns first, then ours; RFC 4180. One line per row, a heading first.
+[[nodiscard]] std::string csv_table(std::span<const Record> rows);
+/// Reads back what csv_table wrote, and older files with fewer columns. Errors: invalid_argument with the line.
+[[nodiscard]] Result<std::vector<Record>> read_csv(const std::filesystem::path& path);
+
+/// hardware_compatibility_matrix.json, from the history: the latest row of each cell.
+[[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const RunInfo& run);
+
+/// `assay bench --output-format json` and the like: {"schema_version", "results": [every CSV column, …]}.
+[[nodiscard]] Json results_json(const ReportInput& input);
+
+/// The summary for a terminal: one line per model and target with the recommendation; weak percentiles marked "~".
+[[nodiscard]] std::string summary_table(const ReportInput& input, bool colour, int width);
+
+/// One line per row: what was compared with what, and the verdict with its figures.
+[[nodiscard]] std::string verification_table(const ReportInput& input, bool colour);
+
+/// The bench runner's console blocks, as guide 004 prints them.
+[[nodiscard]] std::string bench_console(const ReportInput& input, const std::filesystem::path& csv);
+
+}  // namespace assay
