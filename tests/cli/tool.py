@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the built program as a user would, in a folder of its own. Python's standard library only."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+BINARY = os.environ["ASSAY_BINARY"]
+GOLDENS = os.environ.get("ASSAY_GOLDENS_DIR", "")
+DEPS = os.environ.get("ASSAY_DEPS_DIR", "")
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
+class ToolTest(unittest.TestCase):
+    """Each test has an empty folder as its working directory; built models and references are shared in one cache."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory(prefix="assay-cache-")
+        cls.addClassCleanup(cls.cache.cleanup)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="assay-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.environment = {k: v for k, v in os.environ.items() if k != "ASSAY_DB_PATH"}
+        self.environment["ASSAY_CACHE_DIR"] = self.cache.name
+
+    def start(self, *arguments, **options):
+        return subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def run_tool(self, *arguments, expect=None, timeout=280, **options):
+        process = self.start(*arguments, **options)
+        out, err = process.communicate(timeout=timeout)
+        result = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+        if expect is not None:
+            self.assertEqual(result.returncode, expect, f"{process.args}\n{out}\n{err}")
+        self.assertNotIn("terminate called", err)
+        self.assertGreaterEqual(result.returncode, 0, f"ended by a signal: {err}")
+        return result
+
+    def run_json(self, *arguments, expect=0, **options):
+        result = self.run_tool(*arguments, "--output-format", "json", expect=expect, **options)
+        return json.loads(result.stdout)
+
+    def null(self, *arguments, expect=0, batch="1", **options):
+        """Rows of a bench with the null engine."""
+        base = ["bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", *batch.split(), "--quiet"]
+        return self.run_json(*base, *arguments, expect=expect, **options)["results"]
+
+    def spool_bundles(self, spool="benchmark_db.duckdb.spool"):
+        return sorted(path.parent for path in (self.folder / spool).glob("*/*/DONE"))
+
+
+def main():
+    unittest.main(verbosity=2)
