@@ -65,6 +65,7 @@ TEST(Files, MapsFiles) {
 TEST(Hash, MatchesThePublishedVectors) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(git_blob_hash("abc"), "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f");
 }
 
 TEST(Hash, UuidsAreVersionFourAndDiffer) {

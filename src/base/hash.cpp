@@ -11,6 +11,18 @@
 
 namespace assay {
 
+namespace {
+
+using Digest = std::array<unsigned char, EVP_MAX_MD_SIZE>;
+
+std::string hex_of(const Digest& digest, unsigned size) {
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest.at(i));
+  return text;
+}
+
+}  // namespace
+
 struct Sha256::State {
   EVP_MD_CTX* context = EVP_MD_CTX_new();
   State() { EVP_DigestInit_ex(context, EVP_sha256(), nullptr); }
@@ -31,12 +43,10 @@ Sha256& Sha256::update(std::span<const std::byte> bytes) {
 Sha256& Sha256::update(std::string_view text) { return update(std::as_bytes(std::span(text))); }
 
 std::string Sha256::hex() {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  Digest digest{};
   unsigned size = 0;
   EVP_DigestFinal_ex(state_->context, digest.data(), &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest.at(i));
-  return text;
+  return hex_of(digest, size);
 }
 
 std::string sha256_hex(std::string_view text) { return Sha256().update(text).hex(); }
@@ -44,6 +54,16 @@ std::string sha256_hex(std::string_view text) { return Sha256().update(text).hex
 Result<std::string> sha256_file(const std::filesystem::path& path) {
   ASSAY_TRY(const MappedFile file, MappedFile::open(path));
   return Sha256().update(file.bytes()).hex();
+}
+
+std::string git_blob_hash(std::string_view content) {
+  std::string blob = fmt::format("blob {}", content.size());
+  blob += '\0';
+  blob += content;
+  Digest digest{};
+  unsigned size = 0;
+  EVP_Digest(blob.data(), blob.size(), digest.data(), &size, EVP_sha1(), nullptr);
+  return hex_of(digest, size);
 }
 
 std::string make_uuid() {

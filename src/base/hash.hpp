@@ -32,6 +32,9 @@ class Sha256 {
 [[nodiscard]] std::string sha256_hex(std::string_view text);
 [[nodiscard]] Result<std::string> sha256_file(const std::filesystem::path& path);
 
+/// The name git gives a file of that content (SHA-1 over "blob SIZE", a zero byte and the content).
+[[nodiscard]] std::string git_blob_hash(std::string_view content);
+
 /// A random (version 4) UUID in its usual text form.
 [[nodiscard]] std::string make_uuid();
 

@@ -74,8 +74,9 @@ Result<ExitCode> build(const BuildOptions& options) {
                  planned->architecture.c_str());
     return ExitCode::kUsage;
   }
+  hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const zoo::BuiltModel built,
-            build_by_name(options.model, options.model_class, options.precision, options.seed, options.output));
+            build_by_name(options.model, options.model_class, options.precision, options.seed, options.output, hub));
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,
               built.weights_hash.substr(0, 40).c_str());

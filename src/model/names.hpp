@@ -22,6 +22,7 @@ struct ModelReference {
   std::filesystem::path path{};
   std::optional<std::filesystem::path> weights{};  ///< model.safetensors or model.safetensors.index.json
   std::string name{};                              ///< without "zoo:"
+  bool zoo_only = false;                           ///< it had "zoo:": nothing is looked up elsewhere
 };
 
 /// Tells what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or any

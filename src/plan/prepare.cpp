@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "measure/environment.hpp"
 #include "model/names.hpp"
+#include "plan/zoo_source.hpp"
 #include "tensor/random.hpp"
 #include "zoo/zoo.hpp"
 
@@ -108,68 +109,46 @@ Status refused(PreparedModel& model, const Error& error) {
   return {};
 }
 
-Status prepare_config(PreparedModel& model, const ModelReference& found, const RunSettings& settings,
-                      const fs::path& cache) {
-  zoo::BuildRequest request;
-  ASSAY_TRY(request.config, read_json(found.path / "config.json"));
-  if (!built_precision(model, settings)) return {};
-  request.weights = found.weights;
-  request.seed = settings.seed;
-  const std::string key = fs::absolute(found.path).string() + request.precision + std::to_string(request.seed);
-  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, key, cache));
-  describe(model, built, found.path.string(), "as_is");
-  model.max_sequence = max_sequence_of(request.config);
-  return inspect(model);
-}
-
-Status prepare_known(PreparedModel& model, const zoo::KnownModel& known, const RunSettings& settings,
-                     const fs::path& cache) {
-  model.identity.model_id = known.model_id;
-  model.identity.architecture = known.architecture;
-  if (!settings.size.empty() && settings.size != known.size) {
+Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSettings& settings, const fs::path& cache) {
+  Record& row = model.identity;
+  row.model_id = source.model_id;
+  row.architecture = source.architecture;
+  model.note = source.note;
+  if (source.planned) {
+    if (row.family.empty()) row.family = source.family;
+    if (row.category.empty()) row.category = source.category;
     model.verdict =
-        not_built(fmt::format("{} is built in size '{}' only, not '{}'", known.id, known.size, settings.size));
+        not_built(fmt::format("the architecture '{}' is not part of this version of assay", source.architecture));
+    return {};
+  }
+  if (!settings.size.empty() && source.size != "as_is" && settings.size != source.size) {
+    model.verdict = not_built(
+        fmt::format("{} is built in size '{}' only, not '{}'", model.choice.reference, source.size, settings.size));
     return {};
   }
   if (!built_precision(model, settings)) return {};
   zoo::BuildRequest request;
-  request.config = known.config;
-  request.model_class = known.model_class;
+  request.config = source.config;
+  request.model_class = source.model_class;
+  request.weights = source.weights;
   request.seed = settings.seed;
-  const Result<zoo::BuiltModel> built =
-      build_into(request, known.model_id + known.model_class + request.precision + std::to_string(request.seed), cache);
-  if (!built) return tl::unexpected<Error>(built.error());
-  describe(model, *built, known.model_id, known.size);
+  const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
+  ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
+                                                    place + request.config.dump() + request.model_class +
+                                                        request.precision + std::to_string(request.seed),
+                                                    cache));
+  describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
   return inspect(model);
 }
 
-Status prepare_name(PreparedModel& model, const std::string& name, const RunSettings& settings, const fs::path& cache) {
-  if (const auto known = zoo::find_known(name)) return prepare_known(model, *known, settings, cache);
-  if (const auto planned = zoo::find_planned(name)) {
-    Record& row = model.identity;
-    row.model_id = planned->model_id;
-    row.architecture = planned->architecture;
-    if (row.family.empty()) row.family = planned->family;
-    if (row.category.empty()) row.category = planned->category;
-    model.verdict =
-        not_built(fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture));
-    return {};
-  }
-  const std::vector<std::string> near = closest(name, zoo::known_names());
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format(
-          "unknown model '{}'; valid: a file (.onnx, .xml), a folder with model.onnx or config.json, or one of {}",
-          name, join(zoo::known_names(), ", ")),
-      near.empty() ? "check the path" : "did you mean " + join(near, " or ") + "?");
-}
-
-Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache) {
+Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache, hub::Hub& hub) {
   ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
   Record& row = model.identity;
-  if (found.kind == ModelReference::Kind::kName) return prepare_name(model, found.name, settings, cache);
-  if (found.kind == ModelReference::Kind::kConfigFolder) return prepare_config(model, found, settings, cache);
+  if (found.kind == ModelReference::Kind::kName || found.kind == ModelReference::Kind::kConfigFolder) {
+    ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
+    return prepare_zoo(model, source, settings, cache);
+  }
   model.file = found.path;
   row.weights = "given";
   row.size = "as_is";
@@ -194,7 +173,8 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path
 
 }  // namespace
 
-Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const fs::path& cache) {
+Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const fs::path& cache,
+                                    hub::Hub& hub) {
   PreparedModel model;
   model.choice = choice;
   Record& row = model.identity;
@@ -205,39 +185,33 @@ Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings
   row.size = choice.size;
   row.modality = choice.modality;
   if (choice.reference.empty()) return model;  // an engine that needs no file
-  const Status resolved = resolve(model, settings, cache);
+  const Status resolved = resolve(model, settings, cache, hub);
   if (!resolved) ASSAY_CHECK_OK(with_context(refused(model, resolved.error()), "while preparing " + choice.name));
   if (row.family.empty()) row.family = "other";
   return model;
 }
 
 Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
-                                      const std::string& precision, std::uint64_t seed, const fs::path& output) {
-  zoo::BuildRequest request;
-  request.seed = seed;
-  request.precision = precision;
+                                      const std::string& precision, std::uint64_t seed, const fs::path& output,
+                                      hub::Hub& hub) {
   ASSAY_TRY(const ModelReference found, identify_model(name));
-  if (found.kind == ModelReference::Kind::kConfigFolder) {
-    ASSAY_TRY(request.config, read_json(found.path / "config.json"));
-    request.weights = found.weights;
-  } else if (found.kind != ModelReference::Kind::kName) {
+  if (found.kind != ModelReference::Kind::kConfigFolder && found.kind != ModelReference::Kind::kName)
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("'{}' is a model file already; `zoo build` takes a name or a folder with config.json", name));
-  } else if (const auto known = zoo::find_known(found.name)) {
-    request.config = known->config;
-    request.model_class = known->model_class;
-  } else if (const auto planned = zoo::find_planned(found.name)) {
+  ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
+  if (source.planned)
     return fail(
         ErrorCode::kUnsupported,
-        fmt::format("not_built: the architecture '{}' is not part of this version of assay", planned->architecture),
+        fmt::format("not_built: the architecture '{}' is not part of this version of assay", source.architecture),
         "`assay zoo list` shows what is built");
-  } else {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("unknown model '{}'; valid: a folder with config.json, or one of {}", name,
-                            join(zoo::known_names(), ", ")));
-  }
-  if (!model_class.empty()) request.model_class = model_class;
+  if (!source.note.empty()) log_warning("{}", source.note);
+  zoo::BuildRequest request;
+  request.config = source.config;
+  request.model_class = model_class.empty() ? source.model_class : model_class;
+  request.weights = source.weights;
+  request.seed = seed;
+  request.precision = precision;
   return zoo::build(request, output);
 }
 

@@ -6,6 +6,7 @@
 
 #include <assay/result.hpp>
 
+#include "hub/hub.hpp"
 #include "model/model.hpp"
 #include "plan/settings.hpp"
 #include "plan/targets.hpp"
@@ -21,18 +22,19 @@ struct PreparedModel {
   std::optional<std::int64_t> max_sequence;  ///< positions of the model, where its configuration limits them
   std::optional<ModelInfo> info;             ///< nullopt for formats that only the runtime reads (.xml)
   std::optional<Target::Verdict> verdict;    ///< why it cannot run at all (not built, unsupported, too large)
+  std::string note;                          ///< what the user should know of where it came from
 };
 
 /// Resolves a name, builds what the zoo builds (into `cache`, once per configuration, weights and seed) and checks the
 /// file. What assay knows but cannot build is a model with a verdict, not an error.
 /// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault.
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
-                                                  const std::filesystem::path& cache);
+                                                  const std::filesystem::path& cache, hub::Hub& hub);
 
 /// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and, where there are any, weights.
 /// Errors: those of zoo::build; invalid_argument for an unknown name; unsupported for one that is planned.
 [[nodiscard]] Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
                                                     const std::string& precision, std::uint64_t seed,
-                                                    const std::filesystem::path& output);
+                                                    const std::filesystem::path& output, hub::Hub& hub);
 
 }  // namespace assay

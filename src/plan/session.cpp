@@ -144,6 +144,18 @@ RunInfo make_run_info(const std::string& command, const Hardware& machine, const
 
 namespace {
 
+hub::Progress fetching(const std::function<void(const std::string&)>& doing) {
+  if (!doing) return {};
+  // Only what changes the line: pieces come by the thousand.
+  return [doing, shown = std::string()](const std::string& model, std::uint64_t done, std::uint64_t total) mutable {
+    std::string line = fmt::format("fetching {}: {:.0f} of {:.0f} MB", model, static_cast<double>(done) / 1e6,
+                                   static_cast<double>(total) / 1e6);
+    if (line == shown) return;
+    shown = std::move(line);
+    doing(shown);
+  };
+}
+
 PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   PreparedModel model;
   model.choice = choice;
@@ -205,16 +217,18 @@ Result<SessionResult> run_session(const SessionRequest& request) {
 
   // Everything that the user named is looked at before anything runs: a typing mistake costs no time.
   std::vector<PreparedModel> models;
+  hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
   for (const ModelChoice& choice : request.models) {
     if (request.cancelled()) break;
     if (request.doing) request.doing("preparing " + choice.name);
-    Result<PreparedModel> model = prepare_model(choice, request.settings, request.cache / "models");
+    Result<PreparedModel> model = prepare_model(choice, request.settings, request.cache / "models", hub);
     if (!model) {
       // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());
       out.usage_error = true;
       model = unprepared(choice, model.error());
     }
+    if (!model->note.empty()) out.notes.push_back(model->note);
     models.push_back(std::move(*model));
   }
   if (!request.output_dir.empty()) {

@@ -27,6 +27,9 @@ class ToolTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.environment = {k: v for k, v in os.environ.items() if k != "ASSAY_DB_PATH"}
         self.environment["ASSAY_CACHE_DIR"] = self.cache.name
+        # No test depends on a network, nor on what this machine's user once fetched.
+        self.environment["HF_HUB_OFFLINE"] = "1"
+        self.environment["HF_HOME"] = str(self.folder / "hf-home")
 
     def start(self, *arguments, **options):
         return subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True,

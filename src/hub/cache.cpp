@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hub/cache.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "base/text.hpp"
+
+namespace assay::hub {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kSingle = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+}  // namespace
+
+fs::path model_folder(const Settings& settings, const std::string& model_id) {
+  return settings.cache / ("models--" + join(split(model_id, '/'), "--"));
+}
+
+Status link_blob(const fs::path& model, const std::string& commit, const std::string& file,
+                 const std::string& checksum) {
+  const fs::path link = model / "snapshots" / commit / file;
+  const fs::path target = fs::path("../../blobs") / checksum;
+  ASSAY_CHECK_OK(make_directories(link.parent_path()));
+  std::error_code error;
+  if (fs::read_symlink(link, error) == target) return {};
+  // Made beside it and renamed: who reads meanwhile sees the old link or the new one.
+  const fs::path fresh = link.string() + ".new";
+  fs::remove(fresh, error);
+  fs::create_symlink(target, fresh, error);
+  if (!error) fs::rename(fresh, link, error);
+  if (error)
+    return fail(ErrorCode::kInternal, fmt::format("cannot make the link '{}': {}", link.string(), error.message()));
+  return {};
+}
+
+Result<std::vector<std::string>> shards_of(const fs::path& index) {
+  ASSAY_TRY(const Json json, read_json(index));
+  const auto map = json.find("weight_map");
+  if (map == json.end() || !map->is_object())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no object \"weight_map\"", index.string()));
+  std::set<std::string> shards;
+  for (const auto& [tensor, file] : map->items()) {
+    if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>() ||
+        !file.get<std::string>().ends_with(".safetensors"))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}': the tensor '{}' lies in {}, expected the name of a .safetensors beside the index",
+                              index.string(), sanitise(tensor), sanitise(file.dump())));
+    shards.insert(file.get<std::string>());
+  }
+  return std::vector<std::string>(shards.begin(), shards.end());
+}
+
+std::optional<fs::path> find_weights(const fs::path& snapshot) {
+  if (is_there(snapshot / kSingle)) return snapshot / kSingle;
+  if (!is_there(snapshot / kIndex)) return std::nullopt;
+  const Result<std::vector<std::string>> shards = shards_of(snapshot / kIndex);
+  if (!shards || shards->empty()) return std::nullopt;
+  if (!std::ranges::all_of(*shards, [&](const std::string& shard) { return is_there(snapshot / shard); }))
+    return std::nullopt;
+  return snapshot / kIndex;
+}
+
+std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id) {
+  const fs::path model = model_folder(settings, model_id);
+  const fs::path reference = model / "refs" / "main";
+  if (!is_there(reference)) return std::nullopt;
+  const Result<std::string> text = read_file(reference);
+  if (!text) return std::nullopt;
+  Snapshot snapshot;
+  snapshot.commit = trim(*text);
+  if (snapshot.commit.empty() || fs::path(snapshot.commit).filename() != snapshot.commit) return std::nullopt;
+  snapshot.folder = model / "snapshots" / snapshot.commit;
+  if (!is_there(snapshot.folder / "config.json")) return std::nullopt;
+  snapshot.weights = find_weights(snapshot.folder);
+  return snapshot;
+}
+
+}  // namespace assay::hub

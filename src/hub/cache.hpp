@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "hub/hub.hpp"
+
+namespace assay::hub {
+
+// The cache's layout is huggingface_hub's:
+//   models--ORG--NAME/refs/main                 the commit that "main" was
+//   models--ORG--NAME/blobs/CHECKSUM            a file's content, CHECKSUM.incomplete while it arrives
+//   models--ORG--NAME/snapshots/COMMIT/FILE     a link to its blob
+
+[[nodiscard]] std::filesystem::path model_folder(const Settings& settings, const std::string& model_id);
+
+/// Links FILE of a snapshot to its blob.
+[[nodiscard]] Status link_blob(const std::filesystem::path& model, const std::string& commit, const std::string& file,
+                               const std::string& checksum);
+
+/// The weights in `snapshot`: model.safetensors, else the index with every shard there.
+[[nodiscard]] std::optional<std::filesystem::path> find_weights(const std::filesystem::path& snapshot);
+
+/// The shards that an index names, sorted. Errors: invalid_argument: no index, or a name that leaves the folder.
+[[nodiscard]] Result<std::vector<std::string>> shards_of(const std::filesystem::path& index);
+
+}  // namespace assay::hub

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <assay/result.hpp>
+
+namespace assay::hub {
+
+/// Where models of Hugging Face come from. The words are huggingface_hub's: what works for it works here.
+struct Settings {
+  std::string endpoint;         ///< without a final slash
+  std::string token;            ///< sent to the endpoint's host only, never where it redirects to
+  std::filesystem::path cache;  ///< huggingface_hub's folder "hub"
+  bool offline = false;
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::seconds stall_timeout{30};      ///< without a byte arriving
+  std::chrono::milliseconds retry_pause{500};  ///< before the second attempt; doubled before the third
+  int parallel = 4;                            ///< files at the same time
+};
+
+/// HF_ENDPOINT, HF_TOKEN (else the file HF_TOKEN_PATH, else HF_HOME/token), HF_HUB_CACHE (else HF_HOME/hub, else
+/// XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub), HF_HUB_OFFLINE.
+[[nodiscard]] Settings settings_from_environment();
+
+/// Whether `name` can be a model's id there: "org/name", of letters, digits, '-', '_' and '.'.
+[[nodiscard]] bool is_model_id(const std::string& name);
+
+/// One revision of a model on this disk.
+struct Snapshot {
+  std::filesystem::path folder;  ///< with config.json
+  std::string commit;
+  std::optional<std::filesystem::path>
+      weights;  ///< model.safetensors or model.safetensors.index.json, all shards there
+};
+
+/// The revision "main" of `model_id` as it lies in the cache; nullopt without a config.json. Nothing is fetched.
+[[nodiscard]] std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id);
+
+/// Bytes of the whole model that are here already, and all of them. Thread: one at a time.
+using Progress = std::function<void(const std::string& model_id, std::uint64_t done, std::uint64_t total)>;
+
+/// Models by their id: from the cache, else fetched into it, where huggingface_hub finds them too.
+///
+/// Each file is resumed where an earlier attempt ended, checked against the hub's checksum, and gets its name only when
+/// it is whole. The first connection that fails switches the hub off for the object's life.
+class Hub {
+ public:
+  explicit Hub(
+      Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
+
+  /// config.json and the safetensors of `model_id`. What the cache has with weights is taken without asking.
+  ///
+  /// A model without safetensors is a snapshot without weights. Errors: not_found (no such model; offline, switched off
+  /// or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in), mismatch (a
+  /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (the hub
+  /// answers with something else).
+  [[nodiscard]] Result<Snapshot> get(const std::string& model_id);
+
+ private:
+  [[nodiscard]] Result<Snapshot> fetch(const std::string& model_id);
+
+  Settings settings_;
+  Progress progress_;
+  std::function<bool()> cancelled_;
+  std::string off_;  ///< why the hub is no longer asked
+};
+
+}  // namespace assay::hub
