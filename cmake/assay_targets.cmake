@@ -46,8 +46,8 @@ function(assay_add_test name)
   target_compile_definitions(assay_${name}_test PRIVATE ASSAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              ASSAY_BINARY_DIR="${PROJECT_BINARY_DIR}")
   assay_reuse_precompiled(assay_${name}_test assay_precompiled_test)
-  gtest_discover_tests(assay_${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST
-                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ${arg_PROPERTIES})
+  gtest_discover_tests(assay_${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
+                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 ${arg_PROPERTIES})
 endfunction()
 
 # An engine plug-in: lib/assay/engines/assay_engine_<name>.so, exporting its one entry point.

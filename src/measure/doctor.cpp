@@ -36,7 +36,8 @@ std::optional<bool> boolean(const Json& json, const char* pointer) {
 
 std::string text(const Json& json, const char* pointer) {
   const Json::json_pointer where(pointer);
-  return json.contains(where) && json.at(where).is_string() ? json.at(where).get<std::string>() : std::string("unknown");
+  return json.contains(where) && json.at(where).is_string() ? json.at(where).get<std::string>()
+                                                            : std::string("unknown");
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", share * 100); }
@@ -72,12 +73,14 @@ void examine_cpu_settings(const Json& now, Examination& out) {
   out.add(kMedium, "governor", governor, steady ? Health::kOk : Health::kBad,
           "run `cpupower frequency-set -g performance` as root");
   const auto turbo = boolean(now, "/turbo");
-  out.add(kMedium, "turbo", turbo ? (*turbo ? "on" : "off") : "unknown", turbo.value_or(false) ? Health::kWarn : Health::kOk,
+  out.add(kMedium, "turbo", turbo ? (*turbo ? "on" : "off") : "unknown",
+          turbo.value_or(false) ? Health::kWarn : Health::kOk,
           "the clock depends on heat and neighbours: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to "
           "/sys/devices/system/cpu/cpufreq/boost, as root");
   const auto smt = boolean(now, "/smt");
   out.add(kLight, "smt", smt ? (*smt ? "on" : "off") : "unknown", smt.value_or(false) ? Health::kWarn : Health::kOk,
-          "two threads share a core: write off to /sys/devices/system/cpu/smt/control as root, or pin to one thread per core");
+          "two threads share a core: write off to /sys/devices/system/cpu/smt/control as root, or pin to one thread "
+          "per core");
   const std::string pages = text(now, "/transparent_huge_pages");
   out.add(kLight, "huge_pages", pages, pages == "always" ? Health::kWarn : Health::kOk,
           "pages are merged in the background: write madvise to /sys/kernel/mm/transparent_hugepage/enabled as root");
@@ -90,14 +93,15 @@ void examine_share(const Host& host, const Json& now, Examination& out) {
   const CpuLimits limits = cpu_limits(host);
   const auto allowed = limits.allowed_cpus.size();
   const bool limited = limits.quota_cpus && *limits.quota_cpus < static_cast<double>(allowed);
-  out.add(kMedium, "cpu_quota", limits.quota_cpus ? fmt::format("{:.2f} of {} CPUs", *limits.quota_cpus, allowed) : "none",
-          limited ? Health::kBad : Health::kOk,
-          "the kernel stops this process when its share is used up: raise the container's CPU limit, or pin to whole CPUs");
+  out.add(
+      kMedium, "cpu_quota", limits.quota_cpus ? fmt::format("{:.2f} of {} CPUs", *limits.quota_cpus, allowed) : "none",
+      limited ? Health::kBad : Health::kOk,
+      "the kernel stops this process when its share is used up: raise the container's CPU limit, or pin to whole CPUs");
   out.add(0, "affinity", fmt::format("{} CPUs, {} usable threads", allowed, usable_threads(host)), Health::kOk, "");
   const auto load = number(now, "/load_average");
   const double per_cpu = load.value_or(0) / static_cast<double>(std::max<std::size_t>(allowed, 1));
-  out.add(kMedium, "load", load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown", above(per_cpu, 0.3, 0.8),
-          "other programs use the CPUs: end them, or wait");
+  out.add(kMedium, "load", load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown",
+          above(per_cpu, 0.3, 0.8), "other programs use the CPUs: end them, or wait");
 }
 
 void examine_memory(const Json& now, Examination& out) {
@@ -109,24 +113,23 @@ void examine_memory(const Json& now, Examination& out) {
           known ? fmt::format("{:.1f} of {:.1f} GiB{}", *free / kGiB, *total / kGiB,
                               limit ? fmt::format(", limit {:.1f} GiB", *limit / kGiB) : "")
                 : "unknown",
-          known ? below(*free / *total, 0.3, 0.1) : Health::kOk, "end programs that hold memory: large models will be skipped or swap");
+          known ? below(*free / *total, 0.3, 0.1) : Health::kOk,
+          "end programs that hold memory: large models will be skipped or swap");
   const auto swap_total = number(now, "/memory/swap_total_bytes").value_or(0);
   const double used = swap_total - number(now, "/memory/swap_free_bytes").value_or(swap_total);
   constexpr double kMiB = 1024.0 * 1024.0;
-  out.add(kMedium, "swap", swap_total > 0 ? fmt::format("{:.0f} of {:.0f} MiB used", used / kMiB, swap_total / kMiB) : "none",
+  out.add(kMedium, "swap",
+          swap_total > 0 ? fmt::format("{:.0f} of {:.0f} MiB used", used / kMiB, swap_total / kMiB) : "none",
           above(used, kMiB, 256 * kMiB), "memory was short: free some, then `swapoff -a && swapon -a` as root");
 }
 
-void examine_disk(const std::filesystem::path& spool, Examination& out) {
-  std::error_code error;
-  auto folder = std::filesystem::absolute(spool, error);
-  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  const auto space = std::filesystem::space(folder, error);
-  const double free = error ? 0 : static_cast<double>(space.available);
+void examine_disk(const SpoolDisk& disk, Examination& out) {
+  const double free = static_cast<double>(disk.free_bytes.value_or(0));
   out.add(kHeavy, "spool_disk",
-          error ? fmt::format("unknown: {}: {}", folder.string(), error.message())
-                : fmt::format("{:.1f} GiB free at {}", free / kGiB, folder.string()),
-          error ? Health::kWarn : below(free, 2 * kGiB, 0.2 * kGiB), "free disk space, or move the spool with --spool");
+          disk.free_bytes ? fmt::format("{:.1f} GiB free at {}", free / kGiB, disk.folder.string())
+                          : fmt::format("unknown: {}: {}", disk.folder.string(), disk.why_unknown),
+          disk.free_bytes ? below(free, 2 * kGiB, 0.2 * kGiB) : Health::kWarn,
+          "free disk space, or move the spool with --spool");
 }
 
 void examine_clock(const Json& now, const ClockQuality& clock, Examination& out) {
@@ -141,14 +144,16 @@ void examine_clock(const Json& now, const ClockQuality& clock, Examination& out)
 }
 
 void examine_noise(const Json& before, const Json& after, const SpinTest& spin, Examination& out) {
-  const auto machine_s = number(after, "/counters/machine/total_s").value_or(0) - number(before, "/counters/machine/total_s").value_or(0);
+  const auto machine_s =
+      number(after, "/counters/machine/total_s").value_or(0) - number(before, "/counters/machine/total_s").value_or(0);
   // Ticks of 10 ms are too coarse for a share of 1 % in a short test: what was stolen since boot stands in.
   const bool enough = machine_s >= 2;
   const auto steal_now = number(noise(before, after, 1), "/steal_share");
   std::optional<double> steal = enough ? steal_now : std::nullopt;
   const auto total = number(after, "/counters/machine/total_s");
   if (!steal && total && *total > 0) steal = number(after, "/counters/machine/steal_s").value_or(0) / *total;
-  out.add(kHeavy, "steal", steal ? percent(*steal) + (enough ? "" : " since boot") : "unknown", above(steal.value_or(0), 0.005, 0.02),
+  out.add(kHeavy, "steal", steal ? percent(*steal) + (enough ? "" : " since boot") : "unknown",
+          above(steal.value_or(0), 0.005, 0.02),
           "the hypervisor gives this machine's CPUs to others: use a dedicated one");
   out.add(kHeavy, "spin_test",
           fmt::format("fixed work varies by {}, at worst +{}", percent(spin.spread), percent(spin.worst)),
@@ -168,9 +173,12 @@ std::uint64_t spin(std::uint64_t steps, std::uint64_t seed) {
 
 std::string_view to_string(Health health) {
   switch (health) {
-    case Health::kOk: return "ok";
-    case Health::kWarn: return "warn";
-    case Health::kBad: return "bad";
+    case Health::kOk:
+      return "ok";
+    case Health::kWarn:
+      return "warn";
+    case Health::kBad:
+      return "bad";
   }
   return "bad";
 }
@@ -208,13 +216,27 @@ SpinTest spin_test(const Clock& clock, std::int64_t duration_ns) {
   return test;
 }
 
-Diagnosis diagnose(const Host& host, const Json& before, const Json& after, const ClockQuality& clock, const SpinTest& spin,
-                   const std::filesystem::path& spool) {
+SpoolDisk find_spool_disk(const std::filesystem::path& spool) {
+  std::error_code error;
+  SpoolDisk disk;
+  disk.folder = std::filesystem::absolute(spool, error);
+  while (!std::filesystem::exists(disk.folder, error) && disk.folder.has_relative_path())
+    disk.folder = disk.folder.parent_path();
+  const auto space = std::filesystem::space(disk.folder, error);
+  if (error)
+    disk.why_unknown = error.message();
+  else
+    disk.free_bytes = space.available;
+  return disk;
+}
+
+Diagnosis diagnose(const Host& host, const Json& before, const Json& after, const ClockQuality& clock,
+                   const SpinTest& spin, const SpoolDisk& disk) {
   Examination out;
   examine_cpu_settings(before, out);
   examine_share(host, before, out);
   examine_memory(before, out);
-  examine_disk(spool, out);
+  examine_disk(disk, out);
   examine_clock(before, clock, out);
   examine_noise(before, after, spin, out);
   return std::move(out).result();
@@ -226,7 +248,7 @@ Diagnosis examine_machine(const std::filesystem::path& spool) {
   const Json before = capture_environment(host);
   const SpinTest spin = spin_test(clock);
   const Json after = capture_environment(host);
-  return diagnose(host, before, after, test_clock(clock), spin, spool);
+  return diagnose(host, before, after, test_clock(clock), spin, find_spool_disk(spool));
 }
 
 Json to_json(const Diagnosis& diagnosis) {

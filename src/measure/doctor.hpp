@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +19,8 @@ enum class Health { kOk, kWarn, kBad };
 [[nodiscard]] std::string_view to_string(Health health);  ///< ok, warn, bad
 
 struct HealthFinding {
-  std::string item;    ///< "governor"
-  std::string value;   ///< what was found; "unknown" where the machine does not tell
+  std::string item;   ///< "governor"
+  std::string value;  ///< what was found; "unknown" where the machine does not tell
   Health verdict = Health::kOk;
   std::string remedy;  ///< what to do about it; "" when the verdict is ok
 };
@@ -33,6 +35,14 @@ struct SpinTest {
 /// Repeats a fixed piece of integer work of about 100 µs for `duration_ns`, at least 20 and at most 100,000 times.
 [[nodiscard]] SpinTest spin_test(const Clock& clock, std::int64_t duration_ns = 200'000'000);
 
+/// Room on the disk that bundles go to.
+struct SpoolDisk {
+  std::filesystem::path folder;             ///< the spool, or its nearest existing parent
+  std::optional<std::uint64_t> free_bytes;  ///< for this user; absent where the system does not tell
+  std::string why_unknown;
+};
+[[nodiscard]] SpoolDisk find_spool_disk(const std::filesystem::path& spool);
+
 struct Diagnosis {
   int score = 100;  ///< 100 minus what each finding costs, at least 0: 0 for ok, its weight for bad, a third for warn
   std::vector<HealthFinding> findings;
@@ -40,10 +50,9 @@ struct Diagnosis {
 
 /// Judges the machine as a place to measure on. Items: governor, turbo, smt, cpu_quota, affinity, load, steal,
 /// huge_pages, swap, clock_source, clock_resolution, memory_free, spool_disk, virtualised, spin_test.
-/// `spool` is the folder that bundles go to, or its nearest existing parent is looked at. `before` and `after` are
-/// environment records around the spin test, so that steal and load are those of now.
+/// `before` and `after` are environment records around the spin test, so that steal and load are those of now.
 [[nodiscard]] Diagnosis diagnose(const Host& host, const Json& before, const Json& after, const ClockQuality& clock,
-                                 const SpinTest& spin, const std::filesystem::path& spool);
+                                 const SpinTest& spin, const SpoolDisk& disk);
 /// The same with everything measured here, in about 0.3 s.
 [[nodiscard]] Diagnosis examine_machine(const std::filesystem::path& spool);
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/fake_clock.hpp"
+#include "base/files.hpp"
 #include "hardware/fake_tree.hpp"
 
 namespace assay {
@@ -30,10 +31,13 @@ FakeTree quiet_server() {
 
 constexpr ClockQuality kGoodClock{20, 22.0};
 constexpr SpinTest kSteadySpin{2'000, 100'000, 0.004, 0.05};
+constexpr std::uint64_t kGiB = 1024ULL * 1024 * 1024;
+const SpoolDisk kRoomyDisk{"/data", 100 * kGiB, ""};
 
-Diagnosis examined(const FakeTree& tree, ClockQuality clock = kGoodClock, SpinTest spin = kSteadySpin) {
+Diagnosis examined(const FakeTree& tree, ClockQuality clock = kGoodClock, SpinTest spin = kSteadySpin,
+                   const SpoolDisk& disk = kRoomyDisk) {
   const Json record = capture_environment(tree.host());
-  return diagnose(tree.host(), record, record, clock, spin, "/tmp");
+  return diagnose(tree.host(), record, record, clock, spin, disk);
 }
 
 HealthFinding finding(const Diagnosis& diagnosis, std::string_view item) {
@@ -64,7 +68,8 @@ TEST(Doctor, NamesEachFaultWithItsRemedy) {
       {"virtualised", "/proc/cpuinfo", "flags : fpu hypervisor avx2\n", Health::kWarn},
       {"steal", "/proc/stat", "cpu  1000 0 500 8000 0 0 0 400 0 0\n", Health::kBad},
       {"memory_free", "/proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 1000000 kB\n", Health::kBad},
-      {"swap", "/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 9 kB\nSwapTotal: 1000000 kB\nSwapFree: 990000 kB\n", Health::kWarn},
+      {"swap", "/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 9 kB\nSwapTotal: 1000000 kB\nSwapFree: 990000 kB\n",
+       Health::kWarn},
   };
   for (const auto& fault : faults) {
     FakeTree tree = quiet_server();
@@ -101,16 +106,30 @@ TEST(Doctor, AnUnknownMachineIsNotBlamedAndTheScoreHasAFloor) {
   EXPECT_EQ(diagnosis.score, 100);
 
   FakeTree tree = quiet_server();
-  tree.file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n").file("/proc/loadavg", "99 1 1 1/9 9\n");
+  tree.file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n")
+      .file("/proc/loadavg", "99 1 1 1/9 9\n");
   tree.file("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n");
-  tree.file("/proc/stat", "cpu  10 0 5 80 0 0 0 400 0 0\n").file("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 1 kB\n");
+  tree.file("/proc/stat", "cpu  10 0 5 80 0 0 0 400 0 0\n")
+      .file("/proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 1 kB\n");
   EXPECT_EQ(examined(tree, {4'000'000, 900}, {20, 1, 9, 9}).score, 0);
 }
 
+TEST(Doctor, JudgesTheRoomOnTheSpoolsDisk) {
+  const auto judged = [](const SpoolDisk& disk) {
+    return finding(examined(quiet_server(), kGoodClock, kSteadySpin, disk), "spool_disk");
+  };
+  EXPECT_EQ(judged(kRoomyDisk).value, "100.0 GiB free at /data");
+  EXPECT_EQ(judged(kRoomyDisk).verdict, Health::kOk);
+  EXPECT_EQ(judged({"/data", kGiB, ""}).verdict, Health::kWarn);
+  EXPECT_EQ(judged({"/data", kGiB / 10, ""}).verdict, Health::kBad);
+  EXPECT_EQ(judged({"/data", std::nullopt, "Permission denied"}).value, "unknown: /data: Permission denied");
+}
+
 TEST(Doctor, LooksAtTheDiskOfASpoolThatIsNotMadeYet) {
-  const Json record = capture_environment(quiet_server().host());
-  const Diagnosis diagnosis = diagnose(quiet_server().host(), record, record, kGoodClock, kSteadySpin, "/tmp/not/yet/made.spool");
-  EXPECT_THAT(finding(diagnosis, "spool_disk").value, HasSubstr("GiB free at /tmp"));
+  const auto folder = TemporaryDirectory::create().value();
+  const SpoolDisk disk = find_spool_disk(folder.path() / "not/yet/made.spool");
+  EXPECT_EQ(disk.folder, folder.path());
+  EXPECT_TRUE(disk.free_bytes) << disk.why_unknown;
 }
 
 TEST(SpinTest, MeasuresTheSpreadOfFixedWork) {

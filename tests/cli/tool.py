@@ -5,11 +5,13 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 BINARY = os.environ["ASSAY_BINARY"]
 GOLDENS = os.environ.get("ASSAY_GOLDENS_DIR", "")
 DEPS = os.environ.get("ASSAY_DEPS_DIR", "")
+DEADLINE = 900  # seconds for anything that is meant to be quick: a slow and busy machine is no fault of the program
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -35,7 +37,7 @@ class ToolTest(unittest.TestCase):
         return subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
-    def run_tool(self, *arguments, expect=None, timeout=280, **options):
+    def run_tool(self, *arguments, expect=None, timeout=DEADLINE, **options):
         process = self.start(*arguments, **options)
         out, err = process.communicate(timeout=timeout)
         result = subprocess.CompletedProcess(process.args, process.returncode, out, err)
@@ -53,6 +55,14 @@ class ToolTest(unittest.TestCase):
         """Rows of a bench with the null engine."""
         base = ["bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", *batch.split(), "--quiet"]
         return self.run_json(*base, *arguments, expect=expect, **options)["results"]
+
+    def wait_until(self, what, condition):
+        """Polls until `condition` gives something true, and returns it."""
+        deadline = time.monotonic() + DEADLINE
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), deadline, f"waited {DEADLINE} s until {what}")
+            time.sleep(0.05)
+        return found
 
     def spool_bundles(self, spool="benchmark_db.duckdb.spool"):
         return sorted(path.parent for path in (self.folder / spool).glob("*/*/DONE"))

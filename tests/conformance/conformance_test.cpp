@@ -26,12 +26,13 @@ using namespace std::chrono_literals;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
-using ::testing::Eq;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::Pair;
 
 constexpr std::int64_t kIn = 256, kOut = 8;
+constexpr auto kPatience = 240s;  ///< for any answer: a slow machine is no fault of an engine
 
 MATCHER(IsOk, negation ? "is an error" : "is ok") {
   if (!arg) *result_listener << to_string(arg.error());
@@ -103,11 +104,11 @@ class Subject {
                        {"outputs", layer ? "y:float32[batch,8];most:int64[batch]" : "rows:float32[batch,sequence,4]"}};
     return request;
   }
-  Result<LoadReply> load(const std::string& model) { return worker->load(request(model), 60s); }
+  Result<LoadReply> load(const std::string& model) { return worker->load(request(model), kPatience); }
   Result<BindReply> bind_layer(std::int64_t batch, std::size_t sets = 2, int streams = 1) {
-    return worker->bind({{{"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}}, 7, sets, streams}, 60s);
+    return worker->bind({{{"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}}, 7, sets, streams}, kPatience);
   }
-  Result<InferReply> infer(std::size_t set = 0) { return worker->infer({set, path("out")}, 60s); }
+  Result<InferReply> infer(std::size_t set = 0) { return worker->infer({set, path("out")}, kPatience); }
   Outputs output(const std::string& name) {
     const auto file = SafetensorsFile::open(path("out")).value();
     const TensorView view = file.tensor(name).value();
@@ -261,7 +262,7 @@ TEST_P(Conformance, TakesIntegersAndTwoDynamicAxes) {
     ASSERT_THAT(subject.load("lookup.onnx"), IsOk());
     for (const Shape& shape : {Shape{1, 3}, Shape{4, 7}}) {
       const auto bound =
-          subject.worker->bind({{{"ids", DType::kInt64, shape, Fill::kInteger, 0, 9, {}}}, 7, 1, 1}, 60s);
+          subject.worker->bind({{{"ids", DType::kInt64, shape, Fill::kInteger, 0, 9, {}}}, 7, 1, 1}, kPatience);
       ASSERT_THAT(bound, IsOk());
       EXPECT_EQ(subject.run(0, "rows").shape, (Shape{shape[0], shape[1], 4}));
     }
@@ -272,7 +273,7 @@ TEST_P(Conformance, RefusesInputsThatDoNotFit) {
   on_each_device([](Subject& subject) {
     ASSERT_THAT(subject.load("layer.onnx"), IsOk());
     const auto bind = [&](const std::string& name, DType dtype, const Shape& shape) {
-      return subject.worker->bind({{{name, dtype, shape, Fill::kConstant, 0, 1, {}}}, 7, 1, 1}, 60s);
+      return subject.worker->bind({{{name, dtype, shape, Fill::kConstant, 0, 1, {}}}, 7, 1, 1}, kPatience);
     };
     EXPECT_THAT(bind("x", DType::kInt64, {2, kIn}), Fails(ErrorCode::kMismatch));
     EXPECT_THAT(bind("x", DType::kFloat32, {2, kIn + 1}), Fails(ErrorCode::kMismatch));
@@ -287,7 +288,7 @@ TEST_P(Conformance, RefusesFilesThatAreMissingTornOrForeign) {
   on_each_device([](Subject& subject) {
     LoadRequest missing = subject.request("layer.onnx");
     missing.model = "/nowhere/model.onnx";
-    EXPECT_THAT(subject.worker->load(missing, 60s), Fails(ErrorCode::kNotFound));
+    EXPECT_THAT(subject.worker->load(missing, kPatience), Fails(ErrorCode::kNotFound));
     if (!subject.computes_the_model()) return;
     const std::string whole = read_file(subject.path("layer.onnx")).value();
     ASSERT_THAT(write_file_atomically(subject.path("torn.onnx"), whole.substr(0, whole.size() / 2)), IsOk());
@@ -319,10 +320,10 @@ TEST_P(Conformance, RefusesUnknownDevicesAndOptions) {
   on_each_device([](Subject& subject) {
     LoadRequest request = subject.request("layer.onnx");
     request.device_id = "no_such_device";
-    EXPECT_THAT(subject.worker->load(request, 60s), Fails(ErrorCode::kNotFound));
+    EXPECT_THAT(subject.worker->load(request, kPatience), Fails(ErrorCode::kNotFound));
     request = subject.request("layer.onnx");
     request.options.emplace_back("no_such_option", "1");
-    EXPECT_THAT(subject.worker->load(request, 60s), Fails(ErrorCode::kInvalidArgument));
+    EXPECT_THAT(subject.worker->load(request, kPatience), Fails(ErrorCode::kInvalidArgument));
     EXPECT_THAT(subject.load("layer.onnx"), IsOk());
   });
 }
@@ -335,7 +336,7 @@ TEST_P(Conformance, MeasuresAndStillAnswersTheSame) {
     MeasurePlan plan;
     plan.warmup_iterations = 5;
     plan.iterations = 40;
-    const auto measured = subject.worker->measure({plan, subject.path("samples")}, 60s);
+    const auto measured = subject.worker->measure({plan, subject.path("samples")}, kPatience);
     ASSERT_THAT(measured, IsOk());
     EXPECT_EQ(measured->measurement.stop_reason, StopReason::kIterations);
     EXPECT_FALSE(measured->measurement.failure);
@@ -351,7 +352,9 @@ TEST_P(Conformance, RunsSeveralStreamsAtOnceOrSaysThatItCannot) {
   on_each_device([](Subject& subject) {
     LoadRequest request = subject.request("layer.onnx");
     request.streams = 2;
-    ASSERT_THAT(subject.worker->load(request, 60s), IsOk());
+    if (!subject.computes_the_model())
+      request.options.emplace_back("cost_ns", "100000");  // else one fills the file alone
+    ASSERT_THAT(subject.worker->load(request, kPatience), IsOk());
     const auto bound = subject.bind_layer(1, 2, 2);
     if (!bound) {
       EXPECT_THAT(bound, Fails(ErrorCode::kUnsupported));
@@ -359,10 +362,18 @@ TEST_P(Conformance, RunsSeveralStreamsAtOnceOrSaysThatItCannot) {
     }
     MeasurePlan plan;
     plan.warmup_iterations = 2;
-    plan.min_time_ns = plan.max_time_ns = 100'000'000;  // by time and not by count, which one stream could use up
+    plan.min_time_ns = plan.max_time_ns = 200'000'000;  // by time and not by count, which one stream could use up
+    plan.max_samples = 1'000'000;
     plan.streams = 2;
-    ASSERT_THAT(subject.worker->measure({plan, subject.path("samples")}, 60s), IsOk());
-    EXPECT_THAT(read_samples(subject.path("samples"))->samples.stream, Contains(Eq(1u)));
+    std::set<std::uint32_t> seen;
+    // On a busy machine one of two threads may get no processor in so short a window, but not in fifty.
+    for (int window = 0; window < 50 && seen.size() < 2; ++window) {
+      ASSERT_THAT(subject.worker->measure({plan, subject.path("samples")}, kPatience), IsOk());
+      const auto file = read_samples(subject.path("samples"));
+      ASSERT_THAT(file, IsOk());
+      seen.insert(file->samples.stream.begin(), file->samples.stream.end());
+    }
+    EXPECT_THAT(seen, ElementsAre(0u, 1u));
     EXPECT_THAT(subject.infer(), IsOk());
   });
 }
