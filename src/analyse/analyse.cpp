@@ -103,7 +103,9 @@ std::optional<std::string> performance_rating(std::span<const Record> rows, cons
   std::vector<double> logs;
   bool any = false;
   for (const Record& row : rows) {
-    if (target_key(row) != target || !timed(row)) continue;
+    if (target_key(row) != target) continue;
+    if (row.status == CellStatus::kWrong) return std::nullopt;
+    if (!timed(row)) continue;
     any = true;
     double fastest = *row.latency_p50_ms;
     bool alone = true;

@@ -46,7 +46,7 @@ struct Speedup {
 
 /// "high", "medium-high", "medium" or "low": how many times slower than the fastest target on the same cells, as a
 /// geometric mean over the cells that another target has too: at most 1.5, 4, 10, more. The only target there is is the
-/// fastest known. nullopt when the target has no ranked row.
+/// fastest known. nullopt when the target has no ranked row, or computed wrong numbers in one of these.
 [[nodiscard]] std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target);
 
 /// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
@@ -59,7 +59,7 @@ struct Speedup {
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.
 [[nodiscard]] std::vector<std::string> recommendations(std::span<const Record> rows);
 
-/// What to do about what is missing, wrong or weak; each names a command.
+/// What to do about what is wrong, missing or weak, the most urgent first; each names a command where one helps.
 [[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows);
 
 /// Rows per status.

@@ -82,6 +82,12 @@ TEST(Rating, IsRelativeToTheFastestOnTheSameCell) {
   EXPECT_EQ(performance_rating(rows, "cpu"), "medium");
   EXPECT_EQ(performance_rating(rows, "qnn"), "low");
   EXPECT_EQ(performance_rating(rows, "mps"), std::nullopt);
+
+  std::vector<Record> wrong = rows;
+  wrong.push_back(row("a", "cuda", "onnxruntime", 1.0, 4));
+  wrong.back().status = CellStatus::kWrong;
+  EXPECT_EQ(performance_rating(wrong, "cuda"), std::nullopt) << "fast and wrong is not fast";
+  EXPECT_EQ(performance_rating(wrong, "openvino"), "medium-high");
 }
 
 TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
@@ -89,9 +95,14 @@ TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("cannot be told apart")));
   rows[1] = row("a", "openvino", "openvino", 0.5);
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino for latency")));
+  rows.push_back(row("a", "openvino", "openvino", 2, 4));
+  rows.back().status = CellStatus::kWrong;
+  EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino")))) << "wrong at another batch";
   rows[1].status = CellStatus::kWrong;
   EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino"))));
   EXPECT_THAT(next_steps(rows), Contains(HasSubstr("computes other numbers")));
+  rows[0].add_flag(flag::kNoisy);
+  EXPECT_THAT(next_steps(rows).front(), HasSubstr("computes other numbers")) << "what is wrong comes first";
 }
 
 TEST(Representative, IsTheSmallestBatch) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "analyse/analyse.hpp"
 
@@ -15,10 +16,18 @@ std::string shape_words(const Record& row) {
   return words;
 }
 
+// Nobody should be sent to what computes wrong numbers for this model, at whatever shape.
+bool computes_wrong(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
+    return row.model == model && row.status == CellStatus::kWrong && target_key(row) == target;
+  });
+}
+
 std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model) {
   std::vector<const Record*> found;
   for (const std::string& target : targets_of(rows))
-    if (const Record* row = representative(rows, model, target)) found.push_back(row);
+    if (const Record* row = representative(rows, model, target); row != nullptr && !computes_wrong(rows, model, target))
+      found.push_back(row);
   // Two engines are compared on the same cell only: the shape that the first of them has.
   if (!found.empty()) {
     const Record& first = *found.front();
@@ -62,7 +71,7 @@ std::vector<std::string> recommendations(std::span<const Record> rows) {
     const Record* best = nullptr;
     for (const std::string& target : targets_of(rows))
       if (const Record* row = best_throughput(rows, model, target))
-        if (row->effective_precision == order.front()->effective_precision &&
+        if (!computes_wrong(rows, model, target) && row->effective_precision == order.front()->effective_precision &&
             (best == nullptr || *row->throughput_ips > *best->throughput_ips))
           best = row;
     if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
@@ -91,53 +100,60 @@ std::vector<std::string> recommendations(std::span<const Record> rows) {
 }
 
 std::vector<std::string> next_steps(std::span<const Record> rows) {
-  std::vector<std::string> steps;
+  // What is wrong first, what could be better last.
+  enum Urgency { kWrong, kFailed, kUnproven, kMissing, kWeak, kGeneral };
+  std::vector<std::pair<Urgency, std::string>> found;
   std::set<std::string> seen;
-  const auto once = [&](const std::string& key, std::string line) {
-    if (seen.insert(key).second) steps.push_back(std::move(line));
+  const auto once = [&](Urgency urgency, const std::string& key, std::string line) {
+    if (seen.insert(key).second) found.emplace_back(urgency, std::move(line));
   };
   for (const Record& row : rows) {
     const std::string where = fmt::format("{} on {}", row.model, target_key(row));
     switch (row.status) {
       case CellStatus::kWrong:
         once(
-            "wrong" + where,
+            kWrong, "wrong" + where,
             fmt::format(
                 "{} computes other numbers ({}): do not use it before `assay verify {} --engines {} --debug` tells why",
                 where, row.message, row.model, row.engine));
         break;
       case CellStatus::kFailed:
-        once("failed" + where,
+        once(kFailed, "failed" + where,
              fmt::format("{} failed ({}): see the log in its bundle, or run again with --debug", where, row.message));
         break;
       case CellStatus::kUnavailable:
-        once("unavailable" + row.hardware, fmt::format("{} is not available: {}{}", row.hardware, row.message,
-                                                       row.hint.empty() ? "" : "; " + row.hint));
+        once(kMissing, "unavailable" + row.hardware,
+             fmt::format("{} is not available: {}{}", row.hardware, row.message,
+                         row.hint.empty() ? "" : "; " + row.hint));
         break;
       case CellStatus::kSkipped:
         if (row.reason_code == reason::kNoTime)
-          once("no_time" + where,
+          once(kMissing, "no_time" + where,
                fmt::format("{}: larger batches were skipped for time; ask for them with --batch-sizes", where));
         break;
       default:
         break;
     }
     if (row.status == CellStatus::kCompleted && row.verification == Verification::kDegenerate)
-      once("degenerate" + row.model,
+      once(kUnproven, "degenerate" + row.model,
            fmt::format(
                "{}: its output does not depend on its input, so nothing is proved; verify with real weights or --data",
                row.model));
     if (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))
-      once("noise", "some cells were unsteady or noisy: `assay doctor` tells what to change on this machine");
+      once(kWeak, "noise", "some cells were unsteady or noisy: `assay doctor` tells what to change on this machine");
     if (row.has_flag(flag::kFewSamples) && row.iterations)
-      once("few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
+      once(kWeak, "few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
-    steps.emplace_back("open hardware_compatibility_matrix.json to see what is known of each family on each hardware");
+    once(kGeneral, "matrix",
+         "open hardware_compatibility_matrix.json to see what is known of each family on each hardware");
     if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.has_flag(flag::kSeeded); }))
-      steps.emplace_back(
-          "weights were seeded: speeds hold, accuracy is unknown; give a folder with model.safetensors for real ones");
+      once(kGeneral, "seeded",
+           "weights were seeded: speeds hold, accuracy is unknown; give a folder with model.safetensors for real ones");
   }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> steps;
+  for (auto& [urgency, line] : found) steps.push_back(std::move(line));
   return steps;
 }
 

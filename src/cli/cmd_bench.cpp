@@ -3,13 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
-#include "report/format.hpp"
 
 namespace assay::cli {
 namespace {
@@ -90,19 +87,15 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
 
   const ReportInput input = report_input(session);
   const std::filesystem::path folder = options.output_dir;
-  const std::string stamp = free_stamp(folder, session.run);
-  const std::filesystem::path csv = folder / ("benchmark_results_" + stamp + ".csv");
-  ASSAY_CHECK_OK(write_file_atomically(csv, csv_table(session.rows)));
+  const Json json = results_json(input);
+  std::vector<ResultFile> files{{"benchmark_results_", ".csv", csv_table(input.rows)}};
   if (!options.model_id.empty()) {
-    const std::string device = session.rows.empty() ? "none" : session.rows.front().hardware;
-    const std::string name =
-        fmt::format("{}_{}_{}_{}.json", file_word(options.model_id), device, request.settings.precision, stamp);
-    ASSAY_CHECK_OK(write_file_atomically(folder / name, results_json(input).dump(2) + "\n"));
+    const std::string device = input.rows.empty() ? "none" : input.rows.front().hardware;
+    files.push_back({fmt::format("{}_{}_{}_", file_word(options.model_id), device, request.settings.precision), ".json",
+                     json.dump(2) + "\n"});
   }
-  if (measuring.json())
-    std::printf("%s\n", results_json(input).dump(2).c_str());
-  else
-    std::fputs(bench_console(input, csv).c_str(), stdout);
+  ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));
+  print_results(measuring, json, bench_console(input, folder / (files[0].prefix + stamp + files[0].suffix)));
   return exit_code_of(session, request.models, options.verify_only);
 }
 

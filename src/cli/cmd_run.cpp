@@ -4,14 +4,12 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cstdio>
+#include <array>
 #include <memory>
 #include <set>
 
-#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
-#include "report/format.hpp"
 
 namespace assay::cli {
 namespace {
@@ -82,20 +80,17 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
     session.notes.emplace_back("plots: not part of this version of assay (--no-plots silences this note)");
   const ReportInput input = report_input(session);
   const std::filesystem::path folder = options.output_dir;
-  const std::string stamp = free_stamp(folder, session.run);
   const Json json = guide_json(input);
-  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_results_" + stamp + ".json"), json.dump(2) + "\n"));
-  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_results_" + stamp + ".csv"), csv_table(session.rows)));
-  ASSAY_CHECK_OK(write_file_atomically(folder / ("benchmark_report_" + stamp + ".md"), markdown_report(input)));
+  const std::array files{ResultFile{"benchmark_results_", ".json", json.dump(2) + "\n"},
+                         ResultFile{"benchmark_results_", ".csv", csv_table(input.rows)},
+                         ResultFile{"benchmark_report_", ".md", markdown_report(input)}};
+  ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));
   if (!options.no_compatibility_update) ASSAY_CHECK_OK(write_matrix(folder, request, session));
-
-  if (options.measuring.json()) {
-    std::printf("%s\n", json.dump(2).c_str());
-  } else {
-    std::fputs(summary_table(input, isatty(STDOUT_FILENO) == 1, output_width()).c_str(), stdout);
-    std::printf("\nResults: %s/benchmark_results_%s.{json,csv}, benchmark_report_%s.md; database: %s\n", folder.c_str(),
-                stamp.c_str(), stamp.c_str(), request.database.c_str());
-  }
+  print_results(
+      options.measuring, json,
+      summary_table(input, isatty(STDOUT_FILENO) == 1, output_width()) +
+          fmt::format("\nResults: {0}/benchmark_results_{1}.{{json,csv}}, benchmark_report_{1}.md; database: {2}\n",
+                      folder.string(), stamp, request.database.string()));
   return exit_code_of(session, request.models, options.verify_only);
 }
 
@@ -121,7 +116,8 @@ void register_run(CLI::App& app, Commands& commands) {
   command->add_flag("--no-plots", options->no_plots, "No plots");
   command->add_flag("--no-compatibility-update", options->no_compatibility_update,
                     "Leave hardware_compatibility_matrix.json alone");
-  command->add_flag("--parallel", options->parallel, "Measure hardware that shares nothing at the same time");
+  command->add_flag("--parallel", options->parallel,
+                    "Measure hardware that shares nothing at the same time (in this version all of it shares the CPU)");
   command->add_flag("--include-web-platforms", options->include_web_platforms, "Add webnn and webgpu");
   command->add_flag("--small-models-only", options->small_models_only, "The small set");
   options->measuring.add_to(*command);

@@ -5,7 +5,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "analyse/analyse.hpp"
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
@@ -65,16 +69,26 @@ Status write_matrix(const std::filesystem::path& folder, const SessionRequest& r
         history = of_this_machine(std::move(*rows), session.run);
   }
   return write_file_atomically(folder / "hardware_compatibility_matrix.json",
-                               compatibility_matrix(history, session.run).dump(2) + "\n");
+                               compatibility_matrix(history, session.run.host, iso8601(wall_now())).dump(2) + "\n");
 }
 
-std::string free_stamp(const std::filesystem::path& folder, const RunInfo& run) {
-  const std::string stamp = guide_timestamp(run);
-  std::string name = stamp;
-  std::error_code ignored;
-  for (int i = 2; std::filesystem::exists(folder / ("benchmark_results_" + name + ".csv"), ignored); ++i)
-    name = fmt::format("{}_{}", stamp, i);
-  return name;
+Result<std::string> write_results(const std::filesystem::path& folder, const RunInfo& run,
+                                  std::span<const ResultFile> files) {
+  const std::string first = guide_timestamp(run);
+  std::string stamp = first;
+  const auto taken = [&](const ResultFile& file) {
+    std::error_code ignored;
+    return std::filesystem::exists(folder / (file.prefix + stamp + file.suffix), ignored);
+  };
+  for (int i = 2; std::any_of(files.begin(), files.end(), taken); ++i) stamp = fmt::format("{}_{}", first, i);
+  for (const ResultFile& file : files)
+    ASSAY_CHECK_OK(write_file_atomically(folder / (file.prefix + stamp + file.suffix), file.text));
+  return stamp;
+}
+
+void print_results(const MeasuringOptions& options, const Json& document, const std::string& text) {
+  const std::string& printed = options.json() ? document.dump(2) + "\n" : text;
+  std::fputs(printed.c_str(), stdout);
 }
 
 int output_width() {

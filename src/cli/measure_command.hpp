@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
+#include <span>
+#include <string>
+
 #include "cli/measuring_options.hpp"
 #include "plan/session.hpp"
 #include "report/report.hpp"
@@ -21,8 +25,17 @@ namespace assay::cli {
 [[nodiscard]] Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request,
                                   const SessionResult& session);
 
-/// The run's time stamp, with "_2", "_3", … where `folder` has results of the same second already.
-[[nodiscard]] std::string free_stamp(const std::filesystem::path& folder, const RunInfo& run);
+/// A file of results: between prefix and suffix stands the run's time stamp.
+struct ResultFile {
+  std::string prefix, suffix, text;
+};
+/// Writes the files into `folder`, all under one stamp, and returns it: the run's time, with "_2", "_3", … where the
+/// folder has results of the same second already.
+[[nodiscard]] Result<std::string> write_results(const std::filesystem::path& folder, const RunInfo& run,
+                                                std::span<const ResultFile> files);
+
+/// Prints what a command ends with: the one JSON document when it was asked for, else the text for people.
+void print_results(const MeasuringOptions& options, const Json& document, const std::string& text);
 
 /// The width to print tables for.
 [[nodiscard]] int output_width();

@@ -12,10 +12,21 @@
 namespace assay {
 namespace {
 
+// UTF-8's further bytes begin with the bits 10.
+bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
 // Columns of text: how many cells a terminal uses for it. All our text is ASCII but for marks one column wide.
 std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
+}
+
+// At most `most` columns of it; that something was left out is marked.
+std::string cut(const std::string& text, std::size_t most) {
+  if (columns(text) <= most) return text;
+  std::size_t end = 0;
+  for (std::size_t seen = 0; end < text.size(); ++end)
+    if (starts_character(text[end]) && ++seen == most) break;
+  return text.substr(0, end) + "…";
 }
 
 std::string pad(const std::string& text, std::size_t width, bool right) {
@@ -42,11 +53,6 @@ const char* colour_of(const Record& row) {
   return "2";
 }
 
-std::string verdict_word(const Record& row) {
-  if (row.status == CellStatus::kCompleted) return std::string(to_string(row.verification));
-  return std::string(to_string(row.status)) + (row.reason_code.empty() ? "" : " (" + row.reason_code + ")");
-}
-
 // Lines of equal columns, the numbers right-aligned from `numbers` on; a message stands below the row it explains.
 std::string table_text(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& table,
                        std::span<const Record> rows, std::size_t numbers, const Paint& paint, std::size_t width) {
@@ -67,7 +73,7 @@ std::string table_text(const std::vector<std::string>& head, const std::vector<s
     const bool repeated =
         i + 1 < table.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
     if (!rows[i].message.empty() && !rows[i].ranked() && !repeated)
-      out += "    " + sanitise(rows[i].message).substr(0, width) + "\n";
+      out += "    " + cut(sanitise(rows[i].message), width) + "\n";
   }
   return out;
 }
@@ -78,7 +84,7 @@ std::string verification_table(const ReportInput& input, bool colour) {
   const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
   std::vector<std::vector<std::string>> table;
   for (const Record& row : input.rows)
-    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_word(row),
+    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
                      row.reference, number(row.max_abs_error), number(row.error_limit), number(row.cosine_similarity)});
   std::string out =
       table_text({"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"}, table,
@@ -105,36 +111,46 @@ std::string show(const Number& value) {
                      : fmt::format("{:.3g}", *value);
 }
 
+std::string show_half_width(const Record& row) {
+  if (!row.latency_p50_low_ms || !row.latency_p50_high_ms) return "–";
+  const double half = (*row.latency_p50_high_ms - *row.latency_p50_low_ms) / 2;
+  return half >= 10 ? fmt::format("{:.0f}", half) : fmt::format("{:.2g}", half);
+}
+
+std::string show_weak(const Number& value, const std::string& quality) {
+  return (value && quality.starts_with("few") ? "~" : "") + show(value);
+}
+
 std::string show_latency(const Record& row) {
-  std::string text = (row.latency_p50_quality.starts_with("few") ? "~" : "") + show(row.latency_p50_ms);
-  if (row.latency_p50_low_ms && row.latency_p50_high_ms)
-    text += fmt::format(" ±{:.2g}", (*row.latency_p50_high_ms - *row.latency_p50_low_ms) / 2);
-  return text;
+  const std::string half = show_half_width(row);
+  return show_weak(row.latency_p50_ms, row.latency_p50_quality) + (half == "–" ? "" : " ±" + half);
+}
+
+std::string verdict_words(const Record& row) {
+  if (row.status != CellStatus::kCompleted)
+    return std::string(to_string(row.status)) + (row.reason_code.empty() ? "" : " (" + row.reason_code + ")");
+  std::string words(to_string(row.verification));
+  for (const std::string_view name : {flag::kSimulated, flag::kSoftware})
+    if (row.has_flag(name)) words += fmt::format(" ({})", name);
+  return words;
 }
 
 std::string show_verdict(const Record& row) {
-  if (row.status == CellStatus::kCompleted)
-    return (row.verification == Verification::kVerified ? "✅ " : "➖ ") + std::string(to_string(row.verification));
   const bool bad = row.status == CellStatus::kWrong || row.status == CellStatus::kFailed;
-  return (bad ? "❌ " : "➖ ") + std::string(to_string(row.status)) +
-         (row.reason_code.empty() ? "" : " (" + row.reason_code + ")");
+  const bool good = row.status == CellStatus::kCompleted && row.verification == Verification::kVerified;
+  return (bad ? "❌ " : good ? "✅ " : "➖ ") + verdict_words(row);
 }
 
 std::string summary_table(const ReportInput& input, bool colour, int width) {
   const Paint paint(colour);
   const std::vector<std::string> head{"model", "hardware", "shape",   "verdict", "p50 ms",
-                                      "±",     "p99 ms",   "items/s", "MB"};
+                                      "± ms",  "p99 ms",   "items/s", "MB"};
   std::vector<std::vector<std::string>> table;
   for (const Record& row : input.rows) {
-    const auto half = row.latency_p50_low_ms && row.latency_p50_high_ms
-                          ? Number((*row.latency_p50_high_ms - *row.latency_p50_low_ms) / 2)
-                          : Number();
-    const auto weak = [](const Number& v, const std::string& quality) {
-      return (quality.starts_with("few") ? "~" : "") + show(v);
-    };
-    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_word(row),
-                     weak(row.latency_p50_ms, row.latency_p50_quality), half ? fmt::format("{:.2g}", *half) : "–",
-                     weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips), show(row.memory_mb)});
+    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
+                     show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
+                     show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
+                     show(row.memory_mb)});
   }
   std::string out = table_text(head, table, input.rows, 4, paint, static_cast<std::size_t>(std::max(40, width - 4)));
   const auto section = [&](const char* name, const std::vector<std::string>& lines) {
@@ -155,6 +171,7 @@ std::string bench_console(const ReportInput& input, const std::filesystem::path&
     const std::string engine = row.framework == "pytorch" ? "PyTorch" : row.framework == "jax" ? "JAX" : row.engine;
     const std::string title = fmt::format("{} Benchmark: {}", engine, row.model) + "\n" + row.device;
     if (title != open) {
+      if (!open.empty()) out += "\n";
       open = title;
       out += fmt::format("{0}\n{1} Benchmark: {2}\n{0}\nDevice: {3}\n  Type: {4}\n  Available: {5}\n", rule, engine,
                          row.model, row.device_name.empty() ? row.hardware : row.device_name,
@@ -170,7 +187,9 @@ std::string bench_console(const ReportInput& input, const std::filesystem::path&
     else if (row.verification != Verification::kVerified)
       out += fmt::format("  Verification: {}{}\n", to_string(row.verification),
                          row.message.empty() ? "" : ": " + row.message);
-    if (row.latency_p50_ms) out += fmt::format("  Latency (p50): {:.3f}ms\n", *row.latency_p50_ms);
+    if (row.latency_p50_ms)
+      out += fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms,
+                         row.latency_p50_quality.starts_with("few") ? " ~ " + row.latency_p50_quality : "");
     if (row.throughput_ips)
       out += fmt::format("  Throughput: {:.2f} {}/sec\n", *row.throughput_ips,
                          row.family == "vision" ? "images" : "items");

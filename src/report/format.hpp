@@ -21,7 +21,16 @@ inline constexpr const char* kReportSchema = "1.0";
 /// A percentile of too few samples is marked "~".
 [[nodiscard]] std::string show_latency(const Record& row);
 
-/// A word for people: "✅ verified", "❌ wrong", "– skipped (not_built)".
+/// Half the width of the median's 95 % interval in ms, two digits; "–" where there is no interval.
+[[nodiscard]] std::string show_half_width(const Record& row);
+
+/// A percentile or another number with `quality` beside it: "~12.00" when it comes from too few samples.
+[[nodiscard]] std::string show_weak(const Number& value, const std::string& quality);
+
+/// A word for people: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".
+[[nodiscard]] std::string verdict_words(const Record& row);
+
+/// The same behind a mark: ✅ for what may be relied on, ❌ for what is wrong or failed, ➖ for the rest.
 [[nodiscard]] std::string show_verdict(const Record& row);
 
 }  // namespace assay

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "analyse/analyse.hpp"
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"

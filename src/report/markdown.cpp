@@ -51,6 +51,13 @@ std::string heading(const std::vector<std::string>& cells) {
   return line_of(cells) + rule + "\n";
 }
 
+std::string or_dash(const std::string& text) { return text.empty() ? "–" : text; }
+
+std::string millions(const Count& count) {
+  if (!count) return "–";
+  return *count >= 1'000'000 ? fmt::format("{:.2f} M", static_cast<double>(*count) / 1e6) : std::to_string(*count);
+}
+
 std::string text_of(const Json& json, const char* key) {
   if (!json.contains(key) || json.at(key).is_null()) return "unknown";
   const Json& value = json.at(key);
@@ -73,7 +80,7 @@ std::string system_section(const RunInfo& run) {
     out += "- **GPUs**:\n";
     for (std::size_t i = 0; i < gpus.size(); ++i)
       out += fmt::format("  - GPU {}: {}, {:.2f} GB, Compute Capability {}\n", i, text_of(gpus[i], "name"),
-                         gpus[i].value("memory_bytes", 0.0) / 1e9, text_of(gpus[i], "compute_capability"));
+                         gpus[i].value("memory_gb", 0.0), text_of(gpus[i], "compute_capability"));
   }
   item("Host", run.host);
   item("assay", run.tool_version + (run.git_commit.empty() ? "" : " (" + run.git_commit + ")"));
@@ -97,8 +104,8 @@ std::string models_section(const std::vector<Record>& rows) {
       "## Models Tested\n\n" + heading({"Model", "Resolved to", "Family", "Class", "Size", "Weights", "Parameters"});
   for (const std::string& model : models_of(rows)) {
     const Record& row = *std::find_if(rows.begin(), rows.end(), [&](const Record& r) { return r.model == model; });
-    out += line_of({model, row.model_id, row.family, row.model_class, row.size, row.weights,
-                    row.parameter_count ? std::to_string(*row.parameter_count) : "–"});
+    out += line_of({model, or_dash(row.model_id), row.family, or_dash(row.model_class), or_dash(row.size),
+                    or_dash(row.weights), millions(row.parameter_count)});
   }
   return out + "\n";
 }
@@ -112,6 +119,14 @@ std::string verification_section(const std::vector<Record>& rows) {
                     row.max_abs_error ? fmt::format("{:.3g}", *row.max_abs_error) : "–",
                     row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", row.message});
   return out + "\n";
+}
+
+// In place of a time: why there is none that may be compared.
+std::string why_no_number(const Record& row) {
+  if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
+  if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
+  if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
+  return row.ranked() ? "not measured" : std::string(to_string(row.verification));
 }
 
 // A table of models by targets; `pick` gives the row that stands for a pair, `print` its number.
@@ -130,10 +145,7 @@ std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
       }
       const auto any = std::find_if(rows.begin(), rows.end(),
                                     [&](const Record& r) { return r.model == model && target_key(r) == target; });
-      cells.push_back(any == rows.end()
-                          ? "–"
-                          : std::string(any->status == CellStatus::kCompleted ? to_string(any->verification)
-                                                                              : to_string(any->status)));
+      cells.push_back(any == rows.end() ? "–" : why_no_number(*any));
     }
     out += line_of(cells);
   }
@@ -142,20 +154,19 @@ std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
 
 std::string shapes_table(const std::vector<Record>& rows) {
   std::string out = "#### All shapes\n\n" +
-                    heading({"Model", "Hardware", "Shape", "p50 (ms)", "p90 (ms)", "p99 (ms)", "Throughput (items/s)",
-                             "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags"});
-  const auto weak = [](const Number& value, const std::string& quality) {
-    return (quality.starts_with("few") ? "~" : "") + show(value);
-  };
+                    heading({"Model", "Hardware", "Shape", "Verdict", "p50 (ms)", "p90 (ms)", "p99 (ms)",
+                             "Throughput (items/s)", "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags"});
   for (const Record& row : rows)
     if (row.latency_p50_ms)
-      out +=
-          line_of({row.model, target_key(row), shape_key(row), weak(row.latency_p50_ms, row.latency_p50_quality),
-                   weak(row.latency_p90_ms, row.latency_p90_quality), weak(row.latency_p99_ms, row.latency_p99_quality),
-                   show(row.throughput_ips), show(row.memory_mb), show(row.model_load_time),
-                   show(row.first_inference_ms), row.iterations ? std::to_string(*row.iterations) : "–", row.flags});
-  out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` tells how many it needs).\n\n";
-  return out;
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row),
+                      show_weak(row.latency_p50_ms, row.latency_p50_quality),
+                      show_weak(row.latency_p90_ms, row.latency_p90_quality),
+                      show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
+                      show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
+                      row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags)});
+  if (out.find("| ~") != std::string::npos)
+    out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` tells how many it needs).\n";
+  return out + "\n";
 }
 
 std::string results_section(const std::vector<Record>& all) {
@@ -164,20 +175,27 @@ std::string results_section(const std::vector<Record>& all) {
     std::vector<Record> rows;
     std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Record& r) { return r.family == family; });
     out += fmt::format("### {} Models\n\n", title(family));
-    out +=
-        "#### Latency Comparison (ms)\n\nMedian at the smallest batch, lower is better; ± is the half-width of its 95 "
-        "% interval.\n\n";
-    out += grid(rows, representative, [](const Record& row) { return show_latency(row); });
-    out +=
-        "#### Throughput Comparison (items/sec)\n\nThe highest over the batches, higher is better; the batch stands "
-        "beside it.\n\n";
-    out += grid(rows, best_throughput, [](const Record& row) {
-      return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
-    });
+    const auto comparable_time = [](const Record& r) { return r.ranked() && r.latency_p50_ms.has_value(); };
+    if (std::any_of(rows.begin(), rows.end(), comparable_time)) {
+      out +=
+          "#### Latency Comparison (ms)\n\nMedian at the smallest batch, lower is better; ± is the half-width of its "
+          "95 "
+          "% interval.\n\n";
+      out += grid(rows, representative, [](const Record& row) { return show_latency(row); });
+      out +=
+          "#### Throughput Comparison (items/sec)\n\nThe highest over the batches, higher is better; the batch stands "
+          "beside it.\n\n";
+      out += grid(rows, best_throughput, [](const Record& row) {
+        return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
+      });
+    } else {
+      out += "No cell of this family was both verified and measured: the sections above and below tell why.\n\n";
+    }
     const std::vector<Speedup> speedups = speedups_against_cpu(rows);
     if (!speedups.empty()) {
       out +=
-          "#### Relative Performance (vs CPU)\n\nGeometric mean of the ratios of median latencies over equal "
+          "#### Relative Performance (vs CPU)\n\nHow many times as fast as the CPU, higher is better: geometric mean "
+          "of the ratios of median latencies over equal "
           "cells.\n\n" +
           heading({"Hardware", "Speedup Factor", "Cells compared"});
       for (const Speedup& each : speedups)
@@ -190,17 +208,34 @@ std::string results_section(const std::vector<Record>& all) {
   return out;
 }
 
+std::string ratings_table(const std::vector<Record>& all) {
+  std::string lines;
+  for (const std::string& family : families_of(all)) {
+    std::vector<Record> rows;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Record& r) { return r.family == family; });
+    for (const std::string& target : targets_of(rows))
+      if (const auto rating = performance_rating(rows, target)) lines += line_of({title(family), target, *rating});
+  }
+  if (lines.empty()) return {};
+  return heading({"Family", "Hardware", "Performance rating"}) + lines +
+         "\nRating: how many times slower than the fastest hardware here on the same cells (geometric mean of the "
+         "ratios "
+         "of median latencies): `high` up to 1.5, `medium-high` up to 4, `medium` up to 10, `low` beyond.\n\n";
+}
+
 std::string compatibility_section(const std::vector<Record>& rows) {
   std::string out = "## Hardware Compatibility\n\n" + heading({"Model", "Hardware", "Status", "Why"});
+  // One wrong shape makes the pair wrong; else one that works makes it work.
+  const auto weight = [](const Record& row) { return row.status == CellStatus::kWrong ? 2 : row.ranked() ? 1 : 0; };
   for (const std::string& model : models_of(rows))
     for (const std::string& target : targets_of(rows)) {
       const Record* shown = nullptr;
       for (const Record& row : rows)
-        if (row.model == model && target_key(row) == target && (shown == nullptr || (row.ranked() && !shown->ranked())))
+        if (row.model == model && target_key(row) == target && (shown == nullptr || weight(row) > weight(*shown)))
           shown = &row;
       if (shown != nullptr) out += line_of({model, target, show_verdict(*shown), shown->message});
     }
-  return out + "\n";
+  return out + "\n" + ratings_table(rows);
 }
 
 std::string list(const char* head, const std::vector<std::string>& lines, const char* nothing) {

@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "analyse/analyse.hpp"
-#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
@@ -23,6 +22,8 @@ std::string milliseconds(const std::string& iso) {
   const std::size_t dot = iso.find('.');
   return dot == std::string::npos || iso.size() < dot + 5 ? iso : iso.substr(0, dot + 4) + "Z";
 }
+
+Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 std::vector<Record> latest(std::span<const Record> history) {
   std::map<std::tuple<std::string, std::string, std::string>, const Record*> newest;
@@ -51,7 +52,7 @@ Json compatible(const std::vector<const Record*>& rows) {
 
 }  // namespace
 
-Json compatibility_matrix(std::span<const Record> history, const RunInfo& run) {
+Json compatibility_matrix(std::span<const Record> history, const std::string& host, const std::string& made_at) {
   const std::vector<Record> rows = latest(history);
   Json words = Json::array();
   for (const std::string& word : hardware_words()) words.push_back(matrix_word(word));
@@ -90,12 +91,12 @@ Json compatibility_matrix(std::span<const Record> history, const RunInfo& run) {
                            {"model_name", model},
                            {"mean_latency", mean(latency)},
                            {"mean_throughput", mean(throughput)},
-                           {"model_id", newest->model_id},
+                           {"model_id", or_null(newest->model_id)},
                            {"engine", newest->engine},
-                           {"engine_version", newest->engine_version},
+                           {"engine_version", or_null(newest->engine_version)},
                            {"shapes", std::move(statuses)},
-                           {"message", newest->message},
-                           {"flags", newest->flags}});
+                           {"message", or_null(newest->message)},
+                           {"flags", or_null(newest->flags)}});
       }
       entry["benchmark_results"] = std::move(results);
       hardware[matrix_word(target)] = std::move(entry);
@@ -103,8 +104,8 @@ Json compatibility_matrix(std::span<const Record> history, const RunInfo& run) {
     families[family] = {{"hardware_compatibility", std::move(hardware)}};
   }
   return {{"schema_version", kReportSchema},
-          {"timestamp", milliseconds(iso8601(wall_now()))},
-          {"host", run.host},
+          {"timestamp", milliseconds(made_at)},
+          {"host", host},
           {"hardware_types", std::move(words)},
           {"model_families", std::move(families)}};
 }

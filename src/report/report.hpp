@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <assay/result.hpp>
-
 #include "base/json.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
@@ -30,11 +28,10 @@ struct ReportInput {
 
 /// The bench-runner guide's columns first, then ours; RFC 4180. One line per row, a heading first.
 [[nodiscard]] std::string csv_table(std::span<const Record> rows);
-/// Reads back what csv_table wrote, and older files with fewer columns. Errors: invalid_argument with the line.
-[[nodiscard]] Result<std::vector<Record>> read_csv(const std::filesystem::path& path);
 
-/// hardware_compatibility_matrix.json, from the history: the latest row of each cell.
-[[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const RunInfo& run);
+/// hardware_compatibility_matrix.json, from the history: the latest row of each cell. `made_at` is UTC, ISO 8601.
+[[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const std::string& host,
+                                        const std::string& made_at);
 
 /// `assay bench --output-format json` and the like: {"schema_version", "results": [every CSV column, …]}.
 [[nodiscard]] Json results_json(const ReportInput& input);

@@ -43,10 +43,14 @@ struct Sums {
     const double variance = (shifted_squares - shifted * shifted / n) / n;
     out.reference_deviation = std::sqrt(std::max(variance, 0.0)) / scale;
     out.reference_rms = std::sqrt(reference / n) / scale;
-    if (reference > 0 && candidate > 0) out.cosine = product / (std::sqrt(reference) * std::sqrt(candidate));
-    else out.cosine = reference == candidate ? 1.0 : 0.0;
-    if (reference > 0) out.nmse = difference / reference;
-    else out.nmse = difference > 0 ? kInfinity : 0.0;
+    if (reference > 0 && candidate > 0)
+      out.cosine = std::clamp(product / (std::sqrt(reference) * std::sqrt(candidate)), -1.0, 1.0);
+    else
+      out.cosine = reference == candidate ? 1.0 : 0.0;
+    if (reference > 0)
+      out.nmse = difference / reference;
+    else
+      out.nmse = difference > 0 ? kInfinity : 0.0;
   }
 };
 
@@ -94,8 +98,9 @@ class Comparer {
     }
     out_.max_abs_error = std::max(out_.max_abs_error, error);
     if (error > 0.0)
-      out_.max_rel_error = std::max(out_.max_rel_error, std::isinf(error) ? kInfinity
-                                                                          : error / std::max(std::abs(r), static_cast<double>(FLT_MIN)));
+      out_.max_rel_error =
+          std::max(out_.max_rel_error,
+                   std::isinf(error) ? kInfinity : error / std::max(std::abs(r), static_cast<double>(FLT_MIN)));
     if (std::isfinite(r)) {
       low_ = std::min(low_, r);
       high_ = std::max(high_, r);
@@ -142,7 +147,8 @@ Comparison run(const TensorView& reference, const TensorView& candidate, const T
                const std::optional<TensorView>& mask, std::int64_t elements, std::int64_t rows, Load load) {
   Comparer comparer(tolerance, 1.0);
   const auto pass = [&] {
-    for_each_kept(elements, mask, rows, [&](std::int64_t i) { comparer.add(i, load(reference, i), load(candidate, i)); });
+    for_each_kept(elements, mask, rows,
+                  [&](std::int64_t i) { comparer.add(i, load(reference, i), load(candidate, i)); });
   };
   pass();
   if (comparer.overflowed()) {  // squares of huge float64 values: once more, scaled down
@@ -167,15 +173,16 @@ Result<Comparison> compare(const TensorView& reference, const TensorView& candid
   ASSAY_TRY(const std::int64_t elements, element_count(reference.shape));
   ASSAY_TRY(const std::uint64_t size, byte_size(reference.dtype, reference.shape));
   if (reference.bytes.size() != size || candidate.bytes.size() != size)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} of shape {} has {} bytes; the reference has {}, the candidate {}",
-                                                         to_string(reference.dtype), to_string(reference.shape), size,
-                                                         reference.bytes.size(), candidate.bytes.size()));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} of shape {} has {} bytes; the reference has {}, the candidate {}", to_string(reference.dtype),
+                    to_string(reference.shape), size, reference.bytes.size(), candidate.bytes.size()));
   std::int64_t rows = elements == 0 ? 0 : 1;
   if (mask) {
     if (mask->shape.size() > reference.shape.size() ||
         !std::equal(mask->shape.begin(), mask->shape.end(), reference.shape.begin()))
-      return fail(ErrorCode::kMismatch, fmt::format("a mask of shape {} is no leading block of {}", to_string(mask->shape),
-                                                    to_string(reference.shape)));
+      return fail(ErrorCode::kMismatch, fmt::format("a mask of shape {} is no leading block of {}",
+                                                    to_string(mask->shape), to_string(reference.shape)));
     ASSAY_TRY(const std::uint64_t mask_size, byte_size(mask->dtype, mask->shape));
     if (mask->bytes.size() != mask_size)
       return fail(ErrorCode::kInvalidArgument, fmt::format("a mask of shape {} has {} bytes, not {}",
@@ -186,12 +193,18 @@ Result<Comparison> compare(const TensorView& reference, const TensorView& candid
   }
   const auto with = [&](auto load) { return run(reference, candidate, tolerance, mask, elements, rows, load); };
   switch (reference.dtype) {
-    case DType::kFloat32: return with(load_as<float>);
-    case DType::kFloat64: return with(load_as<double>);
-    case DType::kInt32: return with(load_as<std::int32_t>);
-    case DType::kInt64: return with(load_as<std::int64_t>);
-    case DType::kUInt64: return with(load_as<std::uint64_t>);
-    default: return with(element_as_double);  // every other kind is exact in double
+    case DType::kFloat32:
+      return with(load_as<float>);
+    case DType::kFloat64:
+      return with(load_as<double>);
+    case DType::kInt32:
+      return with(load_as<std::int32_t>);
+    case DType::kInt64:
+      return with(load_as<std::int64_t>);
+    case DType::kUInt64:
+      return with(load_as<std::uint64_t>);
+    default:
+      return with(element_as_double);  // every other kind is exact in double
   }
 }
 

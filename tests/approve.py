@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what assay writes with the approved files in tests/approved, and approves what it writes now.
+
+    tests/approve.py [NAME...]           shows the difference of each document and approves it: the file is written anew
+    tests/approve.py --check [NAME...]   only compares; exit status 1 when one differs (this is what the tests run)
+
+Without a name all documents. `--build DIR` is the build folder (build/dev).
+
+Most documents are made of a scripted run (tests/approved/scripted_reports.cpp) and equal to the last byte. Where the program
+itself is run, what it cannot know beforehand is a hole in the approved file, `<name>`: one of HOLES, with the pattern that the
+text there must match. Approving keeps the holes of lines that still match; in a line that is new, put them by hand.
+"""
+import argparse
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+APPROVED = ROOT / "tests" / "approved"
+
+DECIMAL = r"\d+(\.\d+)?(e-?\d+)?"
+HOLES = {
+    "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z",
+    "stamp": r"\d{8}_\d{6}",
+    "uuid": r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
+    "sha256": r"[0-9a-f]{64}",
+    "machine": r"[0-9a-f]{16}",
+    "version": r"\d+\.\d+\.\d+",
+    "git_commit": r'("[0-9a-f]{7,40}(-dirty)?"|null)',  # null outside a checkout
+    "host": r"[\w.-]+",
+    "positive": r"(?=.*[1-9])" + DECIMAL,
+    "decimal": DECIMAL,
+    "decimal_or_null": rf"({DECIMAL}|null)",  # null where a peak is no higher than what was there before
+    "count": r"\d+",
+    "noisy_or_not": r"(,noisy)?",  # a machine that others use
+    "ms": r"\d+\.\d{3}",
+    "per_second": r"\d+\.\d\d",
+    "megabytes": r"\d+\.\d\d",
+}
+
+NULL_BENCH = ["assay", "bench", "--engine", "null", "--engine-option", "cost_ns=100000", "--batch-sizes", "1,4", "--iterations", "5",
+              "--warmup", "2", "--quiet"]
+DOCUMENTS = {
+    **{name: ["scripted_reports", name] for name in ("hardware_guide.json", "bench.json", "bench.csv", "bench.txt", "report.md",
+                                                     "report_of_nothing.md", "matrix.json", "summary.txt", "verification.txt")},
+    "null_bench.json": [*NULL_BENCH, "--output-format", "json"],
+    "null_bench.txt": NULL_BENCH,
+}
+
+
+def pattern_of(line):
+    """The regular expression that an approved line stands for; None when it has no hole."""
+    parts = re.split(rf"<({'|'.join(HOLES)})>", line)
+    if len(parts) == 1:
+        return None
+    return re.compile("".join(f"(?:{HOLES[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
+
+
+def with_holes(received, approved):
+    """`received` with each line that fits an approved line with holes replaced by that one. Among several the first that is
+    not taken yet: they come in the same order."""
+    templates = [(line, pattern) for line in approved if (pattern := pattern_of(line))]
+    result = []
+    for line in received:
+        fitting = next((each for each in templates if each[1].fullmatch(line)), None)
+        if fitting is not None:
+            templates.remove(fitting)
+            line = fitting[0]
+        result.append(line)
+    return result
+
+
+def received_text(name, build):
+    program, *arguments = DOCUMENTS[name]
+    environment = {key: value for key, value in os.environ.items() if key != "ASSAY_DB_PATH"}
+    with tempfile.TemporaryDirectory(prefix="assay-approve-") as folder:
+        environment["ASSAY_CACHE_DIR"] = folder + "/cache"
+        result = subprocess.run([build / "bin" / program, *arguments], cwd=folder, env=environment, text=True, capture_output=True,
+                                timeout=900)
+    if result.returncode != 0:
+        sys.exit(f"{name}: {program} {' '.join(arguments)} ended with status {result.returncode}\n{result.stderr}")
+    return result.stdout
+
+
+def difference(name, build):
+    """The document as it would be approved, and how it differs from the approved one: nothing when it does not."""
+    file = APPROVED / name
+    approved = file.read_text().splitlines() if file.exists() else []
+    received = with_holes(received_text(name, build).splitlines(), approved)
+    diff = difflib.unified_diff(approved, received, f"{name} (approved)", f"{name} (as it is now)", lineterm="")
+    return "\n".join(received) + "\n", "\n".join(diff)
+
+
+def self_test():
+    approved = ["a <version>", "b", "<nothing> c <count>"]
+    assert with_holes(["a 1.2.3", "b", "<nothing> c 7"], approved) == approved
+    assert with_holes(["a x", "b 1", "<nothing> c -7"], approved) == ["a x", "b 1", "<nothing> c -7"]
+    for name, pattern in HOLES.items():
+        assert not re.fullmatch(pattern, 'any "text"'), f"the hole {name} lets anything through"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev", help="the build folder")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DOCUMENTS))
+    options = parser.parse_args()
+    if unknown := sorted(set(options.names) - set(DOCUMENTS)):
+        parser.error(f"no document is called {unknown[0]}; there are {', '.join(DOCUMENTS)}")
+    self_test()
+    differing = []
+    for name in options.names or DOCUMENTS:
+        text, diff = difference(name, options.build.resolve())
+        if not diff:
+            continue
+        differing.append(name)
+        print(diff)
+        if not options.check:
+            (APPROVED / name).write_text(text)
+    if differing and options.check:
+        print(f"\nRead the difference. When it is what it should be: tests/approve.py {' '.join(differing)}")
+        return 1
+    print(f"{'approved' if differing else 'as approved'}: {', '.join(differing or options.names or DOCUMENTS)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// scripted_reports FORMAT: prints one of the documents that assay writes, made of a scripted run, for comparison with
+// the approved file of the same name (tests/approve.py). Nothing in it depends on the machine or the time.
+
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/report.hpp"
+
+namespace assay {
+namespace {
+
+struct Model {
+  const char *name, *id, *family, *category, *architecture, *model_class;
+  std::int64_t parameters, sequence;  ///< 0: no sequence axis
+  const char* weights;
+};
+constexpr Model kBert{
+    "bert", "prajjwal1/bert-tiny", "embedding", "text_encoders", "bert", "BertForMaskedLM", 4'416'698, 128, "seeded"};
+constexpr Model kVit{"vit",   "WinKawaks/vit-tiny-patch16-224", "vision",  "vision",
+                     "vit",   "ViTForImageClassification",      5'717'416, 0,
+                     "seeded"};
+constexpr Model kLight{
+    "light_bvlc_alexnet.onnx", "light_bvlc_alexnet.onnx", "other", "", "", "", 60'965'224, 0, "given"};
+constexpr Model kT5{"t5", "google/t5-efficient-tiny", "text_generation", "encoder_decoders", "t5", "", 0, 0, ""};
+
+struct Place {
+  const char *hardware, *engine, *version, *device, *device_name;
+};
+constexpr Place kCpu{"cpu", "onnxruntime", "1.30.0", "CPU", "Test CPU @ 2.00GHz"};
+constexpr Place kOpenvino{"openvino", "openvino", "2026.4.1", "CPU", "Test CPU @ 2.00GHz"};
+constexpr Place kSimulator{"qnn", "onnxruntime", "1.30.0", "HTP", "Hexagon simulator"};
+constexpr Place kCuda{"cuda", "onnxruntime", "", "cuda", ""};
+
+/// A row of the run before anything is known of how it ended.
+Record row_of(const Model& model, const Place& place, std::int64_t batch) {
+  Record row;
+  row.run_id = "run-1";
+  row.attempt_id = "attempt-1";
+  row.task_key = "task-1";
+  row.series_key = "series-1";
+  row.timestamp = "2026-03-02T12:34:58.250000Z";
+  row.host = "laboratory";
+  row.tool_version = "0.1.0";
+  row.git_commit = "0123abc";
+  row.hardware_id = "machine-1";
+  row.attempt_number = row.launch_number = 1;
+  row.model = model.name;
+  row.model_id = model.id;
+  row.family = model.family;
+  row.category = model.category;
+  row.architecture = model.architecture;
+  row.model_class = model.model_class;
+  row.weights = model.weights;
+  row.size = row.weights == "seeded" ? "tiny" : row.weights == "given" ? "as_is" : "";
+  if (model.parameters > 0) row.parameter_count = model.parameters;
+  row.framework = row.engine = place.engine;
+  row.engine_version = place.version;
+  row.hardware = row.device_type = place.hardware;
+  row.device = place.device;
+  row.device_name = place.device_name;
+  row.precision = row.dtype = row.weights == "given" ? "as_is" : "float32";
+  row.contract = "e2e_host";
+  row.seed = 0;
+  row.data_source = "synthetic";
+  row.measure_plan = "adaptive";
+  row.reference = "none";
+  if (row.weights == "seeded") row.add_flag(flag::kSeeded);
+  if (batch > 0) {
+    row.batch_size = batch;
+    row.streams = 1;
+    row.input_shape = "(" + std::to_string(batch) + ", 3, 224, 224)";
+    if (model.sequence > 0) {
+      row.sequence_length = model.sequence;
+      const std::string tokens = "(" + std::to_string(batch) + ", " + std::to_string(model.sequence) + ")";
+      row.input_shape = "input_ids=" + tokens + ", attention_mask=" + tokens + ", token_type_ids=" + tokens;
+    }
+  }
+  return row;
+}
+
+/// The same, completed and verified, with a median of `p50` ms over 400 samples.
+Record measured(const Model& model, const Place& place, std::int64_t batch, double p50) {
+  Record row = row_of(model, place, batch);
+  row.status = CellStatus::kCompleted;
+  row.verification = Verification::kVerified;
+  row.reference = "onnxruntime-noopt";
+  row.process = "fresh";
+  row.effective_precision = "float32";
+  row.max_abs_error = 1.25e-6;
+  row.max_rel_error = 2.5e-5;
+  row.cosine_similarity = 1.0;
+  row.error_limit = 1e-5;
+  row.worst_output = "logits";
+  row.runtime_load_ms = 16;
+  row.model_load_time = 0.25;
+  row.first_inference_ms = 2 * p50;
+  row.warmup_iterations = 12;
+  row.warmup_time_ms = 16 * p50;
+  row.iterations = 400;
+  row.steady_from = 0;
+  row.steady_class = "flat";
+  row.stop_reason = "precision_reached";
+  row.relative_half_width = 1.0 / 256;
+  row.latency_mean_ms = p50 * 1.0625;
+  row.latency_std_ms = p50 / 16;
+  row.latency_min_ms = p50 * 0.9375;
+  row.latency_max_ms = p50 * 2;
+  row.latency_p50_ms = p50;
+  row.latency_p90_ms = p50 * 1.125;
+  row.latency_p95_ms = p50 * 1.25;
+  row.latency_p99_ms = p50 * 1.5;
+  row.latency_p50_ns = static_cast<std::int64_t>(p50 * 1e6);
+  row.latency_p50_low_ms = p50 * (1 - 1.0 / 256);
+  row.latency_p50_high_ms = p50 * (1 + 1.0 / 256);
+  row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = row.latency_p99_quality = "ok";
+  row.autocorrelation_time = 1;
+  row.outliers = 0;
+  row.window_ns = static_cast<std::int64_t>(p50 * 1.0625 * 400 * 1e6);
+  row.wall_time_per_iteration_ns = p50 * 1.0625 * 1e6;
+  row.throughput_ips = 1000.0 * static_cast<double>(batch) / (p50 * 1.0625);
+  row.memory_mb = 96.0 + 8.0 * static_cast<double>(batch);
+  row.memory_avg_mb = 96;
+  row.memory_model_mb = 64;
+  row.memory_load_mb = 80;
+  row.memory_source = "process";
+  return row;
+}
+
+Record ended(Record row, CellStatus status, std::string_view reason, std::string message, std::string hint = {}) {
+  row.status = status;
+  row.reason_code = reason;
+  row.message = std::move(message);
+  row.hint = std::move(hint);
+  return row;
+}
+
+Record few_samples(Record row) {
+  row.iterations = 50;
+  row.latency_p99_quality = "few_samples(n=50<368)";
+  row.latency_p95_quality = "few_samples(n=50<72)";
+  row.latency_p99_high_ms = row.latency_p95_high_ms = std::nullopt;
+  row.stop_reason = "max_time";
+  row.add_flag(flag::kFewSamples);
+  return row;
+}
+
+RunInfo scripted_run() {
+  RunInfo run;
+  run.run_id = "run-1";
+  run.command = "assay run --models-set small --hardware all";
+  run.started = "2026-03-02T12:34:56.789012Z";
+  run.host = "laboratory";
+  run.tool_version = "0.1.0";
+  run.git_commit = "0123abc";
+  run.hardware_fingerprint = "machine-1";
+  run.system = {
+      {"platform", "Linux-6.1.0-x86_64-with-glibc2.36"},
+      {"processor", "Test CPU @ 2.00GHz"},
+      {"python_version", "3.11.2"},
+      {"cuda_available", true},
+      {"cuda_version", "12.8"},
+      {"gpu_count", 1},
+      {"gpus", {{{"name", "Test GPU"}, {"memory_gb", 24.0}, {"compute_capability", "8.6"}, {"driver", "570.86"}}}},
+      {"cpu_cores", 4},
+      {"cpu_threads", 8},
+      {"memory_gb", 32.0}};
+  const auto missing = [](const char* why) {
+    return Json{{"available", false}, {"why", why}, {"devices", Json::array()}};
+  };
+  run.hardware = {{"cpu", {{"available", true}, {"devices", {"Test CPU @ 2.00GHz"}}}},
+                  {"cuda", {{"available", true}, {"devices", {"Test GPU"}}}},
+                  {"mps", missing("macOS only")},
+                  {"openvino", {{"available", true}, {"devices", {"Test CPU @ 2.00GHz"}}}},
+                  {"qnn", {{"available", true}, {"devices", {"Hexagon simulator"}}}}};
+  return run;
+}
+
+/// What a run of a small set may end with: everything that a report must tell apart.
+ReportInput whole_run() {
+  ReportInput input{scripted_run(), {}, {"plots: not part of this version of assay (--no-plots silences this note)"}};
+  auto& rows = input.rows;
+  rows = {measured(kBert, kCpu, 1, 8), measured(kBert, kCpu, 4, 16), few_samples(measured(kBert, kCpu, 8, 40)),
+          measured(kBert, kOpenvino, 1, 4), measured(kBert, kOpenvino, 4, 12)};
+  Record wrong = measured(kBert, kOpenvino, 8, 20);
+  wrong.verification = Verification::kWrong;
+  wrong.max_abs_error = 0.5;
+  rows.push_back(ended(wrong, CellStatus::kWrong, "mismatch", "logits: error 0.5 is over its limit 1e-05"));
+  Record simulated = measured(kBert, kSimulator, 1, 500);
+  simulated.add_flag(flag::kSimulated);
+  rows.push_back(simulated);
+  rows.push_back(ended(row_of(kBert, kCuda, 0), CellStatus::kUnavailable, reason::kNoRuntime,
+                       "no libonnxruntime_providers_cuda.so beside libonnxruntime.so.1.30.0",
+                       "run `./assay run --hardware cuda` in a checkout"));
+
+  rows.push_back(measured(kVit, kCpu, 1, 2));
+  rows.push_back(ended(row_of(kVit, kCpu, 4), CellStatus::kSkipped, reason::kNoTime,
+                       "one inference of this default batch is estimated at 42 s, told by the reference's run",
+                       "ask for it with --batch-sizes 4"));
+  Record unsteady = measured(kVit, kOpenvino, 1, 2.0078125);
+  unsteady.add_flag(flag::kUnsteady);
+  rows.push_back(unsteady);
+  rows.push_back(ended(row_of(kVit, kOpenvino, 4), CellStatus::kFailed, "worker_died",
+                       "the openvino worker died of SIGSEGV (segmentation fault); its log ends with: | pool |"));
+
+  Record degenerate = measured(kLight, kCpu, 1, 32);
+  degenerate.verification = Verification::kDegenerate;
+  degenerate.message = "the reference's output prob_1 is the same for two different inputs";
+  rows.push_back(degenerate);
+  rows.push_back(ended(row_of(kLight, kCpu, 4), CellStatus::kUnsupported, reason::kFixedShape, "the file's batch is 1",
+                       "ask for --batch-sizes 1"));
+
+  for (const Place& place : {kCpu, kOpenvino, kSimulator})
+    rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, reason::kNotBuilt,
+                         "architecture t5 is not built in this version of assay"));
+  return input;
+}
+
+/// Few rows for the formats that tell all that is known of each.
+ReportInput two_rows() {
+  ReportInput input = whole_run();
+  input.run.command = "assay bench --model-id prajjwal1/bert-tiny --batch-sizes 8";
+  input.notes.clear();
+  std::vector<Record> rows{input.rows[2], input.rows[5]};
+  input.rows = std::move(rows);
+  return input;
+}
+
+ReportInput some_rows() {
+  ReportInput input = whole_run();
+  input.rows = {input.rows[0], input.rows[1], input.rows[3], input.rows[7]};
+  return input;
+}
+
+std::vector<Record> history() {
+  std::vector<Record> rows = whole_run().rows;
+  // An older failure of a cell that works now, and text that a spreadsheet would run.
+  Record older = ended(rows[0], CellStatus::kFailed, "timeout", "the onnxruntime worker did not answer within 600 s");
+  older.timestamp = "2026-03-01T00:00:00.000000Z";
+  rows.insert(rows.begin(), older);
+  return rows;
+}
+
+std::vector<Record> awkward_rows() {
+  std::vector<Record> rows = two_rows().rows;
+  rows[0].message = "a \"quoted\", text\nover two lines";
+  rows[0].model_id = "=cmd()";
+  rows[0].latency_p50_low_ms = -0.5;  // a number, though it begins as a formula does
+  return rows;
+}
+
+const std::map<std::string, std::function<std::string()>>& formats() {
+  static const std::map<std::string, std::function<std::string()>> all{
+      {"hardware_guide.json", [] { return guide_json(some_rows()).dump(2) + "\n"; }},
+      {"bench.json", [] { return results_json(two_rows()).dump(2) + "\n"; }},
+      {"bench.csv", [] { return csv_table(awkward_rows()); }},
+      {"report.md", [] { return markdown_report(whole_run()); }},
+      {"report_of_nothing.md",
+       [] {
+         return markdown_report({scripted_run(), {}, {}});
+       }},
+      {"matrix.json",
+       [] { return compatibility_matrix(history(), "laboratory", "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
+      {"summary.txt", [] { return summary_table(whole_run(), false, 120); }},
+      {"verification.txt", [] { return verification_table(whole_run(), false); }},
+      {"bench.txt", [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv"); }},
+  };
+  return all;
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int count, char** arguments) {
+  const auto& all = assay::formats();
+  const auto found = count == 2 ? all.find(arguments[1]) : all.end();
+  if (found == all.end()) {
+    std::fputs("usage: scripted_reports FORMAT; formats:\n", stderr);
+    for (const auto& [name, make] : all) std::fprintf(stderr, "  %s\n", name.c_str());
+    return 2;
+  }
+  std::fputs(found->second().c_str(), stdout);
+  return 0;
+}

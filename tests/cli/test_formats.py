@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written can be read back by others' readers, and every format says the same."""
+import csv
+import json
+import tool
+
+
+class Formats(tool.ToolTest):
+    def test_csv_says_what_json_says(self):
+        rows = self.null("--output-dir", "out", "--engine-option", "chatter=a \"b\", c", batch="1 4")
+        file, = (self.folder / "out").glob("benchmark_results_*.csv")
+        with file.open(newline="") as text:
+            table = list(csv.DictReader(text))
+        self.assertEqual(len(table), len(rows))
+        for line, row in zip(table, rows):
+            self.assertEqual(list(line), list(row))
+            self.assertIn("\"b\", c", line["engine_options"])
+            for name, value in row.items():
+                read = None if line[name] == "" else line[name] if isinstance(value, str) else json.loads(line[name])
+                self.assertEqual(read, value, name)
+
+    def test_results_of_the_same_second_do_not_overwrite_each_other(self):
+        for _ in range(3):
+            self.null("--output-dir", "out")
+        self.assertEqual(len(list((self.folder / "out").glob("benchmark_results_*.csv"))), 3)
+
+
+if __name__ == "__main__":
+    tool.main()
