@@ -44,9 +44,14 @@ std::string family_of(const ModelInfo& info) {
   return "other";
 }
 
+// Of a model of several towers: the text's.
 std::optional<std::int64_t> max_sequence_of(const Json& config) {
   const auto key = config.find("max_position_embeddings");
-  if (key == config.end() || !key->is_number_integer() || key->get<std::int64_t>() < 1) return std::nullopt;
+  if (key == config.end()) {
+    const auto text = config.find("text_config");
+    return text != config.end() && text->is_object() ? max_sequence_of(*text) : std::nullopt;
+  }
+  if (!key->is_number_integer() || key->get<std::int64_t>() < 1) return std::nullopt;
   return key->get<std::int64_t>();
 }
 

@@ -19,15 +19,21 @@ std::map<std::string, Json> parse_files() {
   return parsed;
 }
 
-std::vector<Architecture> read_architectures() {
+std::vector<Architecture> read_architectures(bool built) {
   std::vector<Architecture> all;
   for (const auto& [name, text] : embedded_files()) {
     const Json& json = zoo_file(name);
-    if (!json.contains("skeleton")) continue;  // common, sets, planned
-    all.push_back(
-        {json["model_type"], json["category"], json["family"], json["skeleton"], json["reference_checkpoint"], json});
+    if (!json.contains("model_type") || json.contains("skeleton") != built) continue;  // common, sets, planned
+    all.push_back({json["model_type"], json.value("category", ""), json.value("family", ""), json.value("skeleton", ""),
+                   json.value("reference_checkpoint", ""), json});
   }
   return all;
+}
+
+const Architecture* find_by_name(const std::vector<Architecture>& all, const std::string& model_type) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Architecture& architecture) { return architecture.name == model_type; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 KnownModel known_model(const Architecture& architecture, const Json& checkpoint, const std::string& asked,
@@ -75,14 +81,18 @@ const Json& zoo_file(const std::string& name) {
 }
 
 const std::vector<Architecture>& architectures() {
-  static const std::vector<Architecture> all = read_architectures();
+  static const std::vector<Architecture> all = read_architectures(true);
   return all;
 }
 
 const Architecture* find_architecture(const std::string& model_type) {
-  const auto found = std::find_if(architectures().begin(), architectures().end(),
-                                  [&](const Architecture& architecture) { return architecture.name == model_type; });
-  return found == architectures().end() ? nullptr : &*found;
+  return find_by_name(architectures(), model_type);
+}
+
+const Architecture* find_description(const std::string& model_type) {
+  static const std::vector<Architecture> parts = read_architectures(false);
+  const Architecture* whole = find_architecture(model_type);
+  return whole != nullptr ? whole : find_by_name(parts, model_type);
 }
 
 std::optional<KnownModel> find_known(const std::string& name) {

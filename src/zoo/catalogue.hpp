@@ -13,5 +13,7 @@ namespace assay::zoo {
 
 /// nullptr when no architecture of that model_type is built.
 [[nodiscard]] const Architecture* find_architecture(const std::string& model_type);
+/// The same, and what is built only as a part of others (a file without "skeleton").
+[[nodiscard]] const Architecture* find_description(const std::string& model_type);
 
 }  // namespace assay::zoo

@@ -77,18 +77,18 @@ bool contains(const Json& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-Result<std::int64_t> read_label_count(const Json& config) {
+Result<std::int64_t> read_label_count(const Json& config, const std::string& prefix) {
   if (const auto labels = config.find("id2label"); labels != config.end() && !labels->is_null()) {
-    if (!labels->is_object()) return invalid("id2label", *labels, "an object of index to label");
+    if (!labels->is_object()) return invalid(prefix + "id2label", *labels, "an object of index to label");
     for (const auto& [index, label] : labels->items()) {
-      if (!parse_number<std::int64_t>(index)) return invalid("id2label", *labels, "integers as keys");
+      if (!parse_number<std::int64_t>(index)) return invalid(prefix + "id2label", *labels, "integers as keys");
     }
     return static_cast<std::int64_t>(labels->size());
   }
   if (const auto count = config.find("num_labels"); count != config.end() && !count->is_null()) {
     const std::optional<std::int64_t> value = as_integer(*count);
     if (!value || *value < 0 || *value > kMaxLabels) {
-      return invalid("num_labels", *count, fmt::format("an integer from 0 to {}", kMaxLabels));
+      return invalid(prefix + "num_labels", *count, fmt::format("an integer from 0 to {}", kMaxLabels));
     }
     return *value;
   }
@@ -117,16 +117,22 @@ Result<std::string> read_class(const Json& config, const std::string& wanted, co
 }
 
 // No key may be left that could change the graph without assay knowing.
-Status check_other_keys(const Json& config, const Json& description) {
+Status check_other_keys(const Json& config, const Json& description, const std::string& prefix) {
   const Json& common = zoo_file("common");
+  const auto is_part = [&](const std::string& key) {
+    if (!description.contains("parts")) return false;
+    return std::any_of(description["parts"].begin(), description["parts"].end(),
+                       [&](const Json& rule) { return rule.value("instead", "") == key; }) ||
+           description["parts"].contains(key);
+  };
   for (const auto& [key, value] : config.items()) {
-    if (value.is_null() || value == false || description["keys"].contains(key)) continue;
+    if (value.is_null() || value == false || description["keys"].contains(key) || is_part(key)) continue;
     if (contains(description["ignored"], key) || contains(common["ignored"], key)) continue;
     if (common["neutral"].contains(key) && std::find(common["neutral"][key].begin(), common["neutral"][key].end(),
                                                      value) != common["neutral"][key].end()) {
       continue;
     }
-    return unsupported(sanitise(key), shown(value), "assay does not know what this key changes");
+    return unsupported(prefix + sanitise(key), shown(value), "assay does not know what this key changes");
   }
   return {};
 }
@@ -156,27 +162,72 @@ Result<Config> Config::read(const Json& config, const std::string& model_class) 
     for (const Architecture& architecture : architectures()) names.push_back(architecture.name);
     return unsupported("model_type", shown(*type), fmt::format("built are {}", join(names, ", ")));
   }
-  const Json& description = read.architecture_->description;
-  ASSAY_TRY(read.model_class_, read_class(config, model_class, description));
-  ASSAY_CHECK_OK(check_other_keys(config, description));
-  ASSAY_TRY(read.label_count_, read_label_count(config));
+  ASSAY_TRY(read.model_class_, read_class(config, model_class, read.architecture_->description));
+  ASSAY_CHECK_OK(read.read_keys(config));
+  return read;
+}
+
+Status Config::read_keys(const Json& config) {
+  const Json& description = architecture_->description;
+  ASSAY_CHECK_OK(check_other_keys(config, description, prefix_));
+  ASSAY_TRY(label_count_, read_label_count(config, prefix_));
   for (const auto& [key, rule] : description["keys"].items()) {
     const bool optional = rule.value("optional", false);
     const auto given = config.find(key);
     if (given == config.end() || (given->is_null() && optional)) {
-      read.values_[key] = optional ? Json(nullptr) : rule["default"];
+      values_[key] = optional ? Json(nullptr) : rule["default"];
       continue;
     }
-    ASSAY_CHECK_OK(check_value(key, *given, rule));
-    read.values_[key] = *given;
+    ASSAY_CHECK_OK(check_value(path(key), *given, rule));
+    values_[key] = *given;
   }
-  return read;
+  if (!description.contains("parts")) return {};
+  for (const auto& [key, rule] : description["parts"].items()) ASSAY_CHECK_OK(read_part(config, key, rule));
+  return {};
+}
+
+// `rule`: "types", what the part may be, the first unless it says so itself; "config", what it is when it is absent;
+// "instead", an older key that rules where it is given; "optional".
+Status Config::read_part(const Json& config, const std::string& key, const Json& rule) {
+  const auto given = [&](const std::string& name) -> const Json* {
+    const auto found = config.find(name);
+    return found == config.end() || found->is_null() ? nullptr : &*found;
+  };
+  const Json* json = rule.contains("instead") ? given(rule["instead"]) : nullptr;
+  if (json == nullptr) json = given(key);
+  if (json == nullptr && rule.value("optional", false)) return {};
+  static const Json nothing = Json::object();
+  if (json == nullptr) json = rule.contains("config") ? &rule["config"] : &nothing;
+  if (!json->is_object()) return invalid(path(key), *json, "an object");
+
+  const auto type = json->find("model_type");
+  std::string name = rule["types"][0];
+  if (type != json->end() && !type->is_null() && *type != "") {
+    if (!type->is_string()) return invalid(path(key) + ".model_type", *type, "a string");
+    name = *type;
+  }
+  const Architecture* architecture = contains(rule["types"], name) ? find_description(name) : nullptr;
+  if (architecture == nullptr) {
+    return unsupported(path(key) + ".model_type", sanitise(name), fmt::format("built is {}", rule["types"].dump()));
+  }
+  Config part;
+  part.architecture_ = architecture;
+  part.prefix_ = path(key) + ".";
+  ASSAY_CHECK_OK(part.read_keys(*json));
+  parts_.emplace(key, std::make_shared<const Config>(std::move(part)));
+  return {};
 }
 
 std::optional<std::int64_t> Config::optional_integer(const std::string& key) const {
   const Json& value = values_.at(key);
   if (value.is_null()) return std::nullopt;
   return value.get<std::int64_t>();
+}
+
+const Json& Config::json(const std::string& key) const {
+  static const Json nothing;
+  const auto found = values_.find(key);
+  return found == values_.end() ? nothing : *found;
 }
 
 std::pair<std::int64_t, std::int64_t> Config::pair(const std::string& key) const {
@@ -188,6 +239,10 @@ std::pair<std::int64_t, std::int64_t> Config::pair(const std::string& key) const
 Json Config::effective() const {
   std::map<std::string, Json> sorted;
   for (const auto& [key, value] : values_.items()) sorted.emplace(key, value);
+  for (const auto& [key, part] : parts_) {
+    sorted.emplace(key, part->effective());
+    sorted.emplace(key + ".model_type", part->architecture().name);
+  }
   return sorted;
 }
 

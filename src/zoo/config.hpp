@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +35,17 @@ class Config {
   [[nodiscard]] std::string text(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> pair(const std::string& key) const;  ///< height, width
+  /// A value of any type, null where there is none or the architecture has no such key. What a value of type "json"
+  /// holds is for the one who reads it to check.
+  [[nodiscard]] const Json& json(const std::string& key) const;
+
+  /// A nested configuration ("vision_config") that the architecture's JSON lists under "parts", read as fully as the
+  /// whole. Its architecture() is that of the part, built on its own or not.
+  [[nodiscard]] const Config& part(const std::string& key) const { return *parts_.at(key); }
+  /// False where an optional part is absent.
+  [[nodiscard]] bool has_part(const std::string& key) const { return parts_.contains(key); }
+  /// A key as messages name it: "vision_config.hidden_act".
+  [[nodiscard]] std::string path(const std::string& key) const { return prefix_ + key; }
 
   /// From id2label, else num_labels, else 2. As transformers reads them.
   [[nodiscard]] std::int64_t label_count() const { return label_count_; }
@@ -41,9 +54,15 @@ class Config {
   [[nodiscard]] Json effective() const;
 
  private:
+  Config() = default;
+  [[nodiscard]] Status read_keys(const Json& config);
+  [[nodiscard]] Status read_part(const Json& config, const std::string& key, const Json& rule);
+
   const Architecture* architecture_ = nullptr;
-  std::string model_class_;
+  std::string model_class_;  ///< "" in a part
+  std::string prefix_;       ///< "vision_config." in a part
   Json values_;
+  std::map<std::string, std::shared_ptr<const Config>> parts_;
   std::int64_t label_count_ = 2;
 };
 

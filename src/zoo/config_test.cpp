@@ -39,6 +39,16 @@ TEST_P(ConfigRefuses, TheKeyByNameAndValue) {
 INSTANTIATE_TEST_SUITE_P(
     Flags, ConfigRefuses,
     ::testing::Values(
+        Change{"clip", "vision_config", R"({"hidden_act": "foo"})", ErrorCode::kUnsupported,
+               "unsupported: vision_config.hidden_act = foo"},
+        Change{"clip", "text_config", R"({"new_key": 3})", ErrorCode::kUnsupported,
+               "unsupported: text_config.new_key = 3"},
+        Change{"clip", "text_config", R"({"hidden_size": 0})", ErrorCode::kInvalidArgument,
+               "text_config.hidden_size = 0: expected"},
+        Change{"clip", "text_config", R"({"model_type": "llama"})", ErrorCode::kUnsupported,
+               "unsupported: text_config.model_type = llama"},
+        Change{"clip", "vision_config", "7", ErrorCode::kInvalidArgument, "vision_config = 7: expected an object"},
+        Change{"detr", "auxiliary_loss", "true", ErrorCode::kUnsupported, "unsupported: auxiliary_loss = true"},
         Change{"bert", "position_embedding_type", R"("relative_key")", ErrorCode::kUnsupported,
                "unsupported: position_embedding_type = relative_key"},
         Change{"bert", "is_decoder", "true", ErrorCode::kUnsupported, "unsupported: is_decoder = true"},

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -16,8 +17,12 @@
 // What the zoo's tests share: the committed goldens, and checkpoints made from them with something changed.
 namespace assay::zoo {
 
+/// A committed golden, else one of the large collection where there is one.
 inline std::filesystem::path golden_folder(const std::string& name) {
-  return std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/goldens" / name;
+  const std::filesystem::path committed = std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/goldens" / name;
+  const char* collection = std::getenv("ASSAY_GOLDENS_DIR");
+  if (collection == nullptr || std::filesystem::exists(committed)) return committed;
+  return std::filesystem::path(collection) / name;
 }
 
 inline Json golden_config(const std::string& name) { return read_json(golden_folder(name) / "config.json").value(); }

@@ -50,6 +50,24 @@ Module Module::operator/(std::string_view child) const {
   return module;
 }
 
+Module Module::at(std::string_view path) const {
+  Module module = *this;
+  std::string child;
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t dot = rest.find('.');
+    const std::string_view word = rest.substr(0, dot);
+    rest = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
+    const bool number = !word.empty() && word.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!child.empty() && !number) {
+      module = module / child;
+      child.clear();
+    }
+    if (!child.empty()) child += '.';
+    child += word;
+  }
+  return child.empty() ? module : module / child;
+}
+
 std::string Module::name_of(std::string_view parameter) const {
   return name_.empty() ? std::string(parameter) : fmt::format("{}.{}", name_, parameter);
 }
@@ -68,6 +86,32 @@ Value Module::transposed_parameter(std::string_view name, std::int64_t out, std:
   return graph_->initializer(
       full + ".T", DType::kFloat32, {in, out},
       transposed(std::move(read), static_cast<std::uint64_t>(out), static_cast<std::uint64_t>(in)));
+}
+
+Value Module::viewed_parameter(std::string_view name, const Shape& stored, const Shape& shape, Role role) const {
+  const std::string full = parameters_->resolve(name_of(name));
+  FloatReader read = parameters_->read(full, stored, role);
+  const Result<std::int64_t> elements = element_count(shape);
+  return graph_->initializer(full, DType::kFloat32, shape,
+                             in_order(std::move(read), static_cast<std::uint64_t>(elements.value_or(0))));
+}
+
+Value Module::derived_parameter(std::string_view name, const Shape& stored, Role role, std::string_view suffix,
+                                const Shape& shape, Compute compute) const {
+  const std::string full = parameters_->resolve(name_of(name));
+  FloatReader read = parameters_->read(full, stored, role);
+  const auto elements = static_cast<std::size_t>(element_count(stored).value_or(0));
+  const ByteSource source = [read = std::move(read), elements, compute = std::move(compute)](const ByteSink& sink) {
+    std::vector<float> values(elements);
+    read(0, values);
+    const std::vector<float> computed = compute(values);
+    return sink(std::as_bytes(std::span(computed)));
+  };
+  return graph_->initializer(fmt::format("{}.{}", full, suffix), DType::kFloat32, shape, source);
+}
+
+std::optional<Shape> Module::stored_shape(std::string_view name) const {
+  return parameters_->stored_shape(name_of(name));
 }
 
 }  // namespace assay::zoo

@@ -64,10 +64,10 @@ FloatReader Parameters::read(const std::string& asked, const Shape& shape, Role 
       complain(fmt::format("with parameter '{}' of shape {} the model is too large", name, to_string(shape)));
     }
   }
-  return checkpoint_ ? stored(name, shape) : seeded(name, shape, role);
+  return checkpoint_ ? stored(name, shape) : generated(name, shape, role);
 }
 
-FloatReader Parameters::seeded(const std::string& name, const Shape& shape, Role role) const {
+FloatReader Parameters::generated(const std::string& name, const Shape& shape, Role role) const {
   float mean = 0.0F;
   float deviation = 0.1F;
   // 1 / sqrt is exact to the last bit in IEEE arithmetic: the same weights on every machine.
@@ -144,6 +144,16 @@ void Parameters::unused(const std::string& name) {
   if (checkpoint_) unused_.insert(checkpoint_->canonical(name));
 }
 
+void Parameters::unused_below(const std::string& prefix) {
+  if (checkpoint_) unused_below_.insert(checkpoint_->canonical(prefix));
+}
+
+std::optional<Shape> Parameters::stored_shape(const std::string& name) const {
+  const TensorView* view = checkpoint_ ? checkpoint_->find(resolve(name)) : nullptr;
+  if (view == nullptr) return std::nullopt;
+  return view->shape;
+}
+
 void Parameters::complain(std::string problem) {
   if (problems_.size() <= kMostProblems) problems_.push_back(std::move(problem));
 }
@@ -157,6 +167,8 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
       const std::string canonical = checkpoint_->canonical(name);
       if (used_.contains(canonical)) continue;
       const bool known = unused_.contains(canonical) ||
+                         std::any_of(unused_below_.begin(), unused_below_.end(),
+                                     [&](const std::string& prefix) { return canonical.starts_with(prefix); }) ||
                          std::any_of(ignorable.begin(), ignorable.end(),
                                      [&](const std::string& prefix) { return canonical.starts_with(prefix); }) ||
                          std::any_of(non_parameters.begin(), non_parameters.end(), [&](const Json& suffix) {

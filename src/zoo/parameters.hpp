@@ -51,6 +51,12 @@ class Parameters {
   [[nodiscard]] const std::string& resolve(const std::string& name) const;
   /// Declares a parameter that the class has and its forward pass does not use.
   void unused(const std::string& name);
+  /// The same for all whose names begin so ("vision_tower.encoder.layers.23.").
+  void unused_below(const std::string& prefix);
+
+  /// Of the checkpoint's tensor; nullopt when it has none of that name, or the weights are seeded.
+  [[nodiscard]] std::optional<Shape> stored_shape(const std::string& name) const;
+  [[nodiscard]] bool seeded() const { return !checkpoint_.has_value(); }
 
   /// Elements of all parameters (no buffers), tied ones once.
   [[nodiscard]] std::int64_t count() const { return count_; }
@@ -63,14 +69,14 @@ class Parameters {
   [[nodiscard]] Result<std::string> hash() const;
 
  private:
-  [[nodiscard]] FloatReader seeded(const std::string& name, const Shape& shape, Role role) const;
+  [[nodiscard]] FloatReader generated(const std::string& name, const Shape& shape, Role role) const;
   [[nodiscard]] FloatReader stored(const std::string& name, const Shape& shape);
   void complain(std::string problem);
 
   std::uint64_t seed_ = 0;
   std::optional<Checkpoint> checkpoint_;
   std::map<std::string, std::string> ties_;
-  std::set<std::string> counted_, used_, unused_;
+  std::set<std::string> counted_, used_, unused_, unused_below_;
   std::vector<std::string> problems_;  ///< the first few
   std::int64_t count_ = 0;
 };

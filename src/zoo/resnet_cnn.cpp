@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "zoo/backbones.hpp"
 #include "zoo/blocks.hpp"
 #include "zoo/skeletons.hpp"
 
@@ -44,68 +45,62 @@ Result<Value> residual_block(const Config& config, const Module& at, const Value
   }
   const bool projected = block.in != block.out || block.stride != 1;
   const Value shortcut = projected ? convolve(at / "shortcut", input, block.in, block.out, 1, block.stride) : input;
-  return activation(at, at.node("Add", {hidden, shortcut}), config.text("hidden_act"), "hidden_act");
+  return activation(at, at.node("Add", {hidden, shortcut}), config.text("hidden_act"), config.path("hidden_act"));
 }
 
 std::int64_t halved(std::int64_t extent) { return (extent - 1) / 2 + 1; }  // stride 2 with "same" padding
 
 }  // namespace
 
-Status build_resnet_cnn(BuildContext& context) {
+Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config& config, const FeatureMap& pixels) {
   using Integers = std::vector<std::int64_t>;
-  const Config& config = context.config;
-  GraphBuilder& graph = context.graph();
-  const bool bare = config.model_class() == "ResNetModel";
-  const Module base = bare ? context.model : context.model / "resnet";
   const Integers widths = config.integers("hidden_sizes");
   const Integers depths = config.integers("depths");
   if (widths.size() != depths.size()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("hidden_sizes has {} stages, depths has {}: they must be as many", widths.size(), depths.size()));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} has {} stages, {} has {}: they must be as many", config.path("hidden_sizes"),
+                            widths.size(), config.path("depths"), depths.size()));
   }
   const std::int64_t narrowest = *std::min_element(widths.begin(), widths.end());
   if (config.text("layer_type") == "bottleneck" && narrowest < kBottleneckReduction) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("hidden_sizes has {}: a bottleneck needs at least {}", narrowest, kBottleneckReduction));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} has {}: a bottleneck needs at least {}",
+                                                         config.path("hidden_sizes"), narrowest, kBottleneckReduction));
   }
-
-  const std::int64_t channels = config.integer("num_channels");
-  std::int64_t height = config.architecture().description["image_size"];
-  std::int64_t width = height;
-  if (const std::optional<Shape> asked = context.inputs.shape("pixel_values"); asked && asked->size() == 4) {
-    height = (*asked)[2];
-    width = (*asked)[3];
-    if (height < 1 || width < 1) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("input pixel_values has shape {}", to_string(*asked)));
-    }
-  }
-  ASSAY_TRY(const Value pixels,
-            context.inputs.take("pixel_values", {DType::kFloat32}, {"batch", channels, height, width}));
-
   const std::int64_t stem_width = config.integer("embedding_size");
   const Module stem = base / "embedder";
-  Value hidden = convolve(stem / "embedder", pixels, channels, stem_width, 7, 2);
-  ASSAY_TRY(hidden, activation(stem / "embedder", hidden, config.text("hidden_act"), "hidden_act"));
+  Value hidden = convolve(stem / "embedder", pixels.value, pixels.channels, stem_width, 7, 2);
+  ASSAY_TRY(hidden, activation(stem / "embedder", hidden, config.text("hidden_act"), config.path("hidden_act")));
   hidden = (stem / "pooler")
                .node("MaxPool", {hidden},
                      {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{2, 2}}, {"pads", Integers(4, 1)}});
-  height = halved(halved(height));
-  width = halved(halved(width));
+  FeatureMap map{hidden, stem_width, halved(halved(pixels.height)), halved(halved(pixels.width))};
 
-  std::int64_t in = stem_width;
+  std::vector<FeatureMap> maps;
   for (std::size_t stage = 0; stage < widths.size(); ++stage) {
     const std::int64_t stride = stage > 0 || config.flag("downsample_in_first_stage") ? 2 : 1;
     for (std::int64_t i = 0; i < depths[stage]; ++i) {
       const Module at = base / "encoder" / fmt::format("stages.{}", stage) / fmt::format("layers.{}", i);
-      ASSAY_TRY(hidden, residual_block(config, at, hidden, {in, widths[stage], i == 0 ? stride : 1}));
-      in = widths[stage];
+      ASSAY_TRY(map.value, residual_block(config, at, map.value, {map.channels, widths[stage], i == 0 ? stride : 1}));
+      map.channels = widths[stage];
     }
     if (stride == 2) {
-      height = halved(height);
-      width = halved(width);
+      map.height = halved(map.height);
+      map.width = halved(map.width);
     }
+    maps.push_back(map);
   }
+  return maps;
+}
+
+Status build_resnet_cnn(BuildContext& context) {
+  const Config& config = context.config;
+  GraphBuilder& graph = context.graph();
+  const bool bare = config.model_class() == "ResNetModel";
+  const Module base = bare ? context.model : context.model / "resnet";
+  const std::int64_t channels = config.integer("num_channels");
+  ASSAY_TRY(const FeatureMap pixels, take_image(context, channels));
+  ASSAY_TRY(const std::vector<FeatureMap> maps, resnet_features(base, config, pixels));
+  const auto& [hidden, in, height, width] = maps.back();
 
   const Value pooled = (base / "pooler").node("GlobalAveragePool", {hidden});
   if (bare) {

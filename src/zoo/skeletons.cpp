@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "base/text.hpp"
@@ -15,7 +16,12 @@ Inputs::Inputs(GraphBuilder& graph, const BuildRequest& request, const Config& c
   for (const auto& [name, shape] : request.input_shapes) wanted_.insert(name);
   for (const auto& [name, tensor] : request.constants) wanted_.insert(name);
   if (request.input_shapes.empty()) {
-    for (const Json& name : config.architecture().description["inputs"]) wanted_.insert(name.get<std::string>());
+    // The class's own, where it takes others than its kin.
+    const Json& description = config.architecture().description;
+    const Json& model_class = description["classes"][config.model_class()];
+    for (const Json& name : (model_class.contains("inputs") ? model_class : description)["inputs"]) {
+      wanted_.insert(name.get<std::string>());
+    }
   }
 }
 
@@ -52,6 +58,20 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
   return graph_->input(name, dtype, extents);
 }
 
+Result<std::optional<std::vector<std::int64_t>>> Inputs::take_integers(const std::string& name, std::int64_t columns) {
+  const auto found = request_->constants.find(name);
+  if (found == request_->constants.end()) return std::optional<std::vector<std::int64_t>>();
+  const Tensor& tensor = found->second;
+  if (tensor.dtype() != DType::kInt64 || tensor.shape().empty() || tensor.shape().back() != columns) {
+    return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {} of type {} and shape {}", name,
+                                                     to_string(tensor.dtype()), to_string(tensor.shape())));
+  }
+  wanted_.erase(name);
+  std::vector<std::int64_t> values(tensor.bytes().size() / sizeof(std::int64_t));
+  std::memcpy(values.data(), tensor.bytes().data(), values.size() * sizeof(std::int64_t));
+  return std::optional(std::move(values));
+}
+
 Status Inputs::finish() const {
   if (wanted_.empty()) return {};
   return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {}", sanitise(*wanted_.begin())),
@@ -60,7 +80,10 @@ Status Inputs::finish() const {
 
 Skeleton find_skeleton(const std::string& name) {
   static const std::map<std::string, Skeleton> all = {
-      {"bert_encoder", build_bert_encoder}, {"vit_encoder", build_vit_encoder}, {"resnet_cnn", build_resnet_cnn}};
+      {"bert_encoder", build_bert_encoder},   {"clip_text", build_clip_text},     {"clip_vision", build_clip_vision},
+      {"detr_detector", build_detr_detector}, {"resnet_cnn", build_resnet_cnn},   {"two_tower", build_two_tower},
+      {"vit_encoder", build_vit_encoder},     {"xclip_tower", build_xclip_tower},
+  };
   const auto found = all.find(name);
   ASSAY_CHECK(found != all.end(), "zoo/*.json names a skeleton that is there");
   return found->second;

@@ -29,6 +29,10 @@ class Inputs {
   /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
   /// invalid_argument, when a fixed extent differs from the one asked for.
   [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
+  /// The values of an integer input that is bound as a constant, of rows of `columns`; nullopt: none is. Errors:
+  /// unsupported, for another type or shape.
+  [[nodiscard]] Result<std::optional<std::vector<std::int64_t>>> take_integers(const std::string& name,
+                                                                               std::int64_t columns);
   /// Errors: unsupported, "unsupported: input NAME", for the first that was not taken.
   [[nodiscard]] Status finish() const;
 
@@ -52,6 +56,11 @@ struct BuildContext {
 [[nodiscard]] Status build_bert_encoder(BuildContext& context);
 [[nodiscard]] Status build_vit_encoder(BuildContext& context);
 [[nodiscard]] Status build_resnet_cnn(BuildContext& context);
+[[nodiscard]] Status build_detr_detector(BuildContext& context);
+[[nodiscard]] Status build_two_tower(BuildContext& context);
+[[nodiscard]] Status build_xclip_tower(BuildContext& context);
+[[nodiscard]] Status build_clip_text(BuildContext& context);
+[[nodiscard]] Status build_clip_vision(BuildContext& context);
 
 /// The builder that an architecture's JSON names.
 using Skeleton = Status (*)(BuildContext&);
