@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -21,6 +20,7 @@
 #include <assay/engine_plugin.hpp>
 
 #include "script.hpp"
+#include "values.hpp"
 
 namespace assay::null_engine {
 namespace {
@@ -37,40 +37,22 @@ std::unique_ptr<char[]> take_memory(double megabytes) {
   return memory;
 }
 
-double element(const assay_tensor& tensor, std::size_t index) {
-  const auto at = [&]<class T>(T) { return static_cast<double>(static_cast<const T*>(tensor.data)[index]); };
-  switch (tensor.dtype) {
-    case 1:
-      return at(float{});
-    case 2:
-    case 9:
-      return at(std::uint8_t{});
-    case 3:
-      return at(std::int8_t{});
-    case 6:
-      return at(std::int32_t{});
-    case 7:
-      return at(std::int64_t{});
-    default:
-      return at(double{});
-  }
-}
-
-struct Output {
-  assay_dtype dtype;
-  std::vector<std::int64_t> dims;
-  std::size_t elements;
-  std::vector<std::uint64_t> storage;  ///< of 64-bit words, so that every dtype is aligned
+/// What a program's contexts share.
+struct Signature {
+  std::vector<plugin::ValueInfo> inputs, outputs;
 };
 
 class NullContext final : public plugin::Context {
  public:
-  NullContext(const Script& script, const assay_host_api& host, std::vector<plugin::TensorShape> shapes,
-              std::vector<Output> outputs)
+  /// `outputs` are empty where an extent is open: each run makes them.
+  NullContext(const Script& script, const assay_host_api& host, const Signature& signature,
+              std::vector<plugin::TensorShape> shapes, std::vector<Output> outputs)
       : script_(script),
         host_(host),
+        signature_(signature),
         shapes_(std::move(shapes)),
         outputs_(std::move(outputs)),
+        varies_(outputs_.size() != signature.outputs.size()),
         random_(static_cast<std::uint64_t>(script.seed)) {
     const std::int64_t batch = shapes_.empty() || shapes_[0].dims.empty() ? 1 : shapes_[0].dims[0];
     const bool struck = script_.only_batch == 0 || script_.only_batch == batch;
@@ -83,13 +65,15 @@ class NullContext final : public plugin::Context {
     if (index >= shapes_.size() || set > sets_.size())
       return fail(ErrorCode::kInvalidArgument, "input " + std::to_string(index) + " of set " + std::to_string(set) +
                                                    " does not follow the inputs bound before");
-    const plugin::TensorShape& shape = shapes_[index];
-    if (tensor.dtype != shape.dtype || !std::ranges::equal(shape.dims, std::span(tensor.dims, tensor.rank)))
+    if (!fits(tensor, shapes_[index]))
       return fail(ErrorCode::kMismatch,
                   "input " + std::to_string(index) + " has not the dtype and shape it was bound with");
     if (set == sets_.size()) sets_.emplace_back(shapes_.size());
-    sets_[set][index] = tensor;
-    sets_[set][index].dims = shape.dims.data();
+    Bound& bound = sets_[set][index];
+    bound.dims.assign(tensor.dims, tensor.dims + tensor.rank);
+    bound.tensor = tensor;
+    bound.tensor.dims = bound.dims.data();
+    bound.is_bound = true;
     return {};
   }
 
@@ -99,27 +83,45 @@ class NullContext final : public plugin::Context {
     ++runs_;
     latest_set_ = set;
     if (has_fault_) ASSAY_CHECK_OK(strike());
-    if (plain_ && script_.cost_ns == 0) return {};
+    const bool made_now = varies_ || !aliases_.empty();
+    if (plain_ && script_.cost_ns == 0 && !made_now) return {};
     const std::int64_t start = host_.now_ns();
     const std::int64_t cost = plain_ ? script_.cost_ns : this_cost();
+    if (made_now) ASSAY_CHECK_OK(make_outputs());
     if (script_.growing_memory > 0) kept_.push_back(take_memory(script_.growing_memory));
     while (host_.now_ns() - start < cost) {
     }
     return {};
   }
 
-  // The values are made here and not in run(), whose duration belongs to the script alone.
+  // Where no later run needs the values they are made here and not in run(), whose duration belongs to the script
+  // alone.
   Status get_output(std::size_t index, assay_tensor& out) override {
     if (index >= outputs_.size() || runs_ == 0)
       return fail(ErrorCode::kInvalidArgument, "there is no output " + std::to_string(index) + " to give");
-    Output& output = outputs_[index];
-    compute(output);
-    out.dtype = output.dtype;
-    out.memory_kind = ASSAY_MEMORY_HOST;
-    out.dims = output.dims.data();
-    out.rank = output.dims.size();
-    out.data = output.storage.data();
-    out.byte_size = output.elements * element_size(output.dtype);
+    if (!varies_ && aliases_.empty()) compute(outputs_[index], latest_inputs(), script_.wrong, script_.nan);
+    out = outputs_[index].view();
+    return {};
+  }
+
+  Status alias_output_to_input(std::size_t output, std::size_t input) override {
+    if (output >= signature_.outputs.size() || input >= shapes_.size())
+      return fail(ErrorCode::kInvalidArgument,
+                  "output " + std::to_string(output) + " cannot become input " + std::to_string(input));
+    const plugin::ValueInfo& from = signature_.outputs[output];
+    const plugin::TensorShape& to = shapes_[input];
+    const bool fit = from.dtype == to.dtype && std::ranges::equal(from.dims, to.dims, [](auto made, auto bound) {
+                       return made < 0 || bound < 0 || made == bound;
+                     });
+    if (!fit)
+      return fail(ErrorCode::kMismatch,
+                  "output '" + from.name + "' cannot become input '" + signature_.inputs[input].name + "'");
+    aliases_[input] = output;
+    return reset_state();
+  }
+
+  Status reset_state() override {
+    state_.clear();
     return {};
   }
 
@@ -161,55 +163,56 @@ class NullContext final : public plugin::Context {
     return {};
   }
 
-  /// Element i is the sum over the inputs of running_sum(input)[i mod its elements], which starts anew in each row.
-  void compute(Output& output) {
-    std::vector<double> values(output.elements, 0.0);
-    for (std::size_t k = 0; k < shapes_.size() && output.elements > 0; ++k) {
-      const assay_tensor& input = sets_[latest_set_][k];
-      if (input.data == nullptr) continue;
-      const std::size_t elements = input.byte_size / element_size(input.dtype);
-      const std::size_t row =
-          input.rank == 0 ? 1 : static_cast<std::size_t>(std::max<std::int64_t>(input.dims[input.rank - 1], 1));
-      double sum = 0;
-      for (std::size_t i = 0; i < output.elements && elements > 0; ++i) {
-        const std::size_t at = i % elements;
-        sum = (at % row == 0 ? 0 : sum) + element(input, at);
-        values[i] += sum;
-      }
+  struct Bound {
+    assay_tensor tensor{};
+    std::vector<std::int64_t> dims;
+    bool is_bound = false;
+  };
+
+  /// The latest run's inputs: what the run before it left, else what is bound.
+  std::vector<assay_tensor> latest_inputs() {
+    std::vector<assay_tensor> inputs;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const auto left = state_.find(i);
+      inputs.push_back(left == state_.end() ? sets_[latest_set_][i].tensor : left->second.view());
     }
-    const auto store = [&]<class T>(T) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const T value = static_cast<T>(values[i] + (std::is_floating_point_v<T> ? script_.wrong : 0));
-        std::memcpy(reinterpret_cast<char*>(output.storage.data()) + i * sizeof(T), &value, sizeof(T));
-      }
-      const T nan = std::numeric_limits<T>::quiet_NaN();
-      if (std::is_floating_point_v<T> && script_.nan && !values.empty())
-        std::memcpy(output.storage.data(), &nan, sizeof nan);
-    };
-    switch (output.dtype) {
-      case 1:
-        return store(float{});
-      case 2:
-        return store(std::uint8_t{});
-      case 3:
-        return store(std::int8_t{});
-      case 6:
-        return store(std::int32_t{});
-      case 7:
-        return store(std::int64_t{});
-      case 9:
-        for (double& v : values) v = v != 0;
-        return store(std::uint8_t{});
-      default:
-        return store(double{});
+    return inputs;
+  }
+
+  /// Makes all outputs with the extents of this run, and keeps those that are the next run's inputs.
+  Status make_outputs() {
+    Extents extents;
+    const std::vector<assay_tensor> inputs = latest_inputs();
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      if (!state_.contains(i) && !sets_[latest_set_][i].is_bound)
+        return fail(ErrorCode::kInvalidArgument, "input '" + signature_.inputs[i].name + "' was never bound");
+      ASSAY_CHECK_OK(match(signature_.inputs[i], inputs[i].dtype, std::span(inputs[i].dims, inputs[i].rank), extents));
     }
+    std::vector<Output> made;
+    for (const plugin::ValueInfo& info : signature_.outputs) {
+      ASSAY_TRY(Output output, allocate(info, extents));
+      compute(output, inputs, script_.wrong, script_.nan);
+      made.push_back(std::move(output));
+    }
+    for (const auto& [to, from] : aliases_) {
+      if (!fits(made[from].view(), shapes_[to]))
+        return fail(ErrorCode::kMismatch, "output '" + signature_.outputs[from].name + "' has become too large for '" +
+                                              signature_.inputs[to].name + "'");
+    }
+    outputs_ = std::move(made);
+    for (const auto& [to, from] : aliases_) state_.insert_or_assign(to, outputs_[from]);
+    return {};
   }
 
   Script script_;
   const assay_host_api& host_;
+  Signature signature_;
   std::vector<plugin::TensorShape> shapes_;
   std::vector<Output> outputs_;
-  std::vector<std::vector<assay_tensor>> sets_;
+  bool varies_;
+  std::vector<std::vector<Bound>> sets_;
+  std::map<std::size_t, std::size_t> aliases_;  ///< output by input
+  std::map<std::size_t, Output> state_;         ///< what the latest run left, by input
   std::vector<std::unique_ptr<char[]>> kept_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
@@ -220,74 +223,41 @@ class NullContext final : public plugin::Context {
 
 class NullProgram final : public plugin::Program {
  public:
-  NullProgram(Script script, const assay_host_api& host, std::vector<plugin::ValueInfo> inputs,
-              std::vector<plugin::ValueInfo> outputs, plugin::KeyValues effective)
+  NullProgram(Script script, const assay_host_api& host, Signature signature, plugin::KeyValues effective)
       : script_(std::move(script)),
         host_(host),
-        inputs_(std::move(inputs)),
-        outputs_(std::move(outputs)),
+        signature_(std::move(signature)),
         effective_(std::move(effective)),
         memory_(take_memory(script_.model_memory)) {}
 
-  const std::vector<plugin::ValueInfo>& inputs() const override { return inputs_; }
-  const std::vector<plugin::ValueInfo>& outputs() const override { return outputs_; }
+  const std::vector<plugin::ValueInfo>& inputs() const override { return signature_.inputs; }
+  const std::vector<plugin::ValueInfo>& outputs() const override { return signature_.outputs; }
   Result<plugin::KeyValues> effective() override { return effective_; }
 
   Result<std::unique_ptr<plugin::Context>> create_context(std::span<const plugin::TensorShape> shapes) override {
-    if (shapes.size() != inputs_.size())
+    if (shapes.size() != inputs().size())
       return fail(ErrorCode::kMismatch,
-                  std::to_string(shapes.size()) + " shapes given for " + std::to_string(inputs_.size()) + " inputs");
-    std::map<std::string, std::int64_t> extents;
-    for (std::size_t i = 0; i < shapes.size(); ++i) ASSAY_CHECK_OK(match(inputs_[i], shapes[i], extents));
-    std::vector<Output> outputs;
-    for (const plugin::ValueInfo& info : outputs_) {
-      ASSAY_TRY(auto output, allocate(info, extents));
-      outputs.push_back(std::move(output));
+                  std::to_string(shapes.size()) + " shapes given for " + std::to_string(inputs().size()) + " inputs");
+    Extents extents;
+    bool open = false;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      ASSAY_CHECK_OK(match(inputs()[i], shapes[i].dtype, shapes[i].dims, extents));
+      open = open || std::ranges::count(shapes[i].dims, -1) > 0;
+    }
+    std::vector<Output> made;
+    for (std::size_t i = 0; !open && i < outputs().size(); ++i) {
+      ASSAY_TRY(auto output, allocate(outputs()[i], extents));
+      made.push_back(std::move(output));
     }
     sleep_ms(script_.compile_ms);
-    return std::make_unique<NullContext>(script_, host_, std::vector(shapes.begin(), shapes.end()), std::move(outputs));
+    return std::make_unique<NullContext>(script_, host_, signature_, std::vector(shapes.begin(), shapes.end()),
+                                         std::move(made));
   }
 
  private:
-  static Status match(const plugin::ValueInfo& input, const plugin::TensorShape& shape,
-                      std::map<std::string, std::int64_t>& extents) {
-    if (shape.dtype != input.dtype)
-      return fail(ErrorCode::kMismatch, "input '" + input.name + "' has element type " + std::to_string(input.dtype) +
-                                            " (ONNX number), given " + std::to_string(shape.dtype));
-    bool fits = shape.dims.size() == input.dims.size();
-    for (std::size_t d = 0; fits && d < shape.dims.size(); ++d) {
-      fits = shape.dims[d] >= 0 && (input.dims[d] < 0 || input.dims[d] == shape.dims[d]);
-      if (fits && !input.symbols[d].empty())
-        fits = extents.emplace(input.symbols[d], shape.dims[d]).first->second == shape.dims[d];
-    }
-    if (!fits) return fail(ErrorCode::kMismatch, "the shape given for input '" + input.name + "' is none it can take");
-    return {};
-  }
-
-  static Result<Output> allocate(const plugin::ValueInfo& info, const std::map<std::string, std::int64_t>& extents) {
-    constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32;
-    Output output{info.dtype, info.dims, 1, {}};
-    std::uint64_t elements = 1;
-    for (std::size_t d = 0; d < info.dims.size(); ++d) {
-      if (info.dims[d] < 0) {
-        const auto extent = extents.find(info.symbols[d]);
-        if (extent == extents.end())
-          return fail(ErrorCode::kInvalidArgument,
-                      "extent " + std::to_string(d) + " of output '" + info.name + "' is named by no input");
-        output.dims[d] = extent->second;
-      }
-      elements *= static_cast<std::uint64_t>(std::min<std::int64_t>(output.dims[d], kMostElements));
-      if (elements > kMostElements)
-        return fail(ErrorCode::kOutOfMemory, "output '" + info.name + "' would have more than 2^32 elements");
-    }
-    output.elements = elements;
-    output.storage.resize((elements * element_size(info.dtype) + 7) / 8);
-    return output;
-  }
-
   Script script_;
   const assay_host_api& host_;
-  std::vector<plugin::ValueInfo> inputs_, outputs_;
+  Signature signature_;
   plugin::KeyValues effective_;
   std::unique_ptr<char[]> memory_;
 };
@@ -342,8 +312,9 @@ class NullEngine final : public plugin::Engine {
       return fail(ErrorCode::kUnsupported, "no kernel for operator '" + script.unsupported + "'");
     if (args.precision == "float16" || args.precision == "bfloat16")
       return fail(ErrorCode::kUnsupported, "the null engine computes in float32 only, not in " + args.precision);
-    ASSAY_TRY(auto inputs, parse_signature(script.inputs));
-    ASSAY_TRY(auto outputs, parse_signature(script.outputs));
+    Signature signature;
+    ASSAY_TRY(signature.inputs, parse_signature(script.inputs));
+    ASSAY_TRY(signature.outputs, parse_signature(script.outputs));
     sleep_ms(script.load_ms);
     plugin::KeyValues effective{
         {"precision", script.effective_precision.empty() ? "float32" : script.effective_precision},
@@ -351,7 +322,7 @@ class NullEngine final : public plugin::Engine {
         {"device", device->id},
         {"computes", args.model_path.empty() ? "running sums" : "nothing"}};
     effective.insert(effective.end(), args.options.begin(), args.options.end());
-    return std::make_unique<NullProgram>(script, host_, std::move(inputs), std::move(outputs), std::move(effective));
+    return std::make_unique<NullProgram>(script, host_, std::move(signature), std::move(effective));
   }
 
  private:

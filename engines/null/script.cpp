@@ -134,6 +134,22 @@ Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text) 
   return values;
 }
 
+std::optional<std::int64_t> sum_of(std::string_view extent, const std::map<std::string, std::int64_t>& extents) {
+  std::int64_t sum = 0;
+  while (true) {
+    const std::string term(extent.substr(0, extent.find('+')));
+    std::int64_t value = 0;
+    if (!parse(term, value)) {
+      const auto named = extents.find(term);
+      if (named == extents.end()) return std::nullopt;
+      value = named->second;
+    }
+    sum += value;
+    if (term.size() == extent.size()) return sum;
+    extent.remove_prefix(term.size() + 1);
+  }
+}
+
 std::vector<plugin::OptionInfo> option_infos() {
   std::vector<plugin::OptionInfo> infos;
   for (const Option& o : table()) infos.push_back(o.info);

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <assay/engine_plugin.hpp>
@@ -37,9 +40,13 @@ struct Script {
 [[nodiscard]] Result<Script> parse_script(const plugin::KeyValues& options);
 [[nodiscard]] std::vector<plugin::OptionInfo> option_infos();
 
-/// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), or `?`.
-/// Errors: invalid_argument, naming the part that does not follow this.
+/// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), `?`, or, of an output,
+/// a sum of numbers and names ("past+1"). Errors: invalid_argument, naming the part that does not follow this.
 [[nodiscard]] Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text);
+
+/// The value of such an extent; nullopt when it names an extent that is not in `extents`.
+[[nodiscard]] std::optional<std::int64_t> sum_of(std::string_view extent,
+                                                 const std::map<std::string, std::int64_t>& extents);
 
 /// Bytes of one element of the dtypes the null engine handles; 0 for others.
 [[nodiscard]] std::size_t element_size(assay_dtype dtype);

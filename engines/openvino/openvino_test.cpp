@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 #include "openvino_engine.hpp"
 #include "support/runtime_suite.hpp"
@@ -87,9 +88,12 @@ TEST_F(Openvino, LeavesThePrecisionToTheRuntimeWhenAskedAndSaysWhatItChose) {
   LoadArgs args = product();
   args.precision = "runtime";
   const KeyValues in_force = effective(args);
-  const auto hint = std::find_if(in_force.begin(), in_force.end(), [](const auto& e) { return e.first == "INFERENCE_PRECISION_HINT"; });
+  const auto hint = std::find_if(in_force.begin(), in_force.end(),
+                                 [](const auto& e) { return e.first == "INFERENCE_PRECISION_HINT"; });
   ASSERT_NE(hint, in_force.end());
-  EXPECT_THAT(in_force, Contains(Pair("precision", hint->second == "bf16" ? "bfloat16" : hint->second == "f16" ? "float16" : "float32")));
+  EXPECT_THAT(in_force, Contains(Pair("precision", hint->second == "bf16"  ? "bfloat16"
+                                                   : hint->second == "f16" ? "float16"
+                                                                           : "float32")));
 }
 
 TEST_F(Openvino, NeverComputesAModelInLessThanItsOwnType) {
@@ -140,6 +144,62 @@ TEST_F(Openvino, RunsEveryShapeWithAndWithoutCompilingItAnew) {
   }
 }
 
+TEST_F(Openvino, DoesNotReadTheModelAgainWhileItCompiles) {
+  LoadArgs args = product();
+  const auto program = engine_->load(args);
+  ASSERT_THAT(program, IsOk());
+  Tensor two = floats({2, 2}, {1, 2, 3, 4}), one = floats({1, 1}, {3});
+  ASSERT_THAT((*program)->create_context(std::vector{two.shape()}), IsOk());
+  ASSERT_THAT((*program)->prepare_context(std::vector{one.shape()}), IsOk());
+  ASSERT_TRUE(std::filesystem::remove(args.model_path));
+  const auto context = (*program)->create_context(std::vector{one.shape()});
+  ASSERT_THAT(context, IsOk());
+  ASSERT_THAT((*context)->set_input(0, 0, one.view()), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  EXPECT_THAT(output(**context)->values, ElementsAre(9));
+  EXPECT_THAT((*program)->create_context(std::vector{two.shape()}), ::testing::Not(IsOk())) << "the file is gone";
+}
+
+TEST_F(Openvino, TellsAFailureWithoutATextByItsStatusAndNotByAnEarlierText) {
+  EXPECT_THAT(engine_->load(product(11)), HasError(ErrorCode::kUnsupported, "float64"));
+  LoadArgs args;
+  args.precision = "as_is";
+  args.model_path = write({{{"Frobnicate", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "unknown.onnx");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "Frobnicate"));
+  const char* home = std::getenv("ASSAY_OPENVINO_HOME");
+  const auto runtime = OvRuntime::open(home ? home : ASSAY_TEST_DEPS_DIR "/openvino", host());
+  ASSERT_THAT(runtime, IsOk());
+  const Status refused = (*runtime)->check(INVALID_C_PARAM);
+  EXPECT_THAT(refused, HasError(ErrorCode::kInternal, "status -14"));
+  EXPECT_EQ(refused.error().message.find("Frobnicate"), std::string::npos);
+}
+
+TEST_F(Openvino, CallsUnsupportedWhatItSaysItDoesNotSupport) {
+  LoadArgs args;
+  args.precision = "as_is";
+  // An element type that its importer lacks: no operator is to blame.
+  args.model_path = write({{{"Identity", {"x"}, {"y"}}}, {{"x", 18, {"3"}}}, {{"y", 18, {"3"}}}}, "float8.onnx");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "Unsupported type"));
+  // A rank that only a run would tell: refused by the device and not by the importer.
+  args.model_path = write({{{"Reshape", {"x", "s"}, {"y"}}, {"Shape", {"y"}, {"z"}}},
+                           {{"x", 1, {"n"}}, {"s", 7, {"k"}}},
+                           {{"z", 7, {"r"}}}},
+                          "rank.onnx");
+  args.options = {{"static_shapes", "false"}};
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "dynamic rank"));
+}
+
+TEST_F(Openvino, TellsTheReasonWithTheOperatorThatItCannotConvert) {
+  LoadArgs args;
+  args.precision = "as_is";
+  args.model_path =
+      write({{{"ReduceSum", {"x", "axes"}, {"y"}}}, {{"x", 1, {"n", "3"}}, {"axes", 7, {"k"}}}, {{"y", 1, {"1", "1"}}}},
+            "axes.onnx");
+  const auto refused = engine_->load(args);
+  EXPECT_THAT(refused, HasError(ErrorCode::kUnsupported, "ReduceSum"));
+  EXPECT_THAT(refused, HasError(ErrorCode::kUnsupported, "axes tensor's shape"));
+}
+
 TEST_F(Openvino, ReadsItsOwnFormat) {
   LoadArgs args;
   args.precision = "float32";
@@ -150,7 +210,8 @@ TEST_F(Openvino, ReadsItsOwnFormat) {
       <output><port id="1" precision="FP32" names="y"><dim>-1</dim><dim>3</dim></port></output></layer>
     <layer id="2" name="r" type="Result" version="opset1"><input><port id="0" precision="FP32"><dim>-1</dim><dim>3</dim></port></input></layer>
     </layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges>
-    </net>)", "relu.xml");
+    </net>)",
+                                "relu.xml");
   const auto program = engine_->load(args);
   ASSERT_THAT(program, IsOk());
   EXPECT_EQ((*program)->inputs()[0].name, "x");

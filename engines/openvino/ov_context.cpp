@@ -8,100 +8,138 @@
 #include "support/plugin_support.hpp"
 
 namespace assay::plugin {
+namespace {
+
+/// A view: OpenVINO copies the extents it is given. Its own function that makes a shape refuses rank 0.
+ov_shape_t shape_of(std::vector<std::int64_t>& dims) {
+  return {static_cast<std::int64_t>(dims.size()), dims.empty() ? nullptr : dims.data()};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Context>> OvContext::create(std::shared_ptr<const OvCompiled> compiled,
-                                                   const std::vector<ValueInfo>& inputs, const std::vector<ValueInfo>& outputs,
+                                                   const std::vector<ValueInfo>& inputs,
                                                    std::span<const TensorShape> shapes) {
-  std::unique_ptr<OvContext> context(new OvContext(std::move(compiled), inputs, outputs, shapes));
-  const OvRuntime& runtime = *context->compiled_->runtime;
-  ov_infer_request_t* request = nullptr;
-  ASSAY_CHECK_OK(runtime.check(runtime.api().ov_compiled_model_create_infer_request(context->compiled_->model.get(), &request)));
-  context->request_ = OvRequestPtr(request, {&runtime.api()});
+  std::unique_ptr<OvContext> context(new OvContext(std::move(compiled), inputs, shapes));
   if (shapes.empty()) context->sets_.resize(1);  // nobody calls set_input
+  ASSAY_CHECK_OK(context->create_request());
   return std::unique_ptr<Context>(std::move(context));
 }
 
-Status OvContext::set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) {
-  if (set > sets_.size()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("input set {} before set {}: sets have no gaps", set, sets_.size()));
-  }
-  ASSAY_CHECK_OK(check_input(inputs_, shapes_, index, tensor));
+Status OvContext::create_request() {
   const OvRuntime& runtime = *compiled_->runtime;
-  const OvApi& api = runtime.api();
-  ov_shape_t shape{};  // of rank 0 as it stands: ov_shape_create refuses that rank
-  if (tensor.rank > 0)
-    ASSAY_CHECK_OK(runtime.check(api.ov_shape_create(static_cast<std::int64_t>(tensor.rank), tensor.dims, &shape)));
+  ov_infer_request_t* request = nullptr;
+  ASSAY_CHECK_OK(runtime.check(runtime.api().ov_compiled_model_create_infer_request(compiled_->model.get(), &request)));
+  request_ = OvRequestPtr(request, {&runtime.api()});
+  selected_ = kNone;
+  return {};
+}
+
+Status OvContext::do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) {
+  const OvRuntime& runtime = *compiled_->runtime;
+  std::vector<std::int64_t> dims(tensor.dims, tensor.dims + tensor.rank);
   ov_tensor_t* made = nullptr;
-  const Status status =
-      runtime.check(api.ov_tensor_create_from_host_ptr(element_type_of(tensor.dtype), shape, tensor.data, &made));
-  api.ov_shape_free(&shape);
-  ASSAY_CHECK_OK(status);
-  if (set == sets_.size()) sets_.emplace_back(shapes_.size());
-  sets_[set][index] = OvTensorPtr(made, {&api});
+  ASSAY_CHECK_OK(runtime.check(
+      runtime.api().ov_tensor_create_from_host_ptr(element_type_of(tensor.dtype), shape_of(dims), tensor.data, &made)));
+  if (set == sets_.size()) sets_.emplace_back(shapes().size());
+  sets_[set][index] = OvTensorPtr(made, {&runtime.api()});
   if (set == selected_) selected_ = kNone;
   return {};
 }
 
-Status OvContext::check_ready(std::size_t set) const {
-  if (set < sets_.size() && std::all_of(sets_[set].begin(), sets_[set].end(), [](const auto& t) { return t != nullptr; })) return {};
-  return fail(ErrorCode::kInvalidArgument, fmt::format("input set {} is not completely bound", set));
+Status OvContext::give_input(std::size_t index, const ov_tensor_t* tensor) {
+  const OvRuntime& runtime = *compiled_->runtime;
+  return runtime.check(runtime.api().ov_infer_request_set_input_tensor_by_index(request_.get(), index, tensor));
 }
 
 Status OvContext::select(std::size_t set) {
-  if (set == selected_) return {};
-  selected_ = kNone;
-  const OvRuntime& runtime = *compiled_->runtime;
-  for (std::size_t i = 0; i < sets_[set].size(); ++i) {
-    ASSAY_CHECK_OK(
-        runtime.check(runtime.api().ov_infer_request_set_input_tensor_by_index(request_.get(), i, sets_[set][i].get())));
+  for (std::size_t i = 0; set != selected_ && i < sets_[set].size(); ++i) {
+    if (!(state_begun() && is_aliased(i))) ASSAY_CHECK_OK(give_input(i, sets_[set][i].get()));
   }
-  selected_ = set;
+  selected_ = aliases().empty() || state_begun() ? set : kNone;  // the state's beginning is no input of the second run
+  if (!state_begun()) return {};
+  for (const Alias& alias : aliases()) {
+    const auto turns = turns_.find(alias.output);
+    const OvTensorPtr& left =
+        turns == turns_.end() ? left_.at(alias.output) : turns->second.tensors[1 - turns->second.next];
+    ASSAY_CHECK_OK(give_input(alias.input, left.get()));
+  }
   return {};
 }
 
-Status OvContext::run(std::size_t set) {
-  ASSAY_CHECK_OK(check_ready(set));
-  ASSAY_CHECK_OK(select(set));
-  output_.reset();
+Status OvContext::give_outputs() {
   const OvRuntime& runtime = *compiled_->runtime;
-  ASSAY_CHECK_OK(runtime.check(runtime.api().ov_infer_request_infer(request_.get())));
-  ran_ = true;
+  for (const auto& [output, turns] : turns_) {
+    ASSAY_CHECK_OK(runtime.check(runtime.api().ov_infer_request_set_output_tensor_by_index(
+        request_.get(), output, turns.tensors[turns.next].get())));
+  }
   return {};
 }
 
-Status OvContext::run_timed(std::size_t runs, std::size_t first_set, std::size_t sets, assay_samples& samples) {
-  samples.count = 0;
-  ASSAY_CHECK_OK(check_burst(runs, sets, sets_.size(), samples));
-  for (std::size_t set = 0; set < sets; ++set) ASSAY_CHECK_OK(check_ready(set));
+Status OvContext::keep_state() {
+  for (auto& [output, turns] : turns_) turns.next = 1 - turns.next;
+  for (auto& [output, tensor] : left_) {
+    ASSAY_TRY(tensor, output_tensor(output));
+  }
+  return {};
+}
+
+Status OvContext::do_run(std::size_t set, Interval& took) {
+  ASSAY_CHECK_OK(select(set));
+  ASSAY_CHECK_OK(give_outputs());
   output_.reset();
   const OvRuntime& runtime = *compiled_->runtime;
   const auto infer = runtime.api().ov_infer_request_infer;
   ov_infer_request_t* request = request_.get();
-  for (std::size_t i = 0; i < runs; ++i) {
-    ASSAY_CHECK_OK(select((first_set + i) % sets));
-    const std::int64_t start = runtime.now_ns();
-    const ov_status_e status = infer(request);
-    const std::int64_t end = runtime.now_ns();
-    ASSAY_CHECK_OK(runtime.check(status));
-    add_sample(samples, start, end);
-    ran_ = true;
+  took.start_ns = runtime.now_ns();
+  const ov_status_e status = infer(request);
+  took.end_ns = runtime.now_ns();
+  ASSAY_CHECK_OK(runtime.check(status));
+  return keep_state();
+}
+
+Status OvContext::do_alias(const Alias& alias) {
+  const ValueInfo& output = outputs()[alias.output];
+  const bool open = !output.has_rank || std::ranges::count(output.dims, -1) > 0;
+  if (open && compiled_->devices == "CPU") {
+    left_.try_emplace(alias.output);
+    return {};
   }
+  const OvRuntime& runtime = *compiled_->runtime;
+  Turns turns;
+  for (OvTensorPtr& tensor : turns.tensors) {
+    std::vector<std::int64_t> dims = output.dims;
+    std::ranges::replace(dims, -1, 0);  // the runtime makes it as large as it must be
+    ov_tensor_t* made = nullptr;
+    ASSAY_CHECK_OK(runtime.check(runtime.api().ov_tensor_create(element_type_of(output.dtype), shape_of(dims), &made)));
+    tensor = OvTensorPtr(made, {&runtime.api()});
+  }
+  turns_.insert_or_assign(alias.output, std::move(turns));
   return {};
 }
 
-Status OvContext::get_output(std::size_t index, assay_tensor& out) {
-  if (!ran_) return fail(ErrorCode::kInvalidArgument, "there is no output before the first run");
-  if (index >= outputs_.size()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("output {} of {} does not exist", index, outputs_.size()));
-  }
+Status OvContext::do_reset_state() {
+  selected_ = kNone;
+  // A model in OpenVINO's own format may have variables of its own, which the C API cannot reset.
+  return compiled_->may_have_variables ? create_request() : Status();
+}
+
+Result<OvTensorPtr> OvContext::output_tensor(std::size_t index) const {
+  const OvRuntime& runtime = *compiled_->runtime;
+  ov_tensor_t* tensor = nullptr;
+  ASSAY_CHECK_OK(
+      runtime.check(runtime.api().ov_infer_request_get_output_tensor_by_index(request_.get(), index, &tensor)));
+  return OvTensorPtr(tensor, {&runtime.api()});
+}
+
+Status OvContext::do_get_output(std::size_t index, assay_tensor& out) {
   const OvRuntime& runtime = *compiled_->runtime;
   const OvApi& api = runtime.api();
-  ov_tensor_t* tensor = nullptr;
-  ASSAY_CHECK_OK(runtime.check(api.ov_infer_request_get_output_tensor_by_index(request_.get(), index, &tensor)));
-  output_ = OvTensorPtr(tensor, {&api});
+  ASSAY_TRY(output_, output_tensor(index));
+  const ov_tensor_t* tensor = output_.get();
   ov_shape_t shape{};
-  const bool scalar = outputs_[index].has_rank && outputs_[index].dims.empty();  // the C API refuses to tell rank 0
-  if (!scalar) ASSAY_CHECK_OK(runtime.check(api.ov_tensor_get_shape(tensor, &shape)));
+  const ov_status_e told = api.ov_tensor_get_shape(tensor, &shape);
+  if (told != INVALID_C_PARAM) ASSAY_CHECK_OK(runtime.check(told));  // the C API's way to say rank 0
   output_dims_.assign(shape.dims, shape.dims + shape.rank);
   api.ov_shape_free(&shape);
   ov_element_type_e type = DYNAMIC;

@@ -1,46 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "ov_program.hpp"
+#include "support/runtime_context.hpp"
 
 namespace assay::plugin {
 
-/// One infer request. Input sets are tensors over the caller's buffers, exchanged outside of timed intervals; outputs are
-/// the request's own tensors, which it allocates once and reuses.
-class OvContext final : public Context {
+/// One infer request. Input sets are tensors over the caller's buffers, exchanged outside of timed intervals; outputs
+/// are the request's own tensors, which it allocates once and reuses.
+///
+/// An output that becomes an input must not be written while it is read. The processor's plug-in sees to that itself
+/// where the output's extents are open: it has two buffers and takes the one that is no input, so that the request's
+/// own tensor is handed on. Elsewhere the request gets two tensors of ours in turn.
+class OvContext final : public RuntimeContext {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(std::shared_ptr<const OvCompiled> compiled,
                                                                const std::vector<ValueInfo>& inputs,
-                                                               const std::vector<ValueInfo>& outputs,
                                                                std::span<const TensorShape> shapes);
 
-  [[nodiscard]] Status set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) override;
-  [[nodiscard]] Status run(std::size_t set) override;
-  [[nodiscard]] Status get_output(std::size_t index, assay_tensor& out) override;
-  [[nodiscard]] bool has_run_timed() const override { return true; }
-  [[nodiscard]] Status run_timed(std::size_t runs, std::size_t first_set, std::size_t sets, assay_samples& samples) override;
-
  private:
-  OvContext(std::shared_ptr<const OvCompiled> compiled, const std::vector<ValueInfo>& inputs,
-            const std::vector<ValueInfo>& outputs, std::span<const TensorShape> shapes)
-      : compiled_(std::move(compiled)), inputs_(inputs), outputs_(outputs), shapes_(shapes.begin(), shapes.end()) {}
+  /// Where an aliased output goes: two tensors in turn, or (empty) wherever the request puts it.
+  struct Turns {
+    std::array<OvTensorPtr, 2> tensors;
+    std::size_t next = 0;
+  };
 
-  [[nodiscard]] Status check_ready(std::size_t set) const;
-  /// Makes `set` the request's inputs, unless it is.
+  OvContext(std::shared_ptr<const OvCompiled> compiled, const std::vector<ValueInfo>& inputs,
+            std::span<const TensorShape> shapes)
+      : RuntimeContext(inputs, compiled->outputs, shapes), compiled_(std::move(compiled)) {}
+
+  [[nodiscard]] Status do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) override;
+  [[nodiscard]] Status do_run(std::size_t set, Interval& took) override;
+  [[nodiscard]] Status do_get_output(std::size_t index, assay_tensor& out) override;
+  [[nodiscard]] Status do_alias(const Alias& alias) override;
+  [[nodiscard]] Status do_reset_state() override;
+
+  [[nodiscard]] Status create_request();
+  /// Makes `set`, and what the latest run left, the request's inputs, unless they are.
   [[nodiscard]] Status select(std::size_t set);
+  [[nodiscard]] Status give_input(std::size_t index, const ov_tensor_t* tensor);
+  [[nodiscard]] Status give_outputs();
+  [[nodiscard]] Status keep_state();
+  [[nodiscard]] Result<OvTensorPtr> output_tensor(std::size_t index) const;
 
   static constexpr std::size_t kNone = SIZE_MAX;
 
   std::shared_ptr<const OvCompiled> compiled_;
-  std::vector<ValueInfo> inputs_, outputs_;
-  std::vector<TensorShape> shapes_;
   std::vector<std::vector<OvTensorPtr>> sets_;
+  std::map<std::size_t, Turns> turns_;       ///< by output
+  std::map<std::size_t, OvTensorPtr> left_;  ///< by output: the request's own tensors that became inputs
   OvRequestPtr request_;
   std::size_t selected_ = kNone;
-  bool ran_ = false;
   OvTensorPtr output_;  ///< what get_output showed last
   std::vector<std::int64_t> output_dims_;
 };

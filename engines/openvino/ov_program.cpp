@@ -21,7 +21,8 @@ constexpr const char* kDynamicQuantization = "DYNAMIC_QUANTIZATION_GROUP_SIZE";
 struct Precision {
   std::string_view ours, theirs, capability;
 };
-constexpr Precision kPrecisions[] = {{"float32", "f32", "FP32"}, {"float16", "f16", "FP16"}, {"bfloat16", "bf16", "BF16"}};
+constexpr Precision kPrecisions[] = {
+    {"float32", "f32", "FP32"}, {"float16", "f16", "FP16"}, {"bfloat16", "bf16", "BF16"}};
 
 std::string assay_word(std::string_view openvino_word) {
   for (const Precision& precision : kPrecisions)
@@ -34,13 +35,15 @@ bool lists(const std::string& words, std::string_view word) {
 }
 
 /// The arithmetic to demand of `device` for a model of type `own`: that type, or float32 where the device lacks it, for
-/// without a demand it may take a coarser one (bfloat16 for float16). Errors: unsupported, for types wider than float32.
+/// without a demand it may take a coarser one (bfloat16 for float16). Errors: unsupported, for types wider than
+/// float32.
 Result<std::string> strict_word(const OvRuntime& runtime, const std::string& device, const std::string& own) {
   const std::string capabilities = runtime.device_property(device, "OPTIMIZATION_CAPABILITIES").value_or("");
   for (const Precision& precision : kPrecisions) {
     if (precision.ours == own) return std::string(lists(capabilities, precision.capability) ? precision.theirs : "f32");
   }
-  return fail(ErrorCode::kUnsupported, fmt::format("OpenVINO's {} has no {} arithmetic", device, own), "use --precision runtime");
+  return fail(ErrorCode::kUnsupported, fmt::format("OpenVINO's {} has no {} arithmetic", device, own),
+              "use --precision runtime");
 }
 
 /// The device that `id` names among those here; "GPU" is the first GPU.
@@ -50,9 +53,11 @@ Result<std::string> find_device(const OvRuntime& runtime, const std::string& id)
     if (devices.empty()) return fail(ErrorCode::kNotFound, "OpenVINO finds no device here");
     return std::find(devices.begin(), devices.end(), "CPU") != devices.end() ? std::string("CPU") : devices.front();
   }
-  const bool here = std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d == id || d.starts_with(id + "."); });
+  const bool here =
+      std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d == id || d.starts_with(id + "."); });
   if (here || (id == "AUTO" && !devices.empty())) return id;
-  return fail(ErrorCode::kNotFound, fmt::format("openvino has no device '{}'; there are {}, AUTO", id, fmt::join(devices, ", ")));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("openvino has no device '{}'; there are {}, AUTO", id, fmt::join(devices, ", ")));
 }
 
 /// Names, types and extents of one input or output.
@@ -72,7 +77,8 @@ Result<ValueInfo> value_of(const OvRuntime& runtime, const OvPortPtr& port, cons
   if (type == STRING || value.dtype == 0) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("{} '{}' is {}; assay runs models of numeric tensors", direction, value.name,
-                            type == STRING ? "a string tensor" : fmt::format("of OpenVINO's element type {}", static_cast<int>(type))));
+                            type == STRING ? "a string tensor"
+                                           : fmt::format("of OpenVINO's element type {}", static_cast<int>(type))));
   }
   ov_partial_shape_t shape{};
   ASSAY_CHECK_OK(runtime.check(api.ov_port_get_partial_shape(port.get(), &shape)));
@@ -85,8 +91,34 @@ Result<ValueInfo> value_of(const OvRuntime& runtime, const OvPortPtr& port, cons
   return value;
 }
 
+template <class Count, class PortAt>
+Result<std::vector<ValueInfo>> read_values(const OvRuntime& runtime, const ov_model_t* model, const char* direction,
+                                           Count count_of, PortAt port_at) {
+  std::size_t count = 0;
+  ASSAY_CHECK_OK(runtime.check(count_of(model, &count)));
+  std::vector<ValueInfo> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    ov_output_const_port_t* port = nullptr;
+    ASSAY_CHECK_OK(runtime.check(port_at(model, i, &port)));
+    ASSAY_TRY(ValueInfo value, value_of(runtime, OvPortPtr(port, {&runtime.api()}), direction, i));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Result<std::vector<ValueInfo>> read_inputs(const OvRuntime& runtime, const ov_model_t* model) {
+  const OvApi& api = runtime.api();
+  return read_values(runtime, model, "input", api.ov_model_inputs_size, api.ov_model_const_input_by_index);
+}
+
+Result<std::vector<ValueInfo>> read_outputs(const OvRuntime& runtime, const ov_model_t* model) {
+  const OvApi& api = runtime.api();
+  return read_values(runtime, model, "output", api.ov_model_outputs_size, api.ov_model_const_output_by_index);
+}
+
 /// What to ask of `device`; of AUTO, for each device it may choose.
-KeyValues properties_for(const OvRuntime& runtime, const std::string& device, const LoadArgs& args, const std::string& strict) {
+KeyValues properties_for(const OvRuntime& runtime, const std::string& device, const LoadArgs& args,
+                         const std::string& strict) {
   const std::string supported = runtime.device_property(device, "SUPPORTED_PROPERTIES").value_or("");
   KeyValues properties;
   const auto set = [&](const char* key, std::string value) {
@@ -119,7 +151,8 @@ Result<KeyValues> properties_for_auto(const OvRuntime& runtime, const LoadArgs& 
 }
 
 /// A property of a compiled model. AUTO tells those of its device as "{CPU:{KEY:value,…}}".
-std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_compiled_model_t* model, const std::string& key) {
+std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_compiled_model_t* model,
+                                             const std::string& key) {
   if (auto own = runtime.model_property(model, key.c_str())) return own;
   const std::string device = runtime.model_property(model, "EXECUTION_DEVICES").value_or("");
   const std::string all = runtime.model_property(model, "DEVICE_PROPERTIES").value_or("");
@@ -129,7 +162,7 @@ std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-/// y = max(x, 0), in OpenVINO's own format: what is in force does not depend on the model.
+/// y = max(x, 0), in OpenVINO's own format: what is told before there is a shape to compile the model for.
 constexpr std::string_view kProbeModel = R"(<?xml version="1.0"?><net name="probe" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/><output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
 <layer id="1" name="y" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input><output><port id="1" precision="FP32"><dim>1</dim></port></output></layer>
@@ -140,23 +173,6 @@ constexpr std::string_view kProbeModel = R"(<?xml version="1.0"?><net name="prob
 
 std::vector<OptionInfo> OvProgram::option_infos() {
   return {{"static_shapes", "bool", "true", "compile for each bound shape; false: once, with dynamic extents"}};
-}
-
-Status OvProgram::read_signature(const ov_model_t* model) {
-  const OvApi& api = runtime_->api();
-  const auto read = [&](const char* direction, auto count_of, auto port_at, std::vector<ValueInfo>& values) -> Status {
-    std::size_t count = 0;
-    ASSAY_CHECK_OK(runtime_->check(count_of(model, &count)));
-    for (std::size_t i = 0; i < count; ++i) {
-      ov_output_const_port_t* port = nullptr;
-      ASSAY_CHECK_OK(runtime_->check(port_at(model, i, &port)));
-      ASSAY_TRY(ValueInfo value, value_of(*runtime_, OvPortPtr(port, {&api}), direction, i));
-      values.push_back(std::move(value));
-    }
-    return {};
-  };
-  ASSAY_CHECK_OK(read("input", api.ov_model_inputs_size, api.ov_model_const_input_by_index, inputs_));
-  return read("output", api.ov_model_outputs_size, api.ov_model_const_output_by_index, outputs_);
 }
 
 Result<std::unique_ptr<Program>> OvProgram::load(std::shared_ptr<const OvRuntime> runtime, const LoadArgs& args) {
@@ -172,10 +188,12 @@ Result<std::unique_ptr<Program>> OvProgram::load(std::shared_ptr<const OvRuntime
 
   program->path_ = args.model_path;
   ASSAY_TRY(OvModelPtr model, program->read_model());
-  ASSAY_CHECK_OK(program->read_signature(model.get()));
+  ASSAY_TRY(program->inputs_, read_inputs(*runtime, model.get()));
+  ASSAY_TRY(program->outputs_, read_outputs(*runtime, model.get()));
   ASSAY_CHECK_OK(check_precision(args.precision, program->inputs_, program->outputs_));
   if (args.precision != "runtime") {
-    ASSAY_TRY(program->strict_, strict_word(*runtime, program->device_, model_precision(program->inputs_, program->outputs_)));
+    ASSAY_TRY(program->strict_,
+              strict_word(*runtime, program->device_, model_precision(program->inputs_, program->outputs_)));
   }
   if (program->device_ == "AUTO") {
     ASSAY_TRY(program->properties_, properties_for_auto(*runtime, args, program->strict_));
@@ -188,8 +206,8 @@ Result<std::unique_ptr<Program>> OvProgram::load(std::shared_ptr<const OvRuntime
     return std::unique_ptr<Program>(std::move(program));
   }
   ov_model_t* probe = nullptr;
-  ASSAY_CHECK_OK(runtime->check(runtime->api().ov_core_read_model_from_memory_buffer(runtime->core(), kProbeModel.data(),
-                                                                                     kProbeModel.size(), nullptr, &probe)));
+  ASSAY_CHECK_OK(runtime->check(runtime->api().ov_core_read_model_from_memory_buffer(
+      runtime->core(), kProbeModel.data(), kProbeModel.size(), nullptr, &probe)));
   ASSAY_TRY([[maybe_unused]] const auto compiled, program->compile(OvModelPtr(probe, {&runtime->api()}).get()));
   program->model_ = std::move(model);
   return std::unique_ptr<Program>(std::move(program));
@@ -205,11 +223,15 @@ Result<OvModelPtr> OvProgram::read_model() const {
 Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* model) {
   auto compiled = std::make_shared<OvCompiled>();
   compiled->runtime = runtime_;
+  compiled->may_have_variables = !path_.ends_with(".onnx");
+  ASSAY_TRY(compiled->outputs, read_outputs(*runtime_, model));
   ASSAY_TRY(compiled->model, runtime_->compile(model, device_, properties_));
   const auto property = [&](const char* key) { return property_in_force(*runtime_, compiled->model.get(), key); };
 
+  compiled->devices = property("EXECUTION_DEVICES").value_or("");
   const std::string precision = property(kPrecisionHint).value_or("unknown");
-  const bool exact = property(kDynamicQuantization).value_or("0") == "0" && property(kCachePrecision).value_or(strict_) == strict_;
+  const bool exact =
+      property(kDynamicQuantization).value_or("0") == "0" && property(kCachePrecision).value_or(strict_) == strict_;
   if (!strict_.empty() && (precision != strict_ || !exact)) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("OpenVINO's {} computes in {} where {} is asked for{}", device_, assay_word(precision),
@@ -220,62 +242,63 @@ Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* m
   int threads = 0;
   if (const auto all = property("INFERENCE_NUM_THREADS")) threads = std::atoi(all->c_str()) / streams_;
   effective_.emplace_back("threads", std::to_string(std::max(threads, 1)));
-  for (const char* key : {"EXECUTION_DEVICES", "PERFORMANCE_HINT", "NUM_STREAMS", "INFERENCE_NUM_THREADS", kPrecisionHint,
-                          kCachePrecision, kDynamicQuantization, "EXECUTION_MODE_HINT", "ENABLE_CPU_PINNING"}) {
+  for (const char* key :
+       {"EXECUTION_DEVICES", "PERFORMANCE_HINT", "NUM_STREAMS", "INFERENCE_NUM_THREADS", kPrecisionHint,
+        kCachePrecision, kDynamicQuantization, "EXECUTION_MODE_HINT", "ENABLE_CPU_PINNING"}) {
     if (auto value = property(key)) effective_.emplace_back(key, std::move(*value));
   }
   effective_.insert(effective_.end(), options_.begin(), options_.end());
   return std::shared_ptr<const OvCompiled>(std::move(compiled));
 }
 
-std::string OvProgram::effective_precision() const {
-  for (const auto& [key, value] : effective_)
-    if (key == "precision") return value;
-  return {};
+bool OvProgram::is_compiled_for(std::span<const TensorShape> shapes) const {
+  return compiled_ && std::ranges::equal(compiled_for_, shapes, {}, {}, &TensorShape::dims);
+}
+
+Status OvProgram::reshape(const ov_model_t* model, std::span<const TensorShape> shapes) const {
+  std::vector<std::vector<ov_dimension_t>> dims;
+  std::vector<std::size_t> indexes;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].dims.empty()) continue;
+    indexes.push_back(i);
+    auto& extents = dims.emplace_back();
+    for (const std::int64_t extent : shapes[i].dims) extents.push_back({extent, extent});  // -1, -1 is an open one
+  }
+  if (indexes.empty()) return {};
+  std::vector<ov_partial_shape_t> partial;
+  for (auto& extents : dims) {
+    const auto rank = static_cast<std::int64_t>(extents.size());
+    partial.push_back({{rank, rank}, extents.data()});
+  }
+  return runtime_->check(
+      runtime_->api().ov_model_reshape_by_port_indexes(model, indexes.data(), partial.data(), partial.size()),
+      ErrorCode::kInvalidArgument);
 }
 
 Result<std::shared_ptr<const OvCompiled>> OvProgram::compile_for(std::span<const TensorShape> shapes) {
-  std::vector<std::vector<std::int64_t>> wanted;
-  for (const TensorShape& shape : shapes) wanted.push_back(shape.dims);
-  if (compiled_ && wanted == compiled_for_) return compiled_;
-  compiled_.reset();
-
-  OvModelPtr model = std::move(model_);
-  if (!model) {
-    ASSAY_TRY(model, read_model());
-  }
-  const OvApi& api = runtime_->api();
-  std::vector<std::size_t> indexes;
-  std::vector<ov_partial_shape_t> partial(wanted.size());
-  Status status;
-  for (std::size_t i = 0; status && i < wanted.size(); ++i) {
-    indexes.push_back(i);
-    status = runtime_->check(
-        api.ov_partial_shape_create_static(static_cast<std::int64_t>(wanted[i].size()), wanted[i].data(), &partial[i]));
-  }
-  if (status && !wanted.empty()) {
-    status = runtime_->check(
-        api.ov_model_reshape_by_port_indexes(model.get(), indexes.data(), partial.data(), partial.size()),
-        ErrorCode::kInvalidArgument);
-  }
-  for (ov_partial_shape_t& shape : partial) api.ov_partial_shape_free(&shape);
-  ASSAY_CHECK_OK(status);
-  const std::string told = effective_precision();
-  ASSAY_TRY(auto compiled, compile(model.get()));
-  if (effective_precision() != told) {
-    return fail(ErrorCode::kMismatch, fmt::format("OpenVINO computes this model in {}, where it computes others in {}",
-                                                  effective_precision(), told), "ask for a precision instead of 'runtime'");
-  }
-  compiled_ = std::move(compiled);
-  compiled_for_ = std::move(wanted);
+  if (is_compiled_for(shapes)) return compiled_;
+  ASSAY_CHECK_OK(prepare_context(shapes));
+  const OvModelPtr model = std::move(model_);
+  ASSAY_CHECK_OK(reshape(model.get(), shapes));
+  ASSAY_TRY(compiled_, compile(model.get()));
+  compiled_for_.clear();
+  for (const TensorShape& shape : shapes) compiled_for_.push_back(shape.dims);
   return compiled_;
+}
+
+Status OvProgram::prepare_context(std::span<const TensorShape> shapes) {
+  if (!static_shapes_ || is_compiled_for(shapes)) return {};
+  compiled_.reset();
+  if (model_) return {};
+  ASSAY_TRY(model_, read_model());
+  return {};
 }
 
 Result<std::unique_ptr<Context>> OvProgram::create_context(std::span<const TensorShape> shapes) {
   ASSAY_CHECK_OK(check_shapes(inputs_, shapes));
-  if (!static_shapes_) return OvContext::create(compiled_, inputs_, outputs_, shapes);
+  if (!static_shapes_) return OvContext::create(compiled_, inputs_, shapes);
   ASSAY_TRY(auto compiled, compile_for(shapes));
-  return OvContext::create(std::move(compiled), inputs_, outputs_, shapes);
+  return OvContext::create(std::move(compiled), inputs_, shapes);
 }
 
 }  // namespace assay::plugin

@@ -13,31 +13,39 @@ namespace assay::plugin {
 struct OvCompiled {
   std::shared_ptr<const OvRuntime> runtime;  // before the model: outlives it
   OvCompiledPtr model;
+  std::vector<ValueInfo> outputs;   ///< as they are for the shapes compiled for
+  std::string devices;              ///< where it runs: "CPU"
+  bool may_have_variables = false;  ///< state that runs leave to the next one inside the model
 };
 
 /// With the option static_shapes (the default) the model is compiled for the shapes of each new context, as
-/// OpenVINO's own benchmark does, and what is in force is read back from a tiny model compiled alike; without it the
-/// model is compiled once, when it is loaded, with its dynamic extents.
+/// OpenVINO's own benchmark does; extents that a context leaves open stay open. What is in force is read back from each
+/// compilation, and before the first one from a tiny model compiled alike. Without the option the model is compiled
+/// once, when it is loaded, with all its dynamic extents.
 class OvProgram final : public Program {
  public:
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
 
-  /// Errors: not_found (model file, device); unsupported (an operator, a string input, a precision that the model or the
-  /// device has not); invalid_argument (a malformed model, an unknown option).
-  [[nodiscard]] static Result<std::unique_ptr<Program>> load(std::shared_ptr<const OvRuntime> runtime, const LoadArgs& args);
+  /// Errors: not_found (model file, device); unsupported (an operator, a string input, a precision that the model or
+  /// the device has not); invalid_argument (a malformed model, an unknown option).
+  [[nodiscard]] static Result<std::unique_ptr<Program>> load(std::shared_ptr<const OvRuntime> runtime,
+                                                             const LoadArgs& args);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   [[nodiscard]] Result<KeyValues> effective() override { return effective_; }
+  /// Reads the model again, where it was given up after a compilation for other shapes.
+  [[nodiscard]] Status prepare_context(std::span<const TensorShape> shapes) override;
   [[nodiscard]] Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) override;
 
  private:
   OvProgram() = default;
   [[nodiscard]] Result<OvModelPtr> read_model() const;
-  [[nodiscard]] Status read_signature(const ov_model_t* model);
   /// Compiles, reads back what is in force, and refuses what is not computed as asked.
   [[nodiscard]] Result<std::shared_ptr<const OvCompiled>> compile(const ov_model_t* model);
-  [[nodiscard]] std::string effective_precision() const;
+  [[nodiscard]] bool is_compiled_for(std::span<const TensorShape> shapes) const;
+  /// Gives the model these extents. (Inputs of rank 0 have theirs: the C API would make them rank 1.)
+  [[nodiscard]] Status reshape(const ov_model_t* model, std::span<const TensorShape> shapes) const;
   /// The model for exactly these shapes; the latest one is kept, for the contexts of several streams.
   [[nodiscard]] Result<std::shared_ptr<const OvCompiled>> compile_for(std::span<const TensorShape> shapes);
 

@@ -14,17 +14,22 @@
 namespace assay::plugin {
 
 /// The functions of libopenvino_c that are used, each under its own name.
-#define ASSAY_OPENVINO_FUNCTIONS(X)                                                                                   \
-  X(ov_get_openvino_version) X(ov_version_free) X(ov_get_last_err_msg) X(ov_free) X(ov_core_create) X(ov_core_free)   \
-  X(ov_core_read_model) X(ov_core_read_model_from_memory_buffer) X(ov_core_compile_model) X(ov_core_get_property)     \
-  X(ov_core_get_available_devices) X(ov_available_devices_free) X(ov_model_free) X(ov_model_inputs_size)              \
-  X(ov_model_outputs_size) X(ov_model_const_input_by_index) X(ov_model_const_output_by_index)                          \
-  X(ov_model_reshape_by_port_indexes) X(ov_port_get_any_name) X(ov_port_get_element_type)                             \
-  X(ov_port_get_partial_shape) X(ov_partial_shape_create_static) X(ov_partial_shape_free) X(ov_output_const_port_free) \
-  X(ov_compiled_model_get_property) X(ov_compiled_model_create_infer_request) X(ov_compiled_model_free)               \
-  X(ov_tensor_create_from_host_ptr) X(ov_tensor_get_shape) X(ov_tensor_get_element_type) X(ov_tensor_get_byte_size)   \
-  X(ov_tensor_data) X(ov_tensor_free) X(ov_shape_create) X(ov_shape_free) X(ov_infer_request_infer)                   \
-  X(ov_infer_request_set_input_tensor_by_index) X(ov_infer_request_get_output_tensor_by_index) X(ov_infer_request_free)
+#define ASSAY_OPENVINO_FUNCTIONS(X)                                                                                  \
+  X(ov_get_openvino_version)                                                                                         \
+  X(ov_version_free) X(ov_get_last_err_msg) X(ov_free) X(ov_core_create) X(ov_core_free) X(ov_core_read_model)       \
+      X(ov_core_read_model_from_memory_buffer) X(ov_core_compile_model) X(ov_core_get_property)                      \
+          X(ov_core_get_available_devices) X(ov_available_devices_free) X(ov_model_free) X(ov_model_inputs_size)     \
+              X(ov_model_outputs_size) X(ov_model_const_input_by_index) X(ov_model_const_output_by_index)            \
+                  X(ov_model_reshape_by_port_indexes) X(ov_port_get_any_name) X(ov_port_get_element_type)            \
+                      X(ov_port_get_partial_shape) X(ov_partial_shape_free) X(ov_output_const_port_free)             \
+                          X(ov_compiled_model_get_property) X(ov_compiled_model_create_infer_request)                \
+                              X(ov_compiled_model_free) X(ov_tensor_create_from_host_ptr) X(ov_tensor_get_shape)     \
+                                  X(ov_tensor_get_element_type) X(ov_tensor_get_byte_size) X(ov_tensor_create)       \
+                                      X(ov_tensor_data) X(ov_tensor_free) X(ov_shape_free) X(ov_infer_request_infer) \
+                                          X(ov_infer_request_set_input_tensor_by_index)                              \
+                                              X(ov_infer_request_set_output_tensor_by_index)                         \
+                                                  X(ov_infer_request_get_output_tensor_by_index)                     \
+                                                      X(ov_infer_request_free)
 
 struct OvApi {
 #define ASSAY_OPENVINO_MEMBER(name) decltype(&::name) name = nullptr;
@@ -52,7 +57,8 @@ class OvRuntime {
  public:
   /// Opens libopenvino_c below `home` (the folder of the library, of the wheel, or an installation prefix).
   /// Errors: not_found; incompatible_plugin, for a library before kOldestYear (its element types have other numbers).
-  [[nodiscard]] static Result<std::shared_ptr<const OvRuntime>> open(const std::string& home, const assay_host_api& host);
+  [[nodiscard]] static Result<std::shared_ptr<const OvRuntime>> open(const std::string& home,
+                                                                     const assay_host_api& host);
   ~OvRuntime();
   OvRuntime(const OvRuntime&) = delete;
   OvRuntime& operator=(const OvRuntime&) = delete;
@@ -62,7 +68,9 @@ class OvRuntime {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] std::int64_t now_ns() const { return host_->now_ns(); }
 
-  /// The Error behind a failed call; what has no better code gets `otherwise`.
+  /// The Error behind a failed call, which must be the latest one that failed; what has no better code gets
+  /// `otherwise`. What OpenVINO says it does not support is `unsupported`, in its own words, with the operator where it
+  /// names one.
   [[nodiscard]] Status check(ov_status_e status, ErrorCode otherwise = ErrorCode::kInternal) const;
 
   /// A property of a device or of a compiled model; nullopt when it has none of that name.

@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 
 /// Indexed by the ONNX number.
 constexpr const char* kDtypeNames[] = {
-    "undefined", "float32", "uint8",     "int8",       "uint16",   "int16",          "int32",      "int64",          "string",
-    "bool",      "float16", "float64",   "uint32",     "uint64",   "complex64",      "complex128", "bfloat16",       "float8_e4m3fn",
-    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "uint4", "int4", "float4_e2m1", "float8_e8m0", "uint2", "int2"};
+    "undefined", "float32",    "uint8",       "int8",          "uint16",          "int16",       "int32",
+    "int64",     "string",     "bool",        "float16",       "float64",         "uint32",      "uint64",
+    "complex64", "complex128", "bfloat16",    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "uint4",     "int4",       "float4_e2m1", "float8_e8m0",   "uint2",           "int2"};
 
 bool is_float(assay_dtype dtype) { return dtype == 1 || dtype == 10 || dtype == 11 || dtype == 16; }
 
@@ -83,21 +84,25 @@ assay_dtype precision_dtype(std::string_view precision) {
 
 }  // namespace
 
-Result<void*> open_library(const std::string& home, std::string_view stem, std::span<const std::string_view> subfolders) {
+Result<void*> open_library(const std::string& home, std::string_view stem,
+                           std::span<const std::string_view> subfolders) {
   std::vector<std::string> candidates;
   if (home.empty()) {
     candidates.emplace_back(stem);
   } else {
     fs::path found = newest(home, stem);
-    for (auto it = subfolders.begin(); found.empty() && it != subfolders.end(); ++it) found = newest(fs::path(home) / *it, stem);
+    for (auto it = subfolders.begin(); found.empty() && it != subfolders.end(); ++it)
+      found = newest(fs::path(home) / *it, stem);
     if (found.empty()) {
-      return fail(ErrorCode::kNotFound, fmt::format("no {} in '{}' or its folders {}", stem, home, fmt::join(subfolders, ", ")));
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("no {} in '{}' or its folders {}", stem, home, fmt::join(subfolders, ", ")));
     }
     candidates.push_back(found.string());
   }
   if (void* library = dlopen(candidates.front().c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   const char* reason = dlerror();
-  return fail(ErrorCode::kNotFound, fmt::format("cannot open {}: {}", candidates.front(), reason ? reason : "no reason given"));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("cannot open {}: {}", candidates.front(), reason ? reason : "no reason given"));
 }
 
 Result<void*> find_symbol(void* library, const char* name) {
@@ -113,11 +118,12 @@ Result<Options> Options::parse(const KeyValues& given, const std::vector<OptionI
     if (info == infos.end()) {
       std::vector<std::string> known;
       for (const auto& i : infos) known.push_back(i.name);
-      return fail(ErrorCode::kInvalidArgument, fmt::format("no option '{}'; there are {}", name, fmt::join(known, ", ")));
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("no option '{}'; there are {}", name, fmt::join(known, ", ")));
     }
     if (!value_allowed(*info, value)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("option {} = '{}' is not {}", name, value, info->type == "bool" ? "true|false" : info->type));
+      return fail(ErrorCode::kInvalidArgument, fmt::format("option {} = '{}' is not {}", name, value,
+                                                           info->type == "bool" ? "true|false" : info->type));
     }
     options.values_[static_cast<std::size_t>(info - infos.begin())].second = value;
   }
@@ -132,22 +138,24 @@ const std::string& Options::text(std::string_view name) const {
 
 Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes) {
   if (shapes.size() != inputs.size()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} shapes given for {} inputs", shapes.size(), inputs.size()));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} shapes given for {} inputs", shapes.size(), inputs.size()));
   }
   std::map<std::string, std::int64_t> symbols;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ValueInfo& input = inputs[i];
     const TensorShape& shape = shapes[i];
     if (shape.dtype != input.dtype) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}' is {}, not {}", input.name, dtype_name(input.dtype),
-                                                           dtype_name(shape.dtype)));
+      return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}' is {}, not {}", input.name,
+                                                           dtype_name(input.dtype), dtype_name(shape.dtype)));
     }
     bool fits = !input.has_rank || shape.dims.size() == input.dims.size();
     for (std::size_t d = 0; fits && d < shape.dims.size(); ++d) {
-      fits = shape.dims[d] >= 0;
+      fits = shape.dims[d] >= -1;
       if (!input.has_rank) continue;
       if (input.dims[d] >= 0) fits = fits && shape.dims[d] == input.dims[d];
-      if (input.dims[d] < 0 && d < input.symbols.size() && !input.symbols[d].empty()) {
+      const bool open = input.dims[d] < 0 && shape.dims[d] >= 0;
+      if (open && d < input.symbols.size() && !input.symbols[d].empty()) {
         fits = fits && symbols.emplace(input.symbols[d], shape.dims[d]).first->second == shape.dims[d];
       }
     }
@@ -166,10 +174,10 @@ Status check_input(const std::vector<ValueInfo>& inputs, std::span<const TensorS
   }
   const std::span<const std::int64_t> dims(tensor.dims, tensor.rank);
   const TensorShape& bound = shapes[index];
-  if (tensor.dtype != bound.dtype || !std::equal(dims.begin(), dims.end(), bound.dims.begin(), bound.dims.end())) {
+  if (tensor.dtype != bound.dtype || !fits_bound(dims, bound)) {
     return fail(ErrorCode::kMismatch,
-                fmt::format("input '{}' is bound as {} {}, the buffer is {} {}", inputs[index].name, dtype_name(bound.dtype),
-                            describe(bound.dims), dtype_name(tensor.dtype), describe(dims)));
+                fmt::format("input '{}' is bound as {} {}, the buffer is {} {}", inputs[index].name,
+                            dtype_name(bound.dtype), describe(bound.dims), dtype_name(tensor.dtype), describe(dims)));
   }
   if (tensor.memory_kind != ASSAY_MEMORY_HOST) {
     return fail(ErrorCode::kUnsupported, fmt::format("input '{}' is in device memory", inputs[index].name));
@@ -180,12 +188,30 @@ Status check_input(const std::vector<ValueInfo>& inputs, std::span<const TensorS
   return {};
 }
 
+Status check_alias(const ValueInfo& output, const std::string& name, const TensorShape& bound) {
+  bool fits = output.dtype == bound.dtype && (!output.has_rank || output.dims.size() == bound.dims.size());
+  for (std::size_t d = 0; fits && output.has_rank && d < bound.dims.size(); ++d)
+    fits = output.dims[d] < 0 || bound.dims[d] < 0 || output.dims[d] == bound.dims[d];
+  if (fits) return {};
+  return fail(
+      ErrorCode::kMismatch,
+      fmt::format("output '{}' is {} {}, which cannot become input '{}', bound as {} {}", output.name,
+                  dtype_name(output.dtype), describe(output.dims), name, dtype_name(bound.dtype), describe(bound.dims)),
+      "leave the extents open (-1) that change from run to run");
+}
+
+bool fits_bound(std::span<const std::int64_t> dims, const TensorShape& bound) {
+  return std::ranges::equal(dims, bound.dims,
+                            [](auto given, auto asked) { return given >= 0 && (asked < 0 || given == asked); });
+}
+
 Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets, const assay_samples& samples) {
   if (sets == 0 || sets > known_sets) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} input sets asked for, {} are bound", sets, known_sets));
   }
   if (runs > samples.capacity) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} runs asked for, room for {} samples", runs, samples.capacity));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} runs asked for, room for {} samples", runs, samples.capacity));
   }
   return {};
 }
@@ -212,8 +238,8 @@ Status check_precision(const std::string& precision, const std::vector<ValueInfo
   }
   if (other == nullptr) return {};
   return fail(ErrorCode::kUnsupported,
-              fmt::format("{} arithmetic in a model whose '{}' is {}: a model file keeps its own types", precision, other->name,
-                          dtype_name(other->dtype)),
+              fmt::format("{} arithmetic in a model whose '{}' is {}: a model file keeps its own types", precision,
+                          other->name, dtype_name(other->dtype)),
               "use --precision as_is, or a model built in that precision");
 }
 

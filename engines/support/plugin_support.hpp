@@ -42,15 +42,24 @@ class Options {
 };
 
 /// Checks the shapes a context is asked for against the program's inputs: count, element type, rank, fixed extents, and
-/// that equal symbols have equal extents. Errors: invalid_argument, naming the input.
+/// that equal symbols have equal extents; what the program leaves open may stay open (-1). Errors: invalid_argument,
+/// naming the input.
 [[nodiscard]] Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes);
 
-/// Checks a buffer given as input `index` against the context's shapes: element type, extents and size.
+/// Checks a buffer given as input `index` against the context's shapes: element type, extents and data.
 [[nodiscard]] Status check_input(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes,
                                  std::size_t index, const assay_tensor& tensor);
 
+/// Checks that `output` can become the input `name` bound as `bound`, as far as both are known before a run.
+/// Errors: mismatch, with both.
+[[nodiscard]] Status check_alias(const ValueInfo& output, const std::string& name, const TensorShape& bound);
+
+/// Whether a tensor of these extents may be bound where `bound` was: -1 there takes any.
+[[nodiscard]] bool fits_bound(std::span<const std::int64_t> dims, const TensorShape& bound);
+
 /// Checks the arguments of run_timed: rotation within the sets that are there, room for the samples.
-[[nodiscard]] Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets, const assay_samples& samples);
+[[nodiscard]] Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets,
+                                 const assay_samples& samples);
 
 /// Appends one sample of kind `run`.
 inline void add_sample(assay_samples& samples, std::int64_t start_ns, std::int64_t end_ns) {

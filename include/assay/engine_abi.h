@@ -206,16 +206,20 @@ typedef struct assay_engine_table {
   void (*program_free)(assay_program*);
   assay_error* (*program_inputs)(assay_program*, const assay_value_sink*);
   assay_error* (*program_outputs)(assay_program*, const assay_value_sink*);
-  /* What the runtime really does, read back: "precision", "threads", "device", every option in force. */
+  /* What the runtime really does, read back: "precision", "threads", "device", every option in force. After
+     context_create: for the shapes of the latest context, where the runtime decides by shape or model. */
   assay_error* (*program_effective)(assay_program*, const assay_key_value_sink*);
 
-  /* Makes a context for these input shapes (only dtype and dims are looked at, in program_inputs' order).
+  /* Makes a context for these input shapes (only dtype and dims are looked at, in program_inputs' order). An extent that
+     the program leaves open may stay open here as well (-1): it is then settled by each set_input and may differ from
+     set to set and from run to run, as a generation's past does. Fixed extents are what a runtime optimises for.
      The call's duration is compilation_time_ms where the runtime separates it (compiles_shapes != 0). */
   assay_error* (*context_create)(assay_program*, const assay_tensor* const* shapes, size_t count, assay_context** out);
   void (*context_free)(assay_context*);
 
-  /* Binds a caller's buffer as input `index` of input set `set`. Sets are numbered from 0 without gaps; all buffers
-     stay valid and unmoved until the context is freed, their contents may change between runs. */
+  /* Binds a caller's buffer as input `index` of input set `set`. Sets are numbered from 0 without gaps; a buffer stays
+     valid and unmoved until the context is freed or another one is bound in its place, its contents may change between
+     runs. An empty tensor's `data` may be NULL. */
   assay_error* (*set_input)(assay_context*, size_t set, size_t index, const assay_tensor*);
 
   /* Runs once on input set `set`; returns when all outputs are readable in bound host buffers. The timed call. */
@@ -230,8 +234,14 @@ typedef struct assay_engine_table {
      run with its own clock. Samples that were completed before an error are in `samples`. */
   assay_error* (*run_timed)(assay_context*, size_t n, size_t first_set, size_t sets, assay_samples*);
 
-  /* Output `output` of one run becomes input `input` of the next without leaving the device. */
+  /* From now on output `output` of each run is input `input` of the next one, whatever their sets, without leaving the
+     device or being copied by the plug-in: a cache. The first run of this context, and the first after reset_state, takes
+     what set_input bound in its set; later runs need nothing bound there. The element types are equal; the output's
+     extents fit the input's bound ones, and where they grow those are open (-1 in context_create). get_output shows
+     aliased outputs like others. An input has one alias, the latest; each call implies reset_state. A run that fails
+     leaves the state as it was before it. Errors: mismatch, for types or shapes that can never fit. */
   assay_error* (*alias_output_to_input)(assay_context*, size_t output, size_t input);
+  /* Forgets what earlier runs left: the next run begins anew with the bound inputs. */
   assay_error* (*reset_state)(assay_context*);
 
   /* A small versioned table by name ("profile", "memory", "save", "energy"), or NULL. Process lifetime. */
@@ -242,6 +252,10 @@ typedef struct assay_engine_table {
 
   /* What the user can do about an error; empty when unknown. NULL: this plug-in gives no hints. */
   assay_string (*error_hint)(const assay_error*);
+
+  /* Does what context_create needs for these shapes and what is no compilation, such as reading a model again that was
+     given up to save memory. Called before it, outside of any measured time; context_create works without. NULL: nothing. */
+  assay_error* (*context_prepare)(assay_program*, const assay_tensor* const* shapes, size_t count);
 } assay_engine_table;
 
 typedef const assay_engine_table* (*assay_engine_get_fn)(const assay_host_api*);

@@ -52,7 +52,7 @@ struct LoadArgs {
 
 struct TensorShape {
   assay_dtype dtype;
-  std::vector<std::int64_t> dims;
+  std::vector<std::int64_t> dims;  ///< -1 where each set_input settles it
 };
 
 /// Bound shapes, buffers and state: one request in flight. See engine_abi.h for each slot's contract.
@@ -70,7 +70,7 @@ class Context {
     return fail(ErrorCode::kUnsupported, "this engine does not time its own bursts");
   }
   [[nodiscard]] virtual Status alias_output_to_input(std::size_t, std::size_t) {
-    return fail(ErrorCode::kUnsupported, "this engine cannot keep outputs on the device");
+    return fail(ErrorCode::kUnsupported, "this engine cannot make an output the next run's input");
   }
   [[nodiscard]] virtual Status reset_state() { return {}; }
 };
@@ -81,8 +81,11 @@ class Program {
   virtual ~Program() = default;
   [[nodiscard]] virtual const std::vector<ValueInfo>& inputs() const = 0;
   [[nodiscard]] virtual const std::vector<ValueInfo>& outputs() const = 0;
-  /// What is really in force, read back from the runtime: at least "precision", "threads" and "device".
+  /// What is really in force, read back from the runtime: at least "precision", "threads" and "device". Of the latest
+  /// context where there is one.
   [[nodiscard]] virtual Result<KeyValues> effective() = 0;
+  /// What create_context needs for these shapes and what is no compilation; called before it, not measured.
+  [[nodiscard]] virtual Status prepare_context(std::span<const TensorShape>) { return {}; }
   [[nodiscard]] virtual Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) = 0;
 };
 

@@ -198,14 +198,21 @@ inline assay_error* effective(assay_program* program, const assay_key_value_sink
   });
 }
 
+inline std::vector<TensorShape> shape_list(const assay_tensor* const* shapes, std::size_t count) {
+  std::vector<TensorShape> list;
+  for (std::size_t i = 0; i < count; ++i)
+    list.push_back({shapes[i]->dtype, {shapes[i]->dims, shapes[i]->dims + shapes[i]->rank}});
+  return list;
+}
+
+inline assay_error* prepare_context(assay_program* program, const assay_tensor* const* shapes,
+                                    std::size_t count) noexcept {
+  return guard([&] { return program->object->prepare_context(shape_list(shapes, count)); });
+}
+
 inline assay_error* create_context(assay_program* program, const assay_tensor* const* shapes, std::size_t count,
                                    assay_context** out) noexcept {
-  return guard([&]() -> Status {
-    std::vector<TensorShape> list;
-    for (std::size_t i = 0; i < count; ++i)
-      list.push_back({shapes[i]->dtype, {shapes[i]->dims, shapes[i]->dims + shapes[i]->rank}});
-    return hand_over(program->object->create_context(list), out);
-  });
+  return guard([&]() -> Status { return hand_over(program->object->create_context(shape_list(shapes, count)), out); });
 }
 
 inline assay_error* get_output(assay_context* context, std::size_t index, assay_tensor* out) noexcept {
@@ -269,6 +276,7 @@ const assay_engine_table& table() noexcept {
     made.compiles_shapes = E::kCompilesShapes ? 1 : 0;
     made.concurrent_contexts = E::kConcurrentContexts ? 1 : 0;
     made.error_hint = [](const assay_error* e) noexcept { return c_string(e->hint); };
+    made.context_prepare = &prepare_context;
     return made;
   }();
   return t;

@@ -101,6 +101,16 @@ assay_tensor to_tensor(const TensorView& view) {
   return tensor;
 }
 
+/// Tensors as the C ABI takes a list of them.
+struct ShapeList {
+  std::vector<assay_tensor> tensors;
+  std::vector<const assay_tensor*> pointers;
+  explicit ShapeList(std::span<const TensorView> views) {
+    for (const TensorView& view : views) tensors.push_back(to_tensor(view));
+    for (const assay_tensor& tensor : tensors) pointers.push_back(&tensor);
+  }
+};
+
 bool lacks_a_required_slot(const assay_engine_table& t) {
   return t.error_code == nullptr || t.error_message == nullptr || t.error_free == nullptr ||
          t.engine_create == nullptr || t.engine_free == nullptr || t.engine_version == nullptr ||
@@ -207,14 +217,19 @@ Result<EngineOptions> LoadedProgram::effective() const {
   return std::move(found.items);
 }
 
+Status LoadedProgram::prepare_context(std::span<const TensorView> inputs) const {
+  const assay_engine_table& table = plugin_.table();
+  if (table.context_prepare == nullptr) return {};
+  const ShapeList shapes(inputs);
+  return check(table, table.context_prepare(object_.get(), shapes.pointers.data(), shapes.pointers.size()));
+}
+
 Result<LoadedContext> LoadedProgram::create_context(std::span<const TensorView> inputs) const {
-  std::vector<assay_tensor> tensors;
-  std::vector<const assay_tensor*> pointers;
-  for (const TensorView& input : inputs) tensors.push_back(to_tensor(input));
-  for (const assay_tensor& tensor : tensors) pointers.push_back(&tensor);
+  const ShapeList shapes(inputs);
   assay_context* made = nullptr;
   const assay_engine_table& table = plugin_.table();
-  ASSAY_CHECK_OK(check(table, table.context_create(object_.get(), pointers.data(), pointers.size(), &made)));
+  ASSAY_CHECK_OK(
+      check(table, table.context_create(object_.get(), shapes.pointers.data(), shapes.pointers.size(), &made)));
   return LoadedContext({made, LoadedContext::Free{plugin_, object_}});
 }
 

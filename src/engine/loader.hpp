@@ -46,7 +46,8 @@ class EnginePlugin {
 /// answers are checked before they are believed. One thread at a time per object; each keeps what it came from alive.
 class LoadedContext {
  public:
-  /// Errors: what the engine says. `view`'s bytes must stay where they are until this object is gone.
+  /// Errors: what the engine says. `view`'s bytes must stay where they are until this object is gone or others are
+  /// bound in their place.
   [[nodiscard]] Status set_input(std::size_t set, std::size_t index, const TensorView& view);
   [[nodiscard]] Status run(std::size_t set);
   /// Whether run_timed() may be called: the engine times itself. Else time around run(), which allocates nothing.
@@ -56,6 +57,7 @@ class LoadedContext {
   [[nodiscard]] Status run_timed(std::size_t n, std::size_t first_set, std::size_t sets, assay_samples& samples);
   /// Valid until the next run. Errors: the engine's; internal when its answer makes no sense.
   [[nodiscard]] Result<TensorView> output(std::size_t index) const;
+  /// Makes an output of each run the next run's input, without a copy; reset_state() begins anew with what is bound.
   [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input);
   [[nodiscard]] Status reset_state();
 
@@ -76,7 +78,10 @@ class LoadedProgram {
   [[nodiscard]] const std::vector<ValueSignature>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<ValueSignature>& outputs() const { return outputs_; }
   [[nodiscard]] Result<EngineOptions> effective() const;
-  /// `inputs` in the order of inputs(); their bytes are not looked at.
+  /// What create_context needs for these shapes and what is no compilation: to be called before its time is taken.
+  [[nodiscard]] Status prepare_context(std::span<const TensorView> inputs) const;
+  /// `inputs` in the order of inputs(); their bytes are not looked at. An extent of -1 stays open: each set_input
+  /// settles it for its set.
   [[nodiscard]] Result<LoadedContext> create_context(std::span<const TensorView> inputs) const;
 
  private:

@@ -406,6 +406,8 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
                          static_cast<int>(cell.shape.streams)};
   ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
   row.compilation_time_ms = bound.compilation_ms;
+  set_effective(row, bound.effective);
+  ASSAY_CHECK_OK(strict(row));
   if (settings.verify) services.doing(name + ": verifying");
   ASSAY_CHECK_OK(check(row, worker, cell, deadline, outputs));
   if (!settings.benchmark) return {};

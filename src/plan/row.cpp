@@ -103,10 +103,14 @@ void set_load(Record& row, const LoadReply& loaded) {
   row.runtime_load_ms = loaded.runtime_load_ms;
   row.model_load_time = loaded.model_load_s;
   if (!loaded.engine_version.empty()) row.engine_version = loaded.engine_version;
-  row.effective_options = options_text(loaded.effective);
-  for (const auto& [key, value] : loaded.effective)
-    if (key == "precision") row.effective_precision = value;
+  set_effective(row, loaded.effective);
   row.memory_load_mb = megabytes(loaded.peak_load_bytes);
+}
+
+void set_effective(Record& row, const EngineOptions& effective) {
+  row.effective_options = options_text(effective);
+  for (const auto& [key, value] : effective)
+    if (key == "precision") row.effective_precision = value;
 }
 
 void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm) {

@@ -33,6 +33,7 @@ void set_verdict(Record& row, const Target::Verdict& verdict);
 
 /// What the worker said about loading and about the machine while measuring.
 void set_load(Record& row, const LoadReply& loaded);
+void set_effective(Record& row, const EngineOptions& effective);
 void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm);
 
 /// "(1, 3, 224, 224)"; several inputs: "input_ids=(1, 128), attention_mask=(1, 128)".

@@ -48,7 +48,9 @@ template <class V> void fields(V& v, LoadReply& x) {
 template <class V> void fields(V& v, BindRequest& x) {
   v("inputs", x.inputs); v("seed", x.seed); v("sets", x.sets); v("streams", x.streams);
 }
-template <class V> void fields(V& v, BindReply& x) { v("compilation_ms", x.compilation_ms); }
+template <class V> void fields(V& v, BindReply& x) {
+  v("compilation_ms", x.compilation_ms); v("effective", x.effective);
+}
 template <class V> void fields(V& v, InferRequest& x) { v("set", x.set); v("outputs", x.outputs); }
 template <class V> void fields(V& v, InferReply& x) { v("run_ms", x.run_ms); }
 template <class V> void fields(V& v, MeasurePlan& x) {

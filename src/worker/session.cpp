@@ -149,6 +149,7 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
   BindReply bound;
   std::vector<LoadedContext> contexts;
   for (int stream = 0; stream < request.streams; ++stream) {
+    ASSAY_CHECK_OK(program_->prepare_context(views));
     const std::int64_t start = SteadyClock().now_ns();
     ASSAY_TRY(LoadedContext context, program_->create_context(views));
     if (stream == 0 && plugin_.compiles_shapes()) bound.compilation_ms = milliseconds_since(start);
@@ -157,6 +158,7 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
     }
     contexts.push_back(std::move(context));
   }
+  ASSAY_TRY(bound.effective, program_->effective());
   sets_ = std::move(sets);
   contexts_ = std::move(contexts);
   return bound;

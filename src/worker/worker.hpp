@@ -49,6 +49,7 @@ struct BindRequest {
 
 struct BindReply {
   std::optional<double> compilation_ms;  ///< where the engine compiles shapes
+  EngineOptions effective;               ///< as in LoadReply, for these shapes
 };
 
 /// Runs one input set once, outside of any measurement, and writes the outputs as safetensors.

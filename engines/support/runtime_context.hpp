@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <assay/engine_plugin.hpp>
+
+namespace assay::plugin {
+
+/// What contexts around a runtime have in common: which buffers are bound, what may be asked when, timed bursts, and
+/// which outputs become inputs (engine_abi.h). A derived class tells its runtime, and knows nothing of these rules.
+class RuntimeContext : public Context {
+ public:
+  [[nodiscard]] Status set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) final;
+  [[nodiscard]] Status run(std::size_t set) final;
+  [[nodiscard]] Status get_output(std::size_t index, assay_tensor& out) final;
+  [[nodiscard]] bool has_run_timed() const final { return true; }
+  [[nodiscard]] Status run_timed(std::size_t runs, std::size_t first_set, std::size_t sets,
+                                 assay_samples& samples) final;
+  [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input) final;
+  [[nodiscard]] Status reset_state() final;
+
+ protected:
+  /// When a run began and ended, by the host's clock.
+  struct Interval {
+    std::int64_t start_ns = 0, end_ns = 0;
+  };
+  struct Alias {
+    std::size_t output, input;
+  };
+
+  /// `shapes` as checked by check_shapes.
+  RuntimeContext(std::vector<ValueInfo> inputs, std::vector<ValueInfo> outputs, std::span<const TensorShape> shapes);
+
+  /// Takes a checked buffer; `set` is at most one beyond the sets seen before. An empty tensor's data is not null here.
+  [[nodiscard]] virtual Status do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) = 0;
+  /// Runs once. While state_begun(), aliased inputs are the previous run's outputs instead of what is bound in `set`.
+  /// What the runtime must be told before it can run lies outside of `took`.
+  [[nodiscard]] virtual Status do_run(std::size_t set, Interval& took) = 0;
+  /// Shows an output of the latest run, which there is; `index` is one of the outputs.
+  [[nodiscard]] virtual Status do_get_output(std::size_t index, assay_tensor& out) = 0;
+  /// Prepares for a new alias, already in aliases().
+  [[nodiscard]] virtual Status do_alias(const Alias& alias) = 0;
+  [[nodiscard]] virtual Status do_reset_state() { return {}; }
+
+  [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
+  [[nodiscard]] const std::vector<ValueInfo>& outputs() const { return outputs_; }
+  [[nodiscard]] const std::vector<TensorShape>& shapes() const { return shapes_; }
+  [[nodiscard]] const std::vector<Alias>& aliases() const { return aliases_; }
+  [[nodiscard]] bool is_aliased(std::size_t input) const;
+  [[nodiscard]] bool state_begun() const { return state_begun_; }
+  /// Whether an extent is left open, so that outputs may have other extents in each run.
+  [[nodiscard]] bool has_open_extents() const;
+
+ private:
+  [[nodiscard]] Status check_ready(std::size_t set, bool has_state) const;
+  [[nodiscard]] Status burst(std::size_t runs, std::size_t first_set, std::size_t sets, assay_samples& samples);
+
+  std::vector<ValueInfo> inputs_, outputs_;
+  std::vector<TensorShape> shapes_;
+  std::vector<std::vector<bool>> bound_;  ///< by set and input
+  std::vector<Alias> aliases_;
+  bool ran_ = false, state_begun_ = false;
+};
+
+}  // namespace assay::plugin

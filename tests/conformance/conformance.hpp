@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What the conformance tests stand on: which engines, a worker of each on each of its devices, and small models.
+/// A new engine is done when it passes: add its name to kEngines (docs/engines.md).
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "base/files.hpp"
+#include "engine/registry.hpp"
+#include "model/graph_builder.hpp"
+#include "tensor/random.hpp"
+#include "tensor/safetensors.hpp"
+#include "worker/probe.hpp"
+#include "worker/worker.hpp"
+
+namespace assay::conformance {
+using namespace std::chrono_literals;
+
+inline constexpr const char* kEngines[] = {"null", "onnxruntime", "openvino"};
+inline constexpr std::int64_t kIn = 256, kOut = 8;
+inline constexpr auto kPatience = 240s;  ///< for any answer: a slow machine is no fault of an engine
+
+MATCHER(IsOk, negation ? "is an error" : "is ok") {
+  if (!arg) *result_listener << to_string(arg.error());
+  return static_cast<bool>(arg);
+}
+MATCHER_P(Fails, code, "fails with code " + std::string(to_string(code))) {
+  if (arg) return false;
+  *result_listener << to_string(arg.error());
+  return arg.error().code == code;
+}
+
+inline ByteSource normal_bytes(const std::string& name, std::size_t count) {
+  return [=](const ByteSink& sink) -> Status {
+    std::vector<float> values(count);
+    fill_normal(CounterRandom(1, name), 0.0f, 1.0f, values);
+    return sink(std::as_bytes(std::span(values)));
+  };
+}
+
+/// y = relu(x w), x: [batch, 256]; most = index of the largest element of each row of y.
+inline Status write_layer(const std::filesystem::path& path) {
+  GraphBuilder graph("layer");
+  const Value x = graph.input("x", DType::kFloat32, {"batch", kIn});
+  const Value w = graph.initializer("w", DType::kFloat32, {kIn, kOut}, normal_bytes("w", kIn * kOut));
+  const Value y = graph.node("", "Relu", {graph.node("", "MatMul", {x, w})});
+  const Value most =
+      graph.node("", "ArgMax", {y}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}}, DType::kInt64);
+  graph.output("y", y, {"batch", kOut});
+  graph.output("most", most, {"batch"});
+  return graph.write(path);
+}
+
+/// rows = table[ids], ids: int64 [batch, sequence].
+inline Status write_lookup(const std::filesystem::path& path) {
+  GraphBuilder graph("lookup");
+  const Value ids = graph.input("ids", DType::kInt64, {"batch", "sequence"});
+  const Value table = graph.initializer("table", DType::kFloat32, {10, 4}, normal_bytes("table", 40));
+  graph.output("rows", graph.node("", "Gather", {table, ids}), {"batch", "sequence", std::int64_t{4}});
+  return graph.write(path);
+}
+
+struct Outputs {
+  std::vector<float> values;
+  Shape shape;
+  DType dtype;
+};
+
+/// What the null engine, which reads no model, is told of one.
+struct Signature {
+  std::string inputs, outputs;
+};
+
+/// A worker of one engine on one device, with the models above.
+class Subject {
+ public:
+  Subject(const EngineRegistry& registry, const FoundEngine& engine, std::string device)
+      : name_(engine.entry.name), device_(std::move(device)), no_files_(name_ == "null") {
+    Worker::StartOptions options;
+    options.executable = registry.places().worker;
+    options.log = path("log");
+    worker = Worker::start(engine.location, std::move(options)).value();
+    EXPECT_THAT(write_layer(path("layer.onnx")), IsOk());
+    EXPECT_THAT(write_lookup(path("lookup.onnx")), IsOk());
+  }
+  [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
+  [[nodiscard]] bool computes_the_model() const { return !no_files_; }
+
+  /// Adds a model to this subject's folder; `told` is its signature as the null engine writes it.
+  void add(const std::string& name, const GraphBuilder& graph, Signature told) {
+    EXPECT_THAT(graph.write(path(name)), IsOk());
+    signatures_[name] = std::move(told);
+  }
+
+  [[nodiscard]] LoadRequest request(const std::string& model) const {
+    LoadRequest request{path(model), device_, "float32", 1, 1, {}};
+    if (!no_files_) return request;
+    request.model.clear();
+    const Signature& told = signatures_.at(model);
+    request.options = {{"inputs", told.inputs}, {"outputs", told.outputs}};
+    return request;
+  }
+  Result<LoadReply> load(const std::string& model) { return worker->load(request(model), kPatience); }
+  Result<BindReply> bind_layer(std::int64_t batch, std::size_t sets = 2, int streams = 1) {
+    return worker->bind({{{"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}}, 7, sets, streams}, kPatience);
+  }
+  Result<InferReply> infer(std::size_t set = 0) { return worker->infer({set, path("out")}, kPatience); }
+  Outputs output(const std::string& name) {
+    const auto file = SafetensorsFile::open(path("out")).value();
+    const TensorView view = file.tensor(name).value();
+    Outputs out{{}, view.shape, view.dtype};
+    for (std::int64_t i = 0; i < element_count(view.shape).value(); ++i)
+      out.values.push_back(static_cast<float>(element_as_double(view, i)));
+    return out;
+  }
+  Outputs run(std::size_t set = 0, const std::string& name = "y") {
+    EXPECT_THAT(infer(set), IsOk());
+    return output(name);
+  }
+  /// The layer's y for input set `set`, in double.
+  static std::vector<double> expected(std::int64_t batch, std::size_t set) {
+    const auto x = make_input({"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}, 7, set).value();
+    std::vector<float> w(kIn * kOut);
+    fill_normal(CounterRandom(1, "w"), 0.0f, 1.0f, w);
+    std::vector<double> y(static_cast<std::size_t>(batch * kOut));
+    for (std::size_t row = 0; row < static_cast<std::size_t>(batch); ++row) {
+      for (std::size_t column = 0; column < kOut; ++column) {
+        double sum = 0;
+        for (std::size_t k = 0; k < kIn; ++k) sum += double{x.as<float>()[row * kIn + k]} * w[k * kOut + column];
+        y[row * kOut + column] = std::max(sum, 0.0);
+      }
+    }
+    return y;
+  }
+
+  std::unique_ptr<Worker> worker;
+
+ private:
+  std::string name_, device_;
+  bool no_files_;
+  std::map<std::string, Signature> signatures_{
+      {"layer.onnx", {"x:float32[batch,256]", "y:float32[batch,8];most:int64[batch]"}},
+      {"lookup.onnx", {"ids:int64[batch,sequence]", "rows:float32[batch,sequence,4]"}}};
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+};
+
+class EngineTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  static EngineRegistry::Places places() {
+    auto places = EngineRegistry::default_places();
+    if (places.deps.empty()) places.deps = ASSAY_TEST_DEPS_DIR;
+    return places;
+  }
+  void SetUp() override {
+    found_ = probe_engine(registry_, GetParam());
+    if (!found_.available) GTEST_SKIP() << found_.why_not;
+  }
+  /// Calls `test` with a fresh worker for each device. (One device may be listed for several hardware words.)
+  template <class Test>
+  void on_each_device(Test&& test) {
+    std::set<std::string> done;
+    for (const EngineDevice& device : found_.devices) {
+      if (!done.insert(device.id).second) continue;
+      SCOPED_TRACE(std::string(GetParam()) + " on " + device.id);
+      Subject subject(registry_, found_, device.id);
+      test(subject);
+    }
+  }
+  EngineRegistry registry_{places()};
+  FoundEngine found_;
+};
+
+}  // namespace assay::conformance

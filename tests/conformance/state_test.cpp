@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Outputs that become the next run's inputs, as a generation's cache does, and contexts side by side: what a caller in
+// the worker's process can do, so the plug-ins are opened here and not in a worker.
+
+#include "conformance.hpp"
+#include "engine/loader.hpp"
+
+namespace assay::conformance {
+namespace {
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+
+constexpr std::int64_t kHeads = 2, kWidth = 4;
+
+/// present = past and x one after the other on axis 2; last = 2 x.
+GraphBuilder cache_model() {
+  const std::int64_t one = 1;
+  GraphBuilder graph("cache");
+  const Value past = graph.input("past", DType::kFloat32, {one, kHeads, "p", kWidth});
+  const Value x = graph.input("x", DType::kFloat32, {one, kHeads, "n", kWidth});
+  graph.output("present", graph.node("", "Concat", {past, x}, {{"axis", std::int64_t{2}}}), {one, kHeads, "t", kWidth});
+  graph.output("last", graph.node("", "Add", {x, x}), {one, kHeads, "n", kWidth});
+  return graph;
+}
+
+/// present = x and the first six of past: in each run the cache moves on by two, so that writing it in place while it
+/// is read would show.
+GraphBuilder shift_model() {
+  GraphBuilder graph("shift");
+  const Value past = graph.input("past", DType::kFloat32, {std::int64_t{8}});
+  const Value x = graph.input("x", DType::kFloat32, {std::int64_t{2}});
+  const Value kept = graph.node("", "Gather", {past, graph.integers({0, 1, 2, 3, 4, 5})});
+  graph.output("present", graph.node("", "Concat", {x, kept}, {{"axis", std::int64_t{0}}}), {std::int64_t{8}});
+  return graph;
+}
+
+Tensor floats(Shape shape, float first = 0) {
+  Tensor tensor = Tensor::create(DType::kFloat32, std::move(shape)).value();
+  for (float& value : tensor.as<float>()) value = first++;
+  return tensor;
+}
+
+std::vector<float> values_of(const TensorView& view) {
+  std::vector<float> values(view.bytes.size() / sizeof(float));
+  if (!values.empty()) std::memcpy(values.data(), view.bytes.data(), view.bytes.size());
+  return values;
+}
+
+/// What Concat on axis 2 gives: positions of each head one after the other.
+std::vector<float> joined(const std::vector<const Tensor*>& parts) {
+  std::vector<float> all;
+  for (std::int64_t head = 0; head < kHeads; ++head) {
+    for (const Tensor* part : parts) {
+      const auto size = static_cast<std::size_t>(part->shape()[2] * kWidth);
+      const auto from = part->as<float>().subspan(static_cast<std::size_t>(head) * size, size);
+      all.insert(all.end(), from.begin(), from.end());
+    }
+  }
+  return all;
+}
+
+class State : public EngineTest {
+ protected:
+  /// Calls `test(program, computes)` with a model loaded on each device.
+  template <class Test>
+  void on_each_device(const GraphBuilder& graph, const Signature& told, Test&& test) {
+    const auto folder = TemporaryDirectory::create().value();
+    const bool computes = std::string_view(GetParam()) != "null";
+    ASSERT_THAT(graph.write(folder.path() / "model.onnx"), IsOk());
+    const auto plugin = EnginePlugin::open(found_.location.plugin);
+    ASSERT_THAT(plugin, IsOk());
+    const auto engine = LoadedEngine::create(*plugin, found_.location.home);
+    ASSERT_THAT(engine, IsOk());
+    std::set<std::string> done;
+    for (const EngineDevice& device : found_.devices) {
+      if (!done.insert(device.id).second) continue;
+      SCOPED_TRACE(std::string(GetParam()) + " on " + device.id);
+      LoadProgramArgs args{.device_id = device.id, .precision = "float32", .threads = 1};
+      if (computes) {
+        args.model = folder.path() / "model.onnx";
+      } else {
+        args.options = {{"inputs", told.inputs}, {"outputs", told.outputs}};
+      }
+      const auto program = engine->load(args);
+      ASSERT_THAT(program, IsOk());
+      test(*program, computes);
+    }
+  }
+  template <class Test>
+  void with_cache_model(Test&& test) {
+    on_each_device(cache_model(),
+                   {"past:float32[1,2,p,4];x:float32[1,2,n,4]", "present:float32[1,2,p+n,4];last:float32[1,2,n,4]"},
+                   std::forward<Test>(test));
+  }
+  static Result<LoadedContext> create(const LoadedProgram& program, const Shape& past, const Shape& x) {
+    const std::vector<TensorView> shapes{{DType::kFloat32, past, {}}, {DType::kFloat32, x, {}}};
+    ASSAY_CHECK_OK(program.prepare_context(shapes));
+    return program.create_context(shapes);
+  }
+  static Result<LoadedContext> create_open(const LoadedProgram& program) {
+    return create(program, {1, kHeads, -1, kWidth}, {1, kHeads, -1, kWidth});
+  }
+};
+
+TEST_P(State, GrowsACacheFromNothingAndBeginsAnew) {
+  with_cache_model([](const LoadedProgram& program, bool computes) {
+    auto context = create_open(program);
+    ASSERT_THAT(context, IsOk());
+    const Tensor nothing = floats({1, kHeads, 0, kWidth}), prompt = floats({1, kHeads, 3, kWidth}, 100);
+    const Tensor other = floats({1, kHeads, 1, kWidth}, 500);
+    ASSERT_THAT(context->set_input(0, 0, nothing.view()), IsOk());
+    ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
+    for (int generation = 0; generation < 3; ++generation) {
+      ASSERT_THAT(context->set_input(0, 1, prompt.view()), IsOk());
+      std::vector<const Tensor*> parts{&prompt};
+      std::vector<Tensor> tokens;
+      for (int i = 0; i < 20; ++i) tokens.push_back(floats({1, kHeads, 1, kWidth}, static_cast<float>(1000 * i)));
+      for (const Tensor& token : tokens) {
+        ASSERT_THAT(context->run(0), IsOk());
+        const auto present = context->output(0);
+        ASSERT_THAT(present, IsOk());
+        const auto length = static_cast<std::int64_t>(prompt.shape()[2]) + static_cast<std::int64_t>(parts.size()) - 1;
+        EXPECT_EQ(present->shape, (Shape{1, kHeads, length, kWidth}));
+        if (computes) {
+          ASSERT_EQ(values_of(*present), joined(parts));
+        }
+        ASSERT_THAT(context->set_input(0, 1, token.view()), IsOk());
+        parts.push_back(&token);
+      }
+      ASSERT_THAT(context->reset_state(), IsOk());
+    }
+    // Another beginning than nothing.
+    ASSERT_THAT(context->set_input(0, 0, other.view()), IsOk());
+    ASSERT_THAT(context->set_input(0, 1, prompt.view()), IsOk());
+    ASSERT_THAT(context->run(0), IsOk());
+    const auto present = context->output(0);
+    ASSERT_THAT(present, IsOk());
+    EXPECT_EQ(present->shape, (Shape{1, kHeads, 4, kWidth}));
+    if (computes) {
+      EXPECT_EQ(values_of(*present), joined({&other, &prompt}));
+    }
+  });
+}
+
+TEST_P(State, CarriesItThroughABurstOfSetsOfWhichEachIsAStep) {
+  with_cache_model([](const LoadedProgram& program, bool computes) {
+    auto context = create_open(program);
+    ASSERT_THAT(context, IsOk());
+    const Tensor nothing = floats({1, kHeads, 0, kWidth});
+    std::vector<Tensor> steps;
+    std::vector<const Tensor*> parts;
+    constexpr std::size_t kSteps = 6;
+    for (std::size_t i = 0; i < kSteps; ++i)
+      steps.push_back(floats({1, kHeads, i == 0 ? 5 : 1, kWidth}, static_cast<float>(100 * i)));
+    for (const Tensor& step : steps) parts.push_back(&step);
+    ASSERT_THAT(context->set_input(0, 0, nothing.view()), IsOk());
+    for (std::size_t i = 0; i < kSteps; ++i) ASSERT_THAT(context->set_input(i, 1, steps[i].view()), IsOk());
+    ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
+    for (int generation = 0; generation < 2; ++generation) {
+      std::vector<std::int64_t> start(kSteps), duration(kSteps);
+      std::vector<std::uint8_t> kind(kSteps);
+      assay_samples samples{sizeof samples, 0, kSteps, 0, start.data(), duration.data(), kind.data()};
+      if (context->times_itself()) {
+        ASSERT_THAT(context->run_timed(kSteps, 0, kSteps, samples), IsOk());
+        EXPECT_EQ(samples.count, kSteps);
+      } else {
+        for (std::size_t i = 0; i < kSteps; ++i) ASSERT_THAT(context->run(i), IsOk());
+      }
+      const auto present = context->output(0), last = context->output(1);
+      ASSERT_THAT(present, IsOk());
+      EXPECT_EQ(present->shape, (Shape{1, kHeads, 5 + kSteps - 1, kWidth}));
+      EXPECT_EQ(last->shape, (Shape{1, kHeads, 1, kWidth}));
+      if (computes) {
+        EXPECT_EQ(values_of(*present), joined(parts));
+      }
+      ASSERT_THAT(context->reset_state(), IsOk());
+    }
+  });
+}
+
+TEST_P(State, CarriesACacheOfFixedSizeWithoutWritingWhatItReads) {
+  on_each_device(shift_model(), {"past:float32[8];x:float32[2]", "present:float32[8]"},
+                 [](const LoadedProgram& program, bool computes) {
+                   auto context = create(program, {8}, {2});
+                   ASSERT_THAT(context, IsOk());
+                   const Tensor begin = floats({8}, -8);
+                   Tensor x = floats({2});
+                   ASSERT_THAT(context->set_input(0, 0, begin.view()), IsOk());
+                   ASSERT_THAT(context->set_input(0, 1, x.view()), IsOk());
+                   ASSERT_THAT(context->run(0), IsOk());  // an alias may come after a run
+                   ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
+                   for (int generation = 0; generation < 2; ++generation) {
+                     for (int i = 1; i <= 7; ++i) {
+                       x.as<float>()[0] = static_cast<float>(10 * i);
+                       x.as<float>()[1] = static_cast<float>(10 * i + 1);
+                       ASSERT_THAT(context->run(0), IsOk());
+                     }
+                     const auto present = context->output(0);
+                     ASSERT_THAT(present, IsOk());
+                     EXPECT_EQ(present->shape, (Shape{8}));
+                     if (computes) {
+                       EXPECT_THAT(values_of(*present), ElementsAre(70, 71, 60, 61, 50, 51, 40, 41));
+                     }
+                     ASSERT_THAT(context->reset_state(), IsOk());
+                     ASSERT_THAT(context->run(0), IsOk());
+                     if (computes) {
+                       EXPECT_THAT(values_of(*context->output(0)), ElementsAre(70, 71, -8, -7, -6, -5, -4, -3));
+                     }
+                     ASSERT_THAT(context->reset_state(), IsOk());
+                   }
+                   EXPECT_EQ(begin.as<float>()[0], -8) << "the caller's buffer is only read";
+                 });
+}
+
+TEST_P(State, RefusesWhatCanNeverBecomeTheInput) {
+  with_cache_model([](const LoadedProgram& program, bool) {
+    auto context = create_open(program);
+    ASSERT_THAT(context, IsOk());
+    EXPECT_THAT(context->alias_output_to_input(2, 0), Fails(ErrorCode::kInvalidArgument));
+    EXPECT_THAT(context->alias_output_to_input(0, 2), Fails(ErrorCode::kInvalidArgument));
+    // Bound as fixed, it cannot grow: told at once, or by the first run where only that shows it.
+    auto fixed = create(program, {1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth});
+    ASSERT_THAT(fixed, IsOk());
+    const Tensor past = floats({1, kHeads, 2, kWidth}), x = floats({1, kHeads, 1, kWidth});
+    ASSERT_THAT(fixed->set_input(0, 0, past.view()), IsOk());
+    ASSERT_THAT(fixed->set_input(0, 1, x.view()), IsOk());
+    Status grown = fixed->alias_output_to_input(0, 0);
+    if (grown) grown = fixed->run(0);
+    EXPECT_THAT(grown, Fails(ErrorCode::kMismatch));
+  });
+}
+
+TEST_P(State, RunsTwoContextsOfOneProgramInTurn) {
+  with_cache_model([](const LoadedProgram& program, bool computes) {
+    const Tensor past = floats({1, kHeads, 2, kWidth}, 10), none = floats({1, kHeads, 0, kWidth});
+    const Tensor one = floats({1, kHeads, 1, kWidth}, 20), three = floats({1, kHeads, 3, kWidth}, 30);
+    auto first = create(program, past.shape(), one.shape()), second = create(program, none.shape(), three.shape());
+    ASSERT_THAT(first, IsOk());
+    ASSERT_THAT(second, IsOk());
+    ASSERT_THAT(first->set_input(0, 0, past.view()), IsOk());
+    ASSERT_THAT(first->set_input(0, 1, one.view()), IsOk());
+    ASSERT_THAT(second->set_input(0, 0, none.view()), IsOk());
+    ASSERT_THAT(second->set_input(0, 1, three.view()), IsOk());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_THAT(first->run(0), IsOk());
+      ASSERT_THAT(second->run(0), IsOk());
+      const auto a = first->output(0), b = second->output(0);
+      ASSERT_THAT(a, IsOk());
+      ASSERT_THAT(b, IsOk());
+      EXPECT_EQ(a->shape, (Shape{1, kHeads, 3, kWidth}));
+      EXPECT_EQ(b->shape, (Shape{1, kHeads, 3, kWidth}));
+      if (!computes) continue;
+      EXPECT_EQ(values_of(*a), joined({&past, &one}));
+      EXPECT_EQ(values_of(*b), joined({&three}));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, State, ::testing::ValuesIn(kEngines),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+}  // namespace
+}  // namespace assay::conformance
