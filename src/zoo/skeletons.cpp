@@ -80,9 +80,20 @@ Status Inputs::finish() const {
 
 Skeleton find_skeleton(const std::string& name) {
   static const std::map<std::string, Skeleton> all = {
-      {"bert_encoder", build_bert_encoder},   {"clip_text", build_clip_text},     {"clip_vision", build_clip_vision},
-      {"detr_detector", build_detr_detector}, {"resnet_cnn", build_resnet_cnn},   {"two_tower", build_two_tower},
-      {"vit_encoder", build_vit_encoder},     {"xclip_tower", build_xclip_tower},
+      {"bert_encoder", build_bert_encoder},
+      {"clip_text", build_clip_text},
+      {"clip_vision", build_clip_vision},
+      {"convbert_encoder", build_convbert_encoder},
+      {"detr_detector", build_detr_detector},
+      {"fnet_encoder", build_fnet_encoder},
+      {"lilt_encoder", build_lilt_encoder},
+      {"mobilebert_encoder", build_mobilebert_encoder},
+      {"nystromformer_encoder", build_nystromformer_encoder},
+      {"resnet_cnn", build_resnet_cnn},
+      {"squeezebert_encoder", build_squeezebert_encoder},
+      {"two_tower", build_two_tower},
+      {"vit_encoder", build_vit_encoder},
+      {"xclip_tower", build_xclip_tower},
   };
   const auto found = all.find(name);
   ASSAY_CHECK(found != all.end(), "zoo/*.json names a skeleton that is there");

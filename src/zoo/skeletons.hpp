@@ -61,6 +61,12 @@ struct BuildContext {
 [[nodiscard]] Status build_xclip_tower(BuildContext& context);
 [[nodiscard]] Status build_clip_text(BuildContext& context);
 [[nodiscard]] Status build_clip_vision(BuildContext& context);
+[[nodiscard]] Status build_convbert_encoder(BuildContext& context);
+[[nodiscard]] Status build_fnet_encoder(BuildContext& context);
+[[nodiscard]] Status build_lilt_encoder(BuildContext& context);
+[[nodiscard]] Status build_mobilebert_encoder(BuildContext& context);
+[[nodiscard]] Status build_nystromformer_encoder(BuildContext& context);
+[[nodiscard]] Status build_squeezebert_encoder(BuildContext& context);
 
 /// The builder that an architecture's JSON names.
 using Skeleton = Status (*)(BuildContext&);
