@@ -84,6 +84,7 @@ Skeleton find_skeleton(const std::string& name) {
       {"clip_text", build_clip_text},
       {"clip_vision", build_clip_vision},
       {"convbert_encoder", build_convbert_encoder},
+      {"deberta_encoder", build_deberta_encoder},
       {"detr_detector", build_detr_detector},
       {"fnet_encoder", build_fnet_encoder},
       {"lilt_encoder", build_lilt_encoder},

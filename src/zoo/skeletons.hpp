@@ -62,6 +62,7 @@ struct BuildContext {
 [[nodiscard]] Status build_clip_text(BuildContext& context);
 [[nodiscard]] Status build_clip_vision(BuildContext& context);
 [[nodiscard]] Status build_convbert_encoder(BuildContext& context);
+[[nodiscard]] Status build_deberta_encoder(BuildContext& context);
 [[nodiscard]] Status build_fnet_encoder(BuildContext& context);
 [[nodiscard]] Status build_lilt_encoder(BuildContext& context);
 [[nodiscard]] Status build_mobilebert_encoder(BuildContext& context);

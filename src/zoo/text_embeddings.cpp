@@ -194,20 +194,24 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
     const Module module = descend(encoder.base, table["module"].get<std::string>());
     sum = add(at, sum, embedding(module, rows, encoder.integer(table["rows"]), encoder.embedding));
   }
-  if (const auto name = encoder.find("embeddings", "position")) {
+  const std::optional<std::string> when = encoder.find("embeddings", "position_when");
+  const std::optional<std::string> name = encoder.find("embeddings", "position");
+  if (name && when && !encoder.context->config.flag(*when)) {
+    encoder.context->model.parameters().unused(descend(encoder.base, *name).name_of("weight"));
+  } else if (name) {
     sum = add(at, sum, position_rows(encoder, descend(encoder.base, *name), embedded, encoder.embedding));
   }
   if (encoder.flag("embeddings", "boxes")) {
     ASSAY_TRY(const Value boxes, box_sum(encoder, at, embedded.tokens));
     sum = add(at, sum, boxes);
   }
-  if (const auto name = encoder.find("embeddings", "norm")) {
-    sum = text_norm(encoder, descend(encoder.base, *name), sum, encoder.embedding);
+  if (const auto norm = encoder.find("embeddings", "norm")) {
+    sum = text_norm(encoder, descend(encoder.base, *norm), sum, encoder.embedding);
   }
   // ELECTRA widens only where the widths differ, ALBERT always.
-  if (const auto name = encoder.find("embeddings", "projection");
-      name && (encoder.flag("embeddings", "always_projected") || encoder.embedding != encoder.hidden)) {
-    sum = linear(descend(encoder.base, *name), sum, {encoder.embedding, encoder.hidden});
+  if (const auto projection = encoder.find("embeddings", "projection");
+      projection && (encoder.flag("embeddings", "always_projected") || encoder.embedding != encoder.hidden)) {
+    sum = linear(descend(encoder.base, *projection), sum, {encoder.embedding, encoder.hidden});
   }
   embedded.hidden = sum;
   if (glyphs && !joined) {
