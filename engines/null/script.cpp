@@ -156,21 +156,28 @@ std::vector<plugin::OptionInfo> option_infos() {
   return infos;
 }
 
+namespace {
+
+Status set_option(const std::string& name, const std::string& value, Script& script) {
+  const Option* found = nullptr;
+  std::string names;
+  for (const Option& o : table()) {
+    if (o.info.name == name) found = &o;
+    names += " " + o.info.name;
+  }
+  if (found == nullptr)
+    return fail(ErrorCode::kInvalidArgument, "the null engine has no option '" + name + "'", "it has" + names);
+  if (!found->set(value, script))
+    return fail(ErrorCode::kInvalidArgument, "option " + name + " of the null engine cannot be '" + value + "'",
+                "its type is " + found->info.type + ", not negative");
+  return {};
+}
+
+}  // namespace
+
 Result<Script> parse_script(const plugin::KeyValues& options) {
   Script script;
-  for (const auto& [name, value] : options) {
-    const Option* found = nullptr;
-    std::string names;
-    for (const Option& o : table()) {
-      if (o.info.name == name) found = &o;
-      names += " " + o.info.name;
-    }
-    if (found == nullptr)
-      return fail(ErrorCode::kInvalidArgument, "the null engine has no option '" + name + "'", "it has" + names);
-    if (!found->set(value, script))
-      return fail(ErrorCode::kInvalidArgument, "option " + name + " of the null engine cannot be '" + value + "'",
-                  "its type is " + found->info.type + ", not negative");
-  }
+  for (const auto& [name, value] : options) ASSAY_CHECK_OK(set_option(name, value, script));
   return script;
 }
 

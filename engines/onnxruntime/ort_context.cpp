@@ -151,7 +151,7 @@ Status OrtContext::do_run(std::size_t set, Interval& took) {
     status = run_with_binding(session, nullptr, binding);
     took.end_ns = runtime.now_ns();
     if (status == nullptr) break;
-    const Status failed = runtime.check(status);
+    Status failed = runtime.check(status);
     if (state_ != Outputs::kBound) return failed;
     ASSAY_CHECK_OK(unbind_outputs());
   }

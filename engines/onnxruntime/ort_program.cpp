@@ -111,7 +111,7 @@ std::vector<OptionInfo> OrtProgram::option_infos() {
           {"cpu_fallback", "bool", "false", "on an accelerator: let the CPU run what the accelerator lacks, instead of failing"}};
 }
 
-Result<std::unique_ptr<Program>> OrtProgram::load(std::shared_ptr<const OrtRuntime> runtime, const LoadArgs& args) {
+Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const OrtRuntime>& runtime, const LoadArgs& args) {
   ASSAY_TRY(const Options options, Options::parse(args.options, option_infos()));
   const std::string device = args.device_id.empty() ? "cpu" : args.device_id;
   const OrtProvider* provider = ort_provider(device);

@@ -28,7 +28,7 @@ class OvProgram final : public Program {
 
   /// Errors: not_found (model file, device); unsupported (an operator, a string input, a precision that the model or
   /// the device has not); invalid_argument (a malformed model, an unknown option).
-  [[nodiscard]] static Result<std::unique_ptr<Program>> load(std::shared_ptr<const OvRuntime> runtime,
+  [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OvRuntime>& runtime,
                                                              const LoadArgs& args);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return inputs_; }

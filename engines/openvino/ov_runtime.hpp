@@ -32,6 +32,7 @@ namespace assay::plugin {
                                                       X(ov_infer_request_free)
 
 struct OvApi {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name
 #define ASSAY_OPENVINO_MEMBER(name) decltype(&::name) name = nullptr;
   ASSAY_OPENVINO_FUNCTIONS(ASSAY_OPENVINO_MEMBER)
 #undef ASSAY_OPENVINO_MEMBER

@@ -117,6 +117,7 @@ Result<Options> Options::parse(const KeyValues& given, const std::vector<OptionI
     const auto info = std::find_if(infos.begin(), infos.end(), [&](const auto& i) { return i.name == name; });
     if (info == infos.end()) {
       std::vector<std::string> known;
+      known.reserve(infos.size());
       for (const auto& i : infos) known.push_back(i.name);
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("no option '{}'; there are {}", name, fmt::join(known, ", ")));
@@ -131,9 +132,9 @@ Result<Options> Options::parse(const KeyValues& given, const std::vector<OptionI
 }
 
 const std::string& Options::text(std::string_view name) const {
-  static const std::string kNone;
+  static const std::string none;
   const auto found = std::find_if(values_.begin(), values_.end(), [&](const auto& v) { return v.first == name; });
-  return found == values_.end() ? kNone : found->second;
+  return found == values_.end() ? none : found->second;
 }
 
 Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <thread>
@@ -14,8 +15,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Each;
-using ::testing::Not;
 using ::testing::Pair;
 
 std::string varint(std::uint64_t value) {
@@ -162,6 +161,7 @@ TEST_F(Runtime, KeepsTheOrderAndNamesOfTheFileThroughNodesThatVanish) {
   ASSERT_THAT(program, IsOk());
   const auto names = [](const std::vector<ValueInfo>& values) {
     std::vector<std::string> list;
+    list.reserve(values.size());
     for (const ValueInfo& value : values) list.push_back(value.name);
     return list;
   };

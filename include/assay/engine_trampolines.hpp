@@ -96,6 +96,7 @@ Status hand_over(Result<std::unique_ptr<Object>> made, Handle** out) {
 inline void send(const std::vector<ValueInfo>& values, const assay_value_sink& sink) {
   for (const ValueInfo& value : values) {
     std::vector<assay_string> symbols;
+    symbols.reserve(value.symbols.size());
     for (const auto& symbol : value.symbols) symbols.push_back(c_string(symbol));
     const bool named = value.has_rank && symbols.size() == value.dims.size();
     const assay_value_info info{sizeof info,

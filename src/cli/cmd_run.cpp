@@ -39,6 +39,7 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
             set == "custom" ? models_of_file(options.custom_models) : models_of_set(set));
 
   std::vector<std::string> names;
+  names.reserve(models.size());
   for (const ModelChoice& model : models) names.push_back(model.name);
   for (const std::string& wanted : options.specific_models)
     if (std::find(names.begin(), names.end(), wanted) == names.end())

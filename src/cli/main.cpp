@@ -37,6 +37,7 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
     }
     if (commands.empty()) return {};
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const CLI::App* command : commands) names.push_back(command->get_name());
     return "unknown command '" + std::string(argv[i]) + "'; valid: " + join(names, ", ");
   }

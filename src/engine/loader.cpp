@@ -233,7 +233,7 @@ Result<LoadedContext> LoadedProgram::create_context(std::span<const TensorView> 
   return LoadedContext({made, LoadedContext::Free{plugin_, object_}});
 }
 
-Result<LoadedEngine> LoadedEngine::create(EnginePlugin plugin, const std::filesystem::path& home) {
+Result<LoadedEngine> LoadedEngine::create(const EnginePlugin& plugin, const std::filesystem::path& home) {
   const std::string folder = home.string();
   const assay_engine_config config{sizeof config, c_string(folder)};
   assay_engine* made = nullptr;
@@ -264,6 +264,8 @@ Result<LoadedProgram> LoadedEngine::load(const LoadProgramArgs& args) const {
   const std::string model = args.model.string();
   std::vector<assay_key_value> pairs;
   std::vector<const assay_key_value*> pointers;
+  pairs.reserve(args.options.size());
+  pointers.reserve(args.options.size());
   for (const auto& [key, value] : args.options)
     pairs.push_back({sizeof(assay_key_value), c_string(key), c_string(value)});
   for (const assay_key_value& pair : pairs) pointers.push_back(&pair);

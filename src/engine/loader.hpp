@@ -105,7 +105,7 @@ struct LoadProgramArgs {
 class LoadedEngine {
  public:
   /// Opens the runtime's libraries, found in `home` (empty: wherever the system's loader finds them).
-  [[nodiscard]] static Result<LoadedEngine> create(EnginePlugin plugin, const std::filesystem::path& home);
+  [[nodiscard]] static Result<LoadedEngine> create(const EnginePlugin& plugin, const std::filesystem::path& home);
 
   [[nodiscard]] const EnginePlugin& plugin() const { return plugin_; }
   [[nodiscard]] std::string version() const;

@@ -78,7 +78,7 @@ std::string wheel_version(const fs::path& site, const std::string& package) {
     const std::string name = path.filename().string();
     const auto dash = name.find('-');
     if (!name.ends_with(".dist-info") || !name.starts_with(package) || dash == name.npos) continue;
-    const std::string version = name.substr(dash + 1, name.size() - dash - 1 - std::string_view(".dist-info").size());
+    std::string version = name.substr(dash + 1, name.size() - dash - 1 - std::string_view(".dist-info").size());
     if (dash == package.size()) return version;
     if (name[package.size()] == '_') found = version;
   }
@@ -198,6 +198,7 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
   const EngineEntry* known = entry(name);
   if (known == nullptr) {
     std::vector<std::string> names;
+    names.reserve(entries_.size());
     for (const EngineEntry& e : entries_) names.push_back(e.name);
     return fail(ErrorCode::kNotFound, fmt::format("there is no engine '{}'", name), "known are: " + join(names, ", "));
   }

@@ -54,7 +54,7 @@ std::vector<int> online_cpus(const Host& host) {
 std::uint64_t cache_bytes(std::string_view text) {
   std::uint64_t unit = 1;
   if (text.ends_with('K')) unit = 1024;
-  if (text.ends_with('M')) unit = 1024 * 1024;
+  if (text.ends_with('M')) unit = 1U << 20;
   if (unit > 1) text.remove_suffix(1);
   return parse_number<std::uint32_t>(text).value_or(0) * unit;
 }

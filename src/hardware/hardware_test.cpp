@@ -226,7 +226,8 @@ TEST(Hardware, ThisMachineHasACpuAndAReasonForTheRest) {
   const Json json = to_json(detect_hardware());
   EXPECT_EQ(json["hardware"][0]["available"], true);
   EXPECT_GE(json["cpu"]["threads"].get<int>(), 1);
-  for (const Json& entry : json["hardware"]) EXPECT_TRUE(entry["available"] == true || entry["why_not"] != "") << entry.dump();
+  for (const Json& entry : json["hardware"])
+    EXPECT_TRUE(entry["available"] == true || !entry["why_not"].get<std::string>().empty()) << entry.dump();
 }
 
 }  // namespace

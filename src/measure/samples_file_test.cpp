@@ -38,26 +38,26 @@ void expect_equal(const Samples& a, const Samples& b) {
 
 class SamplesFileTest : public ::testing::Test {
  protected:
-  std::string bytes() const { return read_file(path).value(); }
-  void overwrite(const std::string& bytes) const { std::ofstream(path, std::ios::binary) << bytes; }
+  std::string bytes() const { return read_file(path_).value(); }
+  void overwrite(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
 
   /// Two blocks, of 100 and 50 samples.
   Samples write_two_blocks() const {
-    const Samples samples = some_samples(150);
-    auto writer = SamplesWriter::create(path).value();
+    Samples samples = some_samples(150);
+    auto writer = SamplesWriter::create(path_).value();
     EXPECT_TRUE(writer.append(some_samples(100)));
     EXPECT_TRUE(writer.append(samples, 100));
     EXPECT_TRUE(writer.close());
     return samples;
   }
 
-  TemporaryDirectory folder = TemporaryDirectory::create().value();
-  std::filesystem::path path = folder.path() / "samples.bin";
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+  std::filesystem::path path_ = folder_.path() / "samples.bin";
 };
 
 TEST_F(SamplesFileTest, GivesBackWhatWasWritten) {
   const Samples samples = write_two_blocks();
-  const auto file = read_samples(path);
+  const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->truncated);
   expect_equal(file->samples, samples);
@@ -71,8 +71,8 @@ TEST_F(SamplesFileTest, NamesItsColumnsInTheHeader) {
 }
 
 TEST_F(SamplesFileTest, AFileWithoutBlocksIsEmptyAndWhole) {
-  EXPECT_TRUE(SamplesWriter::create(path).value().close());
-  const auto file = read_samples(path);
+  EXPECT_TRUE(SamplesWriter::create(path_).value().close());
+  const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_EQ(file->samples.size(), 0U);
   EXPECT_FALSE(file->truncated);
@@ -83,7 +83,7 @@ TEST_F(SamplesFileTest, ATornFileIsReadUpToItsLastWholeBlock) {
   const std::string whole = bytes();
   const std::size_t second_block = whole.rfind("BLCK");
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const auto file = parse_samples(std::string_view(whole).substr(0, size), path);
+    const auto file = parse_samples(std::string_view(whole).substr(0, size), path_);
     if (!file) {
       EXPECT_EQ(file.error().code, ErrorCode::kInvalidArgument);
       continue;
@@ -98,7 +98,7 @@ TEST_F(SamplesFileTest, ADamagedBlockEndsTheReadingAndSaysWhere) {
   std::string damaged = bytes();
   damaged[damaged.size() - 20] = static_cast<char>(damaged[damaged.size() - 20] ^ 1);
   overwrite(damaged);
-  const auto file = read_samples(path);
+  const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_TRUE(file->truncated);
   EXPECT_EQ(file->samples.size(), 100U);
@@ -111,18 +111,18 @@ TEST_F(SamplesFileTest, AClaimOfManyRowsAllocatesNothing) {
   const std::uint32_t rows = 0xFFFFFFFF;
   std::memcpy(damaged.data() + damaged.find("BLCK") + 4, &rows, sizeof rows);
   overwrite(damaged);
-  const auto file = read_samples(path);
+  const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_EQ(file->samples.size(), 0U);
   EXPECT_THAT(file->why, HasSubstr("a torn block at byte"));
 }
 
 TEST_F(SamplesFileTest, RefusesForeignFiles) {
-  EXPECT_EQ(read_samples(path).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_samples(path_).error().code, ErrorCode::kNotFound);
   overwrite("not samples at all");
-  EXPECT_THAT(read_samples(path).error().message, HasSubstr("does not begin with ASSAYSMP"));
+  EXPECT_THAT(read_samples(path_).error().message, HasSubstr("does not begin with ASSAYSMP"));
   overwrite(std::string("ASSAYSMP\xff\xff\xff\xff", 12) + "{}");
-  EXPECT_THAT(read_samples(path).error().message, HasSubstr("header is torn"));
+  EXPECT_THAT(read_samples(path_).error().message, HasSubstr("header is torn"));
 }
 
 TEST_F(SamplesFileTest, NeverFailsOtherwiseOnFlippedBytes) {
@@ -131,8 +131,9 @@ TEST_F(SamplesFileTest, NeverFailsOtherwiseOnFlippedBytes) {
   std::mt19937 random(7);
   for (int i = 0; i < 2'000; ++i) {
     std::string damaged = whole;
-    for (int flips = 0; flips < 3; ++flips) damaged[random() % (i < 1'000 ? 300 : damaged.size())] = static_cast<char>(random());
-    const auto file = parse_samples(damaged, path);
+    for (int flips = 0; flips < 3; ++flips)
+      damaged[random() % (i < 1'000 ? 300 : damaged.size())] = static_cast<char>(random());
+    const auto file = parse_samples(damaged, path_);
     if (!file) {
       EXPECT_EQ(file.error().code, ErrorCode::kInvalidArgument);
     }
@@ -141,13 +142,13 @@ TEST_F(SamplesFileTest, NeverFailsOtherwiseOnFlippedBytes) {
 
 TEST_F(SamplesFileTest, AFullDiskKeepsTheBlocksBefore) {
   const Samples samples = some_samples(1'000);
-  auto writer = SamplesWriter::create(path).value();
+  auto writer = SamplesWriter::create(path_).value();
   ASSERT_TRUE(writer.append(samples));
 
   rlimit old{};
   getrlimit(RLIMIT_FSIZE, &old);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{std::filesystem::file_size(path) + 100, old.rlim_max};
+  const rlimit small{std::filesystem::file_size(path_) + 100, old.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   const Status failed = writer.append(samples);
   setrlimit(RLIMIT_FSIZE, &old);
@@ -157,14 +158,14 @@ TEST_F(SamplesFileTest, AFullDiskKeepsTheBlocksBefore) {
   EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
   EXPECT_THAT(failed.error().message, HasSubstr("samples.bin"));
   EXPECT_FALSE(writer.append(samples)) << "a gap would look like a whole file";
-  const auto file = read_samples(path);
+  const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->truncated);
   expect_equal(file->samples, samples);
 }
 
 TEST_F(SamplesFileTest, SaysWhichFileCannotBeMade) {
-  const auto writer = SamplesWriter::create(folder.path() / "missing" / "samples.bin");
+  const auto writer = SamplesWriter::create(folder_.path() / "missing" / "samples.bin");
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(writer.error().message, HasSubstr("missing/samples.bin"));

@@ -110,8 +110,8 @@ TEST(Summary, FlagsFewUnsteadyAndNoisy) {
 TEST(Summary, CountsItemsOfSeveralStreamsInTheWindowOfAll) {
   // Two streams of 10 ms runs, the second half a run later and one run longer: 200 runs a second, whatever the edges.
   Samples samples;
-  for (int i = 0; i < 50; ++i) add(samples, 0, i * 10 * kMs, 10 * kMs);
-  for (int i = 0; i < 51; ++i) add(samples, 1, i * 10 * kMs + 5 * kMs, 10 * kMs);
+  for (std::int64_t i = 0; i < 50; ++i) add(samples, 0, i * 10 * kMs, 10 * kMs);
+  for (std::int64_t i = 0; i < 51; ++i) add(samples, 1, i * 10 * kMs + 5 * kMs, 10 * kMs);
   Record record;
   summarise(sampled(515 * kMs), samples, 4, record);
   EXPECT_EQ(record.window_ns, 495 * kMs);

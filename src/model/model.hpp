@@ -99,4 +99,8 @@ struct GivenData {
 [[nodiscard]] Status write_perturbed(const std::filesystem::path& from, DType dtype, std::uint64_t seed,
                                      const std::filesystem::path& to);
 
+/// The file with every weight rounded to `dtype`, ties to even, but kept in its own type; what would become infinite
+/// stays. Which the weights are, where it is written and the errors: as of write_perturbed().
+[[nodiscard]] Status write_rounded(const std::filesystem::path& from, DType dtype, const std::filesystem::path& to);
+
 }  // namespace assay

@@ -4,11 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -17,74 +18,11 @@
 #include "model/model.hpp"
 #include "model/wire.hpp"
 #include "tensor/random.hpp"
+#include "tensor/ulp.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
-
-// The distance of neighbours just above 1, and the smallest normal number.
-struct Format {
-  double unit;
-  double smallest;
-};
-
-Format format_of(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat64:
-      return {0x1p-52, 0x1p-1022};
-    case DType::kFloat16:
-      return {0x1p-10, 0x1p-14};
-    case DType::kBFloat16:
-      return {0x1p-7, 0x1p-126};
-    default:
-      return {0x1p-23, 0x1p-126};
-  }
-}
-
-// The power of two at or below |x|; 0 for subnormal numbers.
-double binade(double x) { return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & 0x7FF0'0000'0000'0000U); }
-
-// x moved by one unit in the last place of `format`; towards zero where the other way leads out of the finite numbers.
-template <class Float, class Store>
-Store moved(Store stored, bool up, Format format, Float (*load)(Store), Store (*store)(Float)) {
-  const Float x = load(stored);
-  if (x == Float{0} || !std::isfinite(x)) return stored;
-  const double step = std::max(binade(static_cast<double>(x)), format.smallest) * format.unit;
-  const Float outward = std::copysign(static_cast<Float>(step), x);
-  const Store result = store(up ? x + outward : x - outward);
-  return std::isfinite(load(result)) ? result : store(x - outward);
-}
-
-// Moves the elements that lie packed in `bytes`; the direction of element i is bit i of the tensor's stream.
-template <class Float, class Store>
-void move_packed(std::span<std::byte> bytes, const CounterRandom& random, std::uint64_t first, Format format,
-                 Float (*load)(Store), Store (*store)(Float)) {
-  for (std::size_t i = 0; (i + 1) * sizeof(Store) <= bytes.size(); ++i) {
-    Store value;
-    std::memcpy(&value, bytes.data() + i * sizeof(Store), sizeof value);
-    value = moved(value, (random.bits(first + i) & 1) != 0, format, load, store);
-    std::memcpy(bytes.data() + i * sizeof(Store), &value, sizeof value);
-  }
-}
-
-template <class Float>
-Float same(Float x) {
-  return x;
-}
-
-void move_elements(DType dtype, std::span<std::byte> bytes, const CounterRandom& random, std::uint64_t first,
-                   Format format) {
-  switch (dtype) {
-    case DType::kFloat32:
-      return move_packed<float, float>(bytes, random, first, format, same, same);
-    case DType::kFloat64:
-      return move_packed<double, double>(bytes, random, first, format, same, same);
-    case DType::kFloat16:
-      return move_packed<float, std::uint16_t>(bytes, random, first, format, half_to_float, float_to_half);
-    default:
-      return move_packed<float, std::uint16_t>(bytes, random, first, format, bfloat16_to_float, float_to_bfloat16);
-  }
-}
 
 // A copy of a file, some of whose bytes are then changed in place.
 class Copy {
@@ -127,16 +65,8 @@ class Copy {
   int fd_;
 };
 
-bool is_moved(const CheckedTensor& tensor, const std::unordered_set<std::string_view>& fixed) {
-  switch (tensor.dtype) {
-    case DType::kFloat64:
-    case DType::kFloat32:
-    case DType::kFloat16:
-    case DType::kBFloat16:
-      return tensor.elements > 1 && !fixed.contains(tensor.proto->name());
-    default:
-      return false;
-  }
+bool is_weight(const CheckedTensor& tensor, const std::unordered_set<std::string_view>& fixed) {
+  return has_ulp(tensor.dtype) && tensor.elements > 1 && !fixed.contains(tensor.proto->name());
 }
 
 // Tensors that decide shapes: moved by one bit, ⌊7 × 2.0⌋ would be 13.
@@ -149,19 +79,28 @@ std::unordered_set<std::string_view> shape_deciding(const onnx::GraphProto& grap
   return names;
 }
 
-class Mover {
- public:
-  Mover(const OnnxFile& file, const Copy& copy, DType dtype, std::uint64_t seed)
-      : file_(file), copy_(copy), target_(format_of(dtype)), seed_(seed) {}
+// What is done to the weights: rounded to a precision, or moved by one unit in its last place.
+struct Change {
+  DType precision;
+  std::optional<std::uint64_t> move_seed;  ///< nullopt: rounded
+};
 
-  Status move_range(const CheckedTensor& tensor, Bytes bytes, const Copy& copy, std::uint64_t offset) const {
-    const CounterRandom random(seed_, tensor.proto->name());
+// Changes weights in the copy, wherever they are kept.
+class Editor {
+ public:
+  Editor(const OnnxFile& file, const Copy& copy, Change change) : file_(file), copy_(copy), change_(change) {}
+
+  Status edit_range(const CheckedTensor& tensor, Bytes bytes, const Copy& copy, std::uint64_t offset) const {
+    const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
     const auto width = static_cast<std::size_t>(bit_width(tensor.dtype)) / 8;
     std::vector<std::byte> chunk;
     for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
       const Bytes source = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
       chunk.assign(source.begin(), source.end());
-      move_elements(tensor.dtype, chunk, random, at / width, coarser(tensor.dtype));
+      if (change_.move_seed)
+        move_by_one_ulp(tensor.dtype, chunk, change_.precision, random, at / width);
+      else
+        round_to_precision(tensor.dtype, chunk, change_.precision);
       ASSAY_CHECK_OK(copy.write(offset + at, chunk));
     }
     return {};
@@ -169,7 +108,7 @@ class Mover {
 
   // raw_data, float_data and double_data hold the elements as they are; int32_data holds half-precision ones as
   // varints.
-  Status move_message(const CheckedTensor& tensor, Bytes message) const {
+  Status edit_message(const CheckedTensor& tensor, Bytes message) const {
     wire::FieldReader fields(message);
     std::uint64_t element = 0;
     for (;;) {
@@ -179,10 +118,10 @@ class Mover {
       if (field->number == kInt32Data) {
         Bytes varints = field->type == wire::Field::kBytes ? field->payload : field->whole;
         if (field->type == wire::Field::kVarint) static_cast<void>(wire::take_varint(varints));  // the tag
-        ASSAY_CHECK_OK(move_varints(tensor, varints, element));
+        ASSAY_CHECK_OK(edit_varints(tensor, varints, element));
       } else if (field->number == kFloatData || field->number == kDoubleData ||
                  (field->number == kRawData && !field->payload.empty())) {
-        ASSAY_CHECK_OK(move_range(tensor, field->payload, copy_, offset_of(field->payload)));
+        ASSAY_CHECK_OK(edit_range(tensor, field->payload, copy_, offset_of(field->payload)));
       }
     }
   }
@@ -194,14 +133,17 @@ class Mover {
     return static_cast<std::uint64_t>(part.data() - file_.bytes().data());
   }
 
-  [[nodiscard]] Format coarser(DType own) const {
-    const Format format = format_of(own);
-    return {std::max(format.unit, target_.unit), std::max(format.smallest, target_.smallest)};
+  // One element of two bytes, changed. `up`: where to move it.
+  [[nodiscard]] std::uint16_t edited(DType dtype, std::uint16_t value, bool up) const {
+    if (change_.move_seed) return moved_by_one_ulp(dtype, value, up, change_.precision);
+    auto bytes = std::bit_cast<std::array<std::byte, 2>>(value);
+    round_to_precision(dtype, bytes, change_.precision);
+    return std::bit_cast<std::uint16_t>(bytes);
   }
 
-  // In place, so a move that would need another length goes the other way.
-  Status move_varints(const CheckedTensor& tensor, Bytes varints, std::uint64_t& element) const {
-    const CounterRandom random(seed_, tensor.proto->name());
+  // In place, so a move that would need another length goes the other way; a rounding that would, does not happen.
+  Status edit_varints(const CheckedTensor& tensor, Bytes varints, std::uint64_t& element) const {
+    const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
     std::vector<std::byte> out;
     const std::uint64_t offset = offset_of(varints);
     while (!varints.empty()) {
@@ -211,10 +153,8 @@ class Mover {
       const std::size_t length = before.size() - varints.size();
       auto value = static_cast<std::uint16_t>(*stored);
       const bool up = (random.bits(element++) & 1) != 0;
-      const auto load = tensor.dtype == DType::kFloat16 ? half_to_float : bfloat16_to_float;
-      const auto store = tensor.dtype == DType::kFloat16 ? float_to_half : float_to_bfloat16;
       for (const bool direction : {up, !up}) {
-        const std::uint16_t result = moved<float, std::uint16_t>(value, direction, coarser(tensor.dtype), load, store);
+        const std::uint16_t result = edited(tensor.dtype, value, direction);
         if (length_of(result) != length) continue;
         value = result;
         break;
@@ -234,8 +174,7 @@ class Mover {
 
   const OnnxFile& file_;
   const Copy& copy_;
-  Format target_;
-  std::uint64_t seed_;
+  Change change_;
 };
 
 // The encoded initialisers of the main graph, in file order.
@@ -256,9 +195,7 @@ Result<std::vector<Bytes>> encoded_initializers(Bytes model) {
   }
 }
 
-}  // namespace
-
-Status write_perturbed(const fs::path& from, DType dtype, std::uint64_t seed, const fs::path& to) {
+Status write_changed(const fs::path& from, Change change, const fs::path& to) {
   ASSAY_TRY(const OnnxFile file, OnnxFile::open(from));
   ASSAY_TRY(const CheckedGraph checked, check_graph(file, physical_memory()));
   const fs::path folder = to.has_parent_path() ? to.parent_path() : fs::path(".");
@@ -279,22 +216,32 @@ Status write_perturbed(const fs::path& from, DType dtype, std::uint64_t seed, co
       external.emplace(tensor.external->location, std::move(copy));
     }
   }
-  const Mover mover(file, model, dtype, seed);
+  const Editor editor(file, model, change);
   TensorReader reader(file);
   const auto fixed = shape_deciding(file.model().graph());
   ASSAY_TRY(const std::vector<Bytes> encoded, encoded_initializers(file.bytes()));
   ASSAY_CHECK(encoded.size() == checked.initializers.size(), "both walk the same initialisers");
   for (std::size_t i = 0; i < encoded.size(); ++i) {
     const CheckedTensor& tensor = checked.initializers[i];
-    if (!is_moved(tensor, fixed)) continue;
+    if (!is_weight(tensor, fixed)) continue;
     if (tensor.external) {
       ASSAY_TRY(const Bytes bytes, reader.bytes(tensor));
-      ASSAY_CHECK_OK(mover.move_range(tensor, bytes, external.at(tensor.external->location), tensor.external->offset));
+      ASSAY_CHECK_OK(editor.edit_range(tensor, bytes, external.at(tensor.external->location), tensor.external->offset));
     } else {
-      ASSAY_CHECK_OK(mover.move_message(tensor, encoded[i]));
+      ASSAY_CHECK_OK(editor.edit_message(tensor, encoded[i]));
     }
   }
   return {};
+}
+
+}  // namespace
+
+Status write_perturbed(const fs::path& from, DType dtype, std::uint64_t seed, const fs::path& to) {
+  return write_changed(from, {dtype, seed}, to);
+}
+
+Status write_rounded(const fs::path& from, DType dtype, const fs::path& to) {
+  return write_changed(from, {dtype, std::nullopt}, to);
 }
 
 }  // namespace assay

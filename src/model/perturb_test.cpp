@@ -136,6 +136,35 @@ TEST(WritePerturbed, LeavesWhatDecidesShapes) {
             graph.initializer(2).raw_data());
 }
 
+TEST(WriteRounded, RoundsWhatIsAWeightAndKeepsItsType) {
+  onnx::ModelProto model = small_model();
+  TensorProto& w = *model.mutable_graph()->mutable_initializer(0);
+  std::vector<float> values(16, 1.0F + 0x1p-7F);
+  values[3] = 1.0F + 0x1p-9F;
+  values[4] = std::numeric_limits<float>::max();
+  w.set_raw_data(values.data(), values.size() * sizeof(float));
+  TensorProto& epsilon = add_floats(*model.mutable_graph(), "epsilon", {1});
+  const float small = 1e-12F;
+  epsilon.set_raw_data(&small, sizeof small);
+  TensorProto& h = add_floats(*model.mutable_graph(), "h", {3});
+  h.clear_raw_data();
+  h.set_data_type(TensorProto::FLOAT16);
+  for (const int bits : {0x3C01, 0x7F, 0x3C00}) h.add_int32_data(bits);  // 0x7F would round to 0x80, a byte longer
+  const ModelFolder folder;
+  const auto from = folder.write(model), to = folder.path() / "rounded/model.onnx";
+  ASSERT_TRUE(write_rounded(from, DType::kBFloat16, to));
+  const onnx::ModelProto rounded = read_model(to);
+  values[3] = 1.0F;
+  EXPECT_EQ(raw_floats(rounded.graph().initializer(0).raw_data()), values);
+  EXPECT_EQ(rounded.graph().initializer(2).raw_data(), epsilon.raw_data());
+  EXPECT_THAT(rounded.graph().initializer(3).int32_data(), ::testing::ElementsAre(0x3C00, 0x7F, 0x3C00));
+  EXPECT_EQ(inspect_model(from)->graph_hash, inspect_model(to)->graph_hash);
+
+  ASSERT_TRUE(write_rounded(from, DType::kFloat16, folder.path() / "half/model.onnx"));
+  EXPECT_EQ(read_model(folder.path() / "half/model.onnx").graph().initializer(2).raw_data(), epsilon.raw_data())
+      << "an epsilon of 1e-12 is not to become 0";
+}
+
 TEST(WritePerturbed, NeverOverwritesTheModel) {
   const ModelFolder folder;
   const auto from = folder.write(small_model());

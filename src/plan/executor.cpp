@@ -59,6 +59,14 @@ std::vector<CellShape> shapes_of(const RunSettings& settings, bool sequence, std
   return shapes;
 }
 
+// A model file's own floating type, as engines read it: the first output's that has one, else an input's.
+DType own_arithmetic(const ModelInfo& info) {
+  for (const auto* values : {&info.outputs, &info.inputs})
+    for (const ModelValue& value : *values)
+      if (is_floating(value.dtype)) return value.dtype;
+  return DType::kFloat32;
+}
+
 std::size_t rotating_sets(const std::vector<InputRecipe>& recipes, std::size_t wanted) {
   std::uint64_t bytes = 1;
   if (recipes.empty()) return 1;
@@ -92,9 +100,6 @@ Target::Verdict slow_batch(std::int64_t batch, double milliseconds, const char* 
                       told_by),
           fmt::format("ask for it with --batch-sizes {}", batch)};
 }
-
-// Equal inputs of one model have one reference; the null engine's is its own.
-std::string reference_key(const Record& row) { return row.input_hash + (row.engine == "null" ? " null" : ""); }
 
 // Cells that differ in nothing but the batch: what one took tells of the next.
 std::string work_key(const Record& row) {
@@ -157,7 +162,13 @@ struct Planned {
   CellShape shape;
   ModelInputs inputs;
   Record row;
-  fs::path given_outputs{};  ///< what the model should compute on these inputs, where it came with that
+  fs::path given_outputs{};            ///< what the model should compute on these inputs, where it came with that
+  DType arithmetic = DType::kFloat32;  ///< what the candidate computes in: its reference is made for that
+
+  // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
+  [[nodiscard]] std::string reference_key() const {
+    return fmt::format("{} {}{}", row.input_hash, to_string(arithmetic), row.engine == "null" ? " null" : "");
+  }
 };
 
 struct LocalExecutor::State {
@@ -171,7 +182,8 @@ struct LocalExecutor::State {
   int workers = 0;                        ///< started so far, to name their logs
   std::map<int, fs::path> logs;           ///< by the worker's process id: a warm one keeps its first log
   std::uint64_t memory_limit;             ///< of one worker; the same for all, or none would ever be found warm
-  std::map<std::string, Reference> made;  ///< of the model that runs, by reference_key()
+  std::map<std::string, Reference> made;  ///< of the model that runs, by Planned::reference_key()
+  std::map<std::string, DType> chosen;    ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
   State(const RunInfo& r, const RunSettings& s, ExecutorServices v, TemporaryDirectory folder)
@@ -202,6 +214,7 @@ struct LocalExecutor::State {
   [[nodiscard]] Result<ModelInfo> signature(const PreparedModel& model, const Target& target);
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                      const CellShape& shape, const std::optional<GivenData>& given);
+  [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);
   [[nodiscard]] Result<Record> finish_unrun(Record row);
   [[nodiscard]] Result<Record> execute(const PreparedModel& model, Planned& cell);
@@ -256,6 +269,8 @@ Result<ModelInfo> LocalExecutor::State::signature(const PreparedModel& model, co
 Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                            const CellShape& shape, const std::optional<GivenData>& given) {
   Planned cell{&target, shape, {}, begin_row(run, settings, model, target)};
+  cell.arithmetic =
+      cell.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(cell.row.precision).value_or(DType::kFloat32);
   Result<ModelInputs> inputs = make_inputs(info, axes_of(shape));
   if (inputs && inputs->uses_sequence && model.max_sequence && shape.sequence > *model.max_sequence)
     inputs = fail(
@@ -280,16 +295,37 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
   return cell;
 }
 
+// What a runtime chooses is known when it has loaded the model: once, and ended before the reference lives.
+Status LocalExecutor::State::tell_arithmetic(const PreparedModel& model, Planned& cell) {
+  if (cell.row.precision != "runtime") return {};
+  const std::string key = target_key(cell.row);
+  if (!chosen.contains(key)) {
+    services.doing(fmt::format("{} on {}: which precision it chooses", model.choice.name, key));
+    ASSAY_TRY(WorkerPool::Lease leased, acquire(model, *cell.target, cell.shape, "runtime", settings.timeout));
+    Record loaded;
+    set_load(loaded, leased.loaded());
+    leased.discard();
+    chosen[key] = dtype_from(loaded.effective_precision).value_or(DType::kFloat32);
+  }
+  cell.arithmetic = chosen[key];
+  return {};
+}
+
 // All references of a model before any candidate: the two never live at the same time.
 void LocalExecutor::State::make_references(const PreparedModel& model, std::vector<Planned>& cells) {
   made.clear();
+  chosen.clear();
   if (!settings.verify) return;
   double slowest_ms = 0;
   std::int64_t slowest_batch = 1;
   for (Planned& cell : cells) {
-    const std::string key = reference_key(cell.row);
     if (cell.row.input_hash.empty() || !cell.row.reason_code.empty() || services.resumed.contains(cell.row.task_key))
       continue;
+    if (const Status told = tell_arithmetic(model, cell); !told) {
+      set_failure(cell.row, told.error());
+      continue;
+    }
+    const std::string key = cell.reference_key();
     const double estimate = slowest_ms * static_cast<double>(cell.shape.batch) / static_cast<double>(slowest_batch);
     if (settings.default_batches && cell.shape.batch > slowest_batch && estimate > kSlowDefaultMs) {
       set_verdict(cell.row, slow_batch(cell.shape.batch, estimate, "the reference's run"));
@@ -300,8 +336,8 @@ void LocalExecutor::State::make_references(const PreparedModel& model, std::vect
     Reference& reference = made[key];
     if (cell.inputs.recipes.empty()) continue;
     if (cell.given_outputs.empty()) {
-      reference = references.make(model, cell.row.engine, cell.inputs.recipes, settings.seed, cell.row.input_hash,
-                                  settings.timeout);
+      reference = references.make(model, cell.row.engine, cell.arithmetic, cell.inputs.recipes, settings.seed,
+                                  cell.row.input_hash, settings.timeout);
     } else {
       reference.name = "given";
       reference.outputs = {cell.given_outputs};
@@ -352,7 +388,7 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
   row.first_inference_ms = first.run_ms;
   outputs = fingerprint(computed[0]);
   if (!settings.verify) return {};
-  const Reference& reference = made[reference_key(row)];
+  const Reference& reference = made[cell.reference_key()];
   row.reference = reference.name;
   if (cell.inputs.recipes.empty()) {
     row.verification = Verification::kDegenerate;
@@ -375,7 +411,7 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
 Status LocalExecutor::State::attempt(Record& row, const PreparedModel& model, const Planned& cell,
                                      const fs::path& samples_path, Json& environment, Json& outputs, fs::path& log) {
   // The reference's time is the first cell's that needs it.
-  const auto spent = std::exchange(made[reference_key(row)].spent, {});
+  const auto spent = std::exchange(made[cell.reference_key()].spent, {});
   if (spent >= settings.timeout)
     return fail(ErrorCode::kTimeout,
                 fmt::format("the reference took {:.0f} s, all that --timeout gives the cell",

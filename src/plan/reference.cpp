@@ -4,37 +4,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
+#include "tensor/ulp.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDone = "DONE";
-
-/// Moves every float32 element by one unit in the last place, up or down by a seeded bit; other types stay.
-void move_by_one_ulp(Tensor& tensor, const std::string& name) {
-  if (tensor.dtype() != DType::kFloat32) return;
-  const CounterRandom random(1, name);
-  std::span<float> values = tensor.as<float>();
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (std::isfinite(values[i]))
-      values[i] = std::nextafterf(values[i], (random.bits(i) & 1U) != 0 ? INFINITY : -INFINITY);
-}
+constexpr std::uint64_t kMoveSeed = 1;
 
 // The inputs of a set, moved; as files, because a recipe cannot say "moved".
 Result<std::vector<InputRecipe>> moved_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                                              std::size_t set, const fs::path& folder) {
+                                              std::size_t set, DType precision, const fs::path& folder) {
   std::vector<InputRecipe> moved = recipes;
   for (std::size_t i = 0; i < moved.size(); ++i) {
     ASSAY_TRY(Tensor tensor, make_input(recipes[i], seed, set));
-    move_by_one_ulp(tensor, recipes[i].name);
+    move_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kMoveSeed, recipes[i].name));
     moved[i].fill = Fill::kFile;
     moved[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
     const NamedView named{recipes[i].name, tensor.view()};
@@ -77,8 +68,10 @@ void add_signature(EngineOptions& options, const ModelInfo& info) {
 struct ReferenceMaker::Live {
   std::string engine;
   fs::path model;
+  DType precision;
+  std::optional<TemporaryDirectory> folder;  ///< holds the rounded weights and the moved twin
+  fs::path file;                             ///< the model, or its copy with rounded weights
   std::unique_ptr<Worker> worker;
-  std::optional<TemporaryDirectory> folder;  ///< holds the moved twin
   std::unique_ptr<Worker> moved_worker;
 };
 
@@ -102,14 +95,29 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine,
   return worker;
 }
 
-Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model,
+Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& model, DType precision,
+                              std::chrono::nanoseconds timeout) {
+  if (live_ && live_->engine == engine && live_->model == model.file && live_->precision == precision &&
+      live_->worker->alive())
+    return {};
+  live_.reset();
+  Live live{engine, model.file, precision, std::nullopt, model.file, nullptr, nullptr};
+  if (engine != "null") {
+    ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
+    if (bit_width(precision) < 32) {
+      live.file = live.folder->path() / "rounded" / "model.onnx";
+      ASSAY_CHECK_OK(write_rounded(model.file, precision, live.file));
+    }
+  }
+  ASSAY_TRY(live.worker, start(engine, model, live.file, timeout));
+  live_ = std::make_unique<Live>(std::move(live));
+  return {};
+}
+
+Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model, DType precision,
                            const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                            std::chrono::nanoseconds timeout, const fs::path& folder, double& run_ms) {
-  if (!live_ || live_->engine != engine || live_->model != model.file || !live_->worker->alive()) {
-    live_.reset();
-    ASSAY_TRY(std::unique_ptr<Worker> worker, start(engine, model, model.file, timeout));
-    live_ = std::make_unique<Live>(Live{engine, model.file, std::move(worker), std::nullopt, nullptr});
-  }
+  ASSAY_CHECK_OK(revive(engine, model, precision, timeout));
   const std::size_t sets = distinct_sets(recipes);
   ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1}, timeout));
   for (std::size_t set = 0; set < sets; ++set) {
@@ -119,13 +127,12 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   if (engine == "null") return {};  // its numbers are exact
 
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
-    ASSAY_TRY(live_->folder, TemporaryDirectory::create("assay-moved-"));
-    const fs::path file = live_->folder->path() / "model.onnx";
-    ASSAY_CHECK_OK(write_perturbed(model.file, DType::kFloat32, 1, file));
+    const fs::path file = live_->folder->path() / "moved" / "model.onnx";
+    ASSAY_CHECK_OK(write_perturbed(live_->file, precision, kMoveSeed, file));
     ASSAY_TRY(live_->moved_worker, start(engine, model, file, timeout));
   }
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, live_->folder->path()));
+    ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, live_->folder->path()));
     ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1}, timeout));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
               live_->moved_worker->infer({0, folder / output_name("moved", set)}, timeout));
@@ -133,7 +140,7 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   return {};
 }
 
-Reference ReferenceMaker::make(const PreparedModel& model, const std::string& candidate_engine,
+Reference ReferenceMaker::make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                                const std::string& input_hash, std::chrono::nanoseconds timeout) {
   Reference reference;
@@ -148,15 +155,17 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     reference.why_none = "the reference needs ONNX Runtime: " + location.error().message;
     return reference;
   }
-  const std::string key = sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash,
-                                                 model.identity.weights_hash, input_hash, engine, location->version));
+  if (!has_ulp(precision)) precision = DType::kFloat32;
+  const std::string key =
+      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
+                             input_hash, engine, location->version, to_string(precision)));
   const fs::path folder = cache_ / key.substr(0, 32);
   if (!fs::exists(folder / kDone)) {
     std::error_code ignored;
     const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
     const auto began = std::chrono::steady_clock::now();
     Status made = make_directories(building);
-    if (made) made = run(engine, model, recipes, seed, timeout, building, reference.run_ms);
+    if (made) made = run(engine, model, precision, recipes, seed, timeout, building, reference.run_ms);
     if (made) made = write_file_atomically(building / kDone, "");
     if (made) {
       // Another assay may have made the same meanwhile: then rename fails and theirs stays.

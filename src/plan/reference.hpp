@@ -18,7 +18,7 @@ namespace assay {
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
   std::vector<std::filesystem::path> outputs{};  ///< of two input sets; of one where all inputs come from files
-  std::vector<std::filesystem::path> moved{};    ///< the same with inputs and weights moved by one ulp of float32
+  std::vector<std::filesystem::path> moved{};    ///< the same, inputs and weights moved by one ulp of the precision
   std::string why_none;                          ///< when there is none
   double run_ms = 0;                             ///< of one run, where it was made now and not found
   std::chrono::nanoseconds spent{};              ///< making it: charged to the cell's time
@@ -32,15 +32,17 @@ void add_signature(EngineOptions& options, const ModelInfo& info);
 
 /// Makes references, each an attempt of its own in its own worker: ONNX Runtime on the CPU with graph optimisation
 /// off (for the null engine, itself without faults: it defines its numbers). Results are kept in a folder by model,
-/// inputs, shape and reference version, and reused. release() ends the worker, so that candidate and reference never
-/// live at the same time.
+/// inputs, shape, precision and reference version, and reused. release() ends the worker, so that candidate and
+/// reference never live at the same time.
 class ReferenceMaker {
  public:
   ReferenceMaker(const EngineRegistry& registry, std::filesystem::path cache, std::function<bool()> cancelled);
   ~ReferenceMaker();
 
+  /// `precision`: of the candidate's arithmetic. For float16 and bfloat16 the weights are rounded to it first; the
+  /// arithmetic stays the graph's own. One that has no unit in the last place counts as float32.
   /// Never fails: a reference that cannot be made is `none`, with the reason.
-  [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine,
+  [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                                const std::string& input_hash, std::chrono::nanoseconds timeout);
   void release();
@@ -55,7 +57,10 @@ class ReferenceMaker {
   [[nodiscard]] Result<std::unique_ptr<Worker>> start(const std::string& engine, const PreparedModel& model,
                                                       const std::filesystem::path& file,
                                                       std::chrono::nanoseconds timeout) const;
-  [[nodiscard]] Status run(const std::string& engine, const PreparedModel& model,
+  /// Makes live_ that of these three.
+  [[nodiscard]] Status revive(const std::string& engine, const PreparedModel& model, DType precision,
+                              std::chrono::nanoseconds timeout);
+  [[nodiscard]] Status run(const std::string& engine, const PreparedModel& model, DType precision,
                            const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                            std::chrono::nanoseconds timeout, const std::filesystem::path& folder, double& run_ms);
 };

@@ -39,6 +39,7 @@ std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
   };
   if (recipes.size() == 1) return tuple(recipes.front().shape);
   std::vector<std::string> parts;
+  parts.reserve(recipes.size());
   for (const InputRecipe& recipe : recipes) parts.push_back(recipe.name + "=" + tuple(recipe.shape));
   return join(parts, ", ");
 }

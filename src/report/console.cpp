@@ -83,6 +83,7 @@ std::string table_text(const std::vector<std::string>& head, const std::vector<s
 std::string verification_table(const ReportInput& input, bool colour) {
   const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
   std::vector<std::vector<std::string>> table;
+  table.reserve(input.rows.size());
   for (const Record& row : input.rows)
     table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
                      row.reference, number(row.max_abs_error), number(row.error_limit), number(row.cosine_similarity)});

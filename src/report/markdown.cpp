@@ -30,7 +30,7 @@ std::string title(const std::string& word) {
   return text;
 }
 
-std::string cell(std::string text) {
+std::string cell(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '|') out += '\\';

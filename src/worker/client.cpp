@@ -2,9 +2,9 @@
 #include "worker/client.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

@@ -45,7 +45,7 @@ class Pool : public ::testing::Test {
  protected:
   World world_;
   WorkerPool pool_{{2, 1000},
-                   [this](const EngineLocation&, Worker::StartOptions) -> Result<std::unique_ptr<Worker>> {
+                   [this](const EngineLocation&, const Worker::StartOptions&) -> Result<std::unique_ptr<Worker>> {
                      return std::make_unique<FakeWorker>(world_);
                    },
                    [this](const Worker&) { return world_.bytes; }};

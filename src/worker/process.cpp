@@ -54,12 +54,14 @@ std::vector<std::string> merged_environment(const std::vector<std::pair<std::str
   }
   for (const auto& [name, value] : changes) variables[name] = value;
   std::vector<std::string> merged;
-  for (const auto& [name, value] : variables) merged.push_back(name + "=" + value);
+  merged.reserve(variables.size());
+  for (const auto& [name, value] : variables) merged.push_back(fmt::format("{}={}", name, value));
   return merged;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) list.push_back(text.data());
   list.push_back(nullptr);
   return list;

@@ -87,6 +87,16 @@ class SmallSet(tool.ToolTest):
         self.assertEqual(strip(self.run_tool("db", "info", expect=0).stdout), strip(before))
         self.run_tool("db", "verify", expect=0)
 
+    def test_what_a_runtime_chooses_to_compute_in_is_judged_by_that_precision(self):
+        rows = self.run_json("bench", "--model", "bert", "--engines", "onnxruntime", "openvino", "--precision", "runtime",
+                             "--batch-sizes", "1", "--sequence-lengths", "16", *FAST)["results"]
+        for row in rows:
+            self.assertEqual((row["status"], row["reference"]), ("completed", "onnxruntime-noopt"), row)
+            self.assertIn(row["effective_precision"], ("float32", "float16", "bfloat16"))
+            judged = ("verified",) if row["effective_precision"] == "float32" else ("verified", "ill_conditioned")
+            self.assertIn(row["verification"], judged, row)
+            self.assertLessEqual(row["max_abs_error"], row["error_limit"])
+
     def test_benchmark_only_takes_the_stored_verdict(self):
         base = ["run", "--models-set", "small", "--specific-models", "bert", "--hardware", "cpu", "--batch-sizes", "1", "--output-dir", "out", *FAST]
         shape = lambda result: result["benchmarks"]["embedding"]["bert"]["cpu"]["benchmark_results"]["batch_1_seq_128"]
