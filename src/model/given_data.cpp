@@ -26,6 +26,7 @@ Result<std::optional<GivenData>> find_given_data(const ModelInfo& model, const f
     outputs.push_back(std::move(given));
   }
   std::vector<NamedView> views;
+  views.reserve(outputs.size());
   for (const NamedTensor& output : outputs) views.push_back({output.name, output.tensor.view()});
   GivenData given;
   ASSAY_TRY(given.inputs, read_input_data(model, {.data = set, .cache = cache}));

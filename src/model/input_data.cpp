@@ -92,7 +92,7 @@ class Collector {
 
   // The input that a file's name stands for, else the name itself.
   [[nodiscard]] std::string claimed_name(const fs::path& file) const {
-    const std::string stem = file.stem().string();
+    std::string stem = file.stem().string();
     for (const ModelValue& input : model_.inputs) {
       if (file_name_of(input.name) == stem) return input.name;
     }

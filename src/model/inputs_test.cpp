@@ -12,10 +12,7 @@ namespace {
 
 using onnx::TensorProto;
 using testing::add_floats;
-using testing::add_node;
-using testing::add_value;
 using ::testing::ElementsAre;
-using testing::empty_model;
 using ::testing::HasSubstr;
 using testing::ModelFolder;
 using testing::small_model;

@@ -60,7 +60,7 @@ onnx::FunctionProto& add_function(onnx::ModelProto& m, const char* name, std::in
   return f;
 }
 
-void add_sparse(onnx::ModelProto& m, std::vector<std::int64_t> indices, std::int64_t values) {
+void add_sparse(onnx::ModelProto& m, const std::vector<std::int64_t>& indices, std::int64_t values) {
   onnx::SparseTensorProto& sparse = *graph_of(m).add_sparse_initializer();
   *sparse.mutable_values() = add_floats(graph_of(m), "sparse", {values});
   graph_of(m).mutable_initializer()->RemoveLast();
@@ -425,8 +425,9 @@ const Foreign kForeign[] = {
          onnx::NodeProto node;
          node.add_attribute();
          node.mutable_attribute(0)->set_s(bytes);
-         bytes = std::string(1, '\x0a') + static_cast<char>(0x80 | (bytes.size() & 0x7F)) +
-                 static_cast<char>(bytes.size() >> 7) + bytes;
+         const char head[] = {'\x0a', static_cast<char>(0x80 | (bytes.size() & 0x7F)),
+                              static_cast<char>(bytes.size() >> 7)};
+         bytes.insert(0, head, sizeof head);
        }
        return bytes;
      }(),

@@ -21,7 +21,7 @@ class ModelFolder {
     return write_bytes(model.SerializeAsString(), name);
   }
   std::filesystem::path write_bytes(std::string_view bytes, const std::string& name) const {
-    const std::filesystem::path path = folder_.path() / name;
+    std::filesystem::path path = folder_.path() / name;
     std::filesystem::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path;

@@ -15,7 +15,6 @@ namespace {
 using onnx::TensorProto;
 using testing::add_floats;
 using testing::add_node;
-using testing::add_value;
 using ::testing::HasSubstr;
 using testing::ModelFolder;
 using testing::set_external;

@@ -86,6 +86,7 @@ ModelInfo info_from(const LoadReply& loaded, const fs::path& file) {
   info.path = file;
   const auto convert = [](const std::vector<ValueSignature>& values) {
     std::vector<ModelValue> out;
+    out.reserve(values.size());
     for (const ValueSignature& value : values) out.push_back({value.name, value.dtype, value.shape, value.symbols});
     return out;
   };

@@ -46,10 +46,9 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
         break;
       case CellStatus::kUnsupported:
       case CellStatus::kSkipped:
-        if (from_set(row)) {
-          if (!any_completed) code = worse(code, ExitCode::kCannotTell);
-        } else if (row.reason_code == reason::kNoTime || row.reason_code == reason::kNotBuilt) {
-          // A default's slow batch, or an engine of a later version: told in the row, no failure of what was asked.
+        // A row of a set, a default's slow batch, an engine of a later version: told in the row, no failure of what was
+        // asked.
+        if (from_set(row) || row.reason_code == reason::kNoTime || row.reason_code == reason::kNotBuilt) {
           if (!any_completed) code = worse(code, ExitCode::kCannotTell);
         } else if (row.reason_code != reason::kFixedShape || !any_completed) {
           code = worse(code, ExitCode::kFailure);

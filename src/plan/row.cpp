@@ -14,7 +14,8 @@ namespace {
 std::string options_text(std::vector<std::pair<std::string, std::string>> options) {
   std::sort(options.begin(), options.end());
   std::vector<std::string> parts;
-  for (const auto& [key, value] : options) parts.push_back(key + "=" + value);
+  parts.reserve(options.size());
+  for (const auto& [key, value] : options) parts.push_back(fmt::format("{}={}", key, value));
   return join(parts, ",");
 }
 

@@ -171,6 +171,7 @@ Status check_options(const std::vector<Target>& targets, const RunSettings& sett
   for (const Target& target : targets) {
     if (!target.runnable()) continue;
     std::vector<std::string> names;
+    names.reserve(target.found.options.size());
     for (const EngineOptionInfo& option : target.found.options) names.push_back(option.name);
     for (const auto& [key, value] : settings.engine_options)
       if (std::find(names.begin(), names.end(), key) == names.end())

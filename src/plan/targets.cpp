@@ -75,6 +75,7 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   const EngineDevice* device = best_device(target.found, hardware, device_id);
   if (device == nullptr) {
     std::vector<std::string> ids;
+    ids.reserve(target.found.devices.size());
     for (const EngineDevice& each : target.found.devices) ids.push_back(each.id);
     target.verdict = Verdict{
         CellStatus::kUnavailable, std::string(reason::kNoRuntime),

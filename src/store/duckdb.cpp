@@ -132,9 +132,9 @@ Result<Json> cell(const Column& column, std::size_t row, const std::string& name
 }  // namespace
 
 Result<const Api*> api() {
-  static const Result<Api> kApi = load();
-  if (!kApi) return tl::unexpected<Error>(kApi.error());
-  return &*kApi;
+  static const Result<Api> loaded = load();
+  if (!loaded) return tl::unexpected<Error>(loaded.error());
+  return &*loaded;
 }
 
 Column::Column(const Api& api, duckdb_vector vector, duckdb_type type)

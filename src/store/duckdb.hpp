@@ -41,6 +41,7 @@ namespace assay::duckdb {
 // clang-format on
 
 struct Api {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declared name
 #define ASSAY_DUCKDB_MEMBER(name) decltype(&::duckdb_##name) name = nullptr;
   ASSAY_DUCKDB_FUNCTIONS(ASSAY_DUCKDB_MEMBER)
 #undef ASSAY_DUCKDB_MEMBER

@@ -114,6 +114,7 @@ Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::se
   }
   std::sort(fresh.begin(), fresh.end());
   std::vector<fs::path> ordered;
+  ordered.reserve(fresh.size());
   for (auto& [time, attempt, folder] : fresh) ordered.push_back(std::move(folder));
   return ordered;
 }

@@ -62,8 +62,8 @@ TEST_F(SchemaTest, TheGuidesTablesHaveTheGuidesColumns) {
        {"SELECT run_id, started_at, tool_version, git_commit, command, host, environment FROM benchmark_runs",
         "SELECT hardware_id, processor FROM hardware_info",
         "SELECT result_id, seq, kind, stream, start_ns, duration_ns FROM raw_benchmark_data",
-        "SELECT benchmark_id, architecture_id, hardware_id, batch_size, throughput, latency_avg, latency_std, "
-        "memory_peak_mb, test_timestamp FROM comprehensive_benchmarks",
+        ("SELECT benchmark_id, architecture_id, hardware_id, batch_size, throughput, latency_avg, latency_std, "
+         "memory_peak_mb, test_timestamp FROM comprehensive_benchmarks"),
         "SELECT architecture_id, architecture FROM model_architecture_coverage", "SELECT id FROM hardware_platforms"})
     EXPECT_TRUE(database->execute(sql)) << sql;
 }

@@ -38,7 +38,7 @@ class StoreTest : public ::testing::Test {
   }
   Record add(const std::string& model, std::size_t samples = 50, std::size_t steady_from = 0) const {
     const Samples made = testing::fake_samples(samples, std::hash<std::string>()(model));
-    const Record record = testing::fake_record(model, made, steady_from);
+    Record record = testing::fake_record(model, made, steady_from);
     testing::write_fake_bundle(spool_, record, made);
     return record;
   }
@@ -54,8 +54,8 @@ class StoreTest : public ::testing::Test {
     std::string text;
     for (const char* sql :
          {"SELECT sha256, path, attempt_id, result_id, samples FROM bundles ORDER BY ALL",
-          "SELECT run_id, started_at::VARCHAR, command, host, hardware_id, environment FROM benchmark_runs ORDER BY "
-          "ALL",
+          ("SELECT run_id, started_at::VARCHAR, command, host, hardware_id, environment FROM benchmark_runs "
+           "ORDER BY ALL"),
           "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
           "SELECT result_id, seq, kind::VARCHAR, stream, start_ns, duration_ns FROM raw_benchmark_data ORDER BY ALL"})
       for (const auto& row : query(sql).rows) text += Json(row).dump() + "\n";

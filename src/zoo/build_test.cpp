@@ -320,7 +320,7 @@ TEST_F(Build, TiesTheMaskedLanguageHeadUnlessTheCheckpointSaysOtherwise) {
   differing.add("cls.predictions.decoder.weight", Tensor::create(DType::kFloat32, {99, 32}).value());
   const Result<BuiltModel> apart = build_with(differing, true);
   ASSERT_TRUE(apart) << to_string(apart.error());
-  EXPECT_EQ(apart->parameter_count, tied->parameter_count + 99 * 32);
+  EXPECT_EQ(apart->parameter_count, tied->parameter_count + std::int64_t{99} * 32);
 
   FakeCheckpoint swapped = checkpoint();
   swapped.rename("bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight");

@@ -22,7 +22,7 @@ TEST(Catalogue, EveryKnownModelHasACompleteConfigurationOfABuiltClass) {
     ASSERT_TRUE(known);
     const Result<Config> config = Config::read(known->config, known->model_class);
     ASSERT_TRUE(config) << name << ": " << to_string(config.error());
-    EXPECT_EQ(config->model_class(), known->config["architectures"][0]);
+    EXPECT_EQ(config->model_class(), known->config["architectures"][0].get<std::string>());
     EXPECT_FALSE(find_planned(name)) << name << " is built, so it is not planned";
   }
 }

@@ -11,7 +11,6 @@
 namespace assay::zoo {
 namespace {
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 namespace fs = std::filesystem;
@@ -20,7 +19,7 @@ class Check : public ZooTest {
  protected:
   /// A copy of a golden with its meta.json changed.
   fs::path copy(const std::string& name, const std::function<void(Json&)>& change) {
-    const fs::path to = path("goldens") / name;
+    fs::path to = path("goldens") / name;
     fs::create_directories(to);
     for (const auto& file : fs::directory_iterator(golden_folder(name))) {
       fs::copy_file(file.path(), to / file.path().filename(), fs::copy_options::overwrite_existing);

@@ -19,8 +19,8 @@ struct Change {
   ErrorCode code;
   const char* message;
 };
-void PrintTo(const Change& change, std::ostream* out) {
-  *out << change.golden << " " << change.key << " " << change.value;
+std::ostream& operator<<(std::ostream& out, const Change& change) {
+  return out << change.golden << " " << change.key << " " << change.value;
 }
 
 class ConfigRefuses : public ZooTest, public ::testing::WithParamInterface<Change> {};
