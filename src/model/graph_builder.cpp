@@ -75,6 +75,12 @@ void GraphBuilder::output(const std::string& name, const Value& value, const Ext
 
 const std::vector<std::pair<std::string, Extents>>& GraphBuilder::outputs() const { return impl_->outputs; }
 
+std::vector<std::string> GraphBuilder::input_names() const {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : impl_->graph.input()) names.push_back(input.name());
+  return names;
+}
+
 Value GraphBuilder::node(std::string_view path, const std::string& op_type, const std::vector<Value>& inputs,
                          const std::vector<Attribute>& attributes, DType dtype) {
   return std::move(nodes(path, op_type, inputs, 1, attributes, dtype).front());
@@ -132,6 +138,12 @@ Value GraphBuilder::number(float value) {
   std::string bytes(sizeof value, '\0');
   std::memcpy(bytes.data(), &value, sizeof value);
   return impl_->constant(DType::kFloat32, {}, std::move(bytes));
+}
+
+Value GraphBuilder::numbers(const std::vector<float>& values, const Shape& shape) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return impl_->constant(DType::kFloat32, shape, std::move(bytes));
 }
 
 Value GraphBuilder::initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source) {

@@ -54,6 +54,7 @@ class GraphBuilder {
   /// Makes `value` the graph's next output, called `name`.
   void output(const std::string& name, const Value& value, const Extents& extents);
   [[nodiscard]] const std::vector<std::pair<std::string, Extents>>& outputs() const;
+  [[nodiscard]] std::vector<std::string> input_names() const;  ///< in the graph's order
 
   /// Adds a node at `path` ("" or "/encoder/layer.0"). `dtype` is its output's; kUndefined: that of its first input.
   /// An input with an empty name is an optional one left out.
@@ -68,9 +69,10 @@ class GraphBuilder {
   void declare(const Value& value, const Extents& extents);
 
   /// A small constant; equal ones are stored once.
-  Value integers(const std::vector<std::int64_t>& values);  ///< int64, [n]
-  Value integer(std::int64_t value);                        ///< int64, a scalar
-  Value number(float value);                                ///< float32, a scalar
+  Value integers(const std::vector<std::int64_t>& values);              ///< int64, [n]
+  Value integer(std::int64_t value);                                    ///< int64, a scalar
+  Value number(float value);                                            ///< float32, a scalar
+  Value numbers(const std::vector<float>& values, const Shape& shape);  ///< float32
 
   /// A weight. A name that is there already gives the same value again: `source` is then not used.
   Value initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source);

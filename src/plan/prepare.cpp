@@ -137,6 +137,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.model_class = source.model_class;
   request.weights = source.weights;
   request.seed = settings.seed;
+  request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
                                                     place + request.config.dump() + request.model_class +

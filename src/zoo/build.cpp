@@ -28,6 +28,14 @@ std::vector<std::string> foreign_heads(const Config& config) {
   return {heads.begin(), heads.end()};
 }
 
+// Endings of tensors that older checkpoints of this type hold and that are no parameters.
+std::vector<std::string> buffers_of(const Architecture& architecture) {
+  std::vector<std::string> buffers;
+  for (const Json& suffix : architecture.description.value("non_parameters", Json::array()))
+    buffers.push_back(suffix.get<std::string>());
+  return buffers;
+}
+
 // What makes one graph differ from another, but for the weights.
 std::string hash_of(const Config& config, const BuildRequest& request) {
   Json identity;
@@ -36,13 +44,21 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["labels"] = config.label_count();
   identity["model_type"] = config.architecture().name;
   identity["precision"] = request.precision;
+  identity["part"] = part_name(request.part);
+  identity["last_logits_only"] = request.last_logits_only;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
   return sha256_hex(identity.dump());
 }
 
-Status check_space(const GraphBuilder& graph, const fs::path& output) {
+Status check_space(const GraphBuilder& graph, const BuildRequest& request, const fs::path& output) {
   ASSAY_TRY(const std::uint64_t needed, graph.weight_bytes());
+  if (request.max_weight_bytes && needed > *request.max_weight_bytes) {
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("the model's weights need {:.1f} GB, {:.1f} GB are allowed",
+                            static_cast<double>(needed) / 1e9, static_cast<double>(*request.max_weight_bytes) / 1e9),
+                "use a smaller model, or a machine with more memory");
+  }
   fs::path folder = fs::absolute(output).parent_path();
   while (!folder.empty() && !fs::exists(folder) && folder != folder.parent_path()) folder = folder.parent_path();
   std::error_code error;
@@ -71,13 +87,15 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
   GraphBuilder graph(config.model_class());
   Inputs inputs(graph, request, config);
-  BuildContext context{Module(graph, parameters), config, inputs};
+  States states(graph, request.part);
+  BuildContext context{Module(graph, parameters), config, inputs, states, request.last_logits_only};
   ASSAY_CHECK_OK(find_skeleton(architecture.skeleton)(context));
   ASSAY_CHECK_OK(inputs.finish());
+  ASSAY_CHECK_OK(states.finish());
 
   BuiltModel built;
-  ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config)));
-  ASSAY_CHECK_OK(check_space(graph, output));
+  ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config), buffers_of(architecture)));
+  ASSAY_CHECK_OK(check_space(graph, request, output));
   built.path = output;
   built.architecture = architecture.name;
   built.category = architecture.category;
@@ -89,6 +107,8 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.builder_version = kBuilderVersion;
   built.seeded = !request.weights.has_value();
   built.parameter_count = parameters.count();
+  built.inputs = graph.input_names();
+  built.states = states.tensors();
   for (const auto& [name, extents] : graph.outputs()) {
     built.outputs.push_back(name);
     if (extents.size() >= 2 && extents[0] == Extent("batch") && extents[1] == Extent("sequence")) {
@@ -104,6 +124,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.family", built.family);
   graph.metadata("assay.form", built.form);
   graph.metadata("assay.parameter_count", std::to_string(built.parameter_count));
+  graph.metadata("assay.part", std::string(part_name(request.part)));
   graph.metadata("assay.precision", request.precision);
   graph.metadata("assay.weights_hash", built.weights_hash);
   ASSAY_CHECK_OK(graph.write(output));

@@ -64,10 +64,10 @@ TEST(Catalogue, SetsAreThoseOfTheGuides) {
 }
 
 TEST(Catalogue, PlannedArchitecturesHaveCategoryAndFamily) {
-  const std::optional<PlannedModel> llama = find_planned("llama");
-  ASSERT_TRUE(llama);
-  EXPECT_EQ(llama->category, "text_decoders");
-  EXPECT_EQ(llama->family, "text_generation");
+  const std::optional<PlannedModel> xlstm = find_planned("xlstm");
+  ASSERT_TRUE(xlstm);
+  EXPECT_EQ(xlstm->category, "text_decoders");
+  EXPECT_EQ(xlstm->family, "text_generation");
   EXPECT_EQ(find_planned("clap")->category, "audio");
   EXPECT_EQ(find_planned("modernbert")->category, "text_encoders");
   EXPECT_FALSE(find_planned("bert"));

@@ -59,6 +59,98 @@ Status check_known(const Json& config, const Json& meta) {
   return {};
 }
 
+bool is_in(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// The outputs in `file` and the graph's that each is compared with. `prefix`: what the file's names have before them.
+Result<std::vector<GoldenOutput>> expected_outputs(const fs::path& path, const std::string& prefix,
+                                                   const BuiltModel& model, bool has_mask) {
+  ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
+  std::vector<GoldenOutput> outputs;
+  for (const std::string& expected : file.names()) {
+    if (!expected.starts_with(prefix)) continue;
+    const std::string name = expected.substr(prefix.size());
+    if (!is_in(model.outputs, name)) {
+      return fail(ErrorCode::kUnsupported, fmt::format("unsupported: output {}", sanitise(expected)),
+                  "the graph that assay builds does not give it");
+    }
+    ASSAY_TRY(const TensorView view, file.tensor(expected));
+    outputs.push_back({name, expected, view.dtype, view.shape, has_mask && is_in(model.token_outputs, name)});
+  }
+  if (outputs.empty()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no output to compare with", path.string()));
+  }
+  return outputs;
+}
+
+// Asks for an input of the shape and type that a golden's tensor has.
+void ask_for(BuildRequest& request, const std::string& name, const TensorView& view) {
+  request.input_shapes[name] = view.shape;
+  request.input_dtypes[name] = view.dtype;
+}
+
+constexpr std::string_view kStep = "step_";
+constexpr std::string_view kPrefillOutputs = "prefill_";
+
+// The decode's inputs under the graph's names: those of the step, and of the prefill's what the graph still takes (an
+// encoder's mask). Written as a file of their own, for a recipe reads a tensor by the input's name.
+Result<std::vector<InputRecipe>> decode_inputs(const SafetensorsFile& inputs, const BuiltModel& decode,
+                                               const fs::path& file) {
+  std::vector<NamedView> tensors;
+  std::vector<InputRecipe> recipes;
+  for (const std::string& name : decode.inputs) {
+    const bool is_state = std::any_of(decode.states.begin(), decode.states.end(),
+                                      [&](const StateTensor& state) { return state.input == name; });
+    if (is_state) continue;
+    const std::string step = std::string(kStep) + name;
+    ASSAY_TRY(const TensorView view, inputs.tensor(inputs.contains(step) ? step : name));
+    tensors.push_back({name, view});
+    recipes.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
+  }
+  ASSAY_CHECK_OK(write_safetensors(file, tensors));
+  return recipes;
+}
+
+// past/: the same model as a prefill and as a decode.
+Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whole, const fs::path& work,
+                                const std::string& name) {
+  GoldenPast past;
+  const fs::path file = folder / "inputs.safetensors";
+  ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(file));
+  const auto same_model = [&](Part part) {
+    BuildRequest request;
+    request.config = whole.config;
+    request.model_class = whole.model_class;
+    request.weights = whole.weights;
+    request.part = part;
+    return request;
+  };
+  BuildRequest prefill = same_model(Part::kPrefill);
+  BuildRequest decode = same_model(Part::kDecode);
+  for (const std::string& tensor : inputs.names()) {
+    ASSAY_TRY(const TensorView view, inputs.tensor(tensor));
+    if (tensor.starts_with(kStep)) {
+      ask_for(decode, tensor.substr(kStep.size()), view);
+      continue;
+    }
+    ask_for(prefill, tensor, view);
+    past.prefill_inputs.push_back({tensor, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
+    if (inputs.contains(std::string(kStep) + tensor)) continue;
+    ask_for(decode, tensor, view);
+    decode.spare_inputs.insert(tensor);
+  }
+  ASSAY_TRY(past.prefill, build(prefill, work / (name + ".prefill.onnx")));
+  ASSAY_TRY(past.decode, build(decode, work / (name + ".decode.onnx")));
+  ASSAY_TRY(past.decode_inputs, decode_inputs(inputs, past.decode, work / (name + ".step.safetensors")));
+  past.outputs_file = folder / "outputs.safetensors";
+  ASSAY_TRY(past.prefill_outputs,
+            expected_outputs(past.outputs_file, std::string(kPrefillOutputs), past.prefill, inputs.contains(kMask)));
+  // A step's mask is longer than its outputs: it names no position of them.
+  ASSAY_TRY(past.decode_outputs, expected_outputs(past.outputs_file, std::string(kStep), past.decode, false));
+  return past;
+}
+
 }  // namespace
 
 Result<std::vector<fs::path>> find_goldens(const fs::path& directory) {
@@ -110,33 +202,25 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
   }
   for (const std::string& name : inputs.names()) {
     ASSAY_TRY(const TensorView view, inputs.tensor(name));
-    request.input_shapes[name] = view.shape;
-    request.input_dtypes[name] = view.dtype;
+    ask_for(request, name, view);
     golden.inputs.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, inputs_file});
   }
   ASSAY_TRY(golden.model, build(request, work / (golden.name + ".onnx")));
   if (inputs.contains(kMask)) golden.mask_input = kMask;
 
   golden.outputs_file = folder / "outputs.safetensors";
-  ASSAY_TRY(const SafetensorsFile outputs, SafetensorsFile::open(golden.outputs_file));
-  const auto is_in = [](const std::vector<std::string>& list, const std::string& name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-  };
-  for (const std::string& name : outputs.names()) {
-    if (!is_in(golden.model.outputs, name)) {
-      return fail(ErrorCode::kUnsupported, fmt::format("unsupported: output {}", sanitise(name)),
-                  "the graph that assay builds does not give it");
-    }
-    ASSAY_TRY(const TensorView view, outputs.tensor(name));
-    const bool masked = !golden.mask_input.empty() && is_in(golden.model.token_outputs, name);
-    golden.outputs.push_back({name, view.dtype, view.shape, masked});
-  }
-  if (golden.outputs.empty()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' has no output to compare with", golden.outputs_file.string()));
-  }
+  ASSAY_TRY(golden.outputs, expected_outputs(golden.outputs_file, "", golden.model, inputs.contains(kMask)));
   std::error_code ignored;
-  if (fs::exists(folder / "past", ignored)) golden.refused_part = "unsupported: past/";
+  if (fs::exists(folder / "past", ignored)) {
+    Result<GoldenPast> past = prepare_past(folder / "past", request, work, golden.name);
+    if (past) {
+      golden.past = std::move(*past);
+    } else if (past.error().code == ErrorCode::kUnsupported) {
+      golden.refused_part = past.error().message;
+    } else {
+      return with_context(Result<GoldenCase>(tl::unexpected<Error>(past.error())), "in past/");
+    }
+  }
   return golden;
 }
 

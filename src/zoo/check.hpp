@@ -19,10 +19,21 @@ namespace assay::zoo {
 
 /// An output that the engine's must agree with.
 struct GoldenOutput {
-  std::string name;
+  std::string name;      ///< of the graph's output
+  std::string expected;  ///< of the tensor in the file of expected outputs
   DType dtype = DType::kUndefined;
   Shape shape;
   bool masked = false;  ///< positions where `mask_input` is 0 do not count
+};
+
+/// The folder's past/: a prefill whose states go into one decode.
+struct GoldenPast {
+  BuiltModel prefill, decode;
+  std::vector<InputRecipe> prefill_inputs, decode_inputs;  ///< those of decode without the states
+  std::filesystem::path outputs_file;                      ///< past/outputs.safetensors
+  /// What is compared, by the name in the file: "prefill_logits" with the prefill's logits, "step_logits" with
+  /// decode's.
+  std::vector<GoldenOutput> prefill_outputs, decode_outputs;
 };
 
 struct GoldenCase {
@@ -34,7 +45,8 @@ struct GoldenCase {
   std::vector<GoldenOutput> outputs;   ///< never empty
   std::string mask_input;              ///< "" when there is none
   Tolerance tolerance;
-  /// Why the folder counts as unsupported even when its outputs agree: a part of it that assay cannot run ("past/").
+  std::optional<GoldenPast> past;
+  /// Why the folder counts as unsupported even when its outputs agree: what its past/ asks for and assay refuses.
   std::optional<std::string> refused_part;
 };
 
@@ -42,7 +54,7 @@ struct GoldenCase {
 /// Errors: not_found (no such folder), invalid_argument (there is none in it).
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_goldens(const std::filesystem::path& directory);
 
-/// Builds a golden's model into `work`/NAME.onnx with the inputs that it gives.
+/// Builds a golden's model into `work`/NAME.onnx with the inputs that it gives, and those of its past/.
 /// Errors: unsupported ("unsupported: KEY = VALUE", "unsupported: input NAME", "unsupported: output NAME"): the folder
 /// counts as unsupported; any other: it counts as failed.
 [[nodiscard]] Result<GoldenCase> prepare_golden(const std::filesystem::path& folder, const std::filesystem::path& work);

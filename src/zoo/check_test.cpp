@@ -72,12 +72,29 @@ TEST_F(Check, RefusesWhatItCannotBuildAsUnsupported) {
             "unsupported: fixed_args.output_attentions = True");
 }
 
-TEST_F(Check, APastPartIsRefusedForTheWholeFolder) {
+TEST_F(Check, PreparesAPrefillAndADecodeOfAPastPart) {
+  const Result<GoldenCase> golden = prepare(golden_folder("llama"));
+  ASSERT_TRUE(golden) << to_string(golden.error());
+  ASSERT_TRUE(golden->past);
+  const GoldenPast& past = *golden->past;
+  ASSERT_THAT(past.prefill_outputs, SizeIs(1));
+  EXPECT_EQ(past.prefill_outputs[0].name, "logits");
+  EXPECT_EQ(past.prefill_outputs[0].expected, "prefill_logits");
+  ASSERT_THAT(past.decode_outputs, SizeIs(1));
+  EXPECT_EQ(past.decode_outputs[0].expected, "step_logits");
+  ASSERT_THAT(past.decode_inputs, SizeIs(2));
+  EXPECT_EQ(past.decode_inputs[0].shape, (Shape{2, 1}));
+  EXPECT_EQ(past.decode_inputs[1].name, "attention_mask");
+  for (const InputRecipe& recipe : past.decode_inputs) EXPECT_TRUE(make_input(recipe, 0, 0)) << recipe.name;
+}
+
+TEST_F(Check, APastPartThatCannotBeBuiltIsRefusedForTheWholeFolder) {
   const fs::path folder = copy("bert", [](Json& meta) { meta["fixed_args"]["return_dict"] = "True"; });
   fs::create_directories(folder / "past");
+  fs::copy_file(golden_folder("bert") / "inputs.safetensors", folder / "past" / "inputs.safetensors");
   const Result<GoldenCase> golden = prepare(folder);
   ASSERT_TRUE(golden) << to_string(golden.error());
-  EXPECT_EQ(golden->refused_part, "unsupported: past/");
+  EXPECT_EQ(golden->refused_part, "unsupported: part = prefill");
 }
 
 TEST_F(Check, SaysWhatIsWrongWithAFolder) {

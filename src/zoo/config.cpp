@@ -174,8 +174,12 @@ Status Config::read_keys(const Json& config) {
   for (const auto& [key, rule] : description["keys"].items()) {
     const bool optional = rule.value("optional", false);
     const auto given = config.find(key);
-    if (given == config.end() || (given->is_null() && optional)) {
-      values_[key] = optional ? Json(nullptr) : rule["default"];
+    if (given == config.end()) {
+      values_[key] = rule.value("default", Json(nullptr));
+      continue;
+    }
+    if (given->is_null() && optional) {
+      values_[key] = nullptr;
       continue;
     }
     ASSAY_CHECK_OK(check_value(path(key), *given, rule));

@@ -34,10 +34,10 @@ class Config {
   [[nodiscard]] bool flag(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::string text(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key) const { return values_.at(key); }
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> pair(const std::string& key) const;  ///< height, width
   /// A value of any type, null where there is none or the architecture has no such key. What a value of type "json"
   /// holds is for the one who reads it to check.
   [[nodiscard]] const Json& json(const std::string& key) const;
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> pair(const std::string& key) const;  ///< height, width
 
   /// A nested configuration ("vision_config") that the architecture's JSON lists under "parts", read as fully as the
   /// whole. Its architecture() is that of the part, built on its own or not.

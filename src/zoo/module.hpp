@@ -26,6 +26,7 @@ class Module {
   [[nodiscard]] Module at(std::string_view path) const;
   [[nodiscard]] GraphBuilder& graph() const { return *graph_; }
   [[nodiscard]] Parameters& parameters() const { return *parameters_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string name_of(std::string_view parameter) const;
 
   /// A parameter as Hugging Face stores it.

@@ -158,7 +158,8 @@ void Parameters::complain(std::string problem) {
   if (problems_.size() <= kMostProblems) problems_.push_back(std::move(problem));
 }
 
-Result<std::vector<std::string>> Parameters::finish(const std::vector<std::string>& ignorable) const {
+Result<std::vector<std::string>> Parameters::finish(const std::vector<std::string>& ignorable,
+                                                    const std::vector<std::string>& buffers) const {
   std::vector<std::string> ignored;
   std::vector<std::string> problems = problems_;
   if (checkpoint_) {
@@ -171,6 +172,8 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
                                      [&](const std::string& prefix) { return canonical.starts_with(prefix); }) ||
                          std::any_of(ignorable.begin(), ignorable.end(),
                                      [&](const std::string& prefix) { return canonical.starts_with(prefix); }) ||
+                         std::any_of(buffers.begin(), buffers.end(),
+                                     [&](const std::string& suffix) { return ("." + name).ends_with(suffix); }) ||
                          std::any_of(non_parameters.begin(), non_parameters.end(), [&](const Json& suffix) {
                            return ("." + name).ends_with(suffix.get<std::string>());
                          });

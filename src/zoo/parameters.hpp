@@ -62,8 +62,10 @@ class Parameters {
   [[nodiscard]] std::int64_t count() const { return count_; }
 
   /// Errors: invalid_argument, naming missing, misshapen, or unknown tensors, or a type that is not floating.
-  /// The result: tensors that may be ignored, `ignorable` prefixes (relative to the base model) among them.
-  [[nodiscard]] Result<std::vector<std::string>> finish(const std::vector<std::string>& ignorable) const;
+  /// The result: tensors that may be ignored, `ignorable` prefixes (relative to the base model) and names that end in
+  /// one of `buffers` among them.
+  [[nodiscard]] Result<std::vector<std::string>> finish(const std::vector<std::string>& ignorable,
+                                                        const std::vector<std::string>& buffers) const;
 
   /// Of the checkpoint's bytes, or "seeded:SCHEME:SEED".
   [[nodiscard]] Result<std::string> hash() const;

@@ -73,9 +73,12 @@ Result<std::optional<std::vector<std::int64_t>>> Inputs::take_integers(const std
 }
 
 Status Inputs::finish() const {
-  if (wanted_.empty()) return {};
-  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {}", sanitise(*wanted_.begin())),
-              "the graph that assay builds does not take it");
+  for (const std::string& name : wanted_) {
+    if (request_->spare_inputs.contains(name)) continue;
+    return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {}", sanitise(name)),
+                "the graph that assay builds does not take it");
+  }
+  return {};
 }
 
 Skeleton find_skeleton(const std::string& name) {
@@ -85,6 +88,7 @@ Skeleton find_skeleton(const std::string& name) {
       {"clip_vision", build_clip_vision},
       {"convbert_encoder", build_convbert_encoder},
       {"deberta_encoder", build_deberta_encoder},
+      {"decoder", build_decoder},
       {"detr_detector", build_detr_detector},
       {"fnet_encoder", build_fnet_encoder},
       {"lilt_encoder", build_lilt_encoder},

@@ -11,6 +11,7 @@
 #include "model/graph_builder.hpp"
 #include "zoo/config.hpp"
 #include "zoo/module.hpp"
+#include "zoo/states.hpp"
 
 namespace assay::zoo {
 
@@ -47,6 +48,8 @@ struct BuildContext {
   Module model;  ///< the root
   const Config& config;
   Inputs& inputs;
+  States& states;
+  bool last_logits_only = false;
 
   [[nodiscard]] GraphBuilder& graph() const { return model.graph(); }
 };
@@ -68,6 +71,7 @@ struct BuildContext {
 [[nodiscard]] Status build_mobilebert_encoder(BuildContext& context);
 [[nodiscard]] Status build_nystromformer_encoder(BuildContext& context);
 [[nodiscard]] Status build_squeezebert_encoder(BuildContext& context);
+[[nodiscard]] Status build_decoder(BuildContext& context);
 
 /// The builder that an architecture's JSON names.
 using Skeleton = Status (*)(BuildContext&);

@@ -5,12 +5,15 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
+#include "model/graph_builder.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay::zoo {
@@ -59,6 +62,23 @@ struct SetEntry {
 /// nullopt for a name that is no set.
 [[nodiscard]] std::optional<std::vector<SetEntry>> find_set(const std::string& name);
 
+/// Which part of a generative model a graph holds (docs/zoo.md, "Generative models"). Other models have `whole` only.
+enum class Part {
+  kWhole,    ///< forward without a cache: its inputs → its outputs
+  kPrefill,  ///< forward's inputs → its outputs and the states after them
+  kDecode,   ///< the next tokens and the states before them → logits and the states after them
+};
+[[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
+
+/// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
+/// recurrence's state.
+struct StateTensor {
+  std::string input;   ///< of the decode graph: "past_key_values.0.key"
+  std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
+  DType dtype = DType::kFloat32;
+  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}
+};
+
 struct BuildRequest {
   Json config;                ///< Hugging Face config.json
   std::string model_class{};  ///< "" : architectures[0], else the catalogue's
@@ -71,6 +91,10 @@ struct BuildRequest {
   std::map<std::string, Shape> input_shapes{};
   std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
   std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
+  std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
+  Part part = Part::kWhole;              ///< another than whole: unsupported where the architecture has no cache
+  std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
+  bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
 };
 
 struct BuiltModel {
@@ -80,8 +104,10 @@ struct BuiltModel {
   std::string builder_version;
   bool seeded = false;
   std::int64_t parameter_count = 0;
-  std::vector<std::string> outputs;        ///< in the graph's order
+  std::vector<std::string> inputs;         ///< in the graph's order, states last
+  std::vector<std::string> outputs;        ///< in the graph's order, states last
   std::vector<std::string> token_outputs;  ///< those of shape [batch, sequence, …], which a mask's positions belong to
+  std::vector<StateTensor> states;         ///< of prefill and decode, in the graph's order
   std::vector<std::string> ignored_tensors;  ///< known non-parameters and heads the class lacks
 };
 

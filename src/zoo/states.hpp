@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "model/graph_builder.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay::zoo {
+
+/// The states of a generative graph: inputs of decode, outputs of prefill and decode, named as the field names them.
+///
+/// A skeleton that knows states asks for all of them, whatever the part; here is decided which become inputs and which
+/// outputs. Outputs come after the graph's others.
+class States {
+ public:
+  States(GraphBuilder& graph, Part part) : graph_(&graph), part_(part) {}
+
+  /// The symbol of the axis that makes "past" grow, where it is not "sequence".
+  void tokens_along(std::string symbol) { tokens_ = std::move(symbol); }
+
+  [[nodiscard]] Part part() const { return part_; }
+  [[nodiscard]] bool decodes() const { return part_ == Part::kDecode; }
+  [[nodiscard]] bool gives() const { return part_ != Part::kWhole; }
+
+  /// Adds a state; in decode its value before the run, else nullopt. Extents: those of the input, with the symbol
+  /// "past" where it grows.
+  std::optional<Value> take(const StateTensor& state);
+  /// The state after the run, for the output of that name. Whole graphs drop it.
+  void give(const std::string& output, const Value& value);
+
+  [[nodiscard]] const std::vector<StateTensor>& tensors() const { return tensors_; }
+  /// Adds the outputs. Errors: unsupported ("unsupported: part = decode") when the skeleton has no states.
+  [[nodiscard]] Status finish();
+
+ private:
+  struct Given {
+    std::string output;
+    Value value;
+  };
+  GraphBuilder* graph_;
+  Part part_;
+  std::string tokens_ = "sequence";
+  std::vector<StateTensor> tensors_;
+  std::vector<Given> given_;
+};
+
+/// The cache of one self-attention: "past_key_values.LAYER.key" → "present.LAYER.key" and the same for the value,
+/// each [B, heads, past, width].
+struct AttentionCache {
+  std::optional<Value> key, value;  ///< before the run; of decode
+  std::string key_output, value_output;
+};
+/// `middle`: "" or ".decoder", ".encoder" of encoder-decoders.
+AttentionCache take_attention_cache(States& states, std::int64_t layer, std::int64_t heads, std::int64_t key_width,
+                                    std::int64_t value_width, const std::string& middle = {});
+
+}  // namespace assay::zoo
