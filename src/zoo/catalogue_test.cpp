@@ -68,7 +68,7 @@ TEST(Catalogue, PlannedArchitecturesHaveCategoryAndFamily) {
   ASSERT_TRUE(xlstm);
   EXPECT_EQ(xlstm->category, "text_decoders");
   EXPECT_EQ(xlstm->family, "text_generation");
-  EXPECT_EQ(find_planned("clap")->category, "audio");
+  EXPECT_EQ(find_planned("encodec")->category, "audio");
   EXPECT_EQ(find_planned("modernbert")->category, "text_encoders");
   EXPECT_FALSE(find_planned("bert"));
 }

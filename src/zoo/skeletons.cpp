@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "zoo/image_skeletons.hpp"
 
 namespace assay::zoo {
 
@@ -84,18 +85,24 @@ Status Inputs::finish() const {
 Skeleton find_skeleton(const std::string& name) {
   static const std::map<std::string, Skeleton> all = {
       {"bert_encoder", build_bert_encoder},
+      {"clap_tower", build_clap_tower},
       {"clip_text", build_clip_text},
       {"clip_vision", build_clip_vision},
       {"convbert_encoder", build_convbert_encoder},
+      {"convnext_cnn", build_convnext_cnn},
       {"deberta_encoder", build_deberta_encoder},
       {"decoder", build_decoder},
       {"detr_detector", build_detr_detector},
       {"fnet_encoder", build_fnet_encoder},
+      {"image_transformer", build_image_transformer},
       {"lilt_encoder", build_lilt_encoder},
       {"mobilebert_encoder", build_mobilebert_encoder},
       {"nystromformer_encoder", build_nystromformer_encoder},
+      {"regnet_cnn", build_regnet_cnn},
       {"resnet_cnn", build_resnet_cnn},
+      {"segformer", build_segformer},
       {"squeezebert_encoder", build_squeezebert_encoder},
+      {"swin_encoder", build_swin_encoder},
       {"two_tower", build_two_tower},
       {"vit_encoder", build_vit_encoder},
       {"xclip_tower", build_xclip_tower},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include <assay/result.hpp>
 
@@ -14,13 +16,17 @@ namespace assay::zoo {
 struct VisionStyle {
   std::string patch;  ///< the convolution over patches
   bool patch_bias = true;
-  std::string class_token;   ///< "" : none
-  std::string extra_tokens;  ///< further learned tokens behind the class token, [1, n, hidden]
-  std::string positions;     ///< "" : none
-  std::string pre_norm;      ///< a norm before the layers; "" : none
-  std::string layers;        ///< "encoder.layer", before ".0"
-  std::string final_norm;    ///< "" : none
-  bool flat = false;         ///< tokens and positions are stored as [hidden] and [n, hidden], without the leading 1
+  std::string class_token;       ///< "" : none
+  std::string extra_tokens;      ///< further learned tokens behind the class token, [1, n, hidden]
+  std::string positions;         ///< "" : none
+  std::string pre_norm;          ///< a norm before the layers; "" : none
+  std::string layers;            ///< "encoder.layer", before ".0"
+  std::string final_norm;        ///< "" : none
+  bool extra_positions = true;   ///< whether the extra tokens have positions too
+  std::string interpolation{};   ///< of positions for other images: "bicubic", "bicubic_antialias"; "" : none
+  bool interpolates = false;     ///< whether this image needs it
+  std::int64_t stored_rows = 0;  ///< of the square that positions are stored for, where they are interpolated
+  bool flat = false;             ///< tokens and positions are stored as [hidden] and [n, hidden], without the leading 1
 };
 [[nodiscard]] VisionStyle vision_style(const Architecture& architecture);
 
@@ -39,6 +45,11 @@ struct VisionSizes {
 /// [B, C, H, W] → [B, rows·columns, hidden].
 [[nodiscard]] Value patch_tokens(const Module& base, const Value& pixels, const VisionSizes& sizes,
                                  const VisionStyle& style);
+
+/// Rows of a square of positions, [rows², width] row by row, for a grid of other extents, as
+/// torch.nn.functional.interpolate(mode="bicubic", align_corners=False) does, with `antialias` or without.
+[[nodiscard]] std::vector<float> resize_positions(std::span<const float> square, std::int64_t rows, std::int64_t width,
+                                                  std::int64_t new_rows, std::int64_t new_columns, bool antialias);
 
 /// What enters the first layer: patches behind class and extra tokens, positions, `style.pre_norm`.
 [[nodiscard]] Value embed_image(const Module& base, const Value& pixels, const VisionSizes& sizes,
