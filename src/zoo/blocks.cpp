@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "zoo/sinusoids.hpp"
+
 namespace assay::zoo {
 namespace {
 
@@ -37,6 +39,12 @@ Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int6
 Value layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
   return at.node("LayerNormalization",
                  {input, at.parameter("weight", {width}, Role::kScale), at.parameter("bias", {width}, Role::kBias)},
+                 {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+}
+
+Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
+  const std::vector<float> ones(static_cast<std::size_t>(width), 1.0F);
+  return at.node("LayerNormalization", {input, constant(at, "ones", ones, {width})},
                  {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
 

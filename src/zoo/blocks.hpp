@@ -32,6 +32,9 @@ Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int6
 /// torch.nn.LayerNorm over the last axis: weight, bias [width].
 Value layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
 
+/// The same without parameters (elementwise_affine=False).
+Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
+
 /// torch.nn.BatchNorm2d in evaluation, epsilon 1e-5: weight, bias, running_mean, running_var [channels].
 Value batch_norm(const Module& at, const Value& input, std::int64_t channels);
 

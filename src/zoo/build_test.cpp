@@ -57,7 +57,7 @@ TEST_F(Build, GivesTheSameBytesForTheSameRequestAndOthersForAnotherSeed) {
 }
 
 TEST_F(Build, CountsParametersAsHuggingFaceDoes) {
-  for (const std::string name : {"bert", "vit", "vit__model", "resnet"}) {
+  for (const std::string name : {"bert", "vit", "vit__model", "resnet", "t5", "t5__encoder", "whisper"}) {
     const Result<BuiltModel> built = build_golden(name, golden_folder(name));
     ASSERT_TRUE(built) << to_string(built.error());
     EXPECT_EQ(built->parameter_count, read_json(golden_folder(name) / "meta.json").value()["param_count"]) << name;

@@ -42,7 +42,7 @@ TEST_F(Check, PreparesTheCommittedGoldens) {
     const Result<GoldenCase> golden = prepare(folder);
     ASSERT_TRUE(golden) << to_string(golden.error());
     EXPECT_TRUE(fs::exists(golden->model.path));
-    EXPECT_FALSE(golden->refused_part);
+    if (!fs::exists(folder / "past")) EXPECT_FALSE(golden->refused_part);
     for (const InputRecipe& recipe : golden->inputs) {
       const Result<Tensor> tensor = make_input(recipe, 0, 0);
       ASSERT_TRUE(tensor) << to_string(tensor.error());

@@ -116,6 +116,13 @@ Result<std::string> read_class(const Json& config, const std::string& wanted, co
       hint);
 }
 
+// "same": another name of a key, which transformers keeps for it ("hidden_size" of "d_model"): it may only repeat it.
+bool is_same(const Json& config, const Json& description, const std::string& key, const Json& value) {
+  if (!description.contains("same") || !description["same"].contains(key)) return false;
+  const std::string meant = description["same"][key];
+  return value == (config.contains(meant) ? config[meant] : description["keys"][meant].value("default", Json()));
+}
+
 // No key may be left that could change the graph without assay knowing.
 Status check_other_keys(const Json& config, const Json& description, const std::string& prefix) {
   const Json& common = zoo_file("common");
@@ -128,6 +135,7 @@ Status check_other_keys(const Json& config, const Json& description, const std::
   for (const auto& [key, value] : config.items()) {
     if (value.is_null() || value == false || description["keys"].contains(key) || is_part(key)) continue;
     if (contains(description["ignored"], key) || contains(common["ignored"], key)) continue;
+    if (is_same(config, description, key, value)) continue;
     if (common["neutral"].contains(key) && std::find(common["neutral"][key].begin(), common["neutral"][key].end(),
                                                      value) != common["neutral"][key].end()) {
       continue;
@@ -232,6 +240,18 @@ const Json& Config::json(const std::string& key) const {
   static const Json nothing;
   const auto found = values_.find(key);
   return found == values_.end() ? nothing : *found;
+}
+
+std::optional<bool> Config::optional_flag(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<bool>();
+}
+
+std::optional<std::string> Config::optional_text(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::string>();
 }
 
 std::pair<std::int64_t, std::int64_t> Config::pair(const std::string& key) const {

@@ -30,6 +30,8 @@ class Config {
   // Keys are those of the architecture's JSON file, with the type that it states there.
   [[nodiscard]] std::int64_t integer(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::optional<std::int64_t> optional_integer(const std::string& key) const;
+  [[nodiscard]] std::optional<bool> optional_flag(const std::string& key) const;
+  [[nodiscard]] std::optional<std::string> optional_text(const std::string& key) const;
   [[nodiscard]] float number(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] bool flag(const std::string& key) const { return values_.at(key); }
   [[nodiscard]] std::string text(const std::string& key) const { return values_.at(key); }

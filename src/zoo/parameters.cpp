@@ -117,7 +117,8 @@ FloatReader Parameters::stored(const std::string& name, const Shape& shape) {
   return std::move(*reader);
 }
 
-void Parameters::tie(const std::string& target, const std::string& source) {
+void Parameters::tie(const std::string& target, const std::string& source_name) {
+  const std::string source = resolve(source_name);  // which may be tied itself
   if (!checkpoint_) {
     ties_[target] = source;
     return;
@@ -138,6 +139,10 @@ void Parameters::tie(const std::string& target, const std::string& source) {
 const std::string& Parameters::resolve(const std::string& name) const {
   const auto found = ties_.find(name);
   return found == ties_.end() ? name : found->second;
+}
+
+bool Parameters::has(const std::string& name) const {
+  return checkpoint_ && checkpoint_->find(resolve(name)) != nullptr;
 }
 
 void Parameters::unused(const std::string& name) {

@@ -44,11 +44,13 @@ class Parameters {
   /// Shape: as Hugging Face stores it.
   [[nodiscard]] FloatReader read(const std::string& name, const Shape& shape, Role role);
 
-  /// Makes `target` the same parameter as `source`, as transformers ties them: whichever is there stands for both;
+  /// Makes `target` the same parameter as `source_name`, as transformers ties them: whichever is there stands for both;
   /// where both are there and differ, they stay apart.
-  void tie(const std::string& target, const std::string& source);
+  void tie(const std::string& target, const std::string& source_name);
   /// The name that stands for a tied parameter; every other name is its own.
   [[nodiscard]] const std::string& resolve(const std::string& name) const;
+  /// Whether the checkpoint holds it: for tensors that a checkpoint may leave out. Seeded: false.
+  [[nodiscard]] bool has(const std::string& name) const;
   /// Declares a parameter that the class has and its forward pass does not use.
   void unused(const std::string& name);
   /// The same for all whose names begin so ("vision_tower.encoder.layers.23.").

@@ -84,6 +84,8 @@ Status Inputs::finish() const {
 
 Skeleton find_skeleton(const std::string& name) {
   static const std::map<std::string, Skeleton> all = {
+      {"ast_encoder", build_ast_encoder},
+      {"bart_encoder_decoder", build_bart_encoder_decoder},
       {"bert_encoder", build_bert_encoder},
       {"clap_tower", build_clap_tower},
       {"clip_text", build_clip_text},
@@ -95,6 +97,7 @@ Skeleton find_skeleton(const std::string& name) {
       {"detr_detector", build_detr_detector},
       {"fnet_encoder", build_fnet_encoder},
       {"image_transformer", build_image_transformer},
+      {"hifigan_vocoder", build_hifigan_vocoder},
       {"lilt_encoder", build_lilt_encoder},
       {"mobilebert_encoder", build_mobilebert_encoder},
       {"nystromformer_encoder", build_nystromformer_encoder},
@@ -103,8 +106,10 @@ Skeleton find_skeleton(const std::string& name) {
       {"segformer", build_segformer},
       {"squeezebert_encoder", build_squeezebert_encoder},
       {"swin_encoder", build_swin_encoder},
+      {"t5_encoder_decoder", build_t5_encoder_decoder},
       {"two_tower", build_two_tower},
       {"vit_encoder", build_vit_encoder},
+      {"wav2vec2_encoder", build_wav2vec2_encoder},
       {"xclip_tower", build_xclip_tower},
   };
   const auto found = all.find(name);

@@ -72,6 +72,11 @@ struct BuildContext {
 [[nodiscard]] Status build_nystromformer_encoder(BuildContext& context);
 [[nodiscard]] Status build_squeezebert_encoder(BuildContext& context);
 [[nodiscard]] Status build_decoder(BuildContext& context);
+[[nodiscard]] Status build_ast_encoder(BuildContext& context);
+[[nodiscard]] Status build_bart_encoder_decoder(BuildContext& context);
+[[nodiscard]] Status build_hifigan_vocoder(BuildContext& context);
+[[nodiscard]] Status build_t5_encoder_decoder(BuildContext& context);
+[[nodiscard]] Status build_wav2vec2_encoder(BuildContext& context);
 
 /// The builder that an architecture's JSON names.
 using Skeleton = Status (*)(BuildContext&);
