@@ -29,6 +29,7 @@ Result<std::optional<GivenData>> find_given_data(const ModelInfo& model, const f
   views.reserve(outputs.size());
   for (const NamedTensor& output : outputs) views.push_back({output.name, output.tensor.view()});
   GivenData given;
+  given.folder = set;
   ASSAY_TRY(given.inputs, read_input_data(model, {.data = set, .cache = cache}));
   ASSAY_TRY(given.outputs, write_converted(cache, views));
   return given;

@@ -20,7 +20,8 @@ namespace {
 
 // One array that some file offers, under the name by which a model's input may claim it.
 struct Offer {
-  fs::path file;  // what the worker can read: .npy, or .safetensors where the array has the input's name
+  fs::path source;  // where the user put it
+  fs::path file;    // what the worker can read: .npy, or .safetensors where the array has the input's name
   DType dtype = DType::kUndefined;
   Shape shape;
 };
@@ -40,7 +41,7 @@ class Collector {
     const std::string kind = lower(file.extension().string());
     if (kind == ".npy") {
       ASSAY_TRY(const Tensor tensor, read_npy(file));
-      offers_[claimed_name(file)] = {file, tensor.dtype(), tensor.shape()};
+      ASSAY_CHECK_OK(add(claimed_name(file), {file, file, tensor.dtype(), tensor.shape()}));
     } else if (kind == ".npz") {
       ASSAY_TRY(const std::vector<NamedTensor> arrays, read_npz(file));
       for (const NamedTensor& array : arrays) ASSAY_CHECK_OK(add_converted(file, array.name, array.tensor));
@@ -52,7 +53,7 @@ class Collector {
       ASSAY_TRY(const SafetensorsFile tensors, SafetensorsFile::open(file));
       for (const std::string& name : tensors.names()) {
         ASSAY_TRY(const TensorView view, tensors.tensor(name));
-        offers_[name] = {file, view.dtype, view.shape};
+        ASSAY_CHECK_OK(add(name, {file, file, view.dtype, view.shape}));
       }
     }
     return {};
@@ -105,13 +106,19 @@ class Collector {
 
   // Workers read neither archives nor protobuf: such arrays go into a .safetensors, named by their content.
   Status add_converted(const fs::path& source, const std::string& name, const Tensor& tensor) {
-    if (!is_input(name)) {
-      offers_[name] = {source, tensor.dtype(), tensor.shape()};
-      return {};
-    }
+    if (!is_input(name)) return add(name, {source, source, tensor.dtype(), tensor.shape()});
     ASSAY_TRY(const fs::path file, write_converted(cache_, {{name, tensor.view()}}));
-    offers_[name] = {file, tensor.dtype(), tensor.shape()};
-    return {};
+    return add(name, {source, file, tensor.dtype(), tensor.shape()});
+  }
+
+  // Which of two arrays an input would get is nothing to guess.
+  Status add(const std::string& name, Offer offer) {
+    const auto there = offers_.find(name);
+    if (there == offers_.end()) return offers_.emplace(name, std::move(offer)), Status();
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} and {} both hold an array for {}", shown_path(there->second.source),
+                            shown_path(offer.source), shown(name)),
+                "leave one of them");
   }
 
   const ModelInfo& model_;
@@ -119,11 +126,26 @@ class Collector {
   Offers offers_;
 };
 
+// An array that no input takes was meant for one: its name is mistyped, or it belongs to another model.
+Status check_all_taken(const ModelInfo& model, const fs::path& data, const Offers& offers) {
+  std::vector<std::string> names;
+  for (const ModelValue& input : model.inputs) names.push_back(shown(input.name));
+  for (const auto& [name, offer] : offers) {
+    if (std::any_of(model.inputs.begin(), model.inputs.end(), [&](const auto& input) { return input.name == name; }))
+      continue;
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} holds an array for {}, which is no input of the model; its inputs: {}",
+                            shown_path(offer.source), shown(name), join(names, ", ")),
+                fmt::format("rename it, or take it out of {}", shown_path(data)));
+  }
+  return {};
+}
+
 Status check_fits(const ModelValue& input, const Offer& offer) {
   if (offer.dtype != input.dtype) {
     return fail(ErrorCode::kMismatch,
                 fmt::format("input {} takes {}, but {} holds {}", shown(input.name), to_string(input.dtype),
-                            shown_path(offer.file), to_string(offer.dtype)),
+                            shown_path(offer.source), to_string(offer.dtype)),
                 fmt::format("convert it: array.astype('{}')", to_string(input.dtype)));
   }
   bool fits = !input.has_rank || offer.shape.size() == input.shape.size();
@@ -133,7 +155,7 @@ Status check_fits(const ModelValue& input, const Offer& offer) {
   if (fits) return {};
   return fail(ErrorCode::kMismatch,
               fmt::format("input {} takes {} (-1: any), but {} holds {}", shown(input.name), to_string(input.shape),
-                          shown_path(offer.file), to_string(offer.shape)));
+                          shown_path(offer.source), to_string(offer.shape)));
 }
 
 }  // namespace
@@ -150,7 +172,9 @@ Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const I
   Offers offers = collector.offers();
   // One array for one input needs no name.
   if (model.inputs.size() == 1 && offers.size() == 1 && offers.begin()->second.file.extension() == ".npy") {
-    offers[model.inputs[0].name] = offers.begin()->second;
+    auto only = offers.extract(offers.begin());
+    only.key() = model.inputs[0].name;
+    offers.insert(std::move(only));
   }
   std::vector<InputRecipe> recipes;
   for (const ModelValue& input : model.inputs) {
@@ -170,6 +194,7 @@ Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const I
                        .fill = Fill::kFile,
                        .file = offer->second.file});
   }
+  ASSAY_CHECK_OK(check_all_taken(model, axes.data, offers));
   return recipes;
 }
 

@@ -162,6 +162,33 @@ TEST(MakeInputs, TakesDataByName) {
   EXPECT_EQ(make_inputs(model, four).error().message, "fixed_shape: the data's batch is fixed at 2, 4 was asked for");
 }
 
+TEST(MakeInputs, RefusesDataThatNoInputTakes) {
+  const ModelFolder folder;
+  const ModelInfo model = model_of({value("x", DType::kFloat32, {-1, 3}), value("mask", DType::kFloat32, {-1, 3})});
+  for (const char* name : {"x.npy", "mask.npy", "labels.npy"})
+    ASSERT_TRUE(write_npy(folder.path() / name, floats({1, 3}).view()));
+  folder.write_bytes("notes", "readme.txt");
+  const auto extra = make_inputs(model, {.data = folder.path()});
+  ASSERT_FALSE(extra);
+  EXPECT_EQ(extra.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(extra.error().message, HasSubstr("an array for 'labels', which is no input of the model; its inputs: "
+                                               "'x', 'mask'"));
+  std::filesystem::remove(folder.path() / "labels.npy");
+  EXPECT_TRUE(make_inputs(model, {.data = folder.path()}));
+  ASSERT_TRUE(write_npy(folder.path() / "input_2.npy", floats({1, 3}).view()));
+  EXPECT_THAT(make_inputs(model, {.data = folder.path()}).error().message, HasSubstr("'input_2', which is no input"));
+}
+
+TEST(MakeInputs, RefusesTwoArraysForOneInput) {
+  const ModelFolder folder;
+  ASSERT_TRUE(write_npy(folder.path() / "x.npy", floats({1, 3}).view()));
+  ASSERT_TRUE(write_npy(folder.path() / "input_0.npy", floats({1, 3}).view()));
+  const auto twice = make_inputs(model_of({value("x", DType::kFloat32, {-1, 3})}), {.data = folder.path()});
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(twice.error().message, HasSubstr("both hold an array for 'x'"));
+}
+
 TEST(MakeInputs, TakesOneFileForOneInputWhateverItsName) {
   const ModelFolder folder;
   ASSERT_TRUE(write_npy(folder.path() / "cat.npy", floats({1, 3}).view()));
@@ -194,6 +221,7 @@ TEST(FindGivenData, ReadsTheModelZoosLayout) {
   ASSERT_TRUE(given) << to_string(given.error());
   ASSERT_TRUE(*given);
   EXPECT_TRUE(make_input((*given)->inputs.at(0), 0, 0));
+  EXPECT_EQ((*given)->folder, path.parent_path() / "test_data_set_0");
   const auto outputs = SafetensorsFile::open((*given)->outputs);
   ASSERT_TRUE(outputs);
   EXPECT_THAT(outputs->names(), ElementsAre("y"));

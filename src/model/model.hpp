@@ -69,11 +69,13 @@ struct ModelInputs {
 /// symbol or place (model/input_axes.hpp); one that nothing tells is refused by name, with the way to give it.
 ///
 /// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
-/// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into.
+/// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An
+/// array that no input takes, or that shares an input with another, is refused; files of other kinds and output_* are
+/// passed over.
 ///
 /// Errors: unsupported with a message that begins "fixed_shape: " when another batch was asked for than the file or the
 /// data has; unsupported, by name: an element type of which assay makes no values; mismatch: data of another type or
-/// shape; not_found: data for an input; invalid_argument.
+/// shape; not_found: data for an input; invalid_argument: data for what is no input, among others.
 [[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
 
 /// The only batch that a model runs at: that of the data, where data is given; else the first extent that all inputs
@@ -84,6 +86,7 @@ struct ModelInputs {
 struct GivenData {
   std::vector<InputRecipe> inputs;
   std::filesystem::path outputs;  ///< .safetensors, by output name
+  std::filesystem::path folder;   ///< where they lie
 };
 /// nullopt when there are none. `cache` is where both are converted to. Errors: invalid_argument, mismatch (files that
 /// do not fit the model).

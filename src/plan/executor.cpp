@@ -157,6 +157,12 @@ Status judge_row(Record& row, const Reference& reference, const std::vector<fs::
 
 }  // namespace
 
+/// Inputs and outputs that came with the model.
+struct Given {
+  std::optional<GivenData> data{};
+  std::string note{};  ///< why they cannot be used at all
+};
+
 /// A cell that is about to run: everything that its row says before.
 struct Planned {
   const Target* target;
@@ -164,6 +170,7 @@ struct Planned {
   ModelInputs inputs;
   Record row;
   fs::path given_outputs{};            ///< what the model should compute on these inputs, where it came with that
+  std::string given_note{};            ///< why outputs that came with the model are not this cell's reference
   DType arithmetic = DType::kFloat32;  ///< what the candidate computes in: its reference is made for that
 
   // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
@@ -214,7 +221,7 @@ struct LocalExecutor::State {
                                                   std::chrono::nanoseconds timeout);
   [[nodiscard]] Result<ModelInfo> signature(const PreparedModel& model, const Target& target);
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
-                                     const CellShape& shape, const std::optional<GivenData>& given);
+                                     const CellShape& shape, const Given& given);
   [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);
   [[nodiscard]] Result<Record> finish_unrun(Record row);
@@ -268,10 +275,11 @@ Result<ModelInfo> LocalExecutor::State::signature(const PreparedModel& model, co
 }
 
 Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
-                                           const CellShape& shape, const std::optional<GivenData>& given) {
+                                           const CellShape& shape, const Given& given) {
   Planned cell{&target, shape, {}, begin_row(run, settings, model, target)};
   cell.arithmetic =
       cell.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(cell.row.precision).value_or(DType::kFloat32);
+  cell.given_note = given.note;
   Result<ModelInputs> inputs = make_inputs(info, axes_of(shape));
   if (inputs && inputs->uses_sequence && model.max_sequence && shape.sequence > *model.max_sequence)
     inputs = fail(
@@ -283,10 +291,13 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     set_failure(cell.row, inputs.error());
   } else {
     cell.inputs = std::move(*inputs);
-    if (given && same_shapes(given->inputs, cell.inputs.recipes)) {
-      cell.inputs.recipes = given->inputs;
-      cell.given_outputs = given->outputs;
-      cell.row.data_source = given->outputs.parent_path().string();
+    if (given.data && same_shapes(given.data->inputs, cell.inputs.recipes)) {
+      cell.inputs.recipes = given.data->inputs;
+      cell.given_outputs = given.data->outputs;
+      cell.row.data_source = given.data->folder.string();
+    } else if (given.data) {
+      cell.given_note = fmt::format("the outputs given with the model are for {}, not for this shape",
+                                    input_shape_text(given.data->inputs));
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
@@ -405,7 +416,11 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     computed.push_back(scratch.path() / "candidate1.safetensors");
     ASSAY_TRY([[maybe_unused]] const InferReply second, worker.infer({1, computed[1]}, deadline.left()));
   }
-  return judge_row(row, reference, computed, cell.inputs.recipes, settings.seed);
+  ASSAY_CHECK_OK(judge_row(row, reference, computed, cell.inputs.recipes, settings.seed));
+  if (!cell.given_note.empty())
+    row.message = fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", cell.given_note,
+                              reference.name);
+  return {};
 }
 
 // One execution: load, bind, verify, measure. An error ends the row; what is in it by then stays.
@@ -526,13 +541,14 @@ Result<std::vector<Record>> LocalExecutor::run(const PreparedModel& model, const
     state.services.finished(row);
     rows.push_back(std::move(row));
   };
-  std::optional<GivenData> given;
+  Given given;
   if (model.info && state.settings.data.empty() && !model.verdict) {
     Result<std::optional<GivenData>> found = find_given_data(*model.info, state.services.cache / "inputs");
     if (found)
-      given = std::move(*found);
+      given.data = std::move(*found);
     else
-      log_warning("{}: the given outputs are not used: {}", model.choice.name, found.error().message);
+      given.note = "the outputs given with the model are not used: " + found.error().message;
+    if (!given.note.empty()) log_warning("{}: {}", model.choice.name, given.note);
   }
   std::vector<Planned> cells;
   for (const Target& target : targets) {

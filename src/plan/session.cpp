@@ -166,6 +166,25 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   return model;
 }
 
+// What --data holds must be the model's inputs; a model that only the runtime reads is asked when it is loaded.
+Status check_data(const PreparedModel& model, const SessionRequest& request) {
+  if (request.settings.data.empty() || !model.info || model.verdict) return {};
+  const Result<std::optional<std::int64_t>> batch =
+      fixed_batch(*model.info, {.data = request.settings.data, .cache = request.cache / "inputs"});
+  if (batch) return {};
+  Error error = batch.error();
+  // Data of another type or shape is the user's mistake, not a finding about a runtime.
+  if (error.code == ErrorCode::kMismatch) error.code = ErrorCode::kInvalidArgument;
+  return with_context(Status(tl::unexpected<Error>(std::move(error))), "while reading --data for " + model.choice.name);
+}
+
+// Resolved, built and checked, with the data it shall run on.
+Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, hub::Hub& hub) {
+  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, request.cache / "models", hub));
+  ASSAY_CHECK_OK(check_data(model, request));
+  return model;
+}
+
 // Options that an engine does not have are the user's mistake, found before anything runs.
 Status check_options(const std::vector<Target>& targets, const RunSettings& settings) {
   for (const Target& target : targets) {
@@ -222,7 +241,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   for (const ModelChoice& choice : request.models) {
     if (request.cancelled()) break;
     if (request.doing) request.doing("preparing " + choice.name);
-    Result<PreparedModel> model = prepare_model(choice, request.settings, request.cache / "models", hub);
+    Result<PreparedModel> model = prepare(choice, request, hub);
     if (!model) {
       // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());

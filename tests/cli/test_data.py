@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real data: outputs that come with a model, and inputs given with --data."""
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+import tool
+
+FAST = ["--iterations", "5", "--warmup", "1", "--quiet"]
+
+
+def pb(array, name):
+    return numpy_helper.from_array(array, name).SerializeToString()
+
+
+class GivenOutputs(tool.ToolTest):
+    """y = 2x, with the test data that the ONNX model zoo keeps beside a model."""
+
+    def setUp(self):
+        super().setUp()
+        row = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", 3])
+        two = numpy_helper.from_array(numpy.array([2], numpy.float32), "two")
+        graph = helper.make_graph([helper.make_node("Mul", ["x", "two"], ["y"])], "double", [row("x")], [row("y")], [two])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        folder = self.folder / "double"
+        (folder / "test_data_set_0").mkdir(parents=True)
+        onnx.save(model, str(folder / "model.onnx"))
+        self.model, self.set = folder / "model.onnx", folder / "test_data_set_0"
+        self.given(factor=2)
+
+    def given(self, factor):
+        x = numpy.array([[1, -2, 3.5]], numpy.float32)
+        (self.set / "input_0.pb").write_bytes(pb(x, "x"))
+        (self.set / "output_0.pb").write_bytes(pb(factor * x, "y"))
+
+    def rows(self, *arguments, expect=0):
+        rows = self.run_json("bench", "--model", self.model, "--engine", "onnxruntime", *FAST, *arguments, expect=expect)["results"]
+        return {row["batch_size"]: row for row in rows}
+
+    def test_they_are_the_reference_at_their_own_batch_and_other_rows_say_why_not(self):
+        rows = self.rows("--batch-sizes", "1", "4")
+        self.assertEqual((rows[1]["reference"], rows[1]["verification"], rows[1]["message"]), ("given", "verified", None))
+        self.assertEqual(rows[1]["data_source"], str(self.set))
+        self.assertEqual((rows[4]["reference"], rows[4]["verification"]), ("onnxruntime-noopt", "verified"))
+        self.assertEqual(rows[4]["data_source"], "synthetic")
+        self.assertEqual(rows[4]["message"], "the outputs given with the model are for (1, 3), not for this shape; "
+                                             "compared with onnxruntime-noopt")
+
+    def test_they_are_what_counts_where_they_differ(self):
+        self.given(factor=3)
+        rows = self.rows("--batch-sizes", "1", "4", expect=3)
+        self.assertEqual((rows[1]["status"], rows[1]["reference"]), ("wrong", "given"))
+        self.assertEqual((rows[4]["status"], rows[4]["reference"]), ("completed", "onnxruntime-noopt"))
+
+    def test_damaged_ones_are_named_in_the_row(self):
+        (self.set / "output_0.pb").write_bytes(b"\xff\xff")
+        row = self.rows("--batch-sizes", "1")[1]
+        self.assertEqual((row["reference"], row["verification"]), ("onnxruntime-noopt", "verified"))
+        self.assertIn("the outputs given with the model are not used", row["message"])
+
+    def test_data_of_the_users_own(self):
+        data = self.folder / "data"
+        data.mkdir()
+        numpy.save(data / "x.npy", numpy.ones((2, 3), numpy.float32))
+        rows = self.rows("--batch-sizes", "2", "--data", str(data))
+        self.assertEqual((rows[2]["status"], rows[2]["data_source"]), ("completed", str(data)))
+
+    def test_data_that_is_none_of_the_inputs_is_refused(self):
+        for name, says in [("labels.npy", ["labels", "'x'"]), ("input_1.npy", ["input_1", "'x'"])]:
+            data = self.folder / name[:-4]
+            data.mkdir()
+            numpy.save(data / "x.npy", numpy.ones((2, 3), numpy.float32))
+            numpy.save(data / name, numpy.ones((2, 3), numpy.float32))
+            refused = self.run_tool("bench", "--model", self.model, "--engine", "onnxruntime", "--data", data, *FAST, expect=2)
+            for text in says:
+                self.assertIn(text, refused.stderr)
+            self.assertEqual(refused.stdout, "")
+
+    def test_data_of_another_type_or_shape_is_refused(self):
+        for name, array in [("type", numpy.ones((2, 3), numpy.int64)), ("shape", numpy.ones((2, 4), numpy.float32))]:
+            data = self.folder / name
+            data.mkdir()
+            numpy.save(data / "x.npy", array)
+            refused = self.run_tool("bench", "--model", self.model, "--engine", "onnxruntime", "--data", data, *FAST, expect=2)
+            self.assertIn("input 'x' takes", refused.stderr)
+        self.run_tool("bench", "--model", self.model, "--engine", "onnxruntime", "--data", "nowhere", *FAST, expect=2)
+
+
+if __name__ == "__main__":
+    tool.main()
