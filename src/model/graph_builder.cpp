@@ -117,7 +117,7 @@ Value GraphBuilder::Impl::constant(DType dtype, const Shape& shape, std::string 
       return sink(std::as_bytes(std::span(bytes)));
     };
     initializer_names.insert(at->second);
-    initializers.push_back({at->second, dtype, shape, source});
+    initializers.push_back({at->second, dtype, shape, source, true});
   }
   return {at->second, dtype};
 }

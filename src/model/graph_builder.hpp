@@ -68,7 +68,7 @@ class GraphBuilder {
   /// States the shape of a value (value_info), where a runtime's inference would lose it: fusions ask for equal shapes.
   void declare(const Value& value, const Extents& extents);
 
-  /// A small constant; equal ones are stored once.
+  /// A small constant; equal ones are stored once, and one that no node uses not at all.
   Value integers(const std::vector<std::int64_t>& values);              ///< int64, [n]
   Value integer(std::int64_t value);                                    ///< int64, a scalar
   Value number(float value);                                            ///< float32, a scalar

@@ -17,6 +17,7 @@ struct Initializer {
   DType dtype = DType::kUndefined;
   Shape shape;
   ByteSource source;
+  bool constant = false;  ///< made by the builder: left out when nothing uses it
 };
 
 /// What graph_builder.cpp collects and graph_writer.cpp writes.

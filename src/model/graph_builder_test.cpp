@@ -83,6 +83,22 @@ TEST_F(GraphBuilderTest, NumbersNodesOfOneKindAndStoresEqualConstantsOnce) {
   EXPECT_EQ(model.graph().node(2).input(0), "y") << "an output that other nodes read keeps its readers";
 }
 
+TEST_F(GraphBuilderTest, LeavesOutConstantsThatNothingUses) {
+  GraphBuilder graph("g");
+  const Value unused = graph.integer(0);
+  const Value x = graph.input("x", DType::kFloat32, {"batch"});
+  const Value early = graph.number(2.0F);  // used only later
+  const Value y = graph.node("", "Mul", {x, early});
+  graph.output("y", y, {"batch"});
+  graph.output("two", graph.number(3.0F), {});
+  ASSERT_TRUE(graph.write(path("m.onnx")));
+  std::vector<std::string> names;
+  const onnx::ModelProto model = parse(path("m.onnx"));
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) names.push_back(tensor.name());
+  EXPECT_EQ(names.size(), 2U);
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains(unused.name)));
+}
+
 TEST_F(GraphBuilderTest, AnInputMayBeAnOutputAndAValueTwo) {
   GraphBuilder graph("g");
   const Value x = graph.input("x", DType::kFloat32, {"batch"});

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "base/files.hpp"
 #include "model/graph_builder_impl.hpp"
@@ -101,10 +102,17 @@ Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t 
 }
 
 struct PlannedTensor {
+  const Initializer* tensor = nullptr;
   std::string header;  ///< the TensorProto without raw_data
   std::uint64_t size = 0;
   std::optional<std::uint64_t> external_offset;
 };
+
+std::set<std::string> used_names(const onnx::GraphProto& graph) {
+  std::set<std::string> names;
+  for (const onnx::NodeProto& node : graph.node()) names.insert(node.input().begin(), node.input().end());
+  return names;
+}
 
 }  // namespace
 
@@ -116,8 +124,12 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
   std::vector<PlannedTensor> plan;
   std::uint64_t external_end = 0;
   std::uint64_t initializer_bytes = 0;
+  const std::set<std::string> used = used_names(impl_->graph);
   for (const Initializer& tensor : impl_->initializers) {
+    // Runtimes warn of it at every load. A weight that nothing uses stays: it is a mistake to be seen.
+    if (tensor.constant && !used.contains(tensor.name)) continue;
     PlannedTensor& planned = plan.emplace_back();
+    planned.tensor = &tensor;
     ASSAY_TRY(planned.size, byte_size(tensor.dtype, tensor.shape));
     onnx::TensorProto proto;
     proto.mutable_dims()->Add(tensor.shape.begin(), tensor.shape.end());
@@ -179,14 +191,13 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
     data.emplace(std::move(created));
   }
   std::uint64_t data_end = 0;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Initializer& tensor = impl_->initializers[i];
-    ASSAY_CHECK_OK(file.write(plan[i].header));
-    if (plan[i].external_offset) {
-      ASSAY_CHECK_OK(data->write(std::string(*plan[i].external_offset - data_end, '\0')));
-      data_end = *plan[i].external_offset + plan[i].size;
+  for (const PlannedTensor& planned : plan) {
+    ASSAY_CHECK_OK(file.write(planned.header));
+    if (planned.external_offset) {
+      ASSAY_CHECK_OK(data->write(std::string(*planned.external_offset - data_end, '\0')));
+      data_end = *planned.external_offset + planned.size;
     }
-    ASSAY_CHECK_OK(write_weight(plan[i].external_offset ? *data : file, tensor, plan[i].size));
+    ASSAY_CHECK_OK(write_weight(planned.external_offset ? *data : file, *planned.tensor, planned.size));
   }
   if (data) ASSAY_CHECK_OK(data->commit());
   return file.commit();

@@ -42,6 +42,19 @@ TEST(InspectModel, TellsSignatureSizeAndOperators) {
   EXPECT_THAT(info->operators, ElementsAre(Pair("", "Add"), Pair("", "MatMul"), Pair("", "Relu")));
 }
 
+TEST(InspectModel, BelievesTheZooAboutItsParametersAndNothingThatIsNoCount) {
+  const ModelFolder folder;
+  for (const auto& [text, expected] : {std::pair("7", 7), std::pair("-7", 20), std::pair("many", 20)}) {
+    onnx::ModelProto model = small_model();
+    auto& property = *model.add_metadata_props();
+    property.set_key("assay.parameter_count");
+    property.set_value(text);
+    const auto info = inspect_model(folder.write(model));
+    ASSERT_TRUE(info) << to_string(info.error());
+    EXPECT_EQ(info->parameter_count, expected) << text;
+  }
+}
+
 TEST(InspectModel, LeavesInitializersThatAreListedAsInputsOut) {
   onnx::ModelProto model = small_model();
   add_value(model.mutable_graph()->mutable_input(), "w", TensorProto::FLOAT, {"4", "4"});

@@ -31,8 +31,9 @@ struct ModelInfo {
   std::vector<ModelValue> outputs;
   std::int64_t opset = 0;  ///< of the default domain; 0 when the model does not import it
   std::string producer;
-  std::int64_t parameter_count = 0;  ///< elements of initialisers of rank 1 and more that are floating, or integers of
-                                     ///< 8 bits and fewer (quantised weights)
+  std::int64_t parameter_count = 0;  ///< what a file built by the zoo says (assay.parameter_count); else elements of
+                                     ///< initialisers of rank 1 and more that are floating, or integers of 8 bits and
+                                     ///< fewer (quantised weights)
   std::uint64_t weight_bytes = 0;    ///< initialisers, external ones included
   std::uint64_t file_bytes = 0;      ///< the file and its external data
   std::string graph_hash;    ///< SHA-256 of the graph with tensors replaced by their shapes, without documentation

@@ -90,6 +90,7 @@ Status inspect(PreparedModel& model) {
   if (row.weights_hash.empty()) row.weights_hash = model.info->weights_hash;
   row.parameter_count = model.info->parameter_count;
   row.model_size_mb = static_cast<double>(model.info->file_bytes) / 1e6;
+  if (row.family.empty()) row.family = model.info->metadata_family;  // of a file that the zoo built
   if (row.family.empty()) row.family = family_of(*model.info);
   // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
   const std::uint64_t available = free_memory();

@@ -71,7 +71,8 @@ constexpr std::array kFields{
     field("seed_scheme", &Record::seed_scheme, "", "of seeded weights and inputs", Key::kSeries),
     field("size", &Record::size, "", "tiny, small, reference, or as_is: the file's own"),
     field("modality", &Record::modality, "", "of custom models"),
-    field("parameter_count", &Record::parameter_count, "", "elements of all weights"),
+    field("parameter_count", &Record::parameter_count, "",
+          "of the model as Hugging Face counts them; of a model file, elements of its weights"),
     field("model_size_mb", &Record::model_size_mb, "MB", "of the model's files"),
 
     // where and how

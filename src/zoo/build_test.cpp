@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "model/model.hpp"
 #include "onnx/onnx-ml.pb.h"
 #include "zoo/catalogue.hpp"
 #include "zoo/fake_checkpoint.hpp"
@@ -61,6 +62,9 @@ TEST_F(Build, CountsParametersAsHuggingFaceDoes) {
     const Result<BuiltModel> built = build_golden(name, golden_folder(name));
     ASSERT_TRUE(built) << to_string(built.error());
     EXPECT_EQ(built->parameter_count, read_json(golden_folder(name) / "meta.json").value()["param_count"]) << name;
+    const Result<ModelInfo> info = inspect_model(path("model.onnx"));
+    ASSERT_TRUE(info) << to_string(info.error());
+    EXPECT_EQ(info->parameter_count, built->parameter_count) << "rows say what Hugging Face says: " << name;
   }
 }
 
@@ -74,6 +78,18 @@ TEST_F(Build, WritesWhatTheModelIsIntoTheFile) {
   EXPECT_THAT(metadata, Contains(Pair("assay.family", "vision")));
   EXPECT_THAT(metadata, Contains(Pair("assay.weights_hash", "seeded:splitmix64-ih4-1:0")));
   EXPECT_THAT(metadata, Contains(Pair("assay.config_hash", ::testing::SizeIs(64))));
+}
+
+// ONNX Runtime warns of each one at each load.
+TEST_F(Build, LeavesNoInitializerUnused) {
+  for (const std::string name : {"bert", "vit", "vit__model", "resnet"}) {
+    ASSERT_TRUE(build_seeded(golden_config(name)));
+    const onnx::ModelProto model = parse(path("model.onnx"));
+    std::set<std::string> used;
+    for (const auto& node : model.graph().node()) used.insert(node.input().begin(), node.input().end());
+    for (const auto& tensor : model.graph().initializer())
+      EXPECT_TRUE(used.contains(tensor.name())) << name << ": " << tensor.name();
+  }
 }
 
 TEST_F(Build, NamesNodesByTheirPlaceInTheModel) {
