@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
 #include "store/store.hpp"
 
@@ -12,7 +13,7 @@ namespace assay::cli {
 namespace {
 
 struct DbOptions {
-  std::string db_path, spool;
+  std::string db_path, spool, output_format = "text";
   bool overwrite = false;
   [[nodiscard]] std::filesystem::path database() const { return database_path(db_path); }
   [[nodiscard]] std::filesystem::path bundles() const { return spool_path(spool, database()); }
@@ -22,41 +23,86 @@ void print_refused(const IngestReport& report) {
   for (const Error& error : report.refused) std::fprintf(stderr, "%s\n", to_string(error).c_str());
 }
 
-Result<ExitCode> init(const DbOptions& options) {
+Json names(const std::vector<std::filesystem::path>& paths) {
+  Json list = Json::array();
+  for (const std::filesystem::path& path : paths) list.push_back(path.string());
+  return list;
+}
+
+Result<ExitCode> init(const DbOptions& options, const Context& context) {
   ASSAY_TRY(const auto moved, Store::init(options.database(), options.bundles(), options.overwrite));
+  if (context.json) {
+    print_document({{"database", options.database().string()},
+                    {"spool", options.bundles().string()},
+                    {"moved_aside", names(moved)}});
+    return ExitCode::kSuccess;
+  }
   for (const std::filesystem::path& path : moved) std::printf("moved aside: %s\n", path.c_str());
   std::printf("database: %s\nbundles:  %s\n", options.database().c_str(), options.bundles().c_str());
   return ExitCode::kSuccess;
 }
 
-Result<ExitCode> rebuild(const DbOptions& options) {
+Result<ExitCode> rebuild(const DbOptions& options, const Context& context) {
   ASSAY_TRY(const Store::Rebuilt rebuilt, Store::rebuild(options.database(), options.bundles()));
-  std::printf("%s: %zu bundles, %llu samples\n", options.database().c_str(), rebuilt.ingested.bundles,
-              static_cast<unsigned long long>(rebuilt.ingested.samples));
+  const IngestReport& report = rebuilt.ingested;
+  const ExitCode code = report.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+  if (context.json) {
+    print_document({{"database", options.database().string()},
+                    {"bundles", report.bundles},
+                    {"samples", report.samples},
+                    {"kept", rebuilt.kept ? Json(rebuilt.kept->string()) : Json(nullptr)},
+                    {"refused", to_json(report.refused)}});
+    return code;
+  }
+  std::printf("%s: %zu bundles, %llu samples\n", options.database().c_str(), report.bundles,
+              static_cast<unsigned long long>(report.samples));
   if (rebuilt.kept) std::printf("the old database had more than the bundles and is kept: %s\n", rebuilt.kept->c_str());
-  print_refused(rebuilt.ingested);
-  return rebuilt.ingested.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+  print_refused(report);
+  return code;
 }
 
-Result<ExitCode> ingest(const DbOptions& options) {
+Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kWrite));
   ASSAY_TRY(const IngestReport report, store.ingest(options.bundles()));
+  const ExitCode code = report.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+  if (context.json) {
+    print_document({{"database", options.database().string()},
+                    {"bundles", report.bundles},
+                    {"samples", report.samples},
+                    {"known", report.known},
+                    {"refused", to_json(report.refused)}});
+    return code;
+  }
   std::printf("%zu bundles taken in, %zu known before\n", report.bundles, report.known);
   print_refused(report);
-  return report.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
+  return code;
 }
 
-Result<ExitCode> verify(const DbOptions& options) {
+Result<ExitCode> verify(const DbOptions& options, const Context& context) {
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kRead));
   ASSAY_TRY(const std::vector<Error> findings, store.verify(options.bundles()));
+  const ExitCode code = findings.empty() ? ExitCode::kSuccess : ExitCode::kFinding;
+  if (context.json) {
+    print_document({{"database", options.database().string()}, {"findings", to_json(findings)}});
+    return code;
+  }
   for (const Error& finding : findings) std::printf("%s\n", to_string(finding).c_str());
   if (findings.empty()) std::printf("the database holds what the bundles hold\n");
-  return findings.empty() ? ExitCode::kSuccess : ExitCode::kFinding;
+  return code;
 }
 
-Result<ExitCode> info(const DbOptions& options) {
+Result<ExitCode> info(const DbOptions& options, const Context& context) {
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kRead));
   ASSAY_TRY(const StoreSummary summary, store.summary());
+  if (context.json) {
+    print_document({{"database", store.path().string()},
+                    {"database_bytes", summary.database_bytes},
+                    {"runs", summary.runs},
+                    {"results", summary.results},
+                    {"samples", summary.samples},
+                    {"bundles", summary.bundles}});
+    return ExitCode::kSuccess;
+  }
   std::printf("database: %s (%.1f MB)\nruns: %llu, results: %llu, samples: %llu, bundles: %llu\n", store.path().c_str(),
               static_cast<double>(summary.database_bytes) / 1e6, static_cast<unsigned long long>(summary.runs),
               static_cast<unsigned long long>(summary.results), static_cast<unsigned long long>(summary.samples),
@@ -69,7 +115,8 @@ Result<ExitCode> info(const DbOptions& options) {
 void register_db(CLI::App& app, Commands& commands) {
   CLI::App* db = app.add_subcommand("db", "Make, fill, check and remake the database of results");
   db->require_subcommand(1);
-  const auto add = [&](const char* name, const char* what, Result<ExitCode> (*action)(const DbOptions&)) {
+  const auto add = [&](const char* name, const char* what,
+                       Result<ExitCode> (*action)(const DbOptions&, const Context&)) {
     auto options = std::make_shared<DbOptions>();
     CLI::App* command = db->add_subcommand(name, what);
     command->add_option("--db-path,--db", options->db_path,
@@ -78,7 +125,9 @@ void register_db(CLI::App& app, Commands& commands) {
     if (std::string_view(name) == "init")
       command->add_flag("--overwrite", options->overwrite,
                         "Move an existing database and its bundles aside and begin anew");
-    commands.add(command, [options, action](Context&) { return action(*options); });
+    command->add_option("--output-format", options->output_format, "text, or json: one document on stdout")
+        ->check(CLI::IsMember({"text", "json"}));
+    commands.add(command, [options, action](Context& context) { return action(*options, context); });
   };
   add("init", "Make an empty database", init);
   add("rebuild", "Remake the database from the bundles", rebuild);

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/context.hpp"
+#include "cli/failure.hpp"
+#include "result/status.hpp"
 
 namespace assay::cli {
 namespace {
@@ -34,9 +36,10 @@ void register_later(CLI::App& app, Commands& commands) {
     CLI::App* command = app.add_subcommand(later.name, fmt::format("{} (not built yet)", later.what));
     command->allow_extras();
     command->group("Not built yet");
-    commands.add(command, [&later](Context&) -> Result<ExitCode> {
-      std::fprintf(stderr, "error[not_built]: `assay %s` is not part of this version of assay\n", later.name);
-      if (*later.instead != '\0') std::fprintf(stderr, "  hint: %s\n", later.instead);
+    commands.add(command, [&later](Context& context) -> Result<ExitCode> {
+      tell({std::string(reason::kNotBuilt), fmt::format("`assay {}` is not part of this version of assay", later.name),
+            later.instead},
+           context.json);
       return ExitCode::kUsage;
     });
   }

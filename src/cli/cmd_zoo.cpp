@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
 #include "plan/prepare.hpp"
 #include "plan/zoo_check.hpp"
@@ -64,19 +65,37 @@ struct BuildOptions {
   std::string model, output, model_class;
   std::uint64_t seed = 0;
   std::string precision = "float32";
+  std::string output_format = "text";
 };
 
-Result<ExitCode> build(const BuildOptions& options) {
+Json to_json(const zoo::BuiltModel& built) {
+  return {{"path", built.path.string()},
+          {"architecture", built.architecture},
+          {"class", built.model_class},
+          {"category", built.category},
+          {"family", built.family},
+          {"form", built.form},
+          {"parameter_count", built.parameter_count},
+          {"seeded", built.seeded},
+          {"config_hash", built.config_hash},
+          {"weights_hash", built.weights_hash},
+          {"builder_version", built.builder_version},
+          {"outputs", built.outputs},
+          {"ignored_tensors", built.ignored_tensors}};
+}
+
+Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (const auto planned = zoo::find_planned(options.model); planned && !zoo::find_known(options.model)) {
-    std::fprintf(stderr,
-                 "error[not_built]: the architecture '%s' is not part of this version of assay\n  hint: `assay zoo "
-                 "list` shows what is built\n",
-                 planned->architecture.c_str());
+    tell({std::string(reason::kNotBuilt),
+          fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture),
+          "`assay zoo list` shows what is built"},
+         context.json);
     return ExitCode::kUsage;
   }
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const zoo::BuiltModel built,
             build_by_name(options.model, options.model_class, options.precision, options.seed, options.output, hub));
+  if (context.json) return print_document(to_json(built)), ExitCode::kSuccess;
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,
               built.weights_hash.substr(0, 40).c_str());
@@ -153,7 +172,9 @@ void register_zoo(CLI::App& app, Commands& commands) {
   build_command->add_option("--class", build_options->model_class, "The class to build, e.g. BertForMaskedLM");
   build_command->add_option("--seed", build_options->seed, "Of seeded weights");
   build_command->add_option("--precision", build_options->precision, "float32")->capture_default_str();
-  commands.add(build_command, [build_options](Context&) { return build(*build_options); });
+  build_command->add_option("--output-format", build_options->output_format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}));
+  commands.add(build_command, [build_options](Context& context) { return build(*build_options, context); });
 
   auto check_options = std::make_shared<CheckOptions>();
   CLI::App* check_command =

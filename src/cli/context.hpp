@@ -17,6 +17,7 @@ namespace assay::cli {
 struct Context {
   std::string command_line;  ///< as typed, for the record
   bool terminal = false;     ///< stderr is a terminal: progress bar and colours
+  bool json = false;         ///< --output-format json: stdout takes one document, of an error too
 };
 
 /// An action ends with its exit status, or with an Error: printed, its code decides the status (exit_code_of).

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "cli/failure.hpp"
 
 #ifndef ASSAY_VERSION
 #error "the build defines ASSAY_VERSION"
@@ -44,14 +45,23 @@ std::string unknown_command(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+// Asked of the words themselves: a command line that cannot be parsed is answered in JSON too.
+bool wants_json(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--output-format=json") return true;
+    if (word == "--output-format" && i + 1 < argc && argv[i + 1] == std::string("json")) return true;
+  }
+  return false;
+}
+
+Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_command(app, argc, argv);
-  std::fprintf(stderr, "error[invalid_argument]: %s\n", unknown.empty() ? error.what() : unknown.c_str());
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  std::fprintf(stderr, "  hint: `assay%s --help` lists the options\n",
-               command == &app ? "" : (" " + command->get_name()).c_str());
-  return static_cast<int>(ExitCode::kUsage);
+  const std::string name = command == &app ? "" : " " + command->get_name();
+  return {std::string(to_string(ErrorCode::kInvalidArgument)), unknown.empty() ? error.what() : unknown,
+          "`assay" + name + " --help` lists the options"};
 }
 
 }  // namespace
@@ -78,23 +88,23 @@ int main(int argc, char** argv) {
   register_db(app, commands);
   register_later(app, commands);
 
+  Context context{command_line(argc, argv), isatty(STDERR_FILENO) == 1, wants_json(argc, argv)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return usage_error(app, error, argc, argv);
+    tell(usage_error(app, error, argc, argv), context.json);
+    return static_cast<int>(ExitCode::kUsage);
   }
   const Action* action = commands.chosen();
   ASSAY_CHECK(action != nullptr, "every subcommand has an action");
-  Context context{command_line(argc, argv), isatty(STDERR_FILENO) == 1};
   watch_interrupts();
   const Result<ExitCode> code = (*action)(context);
+  if (!code) tell(failure_of(code.error()), context.json);
   // What could not be written was not told: a full disk behind `> file` must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     std::fprintf(stderr, "error[internal]: cannot write to standard output\n");
     return static_cast<int>(ExitCode::kFailure);
   }
-  if (code) return static_cast<int>(*code);
-  std::fprintf(stderr, "%s\n", to_string(code.error()).c_str());
-  return static_cast<int>(exit_code_of(code.error().code));
+  return static_cast<int>(code ? *code : exit_code_of(code.error().code));
 }

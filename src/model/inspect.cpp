@@ -207,9 +207,11 @@ Result<ModelInfo> inspect(const std::filesystem::path& path) {
   info.operators.assign(checked.operators.begin(), checked.operators.end());
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "assay.family") info.metadata_family = sanitise(entry.value());
-    // The builder knows which initialisers are parameters; counting them takes running statistics and constants for some.
+    // The builder knows which initialisers are parameters; counting them takes running statistics and constants for
+    // some.
     if (entry.key() != "assay.parameter_count") continue;
-    if (const auto count = parse_number<std::int64_t>(entry.value()); count && *count >= 0) info.parameter_count = *count;
+    if (const auto count = parse_number<std::int64_t>(entry.value()); count && *count >= 0)
+      info.parameter_count = *count;
   }
   return info;
 }

@@ -50,7 +50,8 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
         // asked.
         if (from_set(row) || row.reason_code == reason::kNoTime || row.reason_code == reason::kNotBuilt) {
           if (!any_completed) code = worse(code, ExitCode::kCannotTell);
-        } else if (row.reason_code != reason::kFixedShape || !any_completed) {
+        } else {
+          // Refused, a batch that the file does not have among them: it was asked for by name.
           code = worse(code, ExitCode::kFailure);
         }
         break;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/failure.hpp"
+
+#include <cstdio>
+
+#include "report/format.hpp"
+
+namespace assay::cli {
+
+Failure failure_of(const Error& error) {
+  return {std::string(to_string(error.code)), error.message, error.hint, error.context};
+}
+
+Json to_json(const Failure& failure) {
+  return {{"code", failure.code},
+          {"message", failure.message},
+          {"context", failure.context},
+          {"hint", failure.hint.empty() ? Json(nullptr) : Json(failure.hint)}};
+}
+
+Json to_json(const std::vector<Error>& errors) {
+  Json list = Json::array();
+  for (const Error& error : errors) list.push_back(to_json(failure_of(error)));
+  return list;
+}
+
+void print_document(const Json& content) {
+  Json document{{"schema_version", kReportSchema}};
+  document.update(content);
+  // Paths and arguments may be no UTF-8.
+  std::printf("%s\n", document.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+void tell(const Failure& failure, bool json) {
+  std::fprintf(stderr, "error[%s]: %s\n", failure.code.c_str(), failure.message.c_str());
+  for (const std::string& line : failure.context) std::fprintf(stderr, "  %s\n", line.c_str());
+  if (!failure.hint.empty()) std::fprintf(stderr, "  hint: %s\n", failure.hint.c_str());
+  if (json) print_document({{"error", to_json(failure)}});
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--output-format json: one document on stdout, also of what fails and of commands that measure nothing."""
+import json
+import tool
+
+
+class Failures(tool.ToolTest):
+    """The document says what stderr says, and the exit status is the same as without it."""
+
+    def failed(self, *arguments, code, says, status):
+        plain = self.run_tool(*arguments, expect=status)
+        self.assertEqual(plain.stdout, "")
+        result = self.run_tool(*arguments, "--output-format", "json", expect=status)
+        document = json.loads(result.stdout)
+        self.assertEqual(sorted(document), ["error", "schema_version"])
+        error = document["error"]
+        self.assertEqual(sorted(error), ["code", "context", "hint", "message"])
+        self.assertEqual(error["code"], code)
+        self.assertIn(says, error["message"])
+        self.assertIn(f"error[{code}]: {error['message']}", result.stderr)
+        return error
+
+    def test_an_unknown_model(self):
+        error = self.failed("bench", "--model", "resnet51", "--engine", "null", "--quiet", code="invalid_argument", says="resnet51", status=2)
+        self.assertIn("resnet50", error["hint"])
+        self.assertIn("while preparing resnet51", error["context"])
+
+    def test_an_unknown_hardware(self):
+        self.failed("run", "--hardware", "gpu9", "--quiet", code="invalid_argument", says="gpu9", status=2)
+
+    def test_wrong_options(self):
+        self.failed("bench", "--wings", code="invalid_argument", says="--wings", status=2)
+        self.failed("run", "--models-set", "tiny", code="invalid_argument", says="tiny", status=2)
+        self.failed("fly", code="invalid_argument", says="unknown command 'fly'", status=2)
+
+    def test_what_is_not_built(self):
+        self.failed("suite", code="not_built", says="suite", status=2)
+        self.failed("zoo", "build", "resnet50", "-o", "r.onnx", "--precision", "float16", code="unsupported", says="float16", status=1)
+
+    def test_a_missing_database(self):
+        self.failed("db", "info", code="not_found", says="benchmark_db.duckdb", status=2)
+
+    def test_the_other_spelling_of_the_option(self):
+        result = self.run_tool("db", "info", "--output-format=json", expect=2)
+        self.assertEqual(json.loads(result.stdout)["error"]["code"], "not_found")
+
+
+class Database(tool.ToolTest):
+    def test_every_command_answers(self):
+        made = self.run_json("db", "init")
+        self.assertEqual((made["database"], made["moved_aside"]), ("benchmark_db.duckdb", []))
+        self.assertEqual(made["schema_version"], "1.0")
+        self.null("--save", batch="1 2")
+        info = self.run_json("db", "info")
+        self.assertEqual((info["runs"], info["results"], info["bundles"]), (1, 2, 2))
+        self.assertGreaterEqual(info["samples"], 40)
+        self.assertGreater(info["database_bytes"], 0)
+        self.assertEqual(self.run_json("db", "ingest"), {"schema_version": "1.0", "database": "benchmark_db.duckdb", "bundles": 0,
+                                                         "samples": 0, "known": 2, "refused": []})
+        self.assertEqual(self.run_json("db", "verify")["findings"], [])
+        rebuilt = self.run_json("db", "rebuild")
+        self.assertEqual((rebuilt["bundles"], rebuilt["samples"], rebuilt["kept"]), (2, info["samples"], None))
+        again = self.run_json("db", "init", "--overwrite")
+        self.assertEqual(len(again["moved_aside"]), 2)
+
+    def test_damage_is_a_finding(self):
+        self.null("--save")
+        (bundle,) = self.spool_bundles()
+        (bundle / "manifest.json").write_text("{}")
+        (finding,) = self.run_json("db", "verify", expect=3)["findings"]
+        self.assertEqual(finding["code"], "mismatch")
+        (refused,) = self.run_json("db", "rebuild", expect=1)["refused"]
+        self.assertIn("manifest.json", refused["message"])
+
+
+class Zoo(tool.ToolTest):
+    def test_build_tells_what_it_built(self):
+        built = self.run_json("zoo", "build", "prajjwal1/bert-tiny", "-o", "tiny.onnx")
+        self.assertEqual((built["architecture"], built["class"], built["seeded"]), ("bert", "BertModel", True))
+        self.assertEqual(built["parameter_count"], 4385920)
+        self.assertEqual(built["outputs"], ["last_hidden_state", "pooler_output"])
+        self.assertTrue((self.folder / built["path"]).is_file())
+
+
+if __name__ == "__main__":
+    tool.main()
