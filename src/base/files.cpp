@@ -12,23 +12,11 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptor.hpp"
+
 namespace assay {
 namespace fs = std::filesystem;
 namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // What errno means to a user: a wrong path is the caller's, a full disk is the environment's.
 tl::unexpected<Error> io_error(int error, const std::string& doing, const fs::path& path) {
@@ -58,7 +46,7 @@ struct stat file_status(int fd) {
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "read", path);
   const struct stat status = file_status(file.get());
   if (S_ISDIR(status.st_mode)) return io_error(EISDIR, "read", path);
@@ -78,10 +66,10 @@ Status write_file_atomically(const fs::path& path, std::string_view content) {
   return write_file_atomically(path, std::span(&content, 1));
 }
 
-Status write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces) {
+Status write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces, Persistence persistence) {
   if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
   std::string temporary = path.string() + ".tmp-XXXXXX";
-  const FileDescriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
+  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "write", path);
   const auto give_up = [&](int error) {
     ::unlink(temporary.c_str());
@@ -98,20 +86,22 @@ Status write_file_atomically(const fs::path& path, std::span<const std::string_v
   // mkostemp makes files for the owner alone; results are for everyone the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::fchmod(file.get(), 0666 & ~mask) != 0 || ::fsync(file.get()) != 0) return give_up(errno);
+  if (::fchmod(file.get(), 0666 & ~mask) != 0) return give_up(errno);
+  if (persistence == Persistence::kDurable && ::fsync(file.get()) != 0) return give_up(errno);
   if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (persistence == Persistence::kScratch) return {};
   return sync_directory(path.has_parent_path() ? path.parent_path() : fs::path("."));
 }
 
 Status sync_file(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "open", path);
   if (::fsync(file.get()) != 0) return io_error(errno, "write", path);
   return {};
 }
 
 Status sync_directory(const fs::path& path) {
-  const FileDescriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) return io_error(errno, "open", path);
   // Some file systems cannot sync folders (EINVAL): then there is nothing to wait for.
   if (::fsync(folder.get()) != 0 && errno != EINVAL) return io_error(errno, "sync", path);
@@ -144,7 +134,7 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 Result<MappedFile> MappedFile::open(const fs::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "read", path);
   const struct stat status = file_status(file.get());
   if (!S_ISREG(status.st_mode)) return io_error(S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "read", path);

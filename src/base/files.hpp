@@ -18,8 +18,13 @@ namespace assay {
 /// Writes `content` so that a reader sees the old file or the new one, never half: a temporary beside it, fsync,
 /// rename. Parent folders are made. Errors: invalid_argument (no permission, names the folder), internal (disk full).
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
+
+/// Whether a write waits for the disk: `kDurable` survives a power cut; `kScratch` does not, costs no sync, and is for
+/// what can be made again or is synced later by whoever keeps it.
+enum class Persistence { kDurable, kScratch };
 /// The same, the content in pieces one after the other.
-[[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces);
+[[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces,
+                                           Persistence persistence = Persistence::kDurable);
 
 /// Flushes a file's content to the disk.
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -25,23 +26,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kUnfinished = ".tmp-";
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
   return fail(ErrorCode::kInternal, fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error)),

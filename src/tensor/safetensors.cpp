@@ -165,7 +165,7 @@ Result<TensorView> SafetensorsFile::tensor(const std::string& name) const {
 }
 
 Status write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
-                         const std::map<std::string, std::string>& metadata) {
+                         const std::map<std::string, std::string>& metadata, Persistence persistence) {
   const auto refuse = [&](ErrorCode code, const std::string& name, std::string_view what) {
     return fail(code, fmt::format("cannot write {}: tensor '{}': {}", path.string(), sanitise(name), what));
   };
@@ -199,7 +199,7 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Name
   for (std::size_t i = 0; i < kLengthBytes; ++i) length[i] = static_cast<char>(head.size() >> (8 * i) & 0xFF);
   head.insert(0, length);
   parts.front() = head;
-  return write_file_atomically(path, parts);
+  return write_file_atomically(path, parts, persistence);
 }
 
 }  // namespace assay

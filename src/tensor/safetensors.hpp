@@ -60,6 +60,7 @@ struct NamedView {
 /// Errors: those of write_file_atomically; unsupported (a dtype that the format lacks); invalid_argument (a name given
 /// twice or not UTF-8, bytes that do not match the shape).
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
-                                       const std::map<std::string, std::string>& metadata = {});
+                                       const std::map<std::string, std::string>& metadata = {},
+                                       Persistence persistence = Persistence::kDurable);
 
 }  // namespace assay

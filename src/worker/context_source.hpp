@@ -21,7 +21,12 @@ class ContextSource final : public BurstSource {
     if (context_.times_itself()) {
       assay_samples samples{sizeof samples, 0, out.capacity, 0, out.start_ns, out.duration_ns, out.kind};
       Status status = context_.run_timed(n, first_set, sets_, samples);
-      out.count = std::min(samples.count, out.capacity);
+      // Then it wrote past the columns, or counts what it did not write: nothing of it can be believed.
+      if (samples.count > out.capacity) {
+        out.count = 0;
+        return fail(ErrorCode::kInternal, "the engine counts more samples than it was given room for");
+      }
+      out.count = samples.count;
       return status;
     }
     Status failure;

@@ -69,10 +69,6 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   ASSAY_TRY(Descriptor log, open_log(options.log));
   const off_t log_start = ::lseek(log.get(), 0, SEEK_END);

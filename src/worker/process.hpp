@@ -12,23 +12,9 @@
 
 #include <assay/result.hpp>
 
+#include "base/descriptor.hpp"
+
 namespace assay {
-
-/// A file descriptor with an owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Descriptor();
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// How a process ended.
 struct ProcessEnd {

@@ -178,7 +178,7 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
     ASSAY_TRY(TensorView view, context.output(i));
     outputs.push_back({program_->outputs()[i].name, std::move(view)});
   }
-  ASSAY_CHECK_OK(write_safetensors(request.outputs, outputs));
+  ASSAY_CHECK_OK(write_safetensors(request.outputs, outputs, {}, Persistence::kScratch));
   return InferReply{run_ms};
 }
 
