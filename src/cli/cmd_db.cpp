@@ -64,6 +64,7 @@ Result<ExitCode> rebuild(const DbOptions& options, const Context& context) {
 Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kWrite));
   ASSAY_TRY(const IngestReport report, store.ingest(options.bundles()));
+  ASSAY_CHECK_OK(store.publish_snapshot());
   const ExitCode code = report.refused.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
   if (context.json) {
     print_document({{"database", options.database().string()},

@@ -25,8 +25,6 @@ struct RunOptions {
   bool parallel = false, include_web_platforms = false, small_models_only = false;
 };
 
-constexpr const char* kFamilies[] = {"embedding", "text_generation", "vision", "audio", "multimodal"};
-
 Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
   const std::string set = options.small_models_only ? "small" : options.models_set;
   if (set == "custom" && options.custom_models.empty())
@@ -45,13 +43,11 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
     if (std::find(names.begin(), names.end(), wanted) == names.end())
       return fail(ErrorCode::kInvalidArgument, fmt::format("--specific-models: '{}' is not in the set '{}'; valid: {}",
                                                            wanted, set, join(names, ", ")));
+  const std::vector<std::string>& families = model_families();
   for (const std::string& family : options.model_families)
-    if (std::find(std::begin(kFamilies), std::end(kFamilies), family) == std::end(kFamilies))
-      return fail(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "--model-families: unknown family '{}'; valid: embedding, text_generation, vision, audio, multimodal",
-              family));
+    if (std::find(families.begin(), families.end(), family) == families.end())
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--model-families: unknown family '{}'; valid: {}", family, join(families, ", ")));
   std::erase_if(models, [&](const ModelChoice& model) {
     const auto listed = [](const std::vector<std::string>& list, const std::string& name) {
       return list.empty() || std::find(list.begin(), list.end(), name) != list.end();

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "store/bundle.hpp"
 
 namespace assay::cli {
 namespace {
@@ -152,7 +153,7 @@ std::filesystem::path database_path(const std::string& given) {
 }
 
 std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database) {
-  return given.empty() ? std::filesystem::path(database.string() + ".spool") : std::filesystem::path(given);
+  return given.empty() ? default_spool(database) : std::filesystem::path(given);
 }
 
 std::filesystem::path cache_path() {

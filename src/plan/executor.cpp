@@ -234,6 +234,13 @@ struct LocalExecutor::State {
   [[nodiscard]] InputAxes axes_of(const CellShape& shape) const {
     return {shape.batch, shape.sequence, settings.data, services.cache / "inputs"};
   }
+  // The keys of a row that has everything they hash, and which attempt at that task this is.
+  void name_row(Record& row) const {
+    row.task_key = task_key(row);
+    row.series_key = series_key(row);
+    const auto before = services.attempts.find(row.task_key);
+    row.attempt_number = before == services.attempts.end() ? 1 : before->second + 1;
+  }
   [[nodiscard]] double estimated_ms(const Record& row) const;
   void take_stored_verdict(Record& row) const;
 };
@@ -302,8 +309,7 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
   }
-  cell.row.task_key = task_key(cell.row);
-  cell.row.series_key = series_key(cell.row);
+  name_row(cell.row);
   return cell;
 }
 
@@ -556,8 +562,7 @@ Result<std::vector<Record>> LocalExecutor::run(const PreparedModel& model, const
     const auto refuse = [&](const auto& set) {
       Planned cell{&target, {}, {}, begin_row(state.run, state.settings, model, target)};
       set(cell.row);
-      cell.row.task_key = task_key(cell.row);
-      cell.row.series_key = series_key(cell.row);
+      state.name_row(cell.row);
       cells.push_back(std::move(cell));
     };
     if (model.verdict || target.verdict) {

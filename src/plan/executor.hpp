@@ -34,6 +34,8 @@ struct ExecutorServices {
   };
   /// Rows that --resume takes over instead of running them again, by task key.
   std::map<std::string, Record> resumed;
+  /// How often this run tried a task before it was interrupted, by task key.
+  std::map<std::string, std::int64_t> attempts;
 };
 
 /// Runs cells on this machine: verify, then measure, each attempt in a worker of its own or a warm one of the pool,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
@@ -14,6 +15,7 @@
 #include "hardware/hardware.hpp"
 #include "plan/version.hpp"
 #include "store/store.hpp"
+#include "store/unsaved.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -54,12 +56,12 @@ std::string run_id_of(const SessionRequest& request, std::vector<std::string>& n
   return make_uuid();
 }
 
-// Interrupted and failed cells run again; so do those that a verification alone left without a time.
-bool settled(const Record& row, bool measured) {
-  if (row.has_flag(flag::kPartial)) return false;
-  if (measured && row.status == CellStatus::kCompleted && !row.latency_p50_ms) return false;
-  return row.status == CellStatus::kCompleted || row.status == CellStatus::kWrong ||
-         row.status == CellStatus::kUnsupported;
+// What the interrupted run did: its settled cells are taken over, the others run again and count on.
+void take_up(const std::vector<Record>& rows, const std::set<std::string>& settled, ExecutorServices& services) {
+  for (const Record& row : rows) {
+    ++services.attempts[row.task_key];
+    if (settled.contains(row.task_key)) services.resumed[row.task_key] = row;  // oldest first: the newest stays
+  }
 }
 
 // What the history gives to this run: rows that --resume takes over, verdicts for --benchmark-only.
@@ -73,16 +75,16 @@ void recall(const SessionRequest& request, SessionResult& out, ExecutorServices&
   // Bundles that an interrupted run left are history too.
   if (const auto ingested = store->ingest(request.spool); !ingested)
     out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
-  if (request.resume)
-    if (const Result<std::vector<Record>> rows = store->results({.run_id = out.run.run_id}))
-      for (const Record& row : *rows)
-        if (settled(row, request.settings.benchmark)) services.resumed[row.task_key] = row;
+  if (request.resume) {
+    const auto settled = store->completed_task_keys(out.run.run_id, request.settings.benchmark);
+    const auto rows = store->results({.run_id = out.run.run_id});
+    if (settled && rows) take_up(*rows, *settled, services);
+  }
   if (request.settings.verify) return;
   // Read now and not when asked: the database has one user at a time.
   auto verdicts = std::make_shared<std::map<std::string, Record>>();
-  if (Result<std::vector<Record>> rows = store->results())
-    for (Record& row : *rows)
-      if (row.verification != Verification::kUnverified) (*verdicts)[row.task_key] = std::move(row);
+  if (Result<std::vector<Record>> rows = store->results({.judged = true, .latest_per_task = true}))
+    for (Record& row : *rows) (*verdicts)[row.task_key] = std::move(row);
   services.stored = [verdicts](const std::string& key) {
     const auto found = verdicts->find(key);
     return found == verdicts->end() ? std::optional<Record>() : std::optional<Record>(found->second);
@@ -98,6 +100,9 @@ void keep(const SessionRequest& request, SessionResult& out) {
     kept = tl::unexpected<Error>(report.error());
   } else {
     for (const Error& refused : report->refused) out.notes.push_back("a bundle was left out: " + refused.message);
+    // Readers have it while the next run writes; without it they wait.
+    if (const auto published = store->publish_snapshot(); !published)
+      out.notes.push_back("the snapshot for readers is not up to date: " + published.error().message);
   }
   if (kept) return;
   out.store_failed = true;
@@ -258,7 +263,12 @@ Result<SessionResult> run_session(const SessionRequest& request) {
 
   ExecutorServices services;
   services.registry = &registry;
-  services.spool = request.save ? request.spool : request.spool / ".unsaved";
+  services.spool = request.spool;
+  std::optional<UnsavedSpool> unsaved;  // in use until the end
+  if (!request.save) {
+    ASSAY_TRY(unsaved, UnsavedSpool::begin(request.spool, out.run.run_id));
+    services.spool = unsaved->path();
+  }
   ASSAY_CHECK_OK(make_directories(services.spool));
   services.cache = request.cache;
   services.cancelled = request.cancelled;

@@ -27,8 +27,7 @@ struct SessionRequest {
   std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: no resuming
   bool best_hardware_only = false;   ///< nobody named hardware or engines: the best device alone
   bool resume = false;
-  bool save = true;  ///< put the results into the database; else only bundles remain, in `<spool>/.unsaved`, which
-                     ///< nothing ingests by itself
+  bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
   std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
   std::function<void(const Record&)> finished = {};
@@ -52,6 +51,9 @@ struct SessionResult {
 /// The exit status that rows mean (docs/metrics.md, "Exit status").
 [[nodiscard]] ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoice>& models,
                                     bool verify_command);
+
+/// The families that sets and custom files sort models into, as the model benchmarking guide names them.
+[[nodiscard]] const std::vector<std::string>& model_families();
 
 /// The models of a set ("key", "small") or of a custom JSON file, in order.
 /// Errors: invalid_argument with line and column, the entry and what is missing.

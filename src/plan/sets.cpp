@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "plan/session.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
 namespace {
-
-constexpr std::array kFamilies{"embedding", "text_generation", "vision", "audio", "multimodal"};
 
 // A string of an entry of a custom file; absent is "".
 Result<std::string> text_of(const Json& entry, const char* key, const std::string& where) {
@@ -23,6 +21,11 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
 }
 
 }  // namespace
+
+const std::vector<std::string>& model_families() {
+  static const std::vector<std::string> all{"embedding", "text_generation", "vision", "audio", "multimodal"};
+  return all;
+}
 
 Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
   const auto entries = zoo::find_set(set);
@@ -62,11 +65,10 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
     ASSAY_TRY(choice.modality, text_of(entry, "modality", where));
     if (choice.reference.empty())
       return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
-    if (!choice.family.empty() && std::find(kFamilies.begin(), kFamilies.end(), choice.family) == kFamilies.end())
+    const std::vector<std::string>& families = model_families();
+    if (!choice.family.empty() && std::find(families.begin(), families.end(), choice.family) == families.end())
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: unknown family \"{}\"; valid: embedding, text_generation, vision, audio, "
-                              "multimodal",
-                              where, choice.family));
+                  fmt::format("{}: unknown family \"{}\"; valid: {}", where, choice.family, join(families, ", ")));
     for (const auto& [key, value] : entry.items())
       if (key != "name" && key != "family" && key != "size" && key != "modality")
         return fail(ErrorCode::kInvalidArgument,

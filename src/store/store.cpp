@@ -200,6 +200,7 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   }
   std::error_code ignored;
   fs::remove(database.string() + ".wal", ignored);
+  fs::remove(snapshot_path(database), ignored);  // of the old one
   ASSAY_CHECK_OK(move_aside(fresh, database));
   return rebuilt;
 }
@@ -219,19 +220,11 @@ Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
     parameters.emplace_back(value);
     where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
   }
+  if (filter.judged)
+    where += where.empty() ? "WHERE verification <> 'unverified'" : " AND verification <> 'unverified'";
   if (filter.latest_per_task)
     where += " QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, result_id DESC) = 1";
   return read_records(state_->database, where + " ORDER BY timestamp, result_id", parameters);
-}
-
-Result<std::optional<Record>> Store::latest_verdict(std::string_view task_key) {
-  const Json parameters[] = {task_key};
-  ASSAY_TRY(std::vector<Record> records, read_records(state_->database,
-                                                      "WHERE task_key = $1 AND verification <> 'unverified' "
-                                                      "ORDER BY timestamp DESC, result_id DESC LIMIT 1",
-                                                      parameters));
-  if (records.empty()) return std::optional<Record>();
-  return std::optional<Record>(std::move(records.front()));
 }
 
 Result<std::set<std::string>> Store::completed_task_keys(std::string_view run_id, bool measured) {
@@ -304,6 +297,11 @@ Result<fs::path> Store::publish_snapshot() {
 }
 
 Result<std::vector<Error>> Store::verify(const fs::path& spool) {
+  if (!state_->lock)
+    return fail(ErrorCode::kStoreBusy,
+                fmt::format("another process writes the database; its snapshot '{}' has no samples to compare",
+                            state_->path.string()),
+                "wait for it to end");
   ASSAY_TRY(
       const Rows bundles,
       state_->database.query(

@@ -30,6 +30,7 @@ struct IngestReport {
 /// Which results. Empty fields do not filter.
 struct ResultFilter {
   std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};
+  bool judged = false;           ///< only those whose numbers were judged: any verification but `unverified`
   bool latest_per_task = false;  ///< of each task key the newest of those that the other fields let through
 };
 
@@ -86,9 +87,6 @@ class Store {
   /// Oldest first.
   [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});
 
-  /// The newest result of the task whose numbers were judged (any verification but `unverified`).
-  [[nodiscard]] Result<std::optional<Record>> latest_verdict(std::string_view task_key);
-
   /// Tasks that need not run again: `completed`, `wrong` or `unsupported`, not cut short; of one run, or of all.
   /// `measured`: a completed one must have a latency (a verification alone has none).
   [[nodiscard]] Result<std::set<std::string>> completed_task_keys(std::string_view run_id = {}, bool measured = true);
@@ -100,7 +98,8 @@ class Store {
   /// and writers do not disturb each other. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
-  /// Compares the database with the bundles: hashes, and the number of samples. Empty: all is well.
+  /// Compares the database with the bundles: hashes, and the number of samples. Empty: all is well. Errors: store_busy
+  /// when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 
   [[nodiscard]] Result<StoreSummary> summary();

@@ -335,6 +335,7 @@ TEST_F(StoreTest, ReadersUseTheSnapshotWhileAWriterWorks) {
   EXPECT_EQ(to_json(results->front()), to_json(record));
   EXPECT_EQ(reader.summary()->samples, 0U);
   EXPECT_EQ(reader.samples(record.attempt_id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(reader.verify(spool_).error().code, ErrorCode::kStoreBusy) << "all samples would seem lost";
 }
 
 TEST_F(StoreTest, ReadingWhatDoesNotExistSaysHowToMakeIt) {
@@ -381,10 +382,11 @@ TEST_F(StoreTest, TheLatestVerdictIsTheNewestThatJudged) {
   testing::write_fake_bundle(spool_, unjudged, {});
   Store store = open();
   ASSERT_TRUE(store.ingest(spool_));
-  const auto verdict = store.latest_verdict(judged.task_key);
-  ASSERT_TRUE(verdict && verdict->has_value());
-  EXPECT_EQ((*verdict)->verification, Verification::kWrong);
-  EXPECT_FALSE(store.latest_verdict("unknown")->has_value());
+  const auto verdicts = store.results({.judged = true, .latest_per_task = true});
+  ASSERT_TRUE(verdicts) << to_string(verdicts.error());
+  ASSERT_THAT(*verdicts, SizeIs(1));
+  EXPECT_EQ(verdicts->front().verification, Verification::kWrong);
+  EXPECT_THAT(*store.results({.model = "another", .judged = true}), IsEmpty());
 }
 
 TEST_F(StoreTest, ResumingRunsAgainWhatFailedOrWasCutShort) {

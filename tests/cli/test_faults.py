@@ -144,6 +144,14 @@ class Faults(tool.ToolTest):
         attempts = [shapes[f"batch_{batch}_seq_128"]["attempt_id"] for batch in (1, 2)]
         self.assertEqual(sorted(bundle.name for bundle in kept), sorted(attempts), "a finished cell ran again")
 
+    def test_attempts_are_counted_across_resumes(self):
+        crashing = ["--engine-option", "crash_at_run=5", "only_batch=4", "--save", "--output-dir", "out"]
+        attempts = lambda rows: {row["batch_size"]: row["attempt_number"] for row in rows}
+        self.assertEqual(attempts(self.null(*crashing, batch="1 4", expect=1)), {1: 1, 4: 1})
+        for expected in (2, 3):
+            rows = self.null(*crashing, "--resume", batch="1 4", expect=1)
+            self.assertEqual(attempts(rows), {1: 1, 4: expected}, "the finished cell is taken over, the other tried again")
+
     def test_interrupting_keeps_what_was_measured(self):
         process = self.start(*self.matrix_that_hangs(), start_new_session=True)
         self.addCleanup(process.kill)

@@ -55,6 +55,7 @@ class Database(tool.ToolTest):
         self.assertEqual((info["runs"], info["results"], info["bundles"]), (1, 2, 2))
         self.assertGreaterEqual(info["samples"], 40)
         self.assertGreater(info["database_bytes"], 0)
+        self.assertTrue((self.folder / "benchmark_db.snapshot.duckdb").is_file(), "readers get it while a run writes")
         self.assertEqual(self.run_json("db", "ingest"), {"schema_version": "1.0", "database": "benchmark_db.duckdb", "bundles": 0,
                                                          "samples": 0, "known": 2, "refused": []})
         self.assertEqual(self.run_json("db", "verify")["findings"], [])
