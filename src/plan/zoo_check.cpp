@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "base/files.hpp"
-#include "tensor/compare.hpp"
 #include "tensor/safetensors.hpp"
+#include "verify/verify.hpp"
 #include "worker/worker.hpp"
 #include "zoo/check.hpp"
 
@@ -16,29 +16,27 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-Status compare_output(const zoo::GoldenCase& golden, const zoo::GoldenOutput& output, const SafetensorsFile& expected,
-                      const SafetensorsFile& computed, const std::optional<Tensor>& mask, ZooCheckResult& result) {
-  ASSAY_TRY(const TensorView reference, expected.tensor(output.expected));
-  if (!computed.contains(output.name))
-    return fail(ErrorCode::kMismatch, fmt::format("the graph has no output '{}'", output.name));
-  ASSAY_TRY(const TensorView candidate, computed.tensor(output.name));
-  const std::optional<TensorView> mask_view = output.masked && mask ? std::optional(mask->view()) : std::nullopt;
-  ASSAY_TRY(const Comparison found, with_context(compare(reference, candidate, golden.tolerance, mask_view),
-                                                 "while comparing " + output.expected));
-  // NaN must not pass for small.
-  if (!result.worst || !(found.worst_ratio <= *result.worst)) {
-    result.worst = found.worst_ratio;
-    result.worst_output = output.expected;
+// Holds computed outputs against the expected ones. What the inputs' masks leave out does not count.
+Status compare_outputs(const zoo::GoldenCase& golden, const fs::path& expected, const fs::path& computed,
+                       const std::vector<InputRecipe>& recipes, ZooCheckResult& result) {
+  std::vector<NamedTensor> kept;
+  kept.reserve(recipes.size());  // views point into it
+  std::vector<NamedView> inputs;
+  for (const InputRecipe& recipe : recipes) {
+    if (!matters_to_masks(recipe.name)) continue;
+    ASSAY_TRY(Tensor tensor, make_input(recipe, 0, 0));
+    kept.push_back({recipe.name, std::move(tensor)});
+    inputs.push_back({recipe.name, kept.back().tensor.view()});
   }
-  if (!result.max_abs_error || !(found.max_abs_error <= *result.max_abs_error))
-    result.max_abs_error = found.max_abs_error;
-  if (found.elements == 0)
-    return fail(ErrorCode::kMismatch, output.expected + ": nothing was compared: the mask leaves every position out");
-  if (found.exceeding == 0) return {};
-  return fail(
-      ErrorCode::kMismatch,
-      fmt::format("{}: {} of {} elements are outside the tolerance; the worst at {}: {} instead of {}", output.expected,
-                  found.exceeding, found.elements, found.worst_index, found.worst_candidate, found.worst_reference));
+  ASSAY_TRY(const Verdict verdict, check_golden(expected, computed, golden.tolerance, inputs));
+  // NaN must not pass for small.
+  if (verdict.ratio && (!result.worst || !(*verdict.ratio <= *result.worst))) {
+    result.worst = verdict.ratio;
+    result.worst_output = verdict.worst_output;
+    result.max_abs_error = verdict.max_abs_error;
+  }
+  if (verdict.verification == Verification::kVerified) return {};
+  return fail(ErrorCode::kMismatch, verdict.message);
 }
 
 // Runs a model once in a worker of its own and leaves its outputs in `outputs`.
@@ -58,26 +56,6 @@ Status run_once(const fs::path& model, const std::vector<InputRecipe>& inputs, c
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, timeout));
   ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({inputs, 0, 1, 1}, timeout));
   ASSAY_TRY([[maybe_unused]] const InferReply run, worker->infer({0, outputs}, timeout));
-  return {};
-}
-
-Result<std::optional<Tensor>> mask_of(const std::vector<InputRecipe>& inputs, const std::string& name) {
-  for (const InputRecipe& recipe : inputs)
-    if (!name.empty() && recipe.name == name) {
-      ASSAY_TRY(Tensor mask, make_input(recipe, 0, 0));
-      return std::optional(std::move(mask));
-    }
-  return std::nullopt;
-}
-
-Status compare_outputs(const zoo::GoldenCase& golden, const std::vector<zoo::GoldenOutput>& outputs,
-                       const fs::path& expected_file, const fs::path& computed_file,
-                       const std::vector<InputRecipe>& inputs, ZooCheckResult& result) {
-  ASSAY_TRY(const SafetensorsFile expected, SafetensorsFile::open(expected_file));
-  ASSAY_TRY(const SafetensorsFile computed, SafetensorsFile::open(computed_file));
-  ASSAY_TRY(const std::optional<Tensor> mask, mask_of(inputs, golden.mask_input));
-  for (const zoo::GoldenOutput& output : outputs)
-    ASSAY_CHECK_OK(compare_output(golden, output, expected, computed, mask, result));
   return {};
 }
 
@@ -104,21 +82,20 @@ Status run_past(const zoo::GoldenCase& golden, const zoo::GoldenPast& past, cons
                 const ZooCheckRequest& request, const fs::path& work, ZooCheckResult& result) {
   const fs::path prefilled = work / "prefill.safetensors";
   ASSAY_CHECK_OK(run_once(past.prefill.path, past.prefill_inputs, registry, request, prefilled));
-  ASSAY_CHECK_OK(
-      compare_outputs(golden, past.prefill_outputs, past.outputs_file, prefilled, past.prefill_inputs, result));
+  ASSAY_CHECK_OK(compare_outputs(golden, past.prefill_expected, prefilled, past.prefill_inputs, result));
   ASSAY_TRY(const std::vector<InputRecipe> states, handed_over(past, prefilled, work / "states.safetensors"));
   std::vector<InputRecipe> inputs = past.decode_inputs;
   inputs.insert(inputs.end(), states.begin(), states.end());
   const fs::path decoded = work / "decode.safetensors";
   ASSAY_CHECK_OK(run_once(past.decode.path, inputs, registry, request, decoded));
-  return compare_outputs(golden, past.decode_outputs, past.outputs_file, decoded, inputs, result);
+  return compare_outputs(golden, past.decode_expected, decoded, past.decode_inputs, result);
 }
 
 Status run_golden(const zoo::GoldenCase& golden, const EngineRegistry& registry, const ZooCheckRequest& request,
                   const fs::path& work, ZooCheckResult& result) {
   const fs::path outputs = work / "outputs.safetensors";
   ASSAY_CHECK_OK(run_once(golden.model.path, golden.inputs, registry, request, outputs));
-  ASSAY_CHECK_OK(compare_outputs(golden, golden.outputs, golden.outputs_file, outputs, golden.inputs, result));
+  ASSAY_CHECK_OK(compare_outputs(golden, golden.expected, outputs, golden.inputs, result));
   if (!golden.past) return {};
   return with_context(run_past(golden, *golden.past, registry, request, work, result), "in past/");
 }

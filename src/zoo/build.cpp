@@ -109,12 +109,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.parameter_count = parameters.count();
   built.inputs = graph.input_names();
   built.states = states.tensors();
-  for (const auto& [name, extents] : graph.outputs()) {
-    built.outputs.push_back(name);
-    if (extents.size() >= 2 && extents[0] == Extent("batch") && extents[1] == Extent("sequence")) {
-      built.token_outputs.push_back(name);
-    }
-  }
+  for (const auto& [name, extents] : graph.outputs()) built.outputs.push_back(name);
 
   graph.metadata("assay.architecture", built.architecture);
   graph.metadata("assay.builder_version", built.builder_version);

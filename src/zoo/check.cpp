@@ -16,11 +16,14 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kUsualTolerance = 1e-4;  ///< where meta.json states none
-constexpr const char* kMask = "attention_mask";
 
-std::string text_of(const Json& meta, const std::string& key) {
+// A string of meta.json; absent or null is "".
+Result<std::string> text_of(const Json& meta, const std::string& key) {
   const auto found = meta.find(key);
-  return found != meta.end() && found->is_string() ? found->get<std::string>() : std::string();
+  if (found == meta.end() || found->is_null()) return std::string();
+  if (!found->is_string())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("meta.json: {} = {}: expected a string", key, shown(*found)));
+  return found->get<std::string>();
 }
 
 Result<double> tolerance_of(const Json& meta, const std::string& key) {
@@ -28,7 +31,7 @@ Result<double> tolerance_of(const Json& meta, const std::string& key) {
   if (found == meta.end() || found->is_null()) return kUsualTolerance;
   if (!found->is_number() || !(found->get<double>() >= 0.0)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("meta.json: {} = {}: expected a number from 0", key, found->dump()));
+                fmt::format("meta.json: {} = {}: expected a number from 0", key, shown(*found)));
   }
   return found->get<double>();
 }
@@ -36,23 +39,29 @@ Result<double> tolerance_of(const Json& meta, const std::string& key) {
 // Constant arguments of forward, as Python literals; those that say what forward does anyway change nothing.
 Status check_fixed_arguments(const Json& meta) {
   const auto arguments = meta.find("fixed_args");
-  if (arguments == meta.end() || !arguments->is_object()) return {};
+  if (arguments == meta.end() || arguments->is_null()) return {};
+  if (!arguments->is_object()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("meta.json: fixed_args = {}: expected an object", shown(*arguments)));
+  }
   for (const auto& [name, value] : arguments->items()) {
-    const std::string literal = value.is_string() ? value.get<std::string>() : value.dump();
+    const std::string literal = shown(value);
     if (literal == "None" || literal == "False" || literal == "false" || literal == "null") continue;
     if (name == "return_dict") continue;
-    return unsupported("fixed_args." + sanitise(name), sanitise(literal));
+    return unsupported("fixed_args." + sanitise(name), literal);
   }
   return {};
 }
 
-// What a folder of another library or an architecture that is not built has instead of what Config wants.
+// What a folder of another library or an architecture that is not built has instead of what Config wants. A diffusion
+// configuration has no model_type: then meta.json tells what it is.
 Status check_known(const Json& config, const Json& meta) {
-  const std::string type = config.is_object() ? text_of(config, "model_type") : std::string();
-  if (type.empty()) return unsupported("model_type", sanitise(text_of(meta, "model_type")));
-  const Architecture* architecture = find_architecture(type);
-  if (architecture == nullptr) return unsupported("model_type", sanitise(type));
-  const std::string model_class = text_of(meta, "class");
+  ASSAY_TRY(const std::string said, text_of(meta, "model_type"));
+  ASSAY_TRY(const std::string model_class, text_of(meta, "class"));
+  const auto type = config.is_object() ? config.find("model_type") : config.end();
+  if (type == config.end()) return unsupported("model_type", said.empty() ? "(missing)" : sanitise(said));
+  const Architecture* architecture = type->is_string() ? find_architecture(type->get<std::string>()) : nullptr;
+  if (architecture == nullptr) return unsupported("model_type", shown(*type));
   if (!model_class.empty() && !architecture->description["classes"].contains(model_class)) {
     return unsupported("class", sanitise(model_class));
   }
@@ -63,11 +72,12 @@ bool is_in(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// The outputs in `file` and the graph's that each is compared with. `prefix`: what the file's names have before them.
-Result<std::vector<GoldenOutput>> expected_outputs(const fs::path& path, const std::string& prefix,
-                                                   const BuiltModel& model, bool has_mask) {
+// The expected outputs whose names begin with `prefix`, under the graph's names: `path` itself, or `copy` where the
+// names differ.
+Result<fs::path> expected_outputs(const fs::path& path, const std::string& prefix, const BuiltModel& model,
+                                  const fs::path& copy) {
   ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
-  std::vector<GoldenOutput> outputs;
+  std::vector<NamedView> tensors;
   for (const std::string& expected : file.names()) {
     if (!expected.starts_with(prefix)) continue;
     const std::string name = expected.substr(prefix.size());
@@ -76,12 +86,14 @@ Result<std::vector<GoldenOutput>> expected_outputs(const fs::path& path, const s
                   "the graph that assay builds does not give it");
     }
     ASSAY_TRY(const TensorView view, file.tensor(expected));
-    outputs.push_back({name, expected, view.dtype, view.shape, has_mask && is_in(model.token_outputs, name)});
+    tensors.push_back({name, view});
   }
-  if (outputs.empty()) {
+  if (tensors.empty()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no output to compare with", path.string()));
   }
-  return outputs;
+  if (prefix.empty()) return path;
+  ASSAY_CHECK_OK(write_safetensors(copy, tensors));
+  return copy;
 }
 
 // Asks for an input of the shape and type that a golden's tensor has.
@@ -143,11 +155,11 @@ Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whol
   ASSAY_TRY(past.prefill, build(prefill, work / (name + ".prefill.onnx")));
   ASSAY_TRY(past.decode, build(decode, work / (name + ".decode.onnx")));
   ASSAY_TRY(past.decode_inputs, decode_inputs(inputs, past.decode, work / (name + ".step.safetensors")));
-  past.outputs_file = folder / "outputs.safetensors";
-  ASSAY_TRY(past.prefill_outputs,
-            expected_outputs(past.outputs_file, std::string(kPrefillOutputs), past.prefill, inputs.contains(kMask)));
-  // A step's mask is longer than its outputs: it names no position of them.
-  ASSAY_TRY(past.decode_outputs, expected_outputs(past.outputs_file, std::string(kStep), past.decode, false));
+  const fs::path outputs = folder / "outputs.safetensors";
+  ASSAY_TRY(past.prefill_expected, expected_outputs(outputs, std::string(kPrefillOutputs), past.prefill,
+                                                    work / (name + ".prefill.expected.safetensors")));
+  ASSAY_TRY(past.decode_expected,
+            expected_outputs(outputs, std::string(kStep), past.decode, work / (name + ".step.expected.safetensors")));
   return past;
 }
 
@@ -193,7 +205,7 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
 
   BuildRequest request;
   request.config = config;
-  request.model_class = text_of(meta, "class");
+  ASSAY_TRY(request.model_class, text_of(meta, "class"));
   request.weights = folder;
   const fs::path inputs_file = folder / "inputs.safetensors";
   ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(inputs_file));
@@ -206,10 +218,7 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
     golden.inputs.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, inputs_file});
   }
   ASSAY_TRY(golden.model, build(request, work / (golden.name + ".onnx")));
-  if (inputs.contains(kMask)) golden.mask_input = kMask;
-
-  golden.outputs_file = folder / "outputs.safetensors";
-  ASSAY_TRY(golden.outputs, expected_outputs(golden.outputs_file, "", golden.model, inputs.contains(kMask)));
+  ASSAY_TRY(golden.expected, expected_outputs(folder / "outputs.safetensors", "", golden.model, {}));
   std::error_code ignored;
   if (fs::exists(folder / "past", ignored)) {
     Result<GoldenPast> past = prepare_past(folder / "past", request, work, golden.name);

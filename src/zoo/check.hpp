@@ -17,33 +17,20 @@ namespace assay::zoo {
 // Golden folders: a configuration and weights with inputs and the outputs that Hugging Face's own code gave for them
 // (docs/zoo.md, "Checking against goldens"). This makes them ready; whoever has an engine runs and compares them.
 
-/// An output that the engine's must agree with.
-struct GoldenOutput {
-  std::string name;      ///< of the graph's output
-  std::string expected;  ///< of the tensor in the file of expected outputs
-  DType dtype = DType::kUndefined;
-  Shape shape;
-  bool masked = false;  ///< positions where `mask_input` is 0 do not count
-};
-
 /// The folder's past/: a prefill whose states go into one decode.
 struct GoldenPast {
   BuiltModel prefill, decode;
   std::vector<InputRecipe> prefill_inputs, decode_inputs;  ///< those of decode without the states
-  std::filesystem::path outputs_file;                      ///< past/outputs.safetensors
-  /// What is compared, by the name in the file: "prefill_logits" with the prefill's logits, "step_logits" with
-  /// decode's.
-  std::vector<GoldenOutput> prefill_outputs, decode_outputs;
+  /// What each must compute, under the graphs' names: "prefill_logits" and "step_logits" are both `logits`.
+  std::filesystem::path prefill_expected, decode_expected;
 };
 
 struct GoldenCase {
   std::string name;  ///< of the folder
   std::filesystem::path folder;
   BuiltModel model;
-  std::vector<InputRecipe> inputs;     ///< read from inputs.safetensors
-  std::filesystem::path outputs_file;  ///< outputs.safetensors
-  std::vector<GoldenOutput> outputs;   ///< never empty
-  std::string mask_input;              ///< "" when there is none
+  std::vector<InputRecipe> inputs;  ///< read from inputs.safetensors
+  std::filesystem::path expected;   ///< outputs.safetensors: at least one, each an output of the model
   Tolerance tolerance;
   std::optional<GoldenPast> past;
   /// Why the folder counts as unsupported even when its outputs agree: what its past/ asks for and assay refuses.

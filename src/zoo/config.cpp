@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::int64_t kMaxLabels = 1 << 24;
 
-// A value as a message shows it: strings bare, everything else as JSON, long ones cut.
-std::string shown(const Json& value) {
-  std::string text =
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text = sanitise(text);
-  if (text.size() > 80) text = text.substr(0, 80) + "…";
-  return text;
-}
-
 tl::unexpected<Error> invalid(const std::string& key, const Json& value, const std::string& expected) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("{} = {}: expected {}", sanitise(key), shown(value), expected));
 }
@@ -146,6 +137,14 @@ Status check_other_keys(const Json& config, const Json& description, const std::
 }
 
 }  // namespace
+
+std::string shown(const Json& value) {
+  std::string text =
+      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text = sanitise(text);
+  if (text.size() > 80) text = text.substr(0, 80) + "…";
+  return text;
+}
 
 tl::unexpected<Error> unsupported(const std::string& key, const std::string& value, std::string hint) {
   return fail(ErrorCode::kUnsupported, fmt::format("unsupported: {} = {}", key, value), std::move(hint));

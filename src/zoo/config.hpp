@@ -68,6 +68,9 @@ class Config {
   std::int64_t label_count_ = 2;
 };
 
+/// A value as a message shows it: strings bare, everything else as JSON, long ones cut, without control characters.
+[[nodiscard]] std::string shown(const Json& value);
+
 /// "unsupported: KEY = VALUE", the form that users see for whatever the zoo refuses.
 [[nodiscard]] tl::unexpected<Error> unsupported(const std::string& key, const std::string& value,
                                                 std::string hint = {});

@@ -32,6 +32,15 @@ std::optional<Shape> Inputs::shape(const std::string& name) const {
   return found->second;
 }
 
+bool Inputs::serves_the_batch(const std::string& name) const {
+  if (name != "attention_mask" && name != "token_type_ids") return false;
+  const auto rows = [&](const Shape& asked) { return asked.empty() ? 0 : asked.front(); };
+  const auto own = request_->input_shapes.find(name);
+  if (own == request_->input_shapes.end() || rows(own->second) != 1) return false;
+  const auto ids = request_->input_shapes.find("input_ids");
+  return ids != request_->input_shapes.end() && rows(ids->second) > 1;
+}
+
 Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents) {
   DType dtype = dtypes.front();
   if (const auto asked = request_->input_dtypes.find(name); asked != request_->input_dtypes.end()) {
@@ -41,6 +50,8 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
     }
     dtype = asked->second;
   }
+  Extents made = extents;
+  if (serves_the_batch(name)) made.front() = std::int64_t{1};
   if (const std::optional<Shape> asked = shape(name)) {
     if (asked->size() != extents.size()) {
       return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {} of shape {}", name, to_string(*asked)),
@@ -56,7 +67,7 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
     }
   }
   wanted_.erase(name);
-  return graph_->input(name, dtype, extents);
+  return graph_->input(name, dtype, made);
 }
 
 Result<std::optional<std::vector<std::int64_t>>> Inputs::take_integers(const std::string& name, std::int64_t columns) {

@@ -38,6 +38,9 @@ class Inputs {
   [[nodiscard]] Status finish() const;
 
  private:
+  /// One row of a mask or of token types, asked for beside several of ids, is spread over the batch as forward does.
+  [[nodiscard]] bool serves_the_batch(const std::string& name) const;
+
   GraphBuilder* graph_;
   const BuildRequest* request_;
   std::set<std::string> wanted_;

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay zoo check` on goldens that are made from the committed ones."""
+import json
+import shutil
+import struct
+import tool
+
+GOLDENS = tool.SOURCE / "tests" / "goldens"
+PADDED = 1  # the sequence of the golden that ends in padding
+
+
+def read_safetensors(path):
+    """{name: (dtype, shape, bytes)}"""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__", None)
+    body = data[8 + length:]
+    return {name: (t["dtype"], t["shape"], body[slice(*t["data_offsets"])]) for name, t in header.items()}
+
+
+def write_safetensors(path, tensors):
+    header, body = {}, b""
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def rows(tensor, first, count):
+    """Rows of the leading axis."""
+    dtype, shape, data = tensor
+    size = len(data) // shape[0]
+    return (dtype, [count] + shape[1:], data[first * size:(first + count) * size])
+
+
+def twice(tensor):
+    dtype, shape, data = rows(tensor, PADDED, 1)
+    return (dtype, [2] + shape[1:], data * 2)
+
+
+class SharedInputs(tool.ToolTest):
+    """Every sequence of the batch is the golden's padded one; what forward spreads over the batch is given once."""
+
+    def golden(self, *shared):
+        folder = self.folder / "bert"
+        shutil.copytree(GOLDENS / "bert", folder)
+        for name in ("inputs", "outputs"):
+            path = folder / (name + ".safetensors")
+            write_safetensors(path, {key: rows(value, PADDED, 1) if key in shared else twice(value)
+                                     for key, value in read_safetensors(path).items()})
+        return folder
+
+    def check(self, folder):
+        (result,) = self.run_json("zoo", "check", folder, expect=None)["results"]
+        return result
+
+    def test_one_row_of_token_types_serves_the_batch(self):
+        result = self.check(self.golden("token_type_ids"))
+        self.assertEqual(result["status"], "passed", result)
+
+    def test_one_row_of_the_mask_serves_the_batch(self):
+        result = self.check(self.golden("attention_mask", "token_type_ids"))
+        self.assertEqual(result["status"], "passed", result)
+
+    def test_numbers_beyond_the_tolerance_fail_and_name_the_output(self):
+        folder = self.golden()
+        outputs = read_safetensors(folder / "outputs.safetensors")
+        dtype, shape, data = outputs["pooler_output"]
+        outputs["pooler_output"] = (dtype, shape, struct.pack("<f", 7.0) + data[4:])
+        write_safetensors(folder / "outputs.safetensors", outputs)
+        result = self.check(folder)
+        self.assertEqual((result["status"], result["worst_output"]), ("failed", "pooler_output"), result)
+        self.assertGreater(result["worst"], 1)
+        self.assertIn("instead of 7", result["message"])
+
+    def test_positions_that_the_mask_leaves_out_do_not_count(self):
+        folder = self.golden()
+        _, (_, length), data = read_safetensors(folder / "inputs.safetensors")["attention_mask"]
+        mask = struct.unpack("<%dq" % length, data[:8 * length])
+        outputs = read_safetensors(folder / "outputs.safetensors")
+        for position, expected in ((mask.index(0), "passed"), (mask.index(1), "failed")):
+            dtype, shape, data = outputs["last_hidden_state"]
+            at = position * shape[2] * 4
+            changed = dict(outputs, last_hidden_state=(dtype, shape, data[:at] + struct.pack("<f", 7.0) + data[at + 4:]))
+            write_safetensors(folder / "outputs.safetensors", changed)
+            self.assertEqual(self.check(folder)["status"], expected, position)
+
+
+if __name__ == "__main__":
+    tool.main()
