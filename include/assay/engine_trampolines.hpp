@@ -201,6 +201,7 @@ inline assay_error* effective(assay_program* program, const assay_key_value_sink
 
 inline std::vector<TensorShape> shape_list(const assay_tensor* const* shapes, std::size_t count) {
   std::vector<TensorShape> list;
+  list.reserve(count);
   for (std::size_t i = 0; i < count; ++i)
     list.push_back({shapes[i]->dtype, {shapes[i]->dims, shapes[i]->dims + shapes[i]->rank}});
   return list;
