@@ -194,6 +194,10 @@ Result<std::vector<bool>> sliding_layers(const Config& config, const Variation& 
   }
   if (!window) return sliding;
   const std::optional<std::int64_t> pattern = variation.optional_integer("sliding_pattern", nullptr);
+  if (const Json given = variation.value("sliding_pattern"); !given.is_null() && !pattern) {
+    return unsupported(variation.key("sliding_pattern", ""), sanitise(given.dump()).substr(0, 80),
+                       "built is a number of layers, or layer_types");
+  }
   const std::optional<std::int64_t> from = variation.optional_integer("sliding_from", nullptr);
   const bool all = variation.flag("all_sliding");
   if (!pattern && !from && !all) return sliding;
