@@ -166,6 +166,9 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     const auto began = std::chrono::steady_clock::now();
     Status made = make_directories(building);
     if (made) made = run(engine, model, precision, recipes, seed, timeout, building, reference.run_ms);
+    // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
+    for (const fs::directory_entry& kept : fs::directory_iterator(building, ignored))
+      if (made) made = sync_file(kept.path());
     if (made) made = write_file_atomically(building / kDone, "");
     if (made) {
       // Another assay may have made the same meanwhile: then rename fails and theirs stays.

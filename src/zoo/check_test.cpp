@@ -42,7 +42,7 @@ TEST_F(Check, PreparesTheCommittedGoldens) {
     const Result<GoldenCase> golden = prepare(folder);
     ASSERT_TRUE(golden) << to_string(golden.error());
     EXPECT_TRUE(fs::exists(golden->model.path));
-    if (!fs::exists(folder / "past")) EXPECT_FALSE(golden->refused_part);
+    EXPECT_TRUE(fs::exists(folder / "past") || !golden->refused_part);
     for (const InputRecipe& recipe : golden->inputs) {
       const Result<Tensor> tensor = make_input(recipe, 0, 0);
       ASSERT_TRUE(tensor) << to_string(tensor.error());
@@ -110,8 +110,8 @@ TEST_F(Check, PreparesAPrefillAndADecodeOfAPastPart) {
   ASSERT_TRUE(golden) << to_string(golden.error());
   ASSERT_TRUE(golden->past);
   const GoldenPast& past = *golden->past;
-  EXPECT_THAT(SafetensorsFile::open(past.prefill_expected)->names(), ElementsAre("logits"));
-  EXPECT_THAT(SafetensorsFile::open(past.decode_expected)->names(), ElementsAre("logits"));
+  EXPECT_THAT(SafetensorsFile::open(past.prefill_expected)->names(), testing::ElementsAre("logits"));
+  EXPECT_THAT(SafetensorsFile::open(past.decode_expected)->names(), testing::ElementsAre("logits"));
   ASSERT_THAT(past.decode_inputs, SizeIs(2));
   EXPECT_EQ(past.decode_inputs[0].shape, (Shape{2, 1}));
   EXPECT_EQ(past.decode_inputs[1].name, "attention_mask");
