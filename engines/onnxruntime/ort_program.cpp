@@ -44,7 +44,8 @@ class Signature {
 
   Signature(const OrtRuntime& runtime, const OrtSession* session) : runtime_(runtime), session_(session) {}
 
-  Result<std::vector<ValueInfo>> read(const char* direction, CountSlot count_slot, NameSlot name_slot, TypeSlot type_slot) {
+  Result<std::vector<ValueInfo>> read(const char* direction, CountSlot count_slot, NameSlot name_slot,
+                                      TypeSlot type_slot) {
     const OrtApi& api = runtime_.api();
     std::size_t count = 0;
     ASSAY_CHECK_OK(runtime_.check((api.*count_slot)(session_, &count)));
@@ -70,10 +71,12 @@ class Signature {
     ONNXType kind = ONNX_TYPE_UNKNOWN;
     ASSAY_CHECK_OK(runtime_.check(api.GetOnnxTypeFromTypeInfo(type, &kind)));
     ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
-    if (kind == ONNX_TYPE_TENSOR && tensor != nullptr) ASSAY_CHECK_OK(runtime_.check(api.GetTensorElementType(tensor, &element)));
+    if (kind == ONNX_TYPE_TENSOR && tensor != nullptr)
+      ASSAY_CHECK_OK(runtime_.check(api.GetTensorElementType(tensor, &element)));
     if (kind != ONNX_TYPE_TENSOR || tensor == nullptr || element == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING) {
-      return fail(ErrorCode::kUnsupported, fmt::format("{} '{}' is a {}; assay runs models of numeric tensors", direction,
-                                                       value.name, kind == ONNX_TYPE_TENSOR ? "string tensor" : kind_name(kind)));
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("{} '{}' is a {}; assay runs models of numeric tensors", direction, value.name,
+                              kind == ONNX_TYPE_TENSOR ? "string tensor" : kind_name(kind)));
     }
     value.dtype = static_cast<assay_dtype>(element);
     std::size_t rank = 0;
@@ -89,11 +92,16 @@ class Signature {
 
   static const char* kind_name(ONNXType kind) {
     switch (kind) {
-      case ONNX_TYPE_SEQUENCE: return "sequence";
-      case ONNX_TYPE_MAP: return "map";
-      case ONNX_TYPE_OPTIONAL: return "optional";
-      case ONNX_TYPE_SPARSETENSOR: return "sparse tensor";
-      default: return "value of another kind";
+      case ONNX_TYPE_SEQUENCE:
+        return "sequence";
+      case ONNX_TYPE_MAP:
+        return "map";
+      case ONNX_TYPE_OPTIONAL:
+        return "optional";
+      case ONNX_TYPE_SPARSETENSOR:
+        return "sparse tensor";
+      default:
+        return "value of another kind";
     }
   }
 
@@ -104,14 +112,17 @@ class Signature {
 }  // namespace
 
 std::vector<OptionInfo> OrtProgram::option_infos() {
-  return {{"graph_optimization", "all|extended|basic|none", "all", "graph rewriting before the first run; the reference uses none"},
+  return {{"graph_optimization", "all|extended|basic|none", "all",
+           "graph rewriting before the first run; the reference uses none"},
           {"memory_arena", "bool", "true", "keep freed memory for the next run"},
           {"memory_pattern", "bool", "true", "plan all of a run's memory from the previous run of that shape"},
           {"spinning", "bool", "true", "threads wait for work actively for a while before they sleep"},
-          {"cpu_fallback", "bool", "false", "on an accelerator: let the CPU run what the accelerator lacks, instead of failing"}};
+          {"cpu_fallback", "bool", "false",
+           "on an accelerator: let the CPU run what the accelerator lacks, instead of failing"}};
 }
 
-Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const OrtRuntime>& runtime, const LoadArgs& args) {
+Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const OrtRuntime>& runtime,
+                                                  const LoadArgs& args) {
   ASSAY_TRY(const Options options, Options::parse(args.options, option_infos()));
   const std::string device = args.device_id.empty() ? "cpu" : args.device_id;
   const OrtProvider* provider = ort_provider(device);
@@ -121,8 +132,8 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
   auto model = std::make_shared<OrtModel>();
   model->runtime = runtime;
   const int threads_before = thread_count();
-  ASSAY_TRY(model->session, ort_make<OrtSessionPtr>(*runtime, &OrtApi::CreateSession, runtime->env(), args.model_path.c_str(),
-                                                    session_opts.get()));
+  ASSAY_TRY(model->session, ort_make<OrtSessionPtr>(*runtime, &OrtApi::CreateSession, runtime->env(),
+                                                    args.model_path.c_str(), session_opts.get()));
   const int pool = thread_count() - threads_before;
   ASSAY_TRY(model->host_memory,
             ort_make<OrtMemoryInfoPtr>(*runtime, &OrtApi::CreateCpuMemoryInfo, OrtDeviceAllocator, OrtMemTypeDefault));
@@ -135,7 +146,8 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
   const std::string own = model_precision(model->inputs, model->outputs);
   const bool strict = args.precision != "runtime";
   if (strict && own == "float32" && !provider->strict_float32) {
-    return fail(ErrorCode::kUnsupported, fmt::format("{} does not promise to compute float32 in float32", provider->ort_name),
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{} does not promise to compute float32 in float32", provider->ort_name),
                 "use --precision runtime");
   }
 

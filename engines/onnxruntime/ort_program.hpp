@@ -23,9 +23,10 @@ class OrtProgram final : public Program {
   /// The options of OrtEngine::option_infos().
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
 
-  /// Errors: not_found (model file, device); unsupported (an operator, an opset, an input that is no tensor, a precision
-  /// that the model or the device has not); invalid_argument (a malformed model, an unknown option).
-  [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OrtRuntime>& runtime, const LoadArgs& args);
+  /// Errors: not_found (model file, device); unsupported (an operator, an opset, an input that is no tensor, a
+  /// precision that the model or the device has not); invalid_argument (a malformed model, an unknown option).
+  [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OrtRuntime>& runtime,
+                                                             const LoadArgs& args);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return model_->inputs; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const override { return model_->outputs; }

@@ -141,7 +141,8 @@ Result<KeyValues> properties_for_auto(const OvRuntime& runtime, const LoadArgs& 
   std::vector<std::string> nested;
   for (const std::string& device : devices) {
     std::vector<std::string> pairs;
-    for (const auto& [key, value] : properties_for(runtime, device, args, strict)) pairs.push_back(fmt::format("{}:{}", key, value));
+    for (const auto& [key, value] : properties_for(runtime, device, args, strict))
+      pairs.push_back(fmt::format("{}:{}", key, value));
     nested.push_back(fmt::format("{}:{{{}}}", device, fmt::join(pairs, ",")));
   }
   // Without a start on the processor, so that all samples come from the device that was chosen.
@@ -175,7 +176,8 @@ std::vector<OptionInfo> OvProgram::option_infos() {
   return {{"static_shapes", "bool", "true", "compile for each bound shape; false: once, with dynamic extents"}};
 }
 
-Result<std::unique_ptr<Program>> OvProgram::load(const std::shared_ptr<const OvRuntime>& runtime, const LoadArgs& args) {
+Result<std::unique_ptr<Program>> OvProgram::load(const std::shared_ptr<const OvRuntime>& runtime,
+                                                 const LoadArgs& args) {
   ASSAY_TRY(const Options options, Options::parse(args.options, option_infos()));
   std::unique_ptr<OvProgram> program(new OvProgram);
   program->runtime_ = runtime;

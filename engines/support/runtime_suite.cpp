@@ -26,7 +26,9 @@ std::string varint(std::uint64_t value) {
 std::string field(int number, const std::string& bytes) {
   return varint(static_cast<std::uint64_t>(number) << 3 | 2) + varint(bytes.size()) + bytes;
 }
-std::string field(int number, std::uint64_t value) { return varint(static_cast<std::uint64_t>(number) << 3) + varint(value); }
+std::string field(int number, std::uint64_t value) {
+  return varint(static_cast<std::uint64_t>(number) << 3) + varint(value);
+}
 
 std::string encode(const Value& value) {
   std::string shape;
@@ -60,13 +62,15 @@ std::string encode(const Model& model) {
 }
 
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }  // namespace
 
 const assay_host_api& host() {
-  static const assay_host_api api{sizeof api, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, &now_ns, [](std::int32_t, assay_string) {}};
+  static const assay_host_api api{sizeof api, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR, &now_ns,
+                                  [](std::int32_t, assay_string) {}};
   return api;
 }
 
@@ -85,7 +89,8 @@ std::filesystem::path own_folder() {
 struct RemoveOwnFolder : ::testing::Environment {
   void TearDown() override { std::filesystem::remove_all(own_folder()); }
 };
-[[maybe_unused]] const ::testing::Environment* const kCleanup = ::testing::AddGlobalTestEnvironment(new RemoveOwnFolder);
+[[maybe_unused]] const ::testing::Environment* const kCleanup =
+    ::testing::AddGlobalTestEnvironment(new RemoveOwnFolder);
 
 }  // namespace
 
@@ -117,7 +122,8 @@ class Runtime : public ::testing::Test {
     engine_ = engine(why);
     if (engine_ == nullptr) GTEST_SKIP() << why;
   }
-  [[nodiscard]] Result<std::unique_ptr<Program>> load(const std::string& path, const std::string& precision = "as_is") const {
+  [[nodiscard]] Result<std::unique_ptr<Program>> load(const std::string& path,
+                                                      const std::string& precision = "as_is") const {
     LoadArgs args;
     args.model_path = path;
     args.precision = precision;
@@ -130,7 +136,10 @@ class Runtime : public ::testing::Test {
 
 /// y = x · x + b over [n, 3].
 Model affine() {
-  return {{{"Mul", {"x", "x"}, {"m"}}, {"Add", {"m", "b"}, {"y"}}}, {{"x", 1, {"n", "3"}}}, {{"y", 1, {"n", "3"}}}, {{"b", {1, 2, 3}}}};
+  return {{{"Mul", {"x", "x"}, {"m"}}, {"Add", {"m", "b"}, {"y"}}},
+          {{"x", 1, {"n", "3"}}},
+          {{"y", 1, {"n", "3"}}},
+          {{"b", {1, 2, 3}}}};
 }
 
 TEST_F(Runtime, TellsItsVersionAndListsTheProcessor) {
@@ -154,10 +163,11 @@ TEST_F(Runtime, ShowsNamesTypesAndSymbolsOfTheModel) {
 }
 
 TEST_F(Runtime, KeepsTheOrderAndNamesOfTheFileThroughNodesThatVanish) {
-  const auto program = load(write({{{"Neg", {"x"}, {"a"}}, {"Identity", {"a"}, {"z"}}, {"Identity", {"a"}, {"b"}}, {"Identity", {"w"}, {"v"}}},
-                                   {{"x", 1, {"2"}}, {"w", 1, {"2"}}},
-                                   {{"z", 1, {"2"}}, {"v", 1, {"2"}}, {"b", 1, {"2"}}}},
-                                  "identities.onnx"));
+  const auto program = load(write(
+      {{{"Neg", {"x"}, {"a"}}, {"Identity", {"a"}, {"z"}}, {"Identity", {"a"}, {"b"}}, {"Identity", {"w"}, {"v"}}},
+       {{"x", 1, {"2"}}, {"w", 1, {"2"}}},
+       {{"z", 1, {"2"}}, {"v", 1, {"2"}}, {"b", 1, {"2"}}}},
+      "identities.onnx"));
   ASSERT_THAT(program, IsOk());
   const auto names = [](const std::vector<ValueInfo>& values) {
     std::vector<std::string> list;
@@ -259,7 +269,8 @@ TEST_F(Runtime, TimesABurstInTheRotationAsked) {
 }
 
 TEST_F(Runtime, FollowsOutputsWhoseSizeDependsOnTheData) {
-  const auto program = load(write({{{"NonZero", {"x"}, {"i"}}}, {{"x", 1, {"n"}}}, {{"i", 7, {"1", "k"}}}}, "nonzero.onnx"));
+  const auto program =
+      load(write({{{"NonZero", {"x"}, {"i"}}}, {{"x", 1, {"n"}}}, {{"i", 7, {"1", "k"}}}}, "nonzero.onnx"));
   ASSERT_THAT(program, IsOk());
   Tensor x = floats({4}, {1, 0, 2, 0}), z = floats({4}, {1, 1, 1, 0});
   const auto context = (*program)->create_context(std::vector{x.shape()});
@@ -317,19 +328,22 @@ TEST_F(Runtime, RunsContextsOfOneProgramAtTheSameTime) {
 }
 
 TEST_F(Runtime, NamesAnOperatorOfTheDefaultDomainThatItLacks) {
-  const auto program = load(write({{{"Frobnicate", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "unknown.onnx"));
+  const auto program =
+      load(write({{{"Frobnicate", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "unknown.onnx"));
   EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, "Frobnicate"));
 }
 
 TEST_F(Runtime, NamesAnOperatorOfAnotherDomainThatItLacks) {
-  const auto program = load(write({{{"Frobnicate", {"x"}, {"y"}, "com.acme"}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}, {}, 17, {"com.acme"}},
-                                  "custom.onnx"));
+  const auto program = load(
+      write({{{"Frobnicate", {"x"}, {"y"}, "com.acme"}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}, {}, 17, {"com.acme"}},
+            "custom.onnx"));
   EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, "Frobnicate"));
   EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, "com.acme"));
 }
 
 TEST_F(Runtime, RefusesStringInputsByName) {
-  const auto program = load(write({{{"Identity", {"text"}, {"y"}}}, {{"text", 8, {"3"}}}, {{"y", 8, {"3"}}}}, "string.onnx"));
+  const auto program =
+      load(write({{{"Identity", {"text"}, {"y"}}}, {{"text", 8, {"3"}}}, {{"y", 8, {"3"}}}}, "string.onnx"));
   EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, "text"));
 }
 
@@ -340,7 +354,8 @@ TEST_F(Runtime, SaysWhichFileIsMissing) {
 TEST_F(Runtime, RefusesAFileThatIsNoModel) {
   EXPECT_THAT(load(write_bytes("this is no model at all", "text.onnx")), HasError(ErrorCode::kInvalidArgument, ""));
   const std::string whole = encode(affine());
-  EXPECT_THAT(load(write_bytes(whole.substr(0, whole.size() / 2), "half.onnx")), HasError(ErrorCode::kInvalidArgument, ""));
+  EXPECT_THAT(load(write_bytes(whole.substr(0, whole.size() / 2), "half.onnx")),
+              HasError(ErrorCode::kInvalidArgument, ""));
 }
 
 TEST_F(Runtime, ReadsBackStrictFloat32AndThreads) {

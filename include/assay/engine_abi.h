@@ -99,12 +99,12 @@ enum {
 
 typedef struct assay_device {
   uint32_t struct_size;
-  uint32_t flags;         /* ASSAY_DEVICE_… */
-  assay_string id;        /* what load() takes: "cpu", "GPU.0", a PCI address */
-  assay_string hardware;  /* assay's hardware word: "cpu", "cuda", "openvino", … */
-  assay_string name;      /* as the vendor calls it */
-  uint64_t memory_bytes;  /* 0 when unknown */
-  int32_t score;          /* higher is preferred */
+  uint32_t flags;        /* ASSAY_DEVICE_… */
+  assay_string id;       /* what load() takes: "cpu", "GPU.0", a PCI address */
+  assay_string hardware; /* assay's hardware word: "cpu", "cuda", "openvino", … */
+  assay_string name;     /* as the vendor calls it */
+  uint64_t memory_bytes; /* 0 when unknown */
+  int32_t score;         /* higher is preferred */
 } assay_device;
 
 typedef struct assay_key_value {
@@ -149,8 +149,8 @@ typedef struct assay_host_api {
   uint32_t struct_size;
   uint16_t abi_major, abi_minor;
   /* ---- band 1.0 ---- */
-  int64_t (*now_ns)(void);                           /* the clock of all samples: steady, nanoseconds */
-  void (*log)(int32_t level, assay_string message);  /* 0 debug, 1 info, 2 warning, 3 error; goes to the attempt's log */
+  int64_t (*now_ns)(void);                          /* the clock of all samples: steady, nanoseconds */
+  void (*log)(int32_t level, assay_string message); /* 0 debug, 1 info, 2 warning, 3 error; goes to the attempt's log */
 } assay_host_api;
 
 typedef struct assay_engine_config {
@@ -172,7 +172,8 @@ typedef struct assay_load_args {
 /* Kinds of a sample. */
 enum { ASSAY_SAMPLE_RUN = 0, ASSAY_SAMPLE_FIRST_TOKEN = 1, ASSAY_SAMPLE_TOKEN = 2 };
 
-/* Where a burst's samples go: columns with room for `capacity`; the plug-in sets `count`. NULL columns are not wanted. */
+/* Where a burst's samples go: columns with room for `capacity`; the plug-in sets `count`. NULL columns are not wanted.
+ */
 typedef struct assay_samples {
   uint32_t struct_size;
   uint32_t stream; /* which stream this burst belongs to, for columns of others: written by the host */
@@ -210,9 +211,9 @@ typedef struct assay_engine_table {
      context_create: for the shapes of the latest context, where the runtime decides by shape or model. */
   assay_error* (*program_effective)(assay_program*, const assay_key_value_sink*);
 
-  /* Makes a context for these input shapes (only dtype and dims are looked at, in program_inputs' order). An extent that
-     the program leaves open may stay open here as well (-1): it is then settled by each set_input and may differ from
-     set to set and from run to run, as a generation's past does. Fixed extents are what a runtime optimises for.
+  /* Makes a context for these input shapes (only dtype and dims are looked at, in program_inputs' order). An extent
+     that the program leaves open may stay open here as well (-1): it is then settled by each set_input and may differ
+     from set to set and from run to run, as a generation's past does. Fixed extents are what a runtime optimises for.
      The call's duration is compilation_time_ms where the runtime separates it (compiles_shapes != 0). */
   assay_error* (*context_create)(assay_program*, const assay_tensor* const* shapes, size_t count, assay_context** out);
   void (*context_free)(assay_context*);
@@ -235,11 +236,11 @@ typedef struct assay_engine_table {
   assay_error* (*run_timed)(assay_context*, size_t n, size_t first_set, size_t sets, assay_samples*);
 
   /* From now on output `output` of each run is input `input` of the next one, whatever their sets, without leaving the
-     device or being copied by the plug-in: a cache. The first run of this context, and the first after reset_state, takes
-     what set_input bound in its set; later runs need nothing bound there. The element types are equal; the output's
-     extents fit the input's bound ones, and where they grow those are open (-1 in context_create). get_output shows
-     aliased outputs like others. An input has one alias, the latest; each call implies reset_state. A run that fails
-     leaves the state as it was before it. Errors: mismatch, for types or shapes that can never fit. */
+     device or being copied by the plug-in: a cache. The first run of this context, and the first after reset_state,
+     takes what set_input bound in its set; later runs need nothing bound there. The element types are equal; the
+     output's extents fit the input's bound ones, and where they grow those are open (-1 in context_create). get_output
+     shows aliased outputs like others. An input has one alias, the latest; each call implies reset_state. A run that
+     fails leaves the state as it was before it. Errors: mismatch, for types or shapes that can never fit. */
   assay_error* (*alias_output_to_input)(assay_context*, size_t output, size_t input);
   /* Forgets what earlier runs left: the next run begins anew with the bound inputs. */
   assay_error* (*reset_state)(assay_context*);
@@ -254,7 +255,8 @@ typedef struct assay_engine_table {
   assay_string (*error_hint)(const assay_error*);
 
   /* Does what context_create needs for these shapes and what is no compilation, such as reading a model again that was
-     given up to save memory. Called before it, outside of any measured time; context_create works without. NULL: nothing. */
+     given up to save memory. Called before it, outside of any measured time; context_create works without. NULL:
+     nothing. */
   assay_error* (*context_prepare)(assay_program*, const assay_tensor* const* shapes, size_t count);
 } assay_engine_table;
 

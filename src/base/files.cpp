@@ -22,18 +22,24 @@ namespace {
 tl::unexpected<Error> io_error(int error, const std::string& doing, const fs::path& path) {
   const std::string text = fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error));
   switch (error) {
-    case ENOENT: return fail(ErrorCode::kNotFound, text, "check the path");
+    case ENOENT:
+      return fail(ErrorCode::kNotFound, text, "check the path");
     case EACCES:
     case EPERM:
-    case EROFS: return fail(ErrorCode::kInvalidArgument, text, "choose a place you may use, or change its permissions");
+    case EROFS:
+      return fail(ErrorCode::kInvalidArgument, text, "choose a place you may use, or change its permissions");
     case EISDIR:
     case ENOTDIR:
     case ENAMETOOLONG:
-    case ELOOP: return fail(ErrorCode::kInvalidArgument, text, "check the path");
+    case ELOOP:
+      return fail(ErrorCode::kInvalidArgument, text, "check the path");
     case ENOSPC:
-    case EDQUOT: return fail(ErrorCode::kInternal, text, "free some disk space, then run again with --resume");
-    case ENOMEM: return fail(ErrorCode::kOutOfMemory, text);
-    default: return fail(ErrorCode::kInternal, text);
+    case EDQUOT:
+      return fail(ErrorCode::kInternal, text, "free some disk space, then run again with --resume");
+    case ENOMEM:
+      return fail(ErrorCode::kOutOfMemory, text);
+    default:
+      return fail(ErrorCode::kInternal, text);
   }
 }
 

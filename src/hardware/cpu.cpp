@@ -18,9 +18,9 @@ constexpr std::string_view kCpuFolder = "/sys/devices/system/cpu";
 
 // x86-64 by `flags`, AArch64 by `Features` in /proc/cpuinfo.
 constexpr std::array<std::string_view, 26> kInstructionSets{
-    "sse4_2",      "avx",         "f16c",     "fma",      "avx2",     "avx_vnni", "avx512f", "avx512bw",  "avx512vl",
-    "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16", "avx10",   "asimd",
-    "asimddp",     "fphp",        "asimdhp",  "i8mm",     "bf16",     "sve",      "sve2",    "sme"};
+    "sse4_2",      "avx",         "f16c",        "fma",      "avx2",     "avx_vnni", "avx512f",  "avx512bw", "avx512vl",
+    "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "amx_fp16", "avx10",    "asimd",
+    "asimddp",     "fphp",        "asimdhp",     "i8mm",     "bf16",     "sve",      "sve2",     "sme"};
 
 std::vector<std::string> instruction_sets(const Host& host) {
   auto flags = host.field("/proc/cpuinfo", "flags");
@@ -70,7 +70,8 @@ std::vector<CpuCache> detect_caches(const Host& host, const std::vector<int>& cp
       const auto type = host.text(cache + "/type");
       const auto size = host.text(cache + "/size");
       if (!level || !type || !size) continue;
-      found[{*level, *type, cache_bytes(*size)}].insert(host.text(cache + "/shared_cpu_list").value_or(std::to_string(cpu)));
+      found[{*level, *type, cache_bytes(*size)}].insert(
+          host.text(cache + "/shared_cpu_list").value_or(std::to_string(cpu)));
     }
   }
   std::vector<CpuCache> caches;
@@ -89,7 +90,8 @@ CpuInfo detect_cpu(const Host& host) {
     if (!cpu.model.empty()) break;
     cpu.model = host.field("/proc/cpuinfo", key).value_or("");
   }
-  cpu.vendor = host.field("/proc/cpuinfo", "vendor_id").value_or(host.field("/proc/cpuinfo", "CPU implementer").value_or(""));
+  cpu.vendor =
+      host.field("/proc/cpuinfo", "vendor_id").value_or(host.field("/proc/cpuinfo", "CPU implementer").value_or(""));
   const std::vector<int> cpus = online_cpus(host);
   std::set<std::int64_t> sockets;
   std::set<std::pair<std::int64_t, std::int64_t>> cores;

@@ -33,7 +33,8 @@ FakeTree server() {
     tree.file(folder + "/cache/index3/shared_cpu_list", core < 2 ? "0-1,4-5\n" : "2-3,6-7\n");
   }
   tree.file("/proc/cpuinfo", info).file("/sys/devices/system/cpu/online", "0-7\n");
-  tree.file("/sys/devices/system/node/node0/cpulist", "0-1,4-5\n").file("/sys/devices/system/node/node1/cpulist", "2-3,6-7\n");
+  tree.file("/sys/devices/system/node/node0/cpulist", "0-1,4-5\n")
+      .file("/sys/devices/system/node/node1/cpulist", "2-3,6-7\n");
   tree.file("/proc/meminfo", "MemTotal:       24684084 kB\nMemFree: 1 kB\n");
   return tree;
 }
@@ -42,7 +43,8 @@ TEST(CpuList, ReadsTheKernelsForm) {
   EXPECT_THAT(*parse_cpu_list("0-3,8\n"), ElementsAre(0, 1, 2, 3, 8));
   EXPECT_THAT(*parse_cpu_list("5,2-3,2"), ElementsAre(2, 3, 5));
   EXPECT_THAT(*parse_cpu_list(""), IsEmpty());
-  for (const auto* bad : {"x", "3-1", "1-", "-1", "0-99999999", "1,,2"}) EXPECT_EQ(parse_cpu_list(bad), std::nullopt) << bad;
+  for (const auto* bad : {"x", "3-1", "1-", "-1", "0-99999999", "1,,2"})
+    EXPECT_EQ(parse_cpu_list(bad), std::nullopt) << bad;
 }
 
 TEST(Host, SortsNamesByTheirNumbers) {
@@ -114,8 +116,10 @@ TEST(Hardware, SaysWhatWasLookedForWhereNothingIsFound) {
 
 TEST(Hardware, FindsNvidiaGpusByTheKernelsFiles) {
   FakeTree tree = server();
-  tree.file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 2025\nGCC version: 12.2\n");
-  tree.file("/proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t\t NVIDIA H200\nIRQ:   \t\t 12\nGPU UUID: \t GPU-1\n");
+  tree.file("/proc/driver/nvidia/version",
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 2025\nGCC version: 12.2\n");
+  tree.file("/proc/driver/nvidia/gpus/0000:01:00.0/information",
+            "Model: \t\t NVIDIA H200\nIRQ:   \t\t 12\nGPU UUID: \t GPU-1\n");
   const HardwareEntry cuda = detect_hardware(tree.host()).entry("cuda");
   ASSERT_TRUE(cuda.available);
   ASSERT_EQ(cuda.devices.size(), 1U);
@@ -135,7 +139,8 @@ TEST(Hardware, FindsAmdGpusInTheKernelsTopology) {
   FakeTree tree = server();
   constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes/";
   tree.file("/dev/kfd", "").file("/sys/module/amdgpu/version", "6.8.5\n");
-  tree.file(std::string(kNodes) + "0/properties", "cpu_cores_count 8\nsimd_count 0\n").file(std::string(kNodes) + "0/name", "\n");
+  tree.file(std::string(kNodes) + "0/properties", "cpu_cores_count 8\nsimd_count 0\n")
+      .file(std::string(kNodes) + "0/name", "\n");
   tree.file(std::string(kNodes) + "1/properties", "cpu_cores_count 0\nsimd_count 1216\ngfx_target_version 90402\n");
   tree.file(std::string(kNodes) + "1/name", "ip discovery\n");
   tree.file(std::string(kNodes) + "1/mem_banks/0/properties", "heap_type 1\nsize_in_bytes 206141652992\n");
@@ -150,8 +155,10 @@ TEST(Hardware, FindsAmdGpusInTheKernelsTopology) {
 TEST(Hardware, ListsIntelsDevicesForOpenvino) {
   FakeTree tree = server();
   tree.file("/sys/class/drm/card0/device/vendor", "0x8086\n").file("/sys/class/drm/card0/device/device", "0x46a6\n");
-  tree.file("/sys/class/drm/card0-HDMI-1/device/vendor", "0x8086\n").file("/sys/class/drm/card1/device/vendor", "0x10de\n");
-  tree.file("/sys/class/accel/accel0/device/vendor", "0x8086\n").file("/sys/class/accel/accel0/device/device", "0x7d1d\n");
+  tree.file("/sys/class/drm/card0-HDMI-1/device/vendor", "0x8086\n")
+      .file("/sys/class/drm/card1/device/vendor", "0x10de\n");
+  tree.file("/sys/class/accel/accel0/device/vendor", "0x8086\n")
+      .file("/sys/class/accel/accel0/device/device", "0x7d1d\n");
   const HardwareEntry openvino = detect_hardware(tree.host()).entry("openvino");
   ASSERT_EQ(openvino.devices.size(), 3U);
   EXPECT_EQ(openvino.devices[1].name, "Intel GPU 0x46a6");

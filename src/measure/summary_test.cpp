@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-void add(Samples& samples, std::uint32_t stream, std::int64_t start, std::int64_t duration, SampleKind kind = SampleKind::kRun) {
+void add(Samples& samples, std::uint32_t stream, std::int64_t start, std::int64_t duration,
+         SampleKind kind = SampleKind::kRun) {
   samples.kind.push_back(static_cast<std::uint8_t>(kind));
   samples.stream.push_back(stream);
   samples.start_ns.push_back(start);
@@ -121,7 +122,8 @@ TEST(Summary, CountsItemsOfSeveralStreamsInTheWindowOfAll) {
 
 TEST(Summary, WithoutStartsTheMeasurementsWindowCounts) {
   Samples samples;
-  for (int i = 0; i < 100; ++i) add(samples, static_cast<std::uint32_t>(i % 2), std::numeric_limits<std::int64_t>::min(), 10 * kMs);
+  for (int i = 0; i < 100; ++i)
+    add(samples, static_cast<std::uint32_t>(i % 2), std::numeric_limits<std::int64_t>::min(), 10 * kMs);
   Record record;
   summarise(sampled(500 * kMs), samples, 1, record);
   EXPECT_NEAR(*record.throughput_ips, 200, 1e-9);

@@ -142,7 +142,8 @@ Result<ModelReference> identify_model(const std::string& argument) {
     return fail(ErrorCode::kInvalidArgument, "the model's name is empty", std::string(kValid));
   if (argument.find('\0') != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, "the model's name has a zero byte in it");
-  if (argument.starts_with("zoo:")) return ModelReference{.kind = Kind::kName, .name = argument.substr(4), .zoo_only = true};
+  if (argument.starts_with("zoo:"))
+    return ModelReference{.kind = Kind::kName, .name = argument.substr(4), .zoo_only = true};
   std::error_code error;
   const fs::file_status status = fs::status(argument, error);
   switch (status.type()) {

@@ -57,7 +57,8 @@ class Complaint {
  public:
   explicit Complaint(std::string_view file) : file_(file) {}
   [[nodiscard]] tl::unexpected<Error> operator()(std::string_view what) const {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file_, what), "the file is damaged or not safetensors");
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", file_, what),
+                "the file is damaged or not safetensors");
   }
   [[nodiscard]] tl::unexpected<Error> operator()(const std::string& tensor, std::string_view what) const {
     return (*this)(fmt::format("tensor '{}': {}", sanitise(tensor), what));
@@ -113,7 +114,8 @@ Result<SafetensorsContent> parse_safetensors(std::span<const std::byte> bytes, s
     return wrong(fmt::format("a header of {} bytes does not fit a file of {} bytes (and {} at most)", length,
                              bytes.size(), kMaxHeader));
   const auto split = static_cast<std::size_t>(kLengthBytes + length);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, static_cast<std::size_t>(length));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes,
+                              static_cast<std::size_t>(length));
   const std::span<const std::byte> data = bytes.subspan(split);
   if (!text.starts_with('{')) return wrong("its header does not begin with '{'");
   if (!is_utf8(text)) return wrong("its header is not valid UTF-8");
@@ -176,14 +178,15 @@ Status write_safetensors(const std::filesystem::path& path, std::span<const Name
   for (const auto& [name, view] : tensors) {
     if (name == kMetadata || !is_utf8(name)) return refuse(ErrorCode::kInvalidArgument, name, "not a name");
     if (header.contains(name)) return refuse(ErrorCode::kInvalidArgument, name, "given twice");
-    const auto known = std::find_if(kNames.begin(), kNames.end(), [&](const auto& row) { return row.second == view.dtype; });
+    const auto known =
+        std::find_if(kNames.begin(), kNames.end(), [&](const auto& row) { return row.second == view.dtype; });
     if (known == kNames.end())
       return refuse(ErrorCode::kUnsupported, name, fmt::format("safetensors has no {}", to_string(view.dtype)));
     ASSAY_TRY(const std::uint64_t size, byte_size(view.dtype, view.shape));
     if (size != view.bytes.size())
-      return refuse(ErrorCode::kInvalidArgument, name, fmt::format("{} of shape {} has {} bytes, not {}",
-                                                                   to_string(view.dtype), to_string(view.shape), size,
-                                                                   view.bytes.size()));
+      return refuse(ErrorCode::kInvalidArgument, name,
+                    fmt::format("{} of shape {} has {} bytes, not {}", to_string(view.dtype), to_string(view.shape),
+                                size, view.bytes.size()));
     header[name] = {{"dtype", known->first}, {"shape", view.shape}, {"data_offsets", {offset, offset + size}}};
     offset += size;
     parts.emplace_back(reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size());

@@ -31,8 +31,8 @@ struct SafetensorsContent {
 [[nodiscard]] Result<SafetensorsContent> parse_safetensors(std::span<const std::byte> bytes, std::string_view name);
 
 /// A memory-mapped .safetensors file.
-/// Lifetime: views are valid while the object lives. Their elements need not be aligned: the format does not promise it.
-/// Thread: const members from any.
+/// Lifetime: views are valid while the object lives. Their elements need not be aligned: the format does not promise
+/// it. Thread: const members from any.
 class SafetensorsFile {
  public:
   /// Errors: not_found; those of parse_safetensors.

@@ -104,9 +104,9 @@ struct BuiltModel {
   std::string builder_version;
   bool seeded = false;
   std::int64_t parameter_count = 0;
-  std::vector<std::string> inputs;         ///< in the graph's order, states last
-  std::vector<std::string> outputs;        ///< in the graph's order, states last
-  std::vector<StateTensor> states;         ///< of prefill and decode, in the graph's order
+  std::vector<std::string> inputs;           ///< in the graph's order, states last
+  std::vector<std::string> outputs;          ///< in the graph's order, states last
+  std::vector<StateTensor> states;           ///< of prefill and decode, in the graph's order
   std::vector<std::string> ignored_tensors;  ///< known non-parameters and heads the class lacks
 };
 

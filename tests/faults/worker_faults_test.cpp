@@ -26,7 +26,7 @@ using ::testing::Not;
 
 #define ASSERT_OK(expression)                                     \
   do {                                                            \
-    const auto& assay_result = (expression);                       \
+    const auto& assay_result = (expression);                      \
     ASSERT_TRUE(assay_result) << to_string(assay_result.error()); \
   } while (false)
 
