@@ -153,9 +153,13 @@ class Zoo(tool.ToolTest):
         return self.run_json("zoo", "check", folder, *arguments, timeout=5000)
 
     def test_the_goldens_that_are_built_pass_on_both_engines(self):
+        goldens = tool.SOURCE / "tests" / "goldens"
+        expected = {folder.parent.name: "passed" for folder in goldens.glob("*/meta.json")}
+        # Their whole graphs agree; prefill and decode of encoder-decoders are not built yet.
+        expected.update({name: "unsupported" for name in ("t5", "whisper")})
         for engine in ("onnxruntime", "openvino"):
-            result = self.check(tool.SOURCE / "tests" / "goldens", "--engine", engine, "--strict")
-            self.assertEqual((result["passed"], result["failed"], result["unsupported"]), (4, 0, 0), result)
+            result = self.check(goldens, "--engine", engine)
+            self.assertEqual({each["name"]: each["status"] for each in result["results"]}, expected, result)
 
     @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
     def test_no_golden_fails_and_what_is_refused_is_named(self):
