@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "model/graph_builder_impl.hpp"
@@ -60,6 +61,14 @@ Value GraphBuilder::input(const std::string& name, DType dtype, const Extents& e
   set_type(*impl_->graph.add_input(), name, dtype, extents);
   impl_->inputs.insert(name);
   return {name, dtype};
+}
+
+void GraphBuilder::move_input_last(const std::string& name) {
+  auto& inputs = *impl_->graph.mutable_input();
+  const auto found =
+      std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) { return input.name() == name; });
+  ASSAY_CHECK(found != inputs.end(), "an input of the graph");
+  std::rotate(found, found + 1, inputs.end());
 }
 
 void GraphBuilder::output(const std::string& name, const Value& value, const Extents& extents) {

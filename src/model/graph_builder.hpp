@@ -51,6 +51,8 @@ class GraphBuilder {
   ~GraphBuilder();
 
   Value input(const std::string& name, DType dtype, const Extents& extents);
+  /// Puts an input behind all others.
+  void move_input_last(const std::string& name);
   /// Makes `value` the graph's next output, called `name`.
   void output(const std::string& name, const Value& value, const Extents& extents);
   [[nodiscard]] const std::vector<std::pair<std::string, Extents>>& outputs() const;

@@ -42,6 +42,18 @@ void leave_cross_attention(const Module& stack, std::int64_t layers) {
   }
 }
 
+// The projections of the encoder's states, which a decode has as states of its own.
+void leave_keys_and_values(const Module& stack, std::int64_t layers) {
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const Module attention = stack / fmt::format("layers.{}", i) / "encoder_attn";
+    for (const char* name : {"k_proj", "v_proj"}) {
+      for (const char* parameter : {"weight", "bias"}) {
+        stack.parameters().unused((attention / name).name_of(parameter));
+      }
+    }
+  }
+}
+
 // The symbol of an axis of batch times codebooks.
 std::string book_rows(const Config& config) { return fmt::format("batch * {}", config.integer("num_codebooks")); }
 
@@ -73,12 +85,9 @@ Result<Value> embed_codebooks(BuildContext& context, const Module& stack, const 
 }
 
 Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes& sizes, const Value& ids,
-                     const std::string& axis, const std::optional<BartEncoded>& encoded, const Extent& encoder_axis,
+                     const std::string& axis, SeqStates& states, const std::optional<BartEncoded>& encoded,
                      const std::string& mask_name) {
   const BartSizes::Stack& which = sizes.decoder;
-  std::optional<Extent> encoder_tokens;
-  if (encoded) encoder_tokens = encoder_axis;
-  SeqStates states(context, which.layers, which.heads, axis, encoder_tokens);
   const std::optional<Value> past = states.past_length(stack);
   const bool codebooks = variation_flag(context.config, "codebooks");
   ASSAY_TRY(Value hidden, codebooks ? embed_codebooks(context, stack, sizes, ids, past)
@@ -101,7 +110,7 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
           layer, "encoder_attn", hidden, sizes, which,
           [&](const Module& attention, const Value&) {
             return states.encoder(i, [&] {
-              return bart_keys_and_values(attention, encoded->hidden, encoded->width, sizes, which.heads);
+              return bart_keys_and_values(attention, *encoded->hidden, encoded->width, sizes, which.heads);
             });
           },
           cross_biases);
@@ -109,6 +118,7 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
     ASSAY_TRY(hidden, bart_feed_forward_layer(layer, hidden, sizes, which.inner));
   }
   if (!encoded) leave_cross_attention(stack, which.layers);
+  if (context.states.decodes()) leave_keys_and_values(stack, which.layers);
   if (!variation_flag(context.config, "final_norm")) return hidden;
   return layer_norm(stack / "layer_norm", hidden, sizes.model, 1e-5F);
 }
@@ -157,13 +167,15 @@ Status language_head(BuildContext& context, const BartSizes& sizes, const Decode
   const std::string name = variation(context.config, "head");
   const Module head = context.model / name;
   const std::int64_t words = sizes.decoder.vocabulary;
-  Value logits = project(head, decoded.hidden, head.parameter("weight", {words, sizes.model}, Role::kTable));
+  const Value rows = rows_of_logits(context, head, decoded.hidden);
+  Value logits = project(head, rows, head.parameter("weight", {words, sizes.model}, Role::kTable));
   // A buffer of zeros where the checkpoint leaves it out.
   const bool biased = variation_flag(context.config, "logits_bias") && class_role(context.config) == "generation";
   if (biased && context.model.parameters().has("final_logits_bias")) {
     logits = head.node("Add", {logits, context.model.parameter("final_logits_bias", {1, words}, Role::kMean)});
   }
-  context.graph().output("logits", logits, {"batch", decoded.axis, words});
+  context.graph().output("logits", logits,
+                         {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent(decoded.axis), words});
   return {};
 }
 
@@ -193,11 +205,12 @@ Status decoder_outputs(BuildContext& context, const BartSizes& sizes, const Deco
 }
 
 // One head for each codebook; [B · codebooks, S, words].
-Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value& hidden) {
+Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value& all) {
   GraphBuilder& graph = context.graph();
   const std::int64_t books = context.config.integer("num_codebooks");
   const std::int64_t words = sizes.decoder.vocabulary;
   const Module heads = context.model / "lm_heads";
+  const Value hidden = rows_of_logits(context, heads, all);
   std::vector<Value> logits;
   for (std::int64_t i = 0; i < books; ++i) {
     const Value one = linear(heads / std::to_string(i), hidden, {sizes.model, words}, false);
@@ -206,7 +219,9 @@ Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value
   const Value together = heads.node("Concat", logits, {{"axis", std::int64_t{1}}});
   const Value shape = heads.node("Concat", {graph.integers({-1}), extent_of(heads, hidden, 1), graph.integers({words})},
                                  {{"axis", std::int64_t{0}}});
-  graph.output("logits", heads.node("Reshape", {together, shape}), {book_rows(context.config), "sequence", words});
+  graph.output(
+      "logits", heads.node("Reshape", {together, shape}),
+      {book_rows(context.config), context.last_logits_only ? Extent(std::int64_t{1}) : Extent("sequence"), words});
   return {};
 }
 
@@ -219,8 +234,12 @@ Result<std::optional<BartEncoded>> given_encoder_states(BuildContext& context, c
   if (variation_flag(context.config, "encoder_width")) {
     made.width = context.config.optional_integer("cross_attention_hidden_size").value_or(sizes.model);
   }
-  ASSAY_TRY(made.hidden,
-            context.inputs.take("encoder_hidden_states", {DType::kFloat32}, {"batch", "encoder_sequence", made.width}));
+  if (context.states.decodes()) {
+    context.inputs.leave("encoder_hidden_states");
+  } else {
+    ASSAY_TRY(made.hidden, context.inputs.take("encoder_hidden_states", {DType::kFloat32},
+                                               {"batch", "encoder_sequence", made.width}));
+  }
   if (context.inputs.wants("encoder_attention_mask")) {
     ASSAY_TRY(const Value mask,
               context.inputs.take("encoder_attention_mask", mask_types(), {"batch", "encoder_sequence"}));
@@ -235,8 +254,10 @@ Status build_causal(BuildContext& context, const BartSizes& sizes) {
   const std::string rows = codebooks ? book_rows(context.config) : "batch";
   ASSAY_TRY(const Value ids, context.inputs.take("input_ids", id_types(), {rows, "sequence"}));
   ASSAY_TRY(const std::optional<BartEncoded> encoded, given_encoder_states(context, stack, sizes));
-  ASSAY_TRY(const Value hidden,
-            decode(context, stack, sizes, ids, "sequence", encoded, "encoder_sequence", "attention_mask"));
+  std::optional<Extent> encoder_axis;
+  if (encoded) encoder_axis = "encoder_sequence";
+  SeqStates states(context, sizes.decoder.layers, sizes.decoder.heads, "sequence", encoder_axis);
+  ASSAY_TRY(const Value hidden, decode(context, stack, sizes, ids, "sequence", states, encoded, "attention_mask"));
   if (codebooks) return codebook_heads(context, sizes, hidden);
   return language_head(context, sizes, {hidden, "sequence"});
 }
@@ -247,7 +268,7 @@ Status build_audio_classification(BuildContext& context, const BartSizes& sizes)
   if (labels < 1) return unsupported("num_labels", std::to_string(labels));
   ASSAY_TRY(const BartEncoded encoded, encode_bart(context, context.model / "encoder", sizes));
   const std::int64_t width = context.config.integer("classifier_proj_size");
-  const Value projected = linear(context.model / "projector", encoded.hidden, {sizes.model, width});
+  const Value projected = linear(context.model / "projector", *encoded.hidden, {sizes.model, width});
   const Value pooled = context.model.node("ReduceMean", {projected},
                                           {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{0}}});
   context.graph().output("logits", linear_rank2(context.model / "classifier", pooled, {width, labels}),
@@ -268,20 +289,32 @@ Status build_bart_encoder_decoder(BuildContext& context) {
                                    : sizes.decoder.positions;
   context.graph().metadata("assay.max_sequence", std::to_string(longest));
   tie_tables(context, base);
+  ASSAY_CHECK_OK(refuse_parts(context, sizes.decoder.layers));
   if (role == "causal") return build_causal(context, sizes);
   if (role == "audio_classification") return build_audio_classification(context, sizes);
 
   const std::string kind = variation(config, "encoder");
-  ASSAY_TRY(const BartEncoded encoded, encode_bart(context, base / "encoder", sizes));
+  const bool decodes = context.states.decodes();
+  BartEncoded encoded;
+  if (!decodes) {
+    ASSAY_TRY(encoded, encode_bart(context, base / "encoder", sizes));
+  }
   Decoded decoded;
   ASSAY_TRY(const Value ids, decoder_ids(context, base / "decoder", encoded.ids, decoded.axis));
   const Extent encoder_axis = kind == "whisper"          ? Extent(sizes.encoder.positions)
                               : kind == "speech_to_text" ? Extent("frames")
                                                          : Extent("sequence");
-  ASSAY_TRY(decoded.hidden, decode(context, base / "decoder", sizes, ids, decoded.axis, encoded, encoder_axis,
-                                   "decoder_attention_mask"));
+  SeqStates states(context, sizes.decoder.layers, sizes.decoder.heads, decoded.axis, encoder_axis);
+  if (decodes) {
+    const Value length = states.encoder_length(base / "encoder");
+    ASSAY_TRY(encoded, bart_encoded_before(context, base / "encoder", sizes, length));
+  }
+  ASSAY_TRY(decoded.hidden,
+            decode(context, base / "decoder", sizes, ids, decoded.axis, states, encoded, "decoder_attention_mask"));
   ASSAY_CHECK_OK(decoder_outputs(context, sizes, decoded, encoded.ids));
-  context.graph().output("encoder_last_hidden_state", encoded.hidden, {"batch", encoder_axis, sizes.model});
+  if (encoded.hidden) {
+    context.graph().output("encoder_last_hidden_state", *encoded.hidden, {"batch", encoder_axis, sizes.model});
+  }
   return {};
 }
 

@@ -28,15 +28,19 @@ struct BartSizes {
 
 /// An encoder's output and the bias of cross-attention on it.
 struct BartEncoded {
-  Value hidden;
-  std::optional<Value> mask;  ///< [B, 1, 1, S]
-  std::int64_t width = 0;     ///< of `hidden`
-  std::optional<Value> ids;   ///< of an encoder of tokens
+  std::optional<Value> hidden;  ///< nullopt in a decode, whose states hold what is made of it
+  std::optional<Value> mask;    ///< [B, 1, 1, S]
+  std::int64_t width = 0;       ///< of `hidden`
+  std::optional<Value> ids;     ///< of an encoder of tokens
 };
 
 /// Encoders by variation "encoder": tokens; mel frames through two convolutions (whisper); filter banks through strided
 /// gated convolutions (speech_to_text).
 [[nodiscard]] Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, const BartSizes& sizes);
+
+/// The same for a decode: the bias alone. `length`: how many states the encoder gave, int64 [1].
+[[nodiscard]] Result<BartEncoded> bart_encoded_before(BuildContext& context, const Module& stack,
+                                                      const BartSizes& sizes, const Value& length);
 
 /// The embedded tokens of a decoder or a token encoder with their positions, normed where the variation says so.
 /// `past`: how many tokens came before (int64 [1]).

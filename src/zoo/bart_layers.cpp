@@ -208,7 +208,7 @@ Result<Value> whisper_stem(BuildContext& context, const Module& stack, const Bar
   return stack.node("Add", {channels_last(stack, hidden), places});
 }
 
-// 1 where a frame is left of `mask` [B, frames] after strided convolutions. int64 [B, T].
+// 1 where a frame is left of `mask` [B, frames] after strided convolutions. int64 [B, T]; `frames`: T as int64 [1].
 Value subsampled_mask(const Module& at, const Value& mask, const Value& frames, std::int64_t layers) {
   GraphBuilder& graph = at.graph();
   const auto to = [&](const Value& x, DType dtype) {
@@ -219,8 +219,15 @@ Value subsampled_mask(const Module& at, const Value& mask, const Value& frames, 
     const Value halved = at.node("Div", {at.node("Sub", {length, graph.integer(1)}), graph.integer(2)});
     length = at.node("Add", {halved, graph.integer(1)});
   }
-  const Value places = count_up(at, extent_of(at, frames, 1));
+  const Value places = count_up(at, frames);
   return to(at.node("Less", {places, length}, {}, DType::kBool), DType::kInt64);
+}
+
+Result<std::optional<Value>> frames_mask(BuildContext& context) {
+  if (!context.inputs.wants("attention_mask")) return std::optional<Value>();
+  ASSAY_TRY(const Value mask,
+            context.inputs.take("attention_mask", {DType::kInt64, DType::kInt32, DType::kBool}, {"batch", "sequence"}));
+  return std::optional(mask);
 }
 
 Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& stack, const BartSizes& sizes) {
@@ -228,11 +235,7 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
   GraphBuilder& graph = context.graph();
   const std::int64_t bands = config.integer("input_feat_per_channel") * config.integer("input_channels");
   ASSAY_TRY(Value hidden, context.inputs.take("input_features", {DType::kFloat32}, {"batch", "sequence", bands}));
-  std::optional<Value> mask;
-  if (context.inputs.wants("attention_mask")) {
-    ASSAY_TRY(mask, context.inputs.take("attention_mask", {DType::kInt64, DType::kInt32, DType::kBool},
-                                        {"batch", "sequence"}));
-  }
+  ASSAY_TRY(const std::optional<Value> mask, frames_mask(context));
   hidden = channels_last(stack, hidden);
   const std::int64_t layers = config.integer("num_conv_layers");
   const std::vector<std::int64_t> kernels = config.integers("conv_kernel_sizes");
@@ -264,7 +267,7 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
   Value padding;
   BartEncoded made;
   if (mask) {
-    const Value kept = subsampled_mask(stack, *mask, hidden, layers);
+    const Value kept = subsampled_mask(stack, *mask, extent_of(stack, hidden, 1), layers);
     made.mask = additive_mask(stack, kept);
     padding = stack.node("Sub", {graph.integer(1), kept});
   } else {
@@ -277,42 +280,68 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
   return made;
 }
 
+// Of an encoder of tokens: the bias that its mask makes.
+Result<std::optional<Value>> tokens_mask(BuildContext& context, const Module& stack) {
+  if (!context.inputs.wants("attention_mask")) return std::optional<Value>();
+  ASSAY_TRY(const Value mask, context.inputs.take("attention_mask", mask_types(), {"batch", "sequence"}));
+  return std::optional(additive_mask(stack, mask));
+}
+
 }  // namespace
+
+Result<BartEncoded> bart_encoded_before(BuildContext& context, const Module& stack, const BartSizes& sizes,
+                                        const Value& length) {
+  const std::string kind = variation(context.config, "encoder");
+  context.inputs.leave(kind == "tokens" ? "input_ids" : "input_features");
+  stack.parameters().unused_below(stack.name_of(""));
+  BartEncoded made;
+  made.width = sizes.model;
+  if (kind == "tokens") {
+    ASSAY_TRY(made.mask, tokens_mask(context, stack));
+  } else if (kind == "speech_to_text") {
+    ASSAY_TRY(const std::optional<Value> mask, frames_mask(context));
+    if (mask) {
+      made.mask =
+          additive_mask(stack, subsampled_mask(stack, *mask, length, context.config.integer("num_conv_layers")));
+    }
+  }
+  return made;
+}
 
 Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, const BartSizes& sizes) {
   const std::string kind = variation(context.config, "encoder");
   BartEncoded made;
   made.width = sizes.model;
+  Value hidden;
   if (kind == "whisper") {
-    ASSAY_TRY(made.hidden, whisper_stem(context, stack, sizes));
-    context.graph().declare(made.hidden, {"batch", sizes.encoder.positions, sizes.model});
+    ASSAY_TRY(hidden, whisper_stem(context, stack, sizes));
+    context.graph().declare(hidden, {"batch", sizes.encoder.positions, sizes.model});
   } else if (kind == "speech_to_text") {
     ASSAY_TRY(made, speech_to_text_stem(context, stack, sizes));
     made.width = sizes.model;
+    hidden = *made.hidden;
   } else {
     ASSAY_TRY(const Value ids, context.inputs.take("input_ids", id_types(), {"batch", "sequence"}));
     made.ids = ids;
-    if (context.inputs.wants("attention_mask")) {
-      ASSAY_TRY(const Value input, context.inputs.take("attention_mask", mask_types(), {"batch", "sequence"}));
-      made.mask = additive_mask(stack, input);
-    }
-    ASSAY_TRY(made.hidden, embed_bart_tokens(context, stack, sizes, sizes.encoder, ids, std::nullopt));
-    context.graph().declare(made.hidden, {"batch", "sequence", sizes.model});
+    ASSAY_TRY(made.mask, tokens_mask(context, stack));
+    ASSAY_TRY(hidden, embed_bart_tokens(context, stack, sizes, sizes.encoder, ids, std::nullopt));
+    context.graph().declare(hidden, {"batch", "sequence", sizes.model});
   }
   const std::vector<Value> biases = made.mask ? std::vector<Value>{*made.mask} : std::vector<Value>{};
   for (std::int64_t i = 0; i < sizes.encoder.layers; ++i) {
     const Module layer = stack / fmt::format("layers.{}", i);
-    made.hidden = bart_attention_layer(
-        layer, "self_attn", made.hidden, sizes, sizes.encoder,
+    hidden = bart_attention_layer(
+        layer, "self_attn", hidden, sizes, sizes.encoder,
         [&](const Module& attention, const Value& from) {
           return bart_keys_and_values(attention, from, sizes.model, sizes, sizes.encoder.heads);
         },
         biases);
-    ASSAY_TRY(made.hidden, bart_feed_forward_layer(layer, made.hidden, sizes, sizes.encoder.inner));
+    ASSAY_TRY(hidden, bart_feed_forward_layer(layer, hidden, sizes, sizes.encoder.inner));
   }
   if (variation_flag(context.config, "final_norm")) {
-    made.hidden = layer_norm(stack / "layer_norm", made.hidden, sizes.model, kEpsilon);
+    hidden = layer_norm(stack / "layer_norm", hidden, sizes.model, kEpsilon);
   }
+  made.hidden = hidden;
   return made;
 }
 

@@ -48,6 +48,11 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["last_logits_only"] = request.last_logits_only;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
+  for (const auto& [name, tensor] : request.constants) {
+    const std::span<const std::byte> bytes = tensor.bytes();
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    identity["constants"][name] = {to_string(tensor.dtype()), tensor.shape(), sha256_hex(text)};
+  }
   return sha256_hex(identity.dump());
 }
 

@@ -102,6 +102,24 @@ void ask_for(BuildRequest& request, const std::string& name, const TensorView& v
   request.input_dtypes[name] = view.dtype;
 }
 
+// Whether an input of forward decides the graph's shapes, so that its values are bound when it is built.
+bool is_constant(const Json& config, const std::string& name) {
+  const Json& description = find_architecture(config["model_type"])->description;
+  return description.contains("constants") && is_in(description["constants"].get<std::vector<std::string>>(), name);
+}
+
+// Gives the graph a golden's tensor: as a constant, or as an input that `recipes` fills from `file`.
+Status give(BuildRequest& request, const std::string& name, const TensorView& view, const fs::path& file,
+            std::vector<InputRecipe>& recipes) {
+  if (is_constant(request.config, name)) {
+    ASSAY_TRY(request.constants[name], Tensor::copy_of(view));
+    return {};
+  }
+  ask_for(request, name, view);
+  recipes.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
+  return {};
+}
+
 constexpr std::string_view kStep = "step_";
 constexpr std::string_view kPrefillOutputs = "prefill_";
 
@@ -146,9 +164,8 @@ Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whol
       ask_for(decode, tensor.substr(kStep.size()), view);
       continue;
     }
-    ask_for(prefill, tensor, view);
-    past.prefill_inputs.push_back({tensor, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
-    if (inputs.contains(std::string(kStep) + tensor)) continue;
+    ASSAY_CHECK_OK(give(prefill, tensor, view, file, past.prefill_inputs));
+    if (inputs.contains(std::string(kStep) + tensor) || is_constant(whole.config, tensor)) continue;
     ask_for(decode, tensor, view);
     decode.spare_inputs.insert(tensor);
   }
@@ -214,8 +231,7 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
   }
   for (const std::string& name : inputs.names()) {
     ASSAY_TRY(const TensorView view, inputs.tensor(name));
-    ask_for(request, name, view);
-    golden.inputs.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, inputs_file});
+    ASSAY_CHECK_OK(give(request, name, view, inputs_file, golden.inputs));
   }
   ASSAY_TRY(golden.model, build(request, work / (golden.name + ".onnx")));
   ASSAY_TRY(golden.expected, expected_outputs(folder / "outputs.safetensors", "", golden.model, {}));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text decoders as models of their own: inputs, classes, outputs.
-#include "zoo/decoder.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/decoder_model.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -23,10 +22,12 @@ Result<Value> take_embeddings(BuildContext& context, const Module& base, const D
   return inputs.take("inputs_embeds", {DType::kFloat32}, {"batch", "sequence", spec.embedding_width});
 }
 
-Result<DecoderInputs> take_inputs(BuildContext& context, const Module& base, const DecoderSpec& spec) {
+}  // namespace
+
+Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& embeddings) {
   Inputs& inputs = context.inputs;
   DecoderInputs taken;
-  ASSAY_TRY(taken.embeddings, take_embeddings(context, base, spec));
+  taken.embeddings = embeddings;
   if (inputs.wants("attention_mask")) {
     ASSAY_TRY(taken.attention_mask,
               inputs.take("attention_mask", kMasks,
@@ -43,8 +44,6 @@ Result<DecoderInputs> take_inputs(BuildContext& context, const Module& base, con
   return taken;
 }
 
-}  // namespace
-
 Status build_decoder(BuildContext& context) {
   const Config& config = context.config;
   ASSAY_TRY(const DecoderSpec spec, read_decoder(config));
@@ -54,7 +53,8 @@ Status build_decoder(BuildContext& context) {
   const Module base = place.empty() ? context.model : context.model / place;
   if (!bare) tie_decoder_head(context.model, base, spec);
 
-  ASSAY_TRY(const DecoderInputs inputs, take_inputs(context, base, spec));
+  ASSAY_TRY(const Value embeddings, take_embeddings(context, base, spec));
+  ASSAY_TRY(const DecoderInputs inputs, take_decoder_inputs(context, embeddings));
   ASSAY_TRY(const Value hidden, decode(base, spec, inputs, context.states));
   GraphBuilder& graph = context.graph();
   if (bare) {

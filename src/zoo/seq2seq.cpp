@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/seq2seq.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
+
+#include "zoo/attention.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -25,11 +29,57 @@ const std::vector<DType>& mask_types() {
   return types;
 }
 
-SeqStates::SeqStates(BuildContext& /*context*/, std::int64_t /*layers*/, Heads /*heads*/, const std::string& /*tokens*/,
-                     const std::optional<Extent>& /*encoder_tokens*/) {}
-std::optional<Value> SeqStates::past_length(const Module& /*at*/) const { return std::nullopt; }
-KeyValue SeqStates::own(const Module& /*at*/, std::int64_t /*layer*/, const KeyValue& now) { return now; }
-KeyValue SeqStates::encoder(std::int64_t /*layer*/, const std::function<KeyValue()>& make) { return make(); }
+SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, const std::string& tokens,
+                     const std::optional<Extent>& encoder_tokens)
+    : states_(&context.states) {
+  states_->tokens_along(tokens);
+  const auto cache = [&](std::int64_t layer, const char* middle, const Extent& extent) {
+    return take_attention_cache(*states_, layer, heads.count, heads.width, heads.width, middle, extent);
+  };
+  for (std::int64_t i = 0; i < layers; ++i) {
+    Layer layer{cache(i, encoder_tokens ? ".decoder" : "", "past"), std::nullopt};
+    if (encoder_tokens) layer.encoder = cache(i, ".encoder", *encoder_tokens);
+    layers_.push_back(std::move(layer));
+  }
+}
+
+std::optional<Value> SeqStates::past_length(const Module& at) const {
+  if (layers_.empty() || !layers_.front().own.key) return std::nullopt;
+  return extent_of(at, *layers_.front().own.key, 2);
+}
+
+Value SeqStates::encoder_length(const Module& at) const { return extent_of(at, *layers_.front().encoder->key, 2); }
+
+KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& now) {
+  const AttentionCache& cache = layers_[static_cast<std::size_t>(layer)].own;
+  const KeyValue all{append(at / "k_proj", cache.key, now.key), append(at / "v_proj", cache.value, now.value)};
+  states_->give(cache.key_output, all.key);
+  states_->give(cache.value_output, all.value);
+  return all;
+}
+
+KeyValue SeqStates::encoder(std::int64_t layer, const std::function<KeyValue()>& make) {
+  const AttentionCache& cache = *layers_[static_cast<std::size_t>(layer)].encoder;
+  if (cache.key) return {*cache.key, *cache.value};
+  const KeyValue made = make();
+  states_->give(cache.key_output, made.key);
+  states_->give(cache.value_output, made.value);
+  return made;
+}
+
+Status refuse_parts(const BuildContext& context, std::int64_t layers) {
+  const std::string role = class_role(context.config);
+  const bool generates = role == "generation" || role == "causal" || role == "base";
+  if (!context.states.gives() || (generates && layers > 0)) return {};
+  return unsupported("part", std::string(part_name(context.states.part())),
+                     fmt::format("{} gives no token after another", context.config.model_class()));
+}
+
+Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input) {
+  if (!context.last_logits_only) return input;
+  GraphBuilder& graph = at.graph();
+  return at.node("Slice", {input, graph.integers({-1}), graph.integers({INT64_MAX}), graph.integers({1})});
+}
 
 Value split_heads(const Module& at, const Value& input, Heads heads) {
   // 0 keeps an extent, so that batch and sequence stay dynamic without computing shapes.

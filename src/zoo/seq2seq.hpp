@@ -29,7 +29,8 @@ struct KeyValue {
   Value key, value;
 };
 
-/// The keys and values of a decoder that attends to itself and, where it has an encoder, to that.
+/// The keys and values of a decoder that attends to itself and, where it has an encoder, to that. A decode takes them
+/// all as states: its graph has no encoder.
 class SeqStates {
  public:
   /// `tokens`: symbol of the decoder's token axis; `encoder_tokens`: that of the encoder's states, nullopt without one.
@@ -38,14 +39,25 @@ class SeqStates {
 
   /// How many tokens came before, int64 [1]; nullopt: none.
   [[nodiscard]] std::optional<Value> past_length(const Module& at) const;
+  /// How many states the encoder gave, int64 [1]. Of a decode with an encoder.
+  [[nodiscard]] Value encoder_length(const Module& at) const;
   /// Those before and those of this run.
   KeyValue own(const Module& at, std::int64_t layer, const KeyValue& now);
-  /// The encoder's, made once.
+  /// The encoder's, made once: by the prefill.
   KeyValue encoder(std::int64_t layer, const std::function<KeyValue()>& make);
 
  private:
-  std::vector<KeyValue> past_;
+  struct Layer {
+    AttentionCache own;
+    std::optional<AttentionCache> encoder;
+  };
+  States* states_;
+  std::vector<Layer> layers_;
 };
+
+/// Errors: unsupported, when a decode or a prefill is asked for of a class that gives no token after another, or of a
+/// decoder without `layers`.
+[[nodiscard]] Status refuse_parts(const BuildContext& context, std::int64_t layers);
 
 /// [B, S, count·width] → [B, count, S, width].
 Value split_heads(const Module& at, const Value& input, Heads heads);
@@ -68,6 +80,9 @@ Value count_up(const Module& at, const Value& length);
 /// Shape: [1, 1, Q, K], with `kept` [B, 1, Q, K].
 Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
                   const std::optional<Value>& kept);
+
+/// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
+Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
 
 /// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
 Value project(const Module& at, const Value& input, const Value& weight);

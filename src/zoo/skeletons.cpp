@@ -70,6 +70,10 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
   return graph_->input(name, dtype, made);
 }
 
+void Inputs::leave(const std::string& name) {
+  if (request_->input_shapes.empty() || request_->spare_inputs.contains(name)) wanted_.erase(name);
+}
+
 Result<std::optional<std::vector<std::int64_t>>> Inputs::take_integers(const std::string& name, std::int64_t columns) {
   const auto found = request_->constants.find(name);
   if (found == request_->constants.end()) return std::optional<std::vector<std::int64_t>>();
@@ -110,6 +114,7 @@ Skeleton find_skeleton(const std::string& name) {
       {"image_transformer", build_image_transformer},
       {"hifigan_vocoder", build_hifigan_vocoder},
       {"lilt_encoder", build_lilt_encoder},
+      {"llava", build_llava},
       {"mobilebert_encoder", build_mobilebert_encoder},
       {"nystromformer_encoder", build_nystromformer_encoder},
       {"regnet_cnn", build_regnet_cnn},

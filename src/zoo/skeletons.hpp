@@ -30,6 +30,9 @@ class Inputs {
   /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
   /// invalid_argument, when a fixed extent differs from the one asked for.
   [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
+  /// Passes over an input that is only usual, or that the request lets the graph leave: one that a decode's states
+  /// stand for.
+  void leave(const std::string& name);
   /// The values of an integer input that is bound as a constant, of rows of `columns`; nullopt: none is. Errors:
   /// unsupported, for another type or shape.
   [[nodiscard]] Result<std::optional<std::vector<std::int64_t>>> take_integers(const std::string& name,
@@ -78,6 +81,7 @@ struct BuildContext {
 [[nodiscard]] Status build_ast_encoder(BuildContext& context);
 [[nodiscard]] Status build_bart_encoder_decoder(BuildContext& context);
 [[nodiscard]] Status build_hifigan_vocoder(BuildContext& context);
+[[nodiscard]] Status build_llava(BuildContext& context);
 [[nodiscard]] Status build_t5_encoder_decoder(BuildContext& context);
 [[nodiscard]] Status build_wav2vec2_encoder(BuildContext& context);
 

@@ -39,6 +39,7 @@ Status States::finish() {
                        "this architecture keeps nothing from one run to the next");
   }
   for (StateTensor& state : tensors_) {
+    if (part_ == Part::kDecode) graph_->move_input_last(state.input);
     const auto given =
         std::find_if(given_.begin(), given_.end(), [&](const Given& item) { return item.output == state.output; });
     if (given == given_.end()) {
@@ -56,14 +57,14 @@ Status States::finish() {
 }
 
 AttentionCache take_attention_cache(States& states, std::int64_t layer, std::int64_t heads, std::int64_t key_width,
-                                    std::int64_t value_width, const std::string& middle) {
+                                    std::int64_t value_width, const std::string& middle, const Extent& tokens) {
   AttentionCache cache;
   const auto take = [&](const char* what, std::int64_t width, std::string& output) {
     output = fmt::format("present.{}{}.{}", layer, middle, what);
     return states.take({fmt::format("past_key_values.{}{}.{}", layer, middle, what),
                         output,
                         DType::kFloat32,
-                        {"batch", heads, "past", width}});
+                        {"batch", heads, tokens, width}});
   };
   cache.key = take("key", key_width, cache.key_output);
   cache.value = take("value", value_width, cache.value_output);

@@ -56,8 +56,9 @@ struct AttentionCache {
   std::optional<Value> key, value;  ///< before the run; of decode
   std::string key_output, value_output;
 };
-/// `middle`: "" or ".decoder", ".encoder" of encoder-decoders.
+/// `middle`: "" or ".decoder", ".encoder" of encoder-decoders. `tokens`: the symbol or extent of the axis of tokens.
 AttentionCache take_attention_cache(States& states, std::int64_t layer, std::int64_t heads, std::int64_t key_width,
-                                    std::int64_t value_width, const std::string& middle = {});
+                                    std::int64_t value_width, const std::string& middle = {},
+                                    const Extent& tokens = "past");
 
 }  // namespace assay::zoo

@@ -197,6 +197,15 @@ Result<Value> encode(BuildContext& context, const Sizes& sizes, const Value& ids
   return scaled_rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
 }
 
+// The projections of the encoder's states, which a decode has as states of its own.
+void leave_keys_and_values(const Module& stack, std::int64_t layers) {
+  for (std::int64_t i = 0; i < layers; ++i) {
+    const Module attention = stack / fmt::format("block.{}", i) / "layer" / "1" / "EncDecAttention";
+    for (const char* name : {"k", "v"}) stack.parameters().unused((attention / name).name_of("weight"));
+  }
+}
+
+// `encoded`: nullopt in a decode.
 Result<Value> decode(BuildContext& context, const Sizes& sizes, const Value& ids, const std::string& axis,
                      const std::optional<Value>& encoded, const std::optional<Value>& encoder_mask) {
   const Module stack = context.model / "decoder";
@@ -225,6 +234,7 @@ Result<Value> decode(BuildContext& context, const Sizes& sizes, const Value& ids
         [&](const Module&) { return encoder_mask ? std::vector<Value>{*encoder_mask} : std::vector<Value>{}; });
     ASSAY_TRY(hidden, feed_forward(context, block / "2", hidden, sizes, i, "decoder"));
   }
+  if (!encoded) leave_keys_and_values(stack, layers);
   // A bias that the first published checkpoints hold and no attention reads.
   context.model.parameters().unused("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
   return scaled_rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
@@ -238,19 +248,19 @@ bool logits_scaled(const Config& config) {
   return config.optional_flag("tie_word_embeddings").value_or(true);
 }
 
-Result<Value> decoder_ids(BuildContext& context, const Value& ids, const std::string& role) {
+Result<Value> decoder_ids(BuildContext& context, const std::optional<Value>& ids, const std::string& role) {
   if (context.inputs.wants("decoder_input_ids")) {
     return context.inputs.take("decoder_input_ids", id_types(), {"batch", kDecoderSequence});
   }
-  if (role != "classification" && role != "question_answering") return missing_input("decoder_input_ids");
+  if (!ids || (role != "classification" && role != "question_answering")) return missing_input("decoder_input_ids");
   ASSAY_TRY(const std::int64_t start, token_id(context.config, "decoder_start_token_id"));
   ASSAY_TRY(const std::int64_t padding, token_id(context.config, "pad_token_id"));
   if (start < 0 || padding < 0) return missing_input("decoder_input_ids");
-  return shift_right(context.model / "decoder", ids, start, padding);
+  return shift_right(context.model / "decoder", *ids, start, padding);
 }
 
-Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::string& role, const Value& ids,
-                       const Value& hidden, const std::string& axis) {
+Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::string& role,
+                       const std::optional<Value>& ids, const Value& hidden, const std::string& axis) {
   GraphBuilder& graph = context.graph();
   const Config& config = context.config;
   if (role == "generation") {
@@ -261,7 +271,9 @@ Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::str
       scaled = head.node("Mul", {hidden, graph.number(factor)});
     }
     const Value weight = head.parameter("weight", {sizes.vocabulary, sizes.model}, Role::kTable);
-    graph.output("logits", project(head, scaled, weight), {"batch", axis, sizes.vocabulary});
+    const Value logits = project(head, rows_of_logits(context, head, scaled), weight);
+    graph.output("logits", logits,
+                 {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent(axis), sizes.vocabulary});
   } else if (role == "base") {
     graph.output("last_hidden_state", hidden, {"batch", axis, sizes.model});
   } else if (role == "question_answering") {
@@ -273,7 +285,7 @@ Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::str
     if (labels < 1) return unsupported("num_labels", std::to_string(labels));
     ASSAY_TRY(const std::int64_t end, token_id(config, "eos_token_id"));
     const Module head = context.model / "classification_head";
-    const Value pooled = last_where(head, hidden, ids, end);
+    const Value pooled = last_where(head, hidden, *ids, end);
     graph.output("logits", classification_head(head, pooled, sizes.model, labels), {"batch", labels});
   }
   return {};
@@ -293,7 +305,14 @@ Status build_t5_encoder_decoder(BuildContext& context) {
     }
   }
 
-  ASSAY_TRY(const Value ids, context.inputs.take("input_ids", id_types(), {"batch", "sequence"}));
+  ASSAY_CHECK_OK(refuse_parts(context, decoder_layers(config)));
+  const bool decodes = context.states.decodes();
+  std::optional<Value> ids;
+  if (decodes) {
+    context.inputs.leave("input_ids");
+  } else {
+    ASSAY_TRY(ids, context.inputs.take("input_ids", id_types(), {"batch", "sequence"}));
+  }
   std::optional<Value> mask;
   if (context.inputs.wants("attention_mask")) {
     ASSAY_TRY(const Value input, context.inputs.take("attention_mask", mask_types(), {"batch", "sequence"}));
@@ -302,7 +321,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   GraphBuilder& graph = context.graph();
   const Extents encoder_extents{"batch", "sequence", sizes.model};
   if (role == "encoder" || role == "token_classification") {
-    ASSAY_TRY(const Value encoded, encode(context, sizes, ids, mask));
+    ASSAY_TRY(const Value encoded, encode(context, sizes, *ids, mask));
     if (role == "encoder") {
       graph.output("last_hidden_state", encoded, encoder_extents);
       return {};
@@ -315,10 +334,15 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   }
   const std::string axis = context.inputs.wants("decoder_input_ids") ? kDecoderSequence : "sequence";
   ASSAY_TRY(const Value target_ids, decoder_ids(context, ids, role));
-  ASSAY_TRY(const Value encoded, encode(context, sizes, ids, mask));
+  std::optional<Value> encoded;
+  if (decodes) {
+    parameters.unused_below("encoder.");
+  } else {
+    ASSAY_TRY(encoded, encode(context, sizes, *ids, mask));
+  }
   ASSAY_TRY(const Value hidden, decode(context, sizes, target_ids, axis, encoded, mask));
   ASSAY_CHECK_OK(decoder_outputs(context, sizes, role, ids, hidden, axis));
-  graph.output("encoder_last_hidden_state", encoded, encoder_extents);
+  if (encoded) graph.output("encoder_last_hidden_state", *encoded, encoder_extents);
   return {};
 }
 

@@ -193,14 +193,21 @@ Value embed_image(const Module& base, const Value& pixels, const VisionSizes& si
   return layer_norm(base.at(style.pre_norm), tokens, sizes.layer.hidden, sizes.layer.epsilon);
 }
 
-Result<Value> encode_image(const Module& base, const Value& pixels, const VisionSizes& sizes, const VisionStyle& style,
-                           const LayerNames& names, const LayerHooks& hooks) {
-  Value hidden = embed_image(base, pixels, sizes, style);
-  for (std::int64_t i = 0; i < sizes.layers; ++i) {
+Result<Value> image_layers(const Module& base, const Value& input, std::int64_t first, std::int64_t last,
+                           const VisionSizes& sizes, const VisionStyle& style, const LayerNames& names,
+                           const LayerHooks& hooks) {
+  Value hidden = input;
+  for (std::int64_t i = first; i < last; ++i) {
     const Module layer = base.at(fmt::format("{}.{}", style.layers, i));
     ASSAY_TRY(hidden, pre_norm_layer(layer, hidden, names, sizes.layer, hooks));
   }
   return hidden;
+}
+
+Result<Value> encode_image(const Module& base, const Value& pixels, const VisionSizes& sizes, const VisionStyle& style,
+                           const LayerNames& names, const LayerHooks& hooks) {
+  const Value embedded = embed_image(base, pixels, sizes, style);
+  return image_layers(base, embedded, 0, sizes.layers, sizes, style, names, hooks);
 }
 
 }  // namespace assay::zoo

@@ -55,6 +55,11 @@ struct VisionSizes {
 [[nodiscard]] Value embed_image(const Module& base, const Value& pixels, const VisionSizes& sizes,
                                 const VisionStyle& style);
 
+/// Layers [first, last) on what embed_image or the layer before them gives.
+[[nodiscard]] Result<Value> image_layers(const Module& base, const Value& input, std::int64_t first, std::int64_t last,
+                                         const VisionSizes& sizes, const VisionStyle& style, const LayerNames& names,
+                                         const LayerHooks& hooks);
+
 /// Tokens of an image up to the last layer (`style.final_norm` is left to the caller): patches behind class and extra
 /// tokens, positions, layers. Shape: [B, 1 + extra + patches, hidden].
 [[nodiscard]] Result<Value> encode_image(const Module& base, const Value& pixels, const VisionSizes& sizes,
