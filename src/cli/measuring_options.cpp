@@ -15,6 +15,7 @@ namespace assay::cli {
 namespace {
 
 constexpr std::int64_t kMaxExtent = 1 << 24;
+constexpr std::int64_t kMaxRuns = 10'000'000;  ///< of which every sample is kept: 170 MB
 
 // An option's integers, sorted, each once. Checked here and not by the parser, which would clamp what is too large.
 Result<std::vector<std::int64_t>> integers(const char* option, const std::vector<std::string>& texts,
@@ -79,16 +80,26 @@ void MeasuringOptions::add_to(CLI::App& command) {
       ->check(CLI::IsMember({"text", "json"}));
 }
 
+Result<std::int64_t> integer_option(const char* option, const std::string& text, std::int64_t least,
+                                    std::int64_t most) {
+  const auto value = parse_number<std::int64_t>(text);
+  if (value && *value >= least && *value <= most) return *value;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: '{}' is not valid; give an integer from {} to {}", option, text, least, most));
+}
+
 Result<RunSettings> MeasuringOptions::settings() const {
   RunSettings out;
   ASSAY_TRY(const auto batches, integers("--batch-sizes", batch_sizes, 1));
   ASSAY_TRY(const auto lengths, integers("--sequence-lengths", sequence_lengths, 1));
   ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
   ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));
-  if (warmup && *warmup < 0)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("--warmup: {} is not valid; give 0 or more", *warmup));
-  if (iterations && *iterations < 1)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("--iterations: {} is not valid; give 1 or more", *iterations));
+  if (warmup) {
+    ASSAY_TRY(out.measure.warmup_iterations, integer_option("--warmup", *warmup, 0, kMaxRuns));
+  }
+  if (iterations) {
+    ASSAY_TRY(out.measure.iterations, integer_option("--iterations", *iterations, 1, kMaxRuns));
+  }
   if (!(timeout > 0) || timeout > 1e6)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", timeout));
@@ -122,18 +133,13 @@ Result<RunSettings> MeasuringOptions::settings() const {
     out.precision = precision;
     out.precision_asked = true;
   }
-  if (!seed_text.empty()) {
-    const auto seed = parse_number<std::uint64_t>(seed_text);
-    if (!seed || *seed > static_cast<std::uint64_t>(INT64_MAX))
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--seed: '{}' is not valid; give an integer from 0 to {}", seed_text, INT64_MAX));
-    out.seed = *seed;
+  if (seed_text) {
+    ASSAY_TRY(const std::int64_t seed, integer_option("--seed", *seed_text, 0, INT64_MAX));
+    out.seed = static_cast<std::uint64_t>(seed);
   }
   out.size = size;
   if (memory_limit_mb > 0) out.memory_limit_bytes = static_cast<std::uint64_t>(memory_limit_mb * 1e6);
   out.data = data;
-  out.measure.warmup_iterations = warmup;
-  out.measure.iterations = iterations;
   out.resource_pool = !no_resource_pool;
   out.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(timeout * 1e9)));
   return out;

@@ -17,17 +17,22 @@
 
 namespace assay::cli {
 
+/// The value of an option that takes one integer. Checked here and not by the parser, which would clamp what is too
+/// large. Errors: invalid_argument, naming option, text and what would be valid.
+[[nodiscard]] Result<std::int64_t> integer_option(const char* option, const std::string& text, std::int64_t least,
+                                                  std::int64_t most);
+
 /// The options that every measuring command has (docs/formats.md, "Options"). Lists are written `1,2,4` or `1 2 4`.
 struct MeasuringOptions {
   std::vector<std::string> hardware, engines;
   std::string device;
   std::vector<std::string> batch_sizes, sequence_lengths, streams, threads;  ///< integers, checked in settings()
   std::string precision;
-  std::string seed_text;
+  std::optional<std::string> seed_text;
   std::string data;
   std::string size;
   std::vector<std::string> engine_options;
-  std::optional<std::int64_t> warmup, iterations;
+  std::optional<std::string> warmup, iterations;
   double timeout = 600;
   double memory_limit_mb = 0;
   std::string db_path, spool;

@@ -52,7 +52,7 @@ Value SeqStates::encoder_length(const Module& at) const { return extent_of(at, *
 
 KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& now) {
   const AttentionCache& cache = layers_[static_cast<std::size_t>(layer)].own;
-  const KeyValue all{append(at / "k_proj", cache.key, now.key), append(at / "v_proj", cache.value, now.value)};
+  KeyValue all{append(at / "k_proj", cache.key, now.key), append(at / "v_proj", cache.value, now.value)};
   states_->give(cache.key_output, all.key);
   states_->give(cache.value_output, all.value);
   return all;
@@ -61,7 +61,7 @@ KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& no
 KeyValue SeqStates::encoder(std::int64_t layer, const std::function<KeyValue()>& make) {
   const AttentionCache& cache = *layers_[static_cast<std::size_t>(layer)].encoder;
   if (cache.key) return {*cache.key, *cache.value};
-  const KeyValue made = make();
+  KeyValue made = make();
   states_->give(cache.key_output, made.key);
   states_->give(cache.value_output, made.value);
   return made;
@@ -170,7 +170,7 @@ Value shift_right(const Module& at, const Value& ids, std::int64_t start, std::i
     return at.node("Slice", {ids, graph.integers({from}), graph.integers({to}), graph.integers({1})});
   };
   const auto like_ids = [&](std::int64_t value) {
-    const Value constant = graph.integer(value);
+    Value constant = graph.integer(value);
     if (ids.dtype == DType::kInt64) return constant;
     return at.node("Cast", {constant}, {{"to", static_cast<std::int64_t>(ids.dtype)}}, ids.dtype);
   };

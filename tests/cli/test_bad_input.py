@@ -45,6 +45,10 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--engine", "null", "--batch-sizes", "four", says="four")
         self.refused("bench", "--engine", "null", "--batch-sizes", "99999999999999999999", says="99999999999999999999")
         self.refused("bench", "--engine", "null", "--iterations", "0", says=["--iterations", "0"])
+        for option in ("--iterations", "--warmup", "--seed"):
+            for text in ("99999999999999999999", "-1", "2.5", "many", ""):
+                self.refused("bench", "--engine", "null", f"{option}={text}", says=[option, text])
+        self.refused("zoo", "build", "prajjwal1/bert-tiny", "-o", "m.onnx", "--seed=99999999999999999999", says=["--seed"])
         self.refused("bench", "--engine", "null", "--timeout", "-5", says=["--timeout", "-5"])
         self.refused("bench", "--engine", "null", "--timeout", "nan", says="nan")
         self.refused("bench", "--engine", "null", "--precision", "float7", says=["float7", "bfloat16"])

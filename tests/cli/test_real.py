@@ -6,6 +6,7 @@ import json
 import pathlib
 import subprocess
 import unittest
+import onnx
 import tool
 
 FAST = ["--iterations", "5", "--warmup", "1", "--quiet"]
@@ -167,6 +168,12 @@ class Zoo(tool.ToolTest):
         for each in result["results"]:
             if each["status"] == "unsupported":
                 self.assertIn("unsupported", each["message"])
+
+    def test_what_is_built_passes_the_checker_of_onnx(self):
+        for golden in sorted((tool.SOURCE / "tests" / "goldens").glob("*/meta.json")):
+            self.run_tool("zoo", "build", golden.parent, "-o", "checked.onnx", expect=0)
+            with self.subTest(golden=golden.parent.name):
+                onnx.checker.check_model(str(self.folder / "checked.onnx"), full_check=True)
 
     def test_building_twice_gives_the_same_bytes(self):
         for name in ("a.onnx", "b.onnx"):
