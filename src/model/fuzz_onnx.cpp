@@ -3,24 +3,29 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <span>
 
 #include "base/files.hpp"
 #include "model/model.hpp"
+#include "model/static_graph.hpp"
 
 // Any bytes are refused with a reason, or describe a model that can be fed and moved.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const assay::TemporaryDirectory folder = assay::TemporaryDirectory::create("assay-fuzz-").value();
   const std::filesystem::path path = folder.path() / "model.onnx";
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   const auto info = assay::inspect_model(path);
   if (!info) {
     if (info.error().message.empty()) std::abort();
     return 0;
   }
   if (info->outputs.empty()) std::abort();
-  static_cast<void>(assay::make_inputs(*info, {}));
+  if (const auto inputs = assay::make_inputs(*info, {})) {
+    std::map<std::string, assay::Shape> shapes;
+    for (const assay::InputRecipe& input : inputs->recipes) shapes[input.name] = input.shape;
+    static_cast<void>(assay::StaticGraph::infer(path, shapes));
+  }
   const auto moved = folder.path() / "moved" / "model.onnx";
   if (!assay::write_perturbed(path, assay::DType::kFloat16, 1, moved) || !assay::inspect_model(moved)) std::abort();
   return 0;

@@ -85,6 +85,8 @@ class GraphBuilder {
   struct WriteOptions {
     /// A model whose weights are more than this goes into two files, FILE and FILE.data: protobuf ends at 2 GB.
     std::uint64_t single_file_bytes = 2'000'000'000;
+    /// False: FILE.data is a hole of the right size, for those who look at the graph alone.
+    bool weights = true;
   };
   /// Writes the model; a file of that name is replaced only when the new one is complete. Memory: the graph without
   /// its weights plus one piece of a weight. Not synced to disk: a model can be built again.

@@ -66,6 +66,12 @@ class PendingFile {
     }
     return {};
   }
+  /// Zeros that take no space on the disk.
+  Status grow_to(std::uint64_t size) {
+    if (size > static_cast<std::uint64_t>(INT64_MAX) || ::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+      return failed();
+    return {};
+  }
   Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
 
   Status commit() {
@@ -118,7 +124,7 @@ std::set<std::string> used_names(const onnx::GraphProto& graph) {
 
 Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) const {
   ASSAY_TRY(const std::uint64_t total, weight_bytes());
-  const bool external = total > options.single_file_bytes;
+  const bool external = total > options.single_file_bytes || (!options.weights && total > 0);
   const fs::path data_path = path.string() + ".data";
 
   std::vector<PlannedTensor> plan;
@@ -193,12 +199,14 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
   std::uint64_t data_end = 0;
   for (const PlannedTensor& planned : plan) {
     ASSAY_CHECK_OK(file.write(planned.header));
+    if (planned.external_offset && !options.weights) continue;
     if (planned.external_offset) {
       ASSAY_CHECK_OK(data->write(std::string(*planned.external_offset - data_end, '\0')));
       data_end = *planned.external_offset + planned.size;
     }
     ASSAY_CHECK_OK(write_weight(planned.external_offset ? *data : file, *planned.tensor, planned.size));
   }
+  if (data && !options.weights) ASSAY_CHECK_OK(data->grow_to(external_end));
   if (data) ASSAY_CHECK_OK(data->commit());
   return file.commit();
 }

@@ -162,14 +162,16 @@ std::string hash_graph(const onnx::ModelProto& model, const CheckedGraph& checke
   return hash.hex();
 }
 
-Status read_weights(const OnnxFile& file, const CheckedGraph& checked, ModelInfo& info) {
+Status read_weights(const OnnxFile& file, const CheckedGraph& checked, bool hashed, ModelInfo& info) {
   Sha256 hash;
   TensorReader reader(file);
   std::set<std::filesystem::path> external;
   for (const auto* tensors : {&checked.initializers, &checked.constants}) {
     for (const CheckedTensor& tensor : *tensors) {
-      ASSAY_TRY(const Bytes bytes, reader.bytes(tensor));
-      hash.update(bytes);
+      if (hashed) {
+        ASSAY_TRY(const Bytes bytes, reader.bytes(tensor));
+        hash.update(bytes);
+      }
       if (tensor.external && external.insert(tensor.external->file).second) {
         info.file_bytes += std::filesystem::file_size(tensor.external->file);
       }
@@ -180,11 +182,11 @@ Status read_weights(const OnnxFile& file, const CheckedGraph& checked, ModelInfo
     const bool quantised = is_integer(tensor.dtype) && bit_width(tensor.dtype) <= 8;
     if (!tensor.shape.empty() && (is_floating(tensor.dtype) || quantised)) info.parameter_count += tensor.elements;
   }
-  info.weights_hash = hash.hex();
+  if (hashed) info.weights_hash = hash.hex();
   return {};
 }
 
-Result<ModelInfo> inspect(const std::filesystem::path& path) {
+Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
   ASSAY_TRY(const OnnxFile file, OnnxFile::open(path));
   const onnx::ModelProto& model = file.model();
   if (model.ir_version() < 1 || model.ir_version() > kLatestPlausibleIr) {
@@ -203,7 +205,7 @@ Result<ModelInfo> inspect(const std::filesystem::path& path) {
   info.producer = sanitise(trim(fmt::format("{} {}", model.producer_name(), model.producer_version())));
   info.file_bytes = file.bytes().size();
   info.graph_hash = hash_graph(model, checked);
-  ASSAY_CHECK_OK(read_weights(file, checked, info));
+  ASSAY_CHECK_OK(read_weights(file, checked, hashed, info));
   info.operators.assign(checked.operators.begin(), checked.operators.end());
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "assay.family") info.metadata_family = sanitise(entry.value());
@@ -219,7 +221,11 @@ Result<ModelInfo> inspect(const std::filesystem::path& path) {
 }  // namespace
 
 Result<ModelInfo> inspect_model(const std::filesystem::path& path) {
-  return with_context(inspect(path), fmt::format("while checking {}", shown_path(path)));
+  return with_context(inspect(path, true), fmt::format("while checking {}", shown_path(path)));
+}
+
+Result<ModelInfo> inspect_graph(const std::filesystem::path& path) {
+  return with_context(inspect(path, false), fmt::format("while checking {}", shown_path(path)));
 }
 
 }  // namespace assay

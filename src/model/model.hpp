@@ -50,6 +50,8 @@ struct ModelInfo {
 /// inputs and outputs, by name). Never crashes, whatever the bytes.
 /// Cost: reads the weights once, for their hash; memory for the graph only.
 [[nodiscard]] Result<ModelInfo> inspect_model(const std::filesystem::path& path);
+/// The same without reading the weights: weights_hash stays empty.
+[[nodiscard]] Result<ModelInfo> inspect_graph(const std::filesystem::path& path);
 
 /// What the recipes of an input depend on.
 struct InputAxes {

@@ -91,14 +91,35 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
+    set_cost(cell.row, model, cell.inputs.recipes);
   }
   name_row(cell.row);
   return cell;
 }
 
+// What one inference computes and moves, where the graph tells. What it does not is the runtime's to judge.
+void LocalExecutor::State::set_cost(Record& row, const PreparedModel& model, const std::vector<InputRecipe>& inputs) {
+  if (!model.info || model.info->format != "onnx") return;
+  const auto [known, added] = costs.try_emplace(row.input_shape);
+  if (added) {
+    std::map<std::string, Shape> shapes;
+    for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
+    const Result<StaticGraph> graph = StaticGraph::infer(model.file, shapes);
+    if (graph)
+      known->second = graph->cost();
+    else
+      log_debug("{}: no FLOPs: {}", model.choice.name, graph.error().message);
+  }
+  if (!known->second) return;
+  row.flops = known->second->flops;
+  row.bytes = known->second->bytes;
+  row.flops_counted = known->second->counted;
+}
+
 // The cells of all targets, in their order.
 Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel& model,
                                                             const std::vector<Target>& targets) {
+  costs.clear();
   Given given;
   if (model.info && settings.data.empty() && !model.verdict) {
     Result<std::optional<GivenData>> found = find_given_data(*model.info, services.cache / "inputs");

@@ -12,6 +12,7 @@
 
 #include "base/files.hpp"
 #include "measure/environment.hpp"
+#include "model/static_graph.hpp"
 #include "plan/executor.hpp"
 #include "plan/reference.hpp"
 #include "plan/row.hpp"
@@ -69,7 +70,8 @@ struct LocalExecutor::State {
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::uint64_t memory_limit;                 ///< of one worker; the same for all, or none would ever be found warm
   std::map<std::string, Reference> made;      ///< of the model that runs, by Planned::reference_key()
-  std::map<std::string, DType> chosen;        ///< the precision that a runtime chose for the model, by target_key()
+  std::map<std::string, std::optional<StaticCost>> costs;  ///< of the model that runs, by its inputs' shapes
+  std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
   State(const RunInfo& r, const RunSettings& s, ExecutorServices v, TemporaryDirectory folder)
@@ -101,6 +103,7 @@ struct LocalExecutor::State {
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                      const CellShape& shape, const Given& given);
   [[nodiscard]] Result<std::vector<Planned>> plan_all(const PreparedModel& model, const std::vector<Target>& targets);
+  void set_cost(Record& row, const PreparedModel& model, const std::vector<InputRecipe>& inputs);
   [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);
   [[nodiscard]] Result<Record> finish_unrun(Record row);

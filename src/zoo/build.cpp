@@ -100,7 +100,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
 
   BuiltModel built;
   ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config), buffers_of(architecture)));
-  ASSAY_CHECK_OK(check_space(graph, request, output));
+  if (!request.weights_left_out) ASSAY_CHECK_OK(check_space(graph, request, output));
   built.path = output;
   built.architecture = architecture.name;
   built.category = architecture.category;
@@ -127,7 +127,9 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.part", std::string(part_name(request.part)));
   graph.metadata("assay.precision", request.precision);
   graph.metadata("assay.weights_hash", built.weights_hash);
-  ASSAY_CHECK_OK(graph.write(output));
+  GraphBuilder::WriteOptions options;
+  options.weights = !request.weights_left_out;
+  ASSAY_CHECK_OK(graph.write(output, options));
   return built;
 }
 

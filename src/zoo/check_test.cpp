@@ -6,11 +6,13 @@
 
 #include <cstdlib>
 
+#include "model/static_graph.hpp"
 #include "zoo/fake_checkpoint.hpp"
 
 namespace assay::zoo {
 namespace {
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 namespace fs = std::filesystem;
@@ -47,6 +49,26 @@ TEST_F(Check, PreparesTheCommittedGoldens) {
       const Result<Tensor> tensor = make_input(recipe, 0, 0);
       ASSERT_TRUE(tensor) << to_string(tensor.error());
       EXPECT_EQ(tensor->shape(), recipe.shape);
+    }
+  }
+}
+
+// What follows from the graph alone is what Hugging Face's outputs are, and every operator has a rule.
+TEST_F(Check, TheGraphTellsTheShapesOfItsOutputs) {
+  const auto folders = find_goldens(fs::path(ASSAY_SOURCE_DIR) / "tests/goldens");
+  ASSERT_TRUE(folders);
+  for (const fs::path& folder : *folders) {
+    const Result<GoldenCase> golden = prepare(folder);
+    ASSERT_TRUE(golden) << to_string(golden.error());
+    std::map<std::string, Shape> shapes;
+    for (const InputRecipe& recipe : golden->inputs) shapes[recipe.name] = recipe.shape;
+    const Result<StaticGraph> graph = StaticGraph::infer(golden->model.path, shapes);
+    ASSERT_TRUE(graph) << golden->name << ": " << to_string(graph.error());
+    EXPECT_THAT(graph->unknown_operators(), IsEmpty()) << golden->name;
+    EXPECT_EQ(graph->cost().counted, 1.0) << golden->name;
+    const SafetensorsFile expected = SafetensorsFile::open(golden->expected).value();
+    for (const std::string& name : expected.names()) {
+      EXPECT_EQ(graph->values().at(name).shape, expected.tensor(name)->shape) << golden->name << " " << name;
     }
   }
 }

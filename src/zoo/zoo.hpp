@@ -94,6 +94,7 @@ struct BuildRequest {
   std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
   Part part = Part::kWhole;              ///< another than whole: unsupported where the architecture has no cache
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
+  bool weights_left_out = false;  ///< the file's weights are a hole: for those who look at the graph alone
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
 };
 

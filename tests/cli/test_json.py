@@ -82,6 +82,19 @@ class Zoo(tool.ToolTest):
         self.assertEqual(built["outputs"], ["last_hidden_state", "pooler_output"])
         self.assertTrue((self.folder / built["path"]).is_file())
 
+    def test_show_tells_without_building(self):
+        facts = self.run_json("zoo", "show", "resnet50")
+        self.assertEqual((facts["architecture"], facts["class"], facts["source"]), ("resnet", "ResNetForImageClassification", "seeded"))
+        self.assertEqual(facts["parameter_count"], 25557032)
+        self.assertEqual(facts["input_shapes"], {"pixel_values": [1, 3, 224, 224]})
+        self.assertEqual(facts["flops_counted"], 1.0)
+        self.assertAlmostEqual(facts["flops"] / 1e9, 8.2, delta=0.1)  # 4.1 G multiply-adds
+        self.assertEqual(self.run_json("zoo", "show", "resnet50", "--batch-sizes", "8")["flops"], 8 * facts["flops"])
+        llama = self.run_json("zoo", "show", "meta-llama/Llama-2-7b-hf")
+        self.assertEqual(llama["parameter_count"], 6738415616)
+        self.assertLess(sum(path.stat().st_blocks for path in self.folder.rglob("*")) * 512, 1 << 24, "no weights were made")
+        self.assertEqual(self.run_json("zoo", "show", "xlstm", expect=2)["error"]["code"], "not_built")
+
 
 if __name__ == "__main__":
     tool.main()

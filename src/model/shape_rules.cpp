@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/shape_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "model/onnx_file.hpp"
+
+namespace assay {
+
+Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
+           std::vector<std::optional<std::vector<float>>> floats)
+    : node_(&node),
+      opset_(opset),
+      inputs_(std::move(inputs)),
+      floats_(std::move(floats)),
+      outputs_(static_cast<std::size_t>(node.output_size())) {}
+
+const std::vector<std::int64_t>* Site::elements(std::size_t i) const {
+  return has(i) && in(i).elements ? &*in(i).elements : nullptr;
+}
+
+const std::vector<float>* Site::floats(std::size_t i) const {
+  return i < floats_.size() && floats_[i] ? &*floats_[i] : nullptr;
+}
+
+const onnx::AttributeProto* Site::attribute(std::string_view name) const {
+  for (const onnx::AttributeProto& attribute : node_->attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+std::int64_t Site::integer(std::string_view name, std::int64_t otherwise) const {
+  const onnx::AttributeProto* found = attribute(name);
+  return found == nullptr ? otherwise : found->i();
+}
+
+std::optional<std::vector<std::int64_t>> Site::integers(std::string_view name) const {
+  const onnx::AttributeProto* found = attribute(name);
+  if (found == nullptr) return std::nullopt;
+  return std::vector<std::int64_t>(found->ints().begin(), found->ints().end());
+}
+
+std::string Site::text(std::string_view name, const std::string& otherwise) const {
+  const onnx::AttributeProto* found = attribute(name);
+  return found == nullptr ? otherwise : found->s();
+}
+
+std::optional<std::vector<std::int64_t>> Site::integers_of(std::string_view name, std::size_t input,
+                                                           bool& given) const {
+  given = true;
+  if (auto attribute = integers(name)) return attribute;
+  if (has(input)) {
+    const auto* found = elements(input);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
+  given = false;
+  return std::nullopt;
+}
+
+Result<std::size_t> Site::axis(std::int64_t value, std::int64_t rank) const {
+  const std::int64_t from_0 = value < 0 ? value + rank : value;
+  if (from_0 < 0 || from_0 >= rank) return contradiction(fmt::format("axis {} of a tensor of rank {}", value, rank));
+  return static_cast<std::size_t>(from_0);
+}
+
+void Site::give(std::size_t i, DType dtype, Shape shape) {
+  if (i >= outputs_.size()) return;  // an optional output that nobody wants
+  outputs_[i].dtype = dtype;
+  outputs_[i].shape = std::move(shape);
+}
+
+void Site::give_elements(std::size_t i, std::vector<std::int64_t> elements) {
+  if (i < outputs_.size()) outputs_[i].elements = std::move(elements);
+}
+
+tl::unexpected<Error> Site::contradiction(const std::string& what) const {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("node {} ({}): {}", shown(node_->name().empty() ? node_->output(0) : node_->name()),
+                          shown(node_->op_type()), what));
+}
+
+ShapeRule find_rule(std::string_view op_type) {
+  for (const auto find : {find_elementwise_rule, find_layout_rule, find_linear_rule}) {
+    if (const ShapeRule rule = find(op_type)) return rule;
+  }
+  return nullptr;
+}
+
+std::int64_t count_of(const Shape& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count = times(count, extent);
+  return count;
+}
+
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  Shape result(std::max(a.size(), b.size()), 1);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1;
+    const std::int64_t y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) return std::nullopt;
+    result[result.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
+  const auto count = static_cast<std::size_t>(count_of(to));
+  std::vector<std::size_t> places(count, 0);
+  std::size_t stride = 1;  // of the axis in `from`
+  std::size_t repeat = 1;  // elements of `to` behind the axis
+  const std::size_t offset = to.size() - from.size();
+  for (std::size_t axis = to.size(); axis-- > 0;) {
+    const auto extent = static_cast<std::size_t>(to[axis]);
+    const std::int64_t own = axis >= offset ? from[axis - offset] : 1;
+    if (own != 1) {
+      for (std::size_t i = 0; i < count; ++i) places[i] += i / repeat % extent * stride;
+      stride *= static_cast<std::size_t>(own);
+    }
+    repeat *= extent;
+  }
+  return places;
+}
+
+}  // namespace assay

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operators that keep or broadcast shapes, and those that shrink axes to one value.
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "model/shape_rules.hpp"
+
+namespace assay {
+namespace {
+
+using Elements = std::vector<std::int64_t>;
+using Unsigned = std::uint64_t;
+
+// Arithmetic of integers wraps around, as the runtimes' does.
+std::int64_t wrapped(Unsigned value) { return static_cast<std::int64_t>(value); }
+
+Status same(Site& site) {
+  site.give(0, site.in(0).dtype, site.shape(0));
+  return {};
+}
+
+Status same_elements(Site& site) {
+  if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);
+  return same(site);
+}
+
+Status negated(Site& site) {
+  if (const auto* elements = site.elements(0)) {
+    Elements result = *elements;
+    for (std::int64_t& x : result) x = wrapped(0 - static_cast<Unsigned>(x));
+    site.give_elements(0, std::move(result));
+  }
+  return same(site);
+}
+
+Status not_of(Site& site) {
+  if (const auto* elements = site.elements(0)) {
+    Elements result = *elements;
+    for (std::int64_t& x : result) x = x == 0 ? 1 : 0;
+    site.give_elements(0, std::move(result));
+  }
+  return same(site);
+}
+
+Status cast(Site& site) {
+  const auto to = static_cast<DType>(site.integer("to", 0));
+  site.give(0, to, site.shape(0));
+  const auto* elements = site.elements(0);
+  if (elements == nullptr || !(is_integer(to) || to == DType::kBool)) return {};
+  Elements result = *elements;
+  if (to == DType::kBool) {
+    for (std::int64_t& x : result) x = x == 0 ? 0 : 1;
+  } else if (to == DType::kInt32) {
+    for (std::int64_t& x : result) x = static_cast<std::int32_t>(x);
+  } else if (to != DType::kInt64) {
+    return {};
+  }
+  site.give_elements(0, std::move(result));
+  return {};
+}
+
+// Normalisation over axes from `axis` on: further outputs are statistics, which runtimes do not give.
+Status normalised(Site& site) {
+  site.give(0, site.in(0).dtype, site.shape(0));
+  return {};
+}
+
+Status dropped(Site& site) {
+  site.give(1, DType::kBool, site.shape(0));
+  return same_elements(site);
+}
+
+Result<Shape> common_shape(const Site& site) {
+  Shape shape = site.shape(0);
+  for (std::size_t i = 1; i < site.inputs(); ++i) {
+    if (!site.has(i)) continue;
+    const std::optional<Shape> wider = broadcast(shape, site.shape(i));
+    if (!wider) {
+      return site.contradiction("shapes " + to_string(shape) + " and " + to_string(site.shape(i)) +
+                                " do not broadcast");
+    }
+    shape = *wider;
+  }
+  return shape;
+}
+
+// The elements of all inputs at each place of `shape`; empty when some are unknown or they are too many.
+std::vector<Elements> operands(const Site& site, const Shape& shape) {
+  std::vector<Elements> all;
+  if (count_of(shape) > kMostElements) return {};
+  for (std::size_t i = 0; i < site.inputs(); ++i) {
+    const Elements* elements = site.elements(i);
+    if (elements == nullptr) return {};
+    const std::vector<std::size_t> places = broadcast_places(site.shape(i), shape);
+    Elements spread(places.size());
+    for (std::size_t at = 0; at < places.size(); ++at) spread[at] = (*elements)[places[at]];
+    all.push_back(std::move(spread));
+  }
+  return all;
+}
+
+using Binary = std::optional<std::int64_t> (*)(std::int64_t, std::int64_t);
+
+std::optional<std::int64_t> divide(std::int64_t a, std::int64_t b) {
+  if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return std::nullopt;
+  return a / b;
+}
+// The sign of the divisor, as Python's.
+std::optional<std::int64_t> modulo(std::int64_t a, std::int64_t b) {
+  if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
+  const std::int64_t rest = a % b;
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+Binary function_of(const std::string& op) {
+  static const std::map<std::string, Binary> all = {
+      {"Add", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) + Unsigned(b))); }},
+      {"Sub", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) - Unsigned(b))); }},
+      {"Mul", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) * Unsigned(b))); }},
+      {"Div", divide},
+      {"Mod", modulo},
+      {"Max", [](std::int64_t a, std::int64_t b) { return std::optional(std::max(a, b)); }},
+      {"Min", [](std::int64_t a, std::int64_t b) { return std::optional(std::min(a, b)); }},
+      {"Sum", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) + Unsigned(b))); }},
+      {"And", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a != 0 && b != 0); }},
+      {"Or", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a != 0 || b != 0); }},
+      {"Xor", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>((a != 0) != (b != 0)); }},
+      {"Equal", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a == b); }},
+      {"Less", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a < b); }},
+      {"LessOrEqual", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a <= b); }},
+      {"Greater", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a > b); }},
+      {"GreaterOrEqual", [](std::int64_t a, std::int64_t b) { return std::optional<std::int64_t>(a >= b); }},
+  };
+  const auto found = all.find(op);
+  return found == all.end() ? nullptr : found->second;
+}
+
+Status combined_as(Site& site, DType dtype) {
+  ASSAY_TRY(const Shape shape, common_shape(site));
+  site.give(0, dtype, shape);
+  const Binary function = function_of(site.node().op_type());
+  const std::vector<Elements> all = operands(site, shape);
+  if (function == nullptr || all.empty()) return {};
+  Elements result = all.front();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    for (std::size_t at = 0; at < result.size(); ++at) {
+      const std::optional<std::int64_t> one = function(result[at], all[i][at]);
+      if (!one) return {};
+      result[at] = *one;
+    }
+  }
+  site.give_elements(0, std::move(result));
+  return {};
+}
+
+Status combined(Site& site) { return combined_as(site, site.in(0).dtype); }
+Status compared(Site& site) { return combined_as(site, DType::kBool); }
+
+Status where(Site& site) {
+  ASSAY_TRY(const Shape shape, common_shape(site));
+  site.give(0, site.in(1).dtype, shape);
+  const std::vector<Elements> all = operands(site, shape);
+  if (all.empty()) return {};
+  Elements result(all[0].size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[0][i] != 0 ? all[1][i] : all[2][i];
+  site.give_elements(0, std::move(result));
+  return {};
+}
+
+// Which axes a reduction takes away or leaves as 1: attribute until opset 17 (12 for ReduceSum), input from then on.
+Status reduced(Site& site) {
+  bool given = false;
+  const auto axes = site.integers_of("axes", 1, given);
+  if (given && !axes) return {};
+  const bool keep = site.integer("keepdims", 1) != 0;
+  std::vector<bool> gone(site.shape(0).size(), !axes || axes->empty());
+  if ((!axes || axes->empty()) && site.integer("noop_with_empty_axes", 0) != 0) return same_elements(site);
+  for (const std::int64_t axis : axes.value_or(Elements{})) {
+    ASSAY_TRY(const std::size_t at, site.axis(axis, site.rank(0)));
+    gone[at] = true;
+  }
+  Shape shape;
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (!gone[i])
+      shape.push_back(site.shape(0)[i]);
+    else if (keep)
+      shape.push_back(1);
+  }
+  site.give(0, site.in(0).dtype, shape);
+  // Of a vector: what exporters make of shapes.
+  const Elements* elements = site.elements(0);
+  const std::string& op = site.node().op_type();
+  if (elements == nullptr || elements->empty() || !std::all_of(gone.begin(), gone.end(), [](bool g) { return g; }))
+    return {};
+  std::optional<std::int64_t> value;
+  if (op == "ReduceMax") value = *std::max_element(elements->begin(), elements->end());
+  if (op == "ReduceMin") value = *std::min_element(elements->begin(), elements->end());
+  const auto fold = [&](Unsigned first, auto combine) {
+    for (const std::int64_t x : *elements) first = combine(first, static_cast<Unsigned>(x));
+    return wrapped(first);
+  };
+  if (op == "ReduceSum") value = fold(0, [](Unsigned a, Unsigned b) { return a + b; });
+  if (op == "ReduceProd") value = fold(1, [](Unsigned a, Unsigned b) { return a * b; });
+  if (value) site.give_elements(0, {*value});
+  return {};
+}
+
+Status best(Site& site) {
+  ASSAY_TRY(const std::size_t axis, site.axis(site.integer("axis", 0), site.rank(0)));
+  Shape shape = site.shape(0);
+  if (site.integer("keepdims", 1) != 0)
+    shape[axis] = 1;
+  else
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  site.give(0, DType::kInt64, shape);
+  return {};
+}
+
+Status quantised(Site& site) {
+  DType to = site.has(2) ? site.in(2).dtype : DType::kUInt8;
+  if (const std::int64_t asked = site.integer("output_dtype", 0); asked != 0) to = static_cast<DType>(asked);
+  site.give(0, to, site.shape(0));
+  return {};
+}
+
+Status dequantised(Site& site) {
+  site.give(0, site.in(1).dtype, site.shape(0));
+  return {};
+}
+
+Status quantised_by_itself(Site& site) {
+  site.give(0, DType::kUInt8, site.shape(0));
+  site.give(1, DType::kFloat32, {});
+  site.give(2, DType::kUInt8, {});
+  return {};
+}
+
+Status nan_like(Site& site) {
+  site.give(0, DType::kBool, site.shape(0));
+  return {};
+}
+
+}  // namespace
+
+ShapeRule find_elementwise_rule(std::string_view op_type) {
+  static const std::map<std::string_view, ShapeRule> all = [] {
+    std::map<std::string_view, ShapeRule> rules = {
+        {"Identity", same_elements},
+        {"Neg", negated},
+        {"Not", not_of},
+        {"Cast", cast},
+        {"Where", where},
+        {"Dropout", dropped},
+        {"QuantizeLinear", quantised},
+        {"DequantizeLinear", dequantised},
+        {"DynamicQuantizeLinear", quantised_by_itself},
+        {"ArgMax", best},
+        {"ArgMin", best},
+        {"IsNaN", nan_like},
+        {"IsInf", nan_like},
+    };
+    for (const char* op : {"Abs",
+                           "Acos",
+                           "Asin",
+                           "Atan",
+                           "Ceil",
+                           "Celu",
+                           "Clip",
+                           "Cos",
+                           "Cosh",
+                           "CumSum",
+                           "Elu",
+                           "Erf",
+                           "Exp",
+                           "Floor",
+                           "Gelu",
+                           "HardSigmoid",
+                           "HardSwish",
+                           "LRN",
+                           "LeakyRelu",
+                           "Log",
+                           "LogSoftmax",
+                           "Hardmax",
+                           "Mish",
+                           "PRelu",
+                           "Reciprocal",
+                           "Relu",
+                           "Round",
+                           "Selu",
+                           "Sigmoid",
+                           "Sign",
+                           "Sin",
+                           "Sinh",
+                           "Softmax",
+                           "Softplus",
+                           "Softsign",
+                           "Sqrt",
+                           "Tan",
+                           "Tanh",
+                           "ThresholdedRelu",
+                           "Trilu",
+                           "LpNormalization",
+                           "MeanVarianceNormalization",
+                           "ScatterND",
+                           "ScatterElements",
+                           "Scatter"})
+      rules.emplace(op, same);
+    for (const char* op : {"LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization",
+                           "RMSNormalization"})
+      rules.emplace(op, normalised);
+    for (const char* op : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor",
+                           "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
+      rules.emplace(op, combined);
+    for (const char* op : {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) rules.emplace(op, compared);
+    for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+                           "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
+      rules.emplace(op, reduced);
+    return rules;
+  }();
+  const auto found = all.find(op_type);
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace assay

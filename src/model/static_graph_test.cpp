@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/static_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "model/onnx_testing.hpp"
+#include "model/shape_rules.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+using testing::add_floats;
+using testing::add_node;
+using testing::add_value;
+using ::testing::ElementsAre;
+using testing::empty_model;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class Static : public ::testing::Test {
+ protected:
+  [[nodiscard]] StaticGraph infer(const std::map<std::string, Shape>& shapes) {
+    Result<StaticGraph> graph = StaticGraph::infer(folder_.write(model_), shapes);
+    EXPECT_TRUE(graph) << to_string(graph.error());
+    return graph ? std::move(*graph) : StaticGraph();
+  }
+  [[nodiscard]] std::string refusal(const std::map<std::string, Shape>& shapes) {
+    const Result<StaticGraph> graph = StaticGraph::infer(folder_.write(model_), shapes);
+    return graph ? "" : graph.error().message;
+  }
+  onnx::GraphProto& graph() { return *model_.mutable_graph(); }
+  void input(const char* name, const std::vector<std::string>& extents) {
+    add_value(graph().mutable_input(), name, onnx::TensorProto::FLOAT, extents);
+  }
+  void output(const char* name) { add_value(graph().mutable_output(), name, onnx::TensorProto::FLOAT, {}); }
+  void integers(const char* name, const std::vector<std::int64_t>& values) {
+    onnx::TensorProto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(static_cast<std::int64_t>(values.size()));
+    for (const std::int64_t value : values) tensor.add_int64_data(value);
+  }
+  static void attribute(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
+    onnx::AttributeProto& to = *node.add_attribute();
+    to.set_name(name);
+    to.set_type(onnx::AttributeProto::INTS);
+    for (const std::int64_t value : values) to.add_ints(value);
+  }
+
+  testing::ModelFolder folder_;
+  onnx::ModelProto model_ = empty_model();
+};
+
+// 8 × 4 times 4 × 4, a sum and a maximum for each element.
+TEST_F(Static, CountsTwoForEachMultiplyAdd) {
+  model_ = testing::small_model();
+  const StaticGraph graph = infer({{"x", {8, 4}}});
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{8, 4}));
+  EXPECT_EQ(graph.cost().flops, 2 * 8 * 4 * 4 + 32 + 32);
+  EXPECT_EQ(graph.cost().bytes, 4 * ((32 + 16 + 32) + (32 + 4 + 32) + (32 + 32)));
+  EXPECT_EQ(graph.cost().weight_bytes, 4U * (16 + 4));
+  EXPECT_EQ(graph.cost().peak_activation_bytes, 4U * 64);
+  EXPECT_EQ(graph.cost().counted, 1.0);
+  EXPECT_THAT(graph.unknown_operators(), IsEmpty());
+}
+
+// ResNet's first layer: 3 → 64 channels, 7 × 7, stride 2, padding 3: 2 · 64 · 112² · 3 · 49 = 236,027,904.
+TEST_F(Static, ConvolutionsAsInResNet) {
+  input("x", {"batch", "3", "224", "224"});
+  output("y");
+  add_floats(graph(), "w", {64, 3, 7, 7});
+  onnx::NodeProto& node = add_node(graph(), "Conv", {"x", "w"}, {"y"});
+  attribute(node, "strides", {2, 2});
+  attribute(node, "pads", {3, 3, 3, 3});
+  const StaticGraph graph = infer({{"x", {1, 3, 224, 224}}});
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{1, 64, 112, 112}));
+  EXPECT_EQ(graph.cost().flops, 236027904.0);
+}
+
+// [batch, sequence, 12] → [batch, sequence, 3, 4] as exporters write it.
+TEST_F(Static, FoldsTheArithmeticOfShapes) {
+  input("x", {"batch", "sequence", "12"});
+  output("y");
+  integers("zero", {0});
+  integers("one", {1});
+  integers("two", {2});
+  integers("heads", {3, 4});
+  add_node(graph(), "Shape", {"x"}, {"shape"});
+  add_node(graph(), "Slice", {"shape", "zero", "two"}, {"leading"});
+  add_node(graph(), "Mul", {"leading", "one"}, {"same"});
+  onnx::NodeProto& join = add_node(graph(), "Concat", {"same", "heads"}, {"target"});
+  onnx::AttributeProto& axis = *join.add_attribute();
+  axis.set_name("axis");
+  axis.set_type(onnx::AttributeProto::INT);
+  axis.set_i(0);
+  add_node(graph(), "Reshape", {"x", "target"}, {"y"});
+  const StaticGraph graph = infer({{"x", {2, 5, 12}}});
+  EXPECT_THAT(*graph.values().at("target").elements, ElementsAre(2, 5, 3, 4));
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{2, 5, 3, 4}));
+  EXPECT_EQ(graph.cost().flops, 2.0) << "the product of two extents";
+}
+
+TEST_F(Static, WhatHasNoRuleIsNamedAndLeavesTheRestUnknown) {
+  input("x", {"4"});
+  output("y");
+  add_node(graph(), "NonZero", {"x"}, {"places"});
+  add_node(graph(), "Relu", {"x"}, {"y"});
+  const StaticGraph graph = infer({{"x", {4}}});
+  EXPECT_THAT(graph.unknown_operators(), ElementsAre("NonZero"));
+  EXPECT_FALSE(graph.values().at("places").shape);
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{4}));
+  EXPECT_EQ(graph.cost().counted, 0.5);
+}
+
+TEST_F(Static, ContradictionsNameTheNode) {
+  model_ = testing::small_model();
+  EXPECT_THAT(refusal({}), HasSubstr("input 'x' has no shape given"));
+  EXPECT_THAT(refusal({{"x", {8, 5}}}), HasSubstr("input 'x' cannot have the shape [8, 5]"));
+  graph().mutable_initializer(0)->set_dims(0, 2);
+  graph().mutable_initializer(0)->set_dims(1, 8);
+  EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("('MatMul'): [8, 4] times [2, 8]"));
+}
+
+TEST(Broadcast, AsNumPy) {
+  EXPECT_EQ(broadcast({3, 1}, {4}), (Shape{3, 4}));
+  EXPECT_EQ(broadcast({}, {2}), (Shape{2}));
+  EXPECT_EQ(broadcast({0}, {1}), (Shape{0}));
+  EXPECT_FALSE(broadcast({3}, {4}));
+  EXPECT_THAT(broadcast_places({2, 1}, {2, 3}), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(broadcast_places({3}, {2, 3}), ElementsAre(0, 1, 2, 0, 1, 2));
+}
+
+Shape declared(const onnx::ValueInfoProto& value) {
+  Shape shape;
+  for (const auto& extent : value.type().tensor_type().shape().dim()) shape.push_back(extent.dim_value());
+  return shape;
+}
+
+// The tests of operators that ONNX comes with: whatever is inferred must be what they declare.
+TEST(OnnxNodeTests, AgreeWithEveryShapeThatIsInferred) {
+  const char* folder = std::getenv("ASSAY_ONNX_NODE_TESTS");
+  if (folder == nullptr) GTEST_SKIP() << "ASSAY_ONNX_NODE_TESTS is not set";
+  int agreed = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path path = entry.path() / "model.onnx";
+    onnx::ModelProto model;
+    if (!fs::exists(path) || !model.ParseFromString(read_file(path).value())) continue;
+    std::map<std::string, Shape> shapes;
+    for (const onnx::ValueInfoProto& input : model.graph().input()) shapes[input.name()] = declared(input);
+    const Result<StaticGraph> graph = StaticGraph::infer(path, shapes);
+    if (!graph) {
+      EXPECT_NE(graph.error().code, ErrorCode::kInternal) << path << ": " << graph.error().message;
+      EXPECT_THAT(graph.error().message, ::testing::Not(HasSubstr("node "))) << path;
+      continue;
+    }
+    for (const onnx::ValueInfoProto& output : model.graph().output()) {
+      const StaticValue& value = graph->values().at(output.name());
+      if (!value.shape || !output.type().has_tensor_type()) continue;
+      EXPECT_EQ(*value.shape, declared(output)) << path << " " << output.name();
+      EXPECT_EQ(static_cast<int>(value.dtype), output.type().tensor_type().elem_type()) << path << " " << output.name();
+      ++agreed;
+    }
+  }
+  EXPECT_GT(agreed, 500);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/zoo_show.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.hpp"
+#include "plan/zoo_source.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> published(const std::string& architecture) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const std::string& name : zoo::known_names()) {
+    const auto known = zoo::find_known(name);
+    if (!known || known->architecture != architecture) continue;
+    const std::pair<std::string, std::string> one{known->model_id, known->size};
+    if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
+  }
+  return found;
+}
+
+// Builds the graph into `file`, its weights a hole.
+Status build_graph(const ModelReference& reference, const std::string& model_class, const std::filesystem::path& file,
+                   hub::Hub& hub, ModelFacts& facts) {
+  ASSAY_TRY(const ZooSource source, find_zoo_source(reference, hub));
+  if (source.planned) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the architecture '{}' is not part of this version of assay", source.architecture),
+                "`assay zoo list` shows what is built");
+  }
+  zoo::BuildRequest request;
+  request.config = source.config;
+  request.model_class = model_class.empty() ? source.model_class : model_class;
+  request.weights = source.weights;
+  request.weights_left_out = true;
+  ASSAY_TRY(const zoo::BuiltModel built, zoo::build(request, file));
+  facts.model_id = source.model_id;
+  facts.architecture = built.architecture;
+  facts.model_class = built.model_class;
+  facts.category = built.category;
+  facts.family = built.family;
+  facts.size = source.size.empty() ? "as_is" : source.size;
+  facts.source = built.seeded ? "seeded" : "checkpoint";
+  facts.note = source.note;
+  facts.published = published(built.architecture);
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
+
+Result<ModelFacts> describe_model(const std::string& model, const std::string& model_class, const InputAxes& axes,
+                                  hub::Hub& hub) {
+  ASSAY_TRY(const ModelReference reference, identify_model(model));
+  ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-show-"));
+  ModelFacts facts;
+  std::filesystem::path file = reference.path;
+  switch (reference.kind) {
+    case ModelReference::Kind::kOnnxFile:
+      facts.model_id = model;
+      facts.size = "as_is";
+      facts.source = "file";
+      break;
+    case ModelReference::Kind::kName:
+    case ModelReference::Kind::kConfigFolder:
+      file = scratch.path() / "model.onnx";
+      ASSAY_CHECK_OK(build_graph(reference, model_class, file, hub, facts));
+      break;
+    default:
+      return fail(ErrorCode::kUnsupported, fmt::format("'{}' is in a format that only its runtime reads", model),
+                  "give an .onnx file, a folder with config.json, or a name");
+  }
+  ASSAY_TRY(facts.info, inspect_graph(file));
+  if (facts.family.empty()) facts.family = facts.info.metadata_family;
+  ASSAY_TRY(const ModelInputs inputs, make_inputs(facts.info, axes));
+  std::map<std::string, Shape> shapes;
+  for (const InputRecipe& input : inputs.recipes) {
+    shapes[input.name] = input.shape;
+    facts.shapes.emplace_back(input.name, input.shape);
+  }
+  ASSAY_TRY(const StaticGraph graph, StaticGraph::infer(file, shapes));
+  facts.cost = graph.cost();
+  facts.unknown_operators = graph.unknown_operators();
+  // A file that exporters left without the shapes of its outputs.
+  for (ModelValue& output : facts.info.outputs) {
+    const auto value = graph.values().find(output.name);
+    if (value == graph.values().end() || !value->second.shape || output.has_rank) continue;
+    output.shape = *value->second.shape;
+    output.dtype = value->second.dtype;
+    output.symbols.clear();
+    output.has_rank = true;
+  }
+  return facts;
+}
+
+}  // namespace assay
