@@ -72,7 +72,7 @@ Result<Value> embed_codebooks(BuildContext& context, const Module& stack, const 
     const Value found = embedding(tokens / std::to_string(i), book, sizes.decoder.vocabulary + 1, sizes.model);
     sum = sum ? tokens.node("Add", {*sum, found}) : found;
   }
-  std::int64_t rows = sizes.decoder.positions;
+  std::int64_t rows = std::max(sizes.decoder.positions, context.inputs.longest() + 1);
   if (const auto shape = context.inputs.shape("input_ids"); shape && shape->size() == 2) {
     rows = std::max(rows, (*shape)[1] + 1);  // transformers lengthens the table
   }

@@ -57,7 +57,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
   if (kind == "sinusoidal_by_ids") {
     if (sizes.padding < 0) return unsupported("pad_token_id", "null", "positions are counted by it");
     // transformers lengthens the table when it is too short; here it is made long enough for what was asked for.
-    std::int64_t longest = 0;
+    std::int64_t longest = context.inputs.longest();
     for (const char* input : {"input_ids", "decoder_input_ids", "input_features"}) {
       if (const auto shape = context.inputs.shape(input); shape && shape->size() >= 2)
         longest = std::max(longest, (*shape)[1]);

@@ -46,6 +46,7 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["precision"] = request.precision;
   identity["part"] = part_name(request.part);
   identity["last_logits_only"] = request.last_logits_only;
+  if (request.longest > 0) identity["longest"] = request.longest;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
   for (const auto& [name, tensor] : request.constants) {
@@ -64,9 +65,9 @@ Status check_space(const GraphBuilder& graph, const BuildRequest& request, const
                             static_cast<double>(needed) / 1e9, static_cast<double>(*request.max_weight_bytes) / 1e9),
                 "use a smaller model, or a machine with more memory");
   }
-  fs::path folder = fs::absolute(output).parent_path();
-  while (!folder.empty() && !fs::exists(folder) && folder != folder.parent_path()) folder = folder.parent_path();
   std::error_code error;
+  fs::path folder = fs::absolute(output, error).parent_path();
+  while (!folder.empty() && !fs::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
   const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= needed) return {};
   return fail(

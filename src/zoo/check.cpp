@@ -92,7 +92,7 @@ Result<fs::path> expected_outputs(const fs::path& path, const std::string& prefi
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no output to compare with", path.string()));
   }
   if (prefix.empty()) return path;
-  ASSAY_CHECK_OK(write_safetensors(copy, tensors));
+  ASSAY_CHECK_OK(write_safetensors(copy, tensors, {}, Persistence::kScratch));
   return copy;
 }
 
@@ -138,7 +138,7 @@ Result<std::vector<InputRecipe>> decode_inputs(const SafetensorsFile& inputs, co
     tensors.push_back({name, view});
     recipes.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
   }
-  ASSAY_CHECK_OK(write_safetensors(file, tensors));
+  ASSAY_CHECK_OK(write_safetensors(file, tensors, {}, Persistence::kScratch));
   return recipes;
 }
 
@@ -160,6 +160,8 @@ Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whol
   BuildRequest decode = same_model(Part::kDecode);
   for (const std::string& tensor : inputs.names()) {
     ASSAY_TRY(const TensorView view, inputs.tensor(tensor));
+    // The sequence is as long as what went before and the step.
+    if (tensor.ends_with("input_ids") && view.shape.size() == 2) decode.longest += view.shape[1];
     if (tensor.starts_with(kStep)) {
       ask_for(decode, tensor.substr(kStep.size()), view);
       continue;

@@ -274,15 +274,21 @@ Status read_ropes(const Config& config, const Variation& variation, DecoderSpec&
   if (!nested && source.key == "rope_parameters" && given.is_object() && !given.empty()) {
     return unsupported("rope_parameters", sanitise(given.dump()).substr(0, 80), "expected one object per layer type");
   }
+  // transformers looks for "truncate" beside the layer types and so never finds theirs.
+  const auto own = [&](const char* type) {
+    Json parameters = given.value(type, Json());
+    if (parameters.is_object()) parameters.erase("truncate");
+    return parameters;
+  };
   if (nested) {
     for (const auto& [type, parameters] : given.items()) {
       if (type != kFull && type != kSliding) return unsupported("rope_parameters." + sanitise(type), "…");
     }
-    source.parameters = given.value(kFull, Json());
+    source.parameters = own(kFull);
     source.key = std::string("rope_parameters.") + kFull;
   }
   ASSAY_CHECK_OK(read(kFull));
-  source.parameters = nested ? given.value(kSliding, Json()) : Json();
+  source.parameters = nested ? own(kSliding) : Json();
   source.key = std::string("rope_parameters.") + kSliding;
   source.theta =
       variation.optional_number("sliding_theta").value_or(variation.number("default_sliding_theta", 10000.0));

@@ -111,9 +111,17 @@ Result<Outputs> encode(BuildContext& context, const Module& base) {
     style.positions.clear();
   }
   ASSAY_CHECK_OK(read_sides(context, sizes, style));
+  const bool relative = has("use_relative_position_bias") &&
+                        (config.flag("use_relative_position_bias") || config.flag("use_shared_relative_position_bias"));
+  if (relative && sizes.rows() != sizes.columns()) {
+    return unsupported("image_size", fmt::format("{} x {}", sizes.height, sizes.width),
+                       "transformers resamples the relative positions of an image that is no square");
+  }
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"batch", sizes.channels, sizes.height, sizes.width}));
   base.parameters().unused((base / "embeddings").name_of("mask_token"));
+  if (sizes.extra_tokens == 0 && !style.extra_tokens.empty())
+    base.parameters().unused(base.name_of(style.extra_tokens));
 
   LayerHooks hooks;
   if (has("use_swiglu_ffn") && config.flag("use_swiglu_ffn")) {

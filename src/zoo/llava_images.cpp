@@ -155,7 +155,7 @@ class TiledImages {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("input pixel_values has shape {}: image_sizes needs {} tiles", to_string(*asked), most_));
     }
-    const Extent batch = alike_ ? Extent("batch") : Extent(static_cast<std::int64_t>(tiles_.size()));
+    const Extent batch = alike_ ? Extent("image_batch") : Extent(static_cast<std::int64_t>(tiles_.size()));
     ASSAY_TRY(Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                 {batch, given, sizes.channels, sizes.height, sizes.width}));
     const Module& at = context.model;
@@ -208,7 +208,7 @@ class TiledImages {
   std::vector<ImageExtents> extents_;
   std::vector<ImageTiles> tiles_;
   std::int64_t most_ = 0;
-  bool alike_ = true;  ///< then the batch stays open
+  bool alike_ = true;  ///< then their number stays open
 };
 
 Result<Value> tiled_features(BuildContext& context, const Module& base, const VisionSizes& sizes, std::int64_t width) {

@@ -9,7 +9,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kUsualEpsilon = 1e-12F;  ///< of the norms that are not told the configuration's
+constexpr float kUsualEpsilon = 1e-5F;  ///< torch's, of the norms that are not told the configuration's
 
 struct Sizes {
   std::int64_t inner = 0;  ///< width inside of a layer

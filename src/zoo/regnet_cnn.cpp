@@ -68,9 +68,8 @@ Status build_regnet_cnn(BuildContext& context) {
   const std::vector<std::int64_t> widths = config.integers("hidden_sizes");
   const std::vector<std::int64_t> depths = config.integers("depths");
   if (widths.size() != depths.size()) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("hidden_sizes has {} stages, depths has {}: they must be as many", widths.size(), depths.size()));
+    return unsupported("depths", fmt::format("{} stages", depths.size()),
+                       fmt::format("hidden_sizes has {}: they must be as many", widths.size()));
   }
   const auto halved = [](std::int64_t extent) { return (extent - 1) / 2 + 1; };
   ASSAY_TRY(FeatureMap map, take_image(context, config.integer("num_channels")));

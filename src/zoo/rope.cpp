@@ -213,9 +213,11 @@ Result<RopeSpec> read_rope(const RopeSource& source) {
   RopeSpec spec;
   spec.width = static_cast<std::int64_t>(static_cast<double>(source.head_width) * partial);
   if (spec.width < 2 || spec.width % 2 != 0 || spec.width > source.head_width) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} of {} elements of each head would be rotated: expected an even number from 2",
-                            spec.width, source.head_width));
+    const std::string hint =
+        fmt::format("{} of {} elements of each head would be rotated: built is an even number from 2", spec.width,
+                    source.head_width);
+    if (partial == 1.0) return unsupported("head_dim", std::to_string(source.head_width), hint);
+    return unsupported(source.key + ".partial_rotary_factor", fmt::format("{}", partial), hint);
   }
   if (type == "dynamic" && source.takes_alpha && reader.has("alpha")) {
     ASSAY_TRY(const double alpha, reader.number("alpha", 1e-6, 1e9));

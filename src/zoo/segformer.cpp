@@ -25,8 +25,8 @@ Result<std::vector<Stage>> read_stages(const Config& config) {
   const auto read = [&](const char* key, std::int64_t Stage::*member) -> Status {
     const std::vector<std::int64_t> values = config.integers(key);
     if (values.size() != count) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} has {} stages, num_encoder_blocks = {}", key, values.size(), count));
+      return unsupported("num_encoder_blocks", std::to_string(count),
+                         fmt::format("{} has {} stages", key, values.size()));
     }
     for (std::size_t i = 0; i < count; ++i) stages[i].*member = values[i];
     return {};

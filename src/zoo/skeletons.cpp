@@ -60,9 +60,8 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
     for (std::size_t axis = 0; axis < extents.size(); ++axis) {
       const auto* fixed = std::get_if<std::int64_t>(&extents[axis]);
       if (fixed != nullptr && *fixed != (*asked)[axis]) {
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("input {} has shape {}, the configuration asks for {} in axis {}", name,
-                                to_string(*asked), *fixed, axis));
+        return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {} of shape {}", name, to_string(*asked)),
+                    fmt::format("the configuration asks for {} in axis {}", *fixed, axis));
       }
     }
   }

@@ -23,6 +23,8 @@ class Inputs {
 
   /// Whether the input is wanted (and not taken yet).
   [[nodiscard]] bool wants(const std::string& name) const { return wanted_.contains(name); }
+  /// Tokens of a sequence, its past included, as far as the request tells; 0: it does not.
+  [[nodiscard]] std::int64_t longest() const { return request_->longest; }
   /// The shape asked for; nullopt when none was.
   [[nodiscard]] std::optional<Shape> shape(const std::string& name) const;
 

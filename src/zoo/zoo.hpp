@@ -92,7 +92,8 @@ struct BuildRequest {
   std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
   std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
   std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
-  Part part = Part::kWhole;              ///< another than whole: unsupported where the architecture has no cache
+  std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
+  Part part = Part::kWhole;  ///< another than whole: unsupported where the architecture has no cache
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
   bool weights_left_out = false;  ///< the file's weights are a hole: for those who look at the graph alone
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give

@@ -34,7 +34,7 @@ class ToolTest(unittest.TestCase):
         self.environment["HF_HOME"] = str(self.folder / "hf-home")
 
     def start(self, *arguments, **options):
-        return subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder, env=self.environment, text=True,
+        return subprocess.Popen([BINARY, *(each if isinstance(each, bytes) else str(each) for each in arguments)], cwd=self.folder, env=self.environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     def run_tool(self, *arguments, expect=None, timeout=DEADLINE, **options):
