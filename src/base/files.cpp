@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/replaceable.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -74,6 +75,7 @@ Status write_file_atomically(const fs::path& path, std::string_view content) {
 
 Status write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces, Persistence persistence) {
   if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
+  ASSAY_CHECK_OK(check_replaceable(path));
   std::string temporary = path.string() + ".tmp-XXXXXX";
   const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "write", path);
@@ -97,6 +99,16 @@ Status write_file_atomically(const fs::path& path, std::span<const std::string_v
   if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
   if (persistence == Persistence::kScratch) return {};
   return sync_directory(path.has_parent_path() ? path.parent_path() : fs::path("."));
+}
+
+Status check_replaceable(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' is no file that could be replaced, but a {}", path.string(),
+                          fs::is_directory(status) ? "folder" : "device, pipe or socket"),
+              "give the name of a file");
 }
 
 Status sync_file(const fs::path& path) {

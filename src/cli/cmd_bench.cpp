@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
 
@@ -34,6 +35,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, bool
   std::vector<ModelChoice> models;
   if (names.empty() && only_null) models.push_back({"null", "", "other", "", "", "", false, true});
   for (const std::string& name : names) {
+    ASSAY_CHECK_OK(check_named(name));
     ModelChoice choice;
     choice.name = choice.reference = name;
     models.push_back(std::move(choice));
@@ -67,6 +69,10 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   if (options.verify_only && options.benchmark_only)
     return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
   MeasuringOptions measuring = options.measuring;
+  if (!options.dtype.empty() && !measuring.precision.empty() && measuring.precision != options.dtype)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--dtype {} and --precision {} contradict each other", options.dtype, measuring.precision),
+                "they are two names of one option: give one");
   if (!options.dtype.empty()) measuring.precision = options.dtype;
   if (!options.data_source.empty() && options.data_source != "synthetic") measuring.data = options.data_source;
   ASSAY_TRY(SessionRequest request, make_request(measuring, context));
@@ -92,7 +98,7 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   if (!options.model_id.empty()) {
     const std::string device = input.rows.empty() ? "none" : input.rows.front().hardware;
     files.push_back({fmt::format("{}_{}_{}_", file_word(options.model_id), device, request.settings.precision), ".json",
-                     json.dump(2) + "\n"});
+                     json_text(json, 2) + "\n"});
   }
   ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));
   print_results(measuring, json, bench_console(input, folder / (files[0].prefix + stamp + files[0].suffix)));

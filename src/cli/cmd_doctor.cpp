@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json_text.hpp"
 #include "cli/measuring_options.hpp"
 #include "measure/doctor.hpp"
 
@@ -41,7 +42,7 @@ void register_doctor(CLI::App& app, Commands& commands) {
   commands.add(command, [options](Context&) -> Result<ExitCode> {
     const Diagnosis diagnosis = examine_machine(spool_path(options->spool, database_path(options->db_path)));
     if (options->output_format == "json")
-      std::printf("%s\n", to_json(diagnosis).dump(2).c_str());
+      std::printf("%s\n", json_text(to_json(diagnosis), 2).c_str());
     else
       print(diagnosis, isatty(STDOUT_FILENO) == 1);
     return ExitCode::kSuccess;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "hardware/hardware.hpp"
@@ -47,7 +48,7 @@ void register_hardware(CLI::App& app, Commands& commands) {
   commands.add(command, [format](Context&) -> Result<ExitCode> {
     const Hardware machine = detect_hardware();
     if (*format == "json")
-      std::printf("%s\n", to_json(machine).dump(2).c_str());
+      std::printf("%s\n", json_text(to_json(machine), 2).c_str());
     else
       print(machine);
     return ExitCode::kSuccess;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
 
@@ -78,7 +79,7 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   const ReportInput input = report_input(session);
   const std::filesystem::path folder = options.output_dir;
   const Json json = guide_json(input);
-  const std::array files{ResultFile{"benchmark_results_", ".json", json.dump(2) + "\n"},
+  const std::array files{ResultFile{"benchmark_results_", ".json", json_text(json, 2) + "\n"},
                          ResultFile{"benchmark_results_", ".csv", csv_table(input.rows)},
                          ResultFile{"benchmark_report_", ".md", markdown_report(input)}};
   ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));

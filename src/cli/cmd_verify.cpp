@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json_text.hpp"
 #include "cli/measure_command.hpp"
 
 namespace assay::cli {
@@ -20,6 +21,7 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
   options.measuring.apply();
   ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
   for (const std::string& name : options.models) {
+    ASSAY_CHECK_OK(check_named(name));
     ModelChoice choice;
     choice.name = choice.reference = name;
     request.models.push_back(std::move(choice));
@@ -30,7 +32,7 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
   ASSAY_TRY(const SessionResult session, run_with_progress(request, options.measuring, context));
   const ReportInput input = report_input(session);
   if (options.measuring.json())
-    std::printf("%s\n", results_json(input).dump(2).c_str());
+    std::printf("%s\n", json_text(results_json(input), 2).c_str());
   else
     std::fputs(verification_table(input, isatty(STDOUT_FILENO) == 1).c_str(), stdout);
   return exit_code_of(session, request.models, true);

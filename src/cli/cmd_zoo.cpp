@@ -99,6 +99,11 @@ Json to_json(const zoo::BuiltModel& built) {
 
 Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (tell_planned(options.model, context)) return ExitCode::kUsage;
+  if (options.output.empty()) return fail(ErrorCode::kInvalidArgument, "--output: '' is not valid; give a file name");
+  if (options.precision != "float32" && options.precision != "float16" && options.precision != "bfloat16") {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--precision: '{}' is not valid; valid: float32, float16, bfloat16", options.precision));
+  }
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const zoo::BuiltModel built, build_by_name(options.model, options.model_class, options.precision,
@@ -230,6 +235,11 @@ struct CheckOptions {
 };
 
 Result<ExitCode> check(const CheckOptions& options) {
+  if (!(options.timeout > 0) || options.timeout > 1e6) {
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", options.timeout));
+  }
   int passed = 0, failed = 0, unsupported = 0;
   Json results = Json::array();
   for (const std::string& engine : options.engines) {

@@ -2,7 +2,10 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+#include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,11 +58,35 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
+// Names and paths stand in files of results, which are UTF-8.
+std::optional<Failure> refuse_other_bytes(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (is_utf8(argv[i])) continue;
+    return Failure{std::string(to_string(ErrorCode::kInvalidArgument)),
+                   "argument " + std::to_string(i) + " is not valid UTF-8: '" + sanitise(argv[i]) + "'",
+                   "rename the file or folder"};
+  }
+  return std::nullopt;
+}
+
+// No error is an exception here: one that comes all the same is a mistake of assay's, and is told as that.
+Result<ExitCode> act(const Action& action, Context& context) {
+  try {
+    return action(context);
+  } catch (const std::exception& exception) {
+    return fail(ErrorCode::kInternal, std::string("assay made a mistake: ") + sanitise(exception.what()),
+                "what was measured before is in the bundles; please report it with the command");
+  }
+}
+
 Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_command(app, argc, argv);
   const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  const std::string name = command == &app ? "" : " " + command->get_name();
+  std::string name;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
   return {std::string(to_string(ErrorCode::kInvalidArgument)), unknown.empty() ? error.what() : unknown,
           "`assay" + name + " --help` lists the options"};
 }
@@ -89,6 +116,10 @@ int main(int argc, char** argv) {
   register_later(app, commands);
 
   Context context{command_line(argc, argv), isatty(STDERR_FILENO) == 1, wants_json(argc, argv)};
+  if (const std::optional<Failure> refused = refuse_other_bytes(argc, argv)) {
+    tell(*refused, context.json);
+    return static_cast<int>(ExitCode::kUsage);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -99,7 +130,8 @@ int main(int argc, char** argv) {
   const Action* action = commands.chosen();
   ASSAY_CHECK(action != nullptr, "every subcommand has an action");
   watch_interrupts();
-  const Result<ExitCode> code = (*action)(context);
+  static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // a limit of file sizes is a failed write, as a full disk is
+  const Result<ExitCode> code = act(*action, context);
   if (!code) tell(failure_of(code.error()), context.json);
   // What could not be written was not told: a full disk behind `> file` must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

@@ -11,6 +11,7 @@
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/json_text.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
@@ -68,8 +69,9 @@ Status write_matrix(const std::filesystem::path& folder, const SessionRequest& r
       if (Result<std::vector<Record>> rows = store->results({}))
         history = of_this_machine(std::move(*rows), session.run);
   }
-  return write_file_atomically(folder / "hardware_compatibility_matrix.json",
-                               compatibility_matrix(history, session.run.host, iso8601(wall_now())).dump(2) + "\n");
+  return write_file_atomically(
+      folder / "hardware_compatibility_matrix.json",
+      json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
 }
 
 Result<std::string> write_results(const std::filesystem::path& folder, const RunInfo& run,
@@ -87,7 +89,7 @@ Result<std::string> write_results(const std::filesystem::path& folder, const Run
 }
 
 void print_results(const MeasuringOptions& options, const Json& document, const std::string& text) {
-  const std::string& printed = options.json() ? document.dump(2) + "\n" : text;
+  const std::string& printed = options.json() ? json_text(document, 2) + "\n" : text;
   std::fputs(printed.c_str(), stdout);
 }
 

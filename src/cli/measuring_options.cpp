@@ -88,6 +88,12 @@ Result<std::int64_t> integer_option(const char* option, const std::string& text,
               fmt::format("{}: '{}' is not valid; give an integer from {} to {}", option, text, least, most));
 }
 
+Status check_named(const std::string& model) {
+  if (!model.empty()) return {};
+  return fail(ErrorCode::kInvalidArgument, "a model is asked for by an empty name",
+              "give a file, a folder, or a name such as bert-base-uncased");
+}
+
 Result<RunSettings> MeasuringOptions::settings() const {
   RunSettings out;
   ASSAY_TRY(const auto batches, integers("--batch-sizes", batch_sizes, 1));

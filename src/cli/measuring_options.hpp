@@ -22,6 +22,9 @@ namespace assay::cli {
 [[nodiscard]] Result<std::int64_t> integer_option(const char* option, const std::string& text, std::int64_t least,
                                                   std::int64_t most);
 
+/// Errors: invalid_argument, for a model that is asked for by an empty name.
+[[nodiscard]] Status check_named(const std::string& model);
+
 /// The options that every measuring command has (docs/formats.md, "Options"). Lists are written `1,2,4` or `1 2 4`.
 struct MeasuringOptions {
   std::vector<std::string> hardware, engines;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/replaceable.hpp"
 #include "model/graph_builder_impl.hpp"
 
 // protobuf cannot stream: a message is whole in memory before it is written. So the small parts (graph without weights,
@@ -39,6 +40,7 @@ class PendingFile {
  public:
   static Result<PendingFile> create(const fs::path& path) {
     if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
+    ASSAY_CHECK_OK(check_replaceable(path));
     std::string temporary = path.string() + ".tmp-XXXXXX";
     const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
     if (fd < 0) {

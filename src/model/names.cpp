@@ -101,6 +101,13 @@ Result<ModelReference> identify_folder(const fs::path& folder) {
   }
   if (has(folder, "model.onnx")) return ModelReference{.kind = Kind::kOnnxFile, .path = folder / "model.onnx"};
   if (has(folder, "config.json")) {
+    for (const std::string& entry : entries) {
+      if (!entry.ends_with(".safetensors") && !entry.ends_with(".safetensors.index.json")) continue;
+      if (has(folder, entry.c_str())) continue;
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is no file that can be read", shown_path(folder / entry)),
+                  "a link that leads nowhere? Take it away to have seeded weights");
+    }
     ModelReference found{.kind = Kind::kConfigFolder, .path = folder, .weights = weights_in(folder)};
     const bool has_pickle = has(folder, "pytorch_model.bin") || has(folder, "pytorch_model.bin.index.json");
     if (!found.weights && has_pickle) {

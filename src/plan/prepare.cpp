@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "measure/environment.hpp"
@@ -141,7 +142,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
-                                                    place + request.config.dump() + request.model_class +
+                                                    place + json_text(request.config) + request.model_class +
                                                         request.precision + std::to_string(request.seed),
                                                     cache));
   describe(model, built, source.model_id, source.size);

@@ -29,12 +29,23 @@ Result<std::vector<InputRecipe>> moved_inputs(const std::vector<InputRecipe>& re
     moved[i].fill = Fill::kFile;
     moved[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
     const NamedView named{recipes[i].name, tensor.view()};
-    ASSAY_CHECK_OK(write_safetensors(moved[i].file, std::span(&named, 1)));
+    ASSAY_CHECK_OK(write_safetensors(moved[i].file, std::span(&named, 1), {}, Persistence::kScratch));
   }
   return moved;
 }
 
 std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
+
+// Whether the outputs that were kept can still be read.
+bool is_whole(const fs::path& folder, std::size_t sets) {
+  std::error_code error;
+  for (std::size_t set = 0; set < sets; ++set) {
+    if (!SafetensorsFile::open(folder / output_name("set", set))) return false;
+    const fs::path moved = folder / output_name("moved", set);
+    if (fs::exists(moved, error) && !SafetensorsFile::open(moved)) return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -160,6 +171,10 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
       sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
                              input_hash, engine, location->version, to_string(precision)));
   const fs::path folder = cache_ / key.substr(0, 32);
+  if (fs::exists(folder / kDone) && !is_whole(folder, distinct_sets(recipes))) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);  // cut short or emptied since: made again
+  }
   if (!fs::exists(folder / kDone)) {
     std::error_code ignored;
     const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
@@ -167,8 +182,8 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     Status made = make_directories(building);
     if (made) made = run(engine, model, precision, recipes, seed, timeout, building, reference.run_ms);
     // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
-    for (const fs::directory_entry& kept : fs::directory_iterator(building, ignored))
-      if (made) made = sync_file(kept.path());
+    for (fs::directory_iterator it(building, ignored), end; made && !ignored && it != end; it.increment(ignored))
+      made = sync_file(it->path());
     if (made) made = write_file_atomically(building / kDone, "");
     if (made) {
       // Another assay may have made the same meanwhile: then rename fails and theirs stays.

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
 #include "plan/version.hpp"
@@ -43,13 +44,21 @@ std::string plan_hash(const SessionRequest& request) {
   return sha256_hex(text);
 }
 
+bool is_uuid(const std::string& text) {
+  constexpr std::size_t kLength = 36;
+  return text.size() == kLength && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
+}
+
 // The run that --resume continues, or a fresh one.
 std::string run_id_of(const SessionRequest& request, std::vector<std::string>& notes) {
   const fs::path file = request.output_dir / kRunFile;
   if (request.resume && !request.output_dir.empty()) {
     const Result<Json> last = read_json(file);
-    if (last && last->is_object() && last->value("plan", "") == plan_hash(request))
-      return last->value("run_id", make_uuid());
+    const auto text = [&](const char* key) {
+      const bool there = last && last->is_object() && last->contains(key) && (*last)[key].is_string();
+      return there ? (*last)[key].get<std::string>() : std::string();
+    };
+    if (text("plan") == plan_hash(request) && is_uuid(text("run_id"))) return text("run_id");
     notes.push_back(
         fmt::format("--resume: no earlier run of this plan in '{}': starting afresh", request.output_dir.string()));
   }
@@ -258,7 +267,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   }
   if (!request.output_dir.empty()) {
     const Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
-    ASSAY_CHECK_OK(write_file_atomically(request.output_dir / kRunFile, mark.dump(2) + "\n"));
+    ASSAY_CHECK_OK(write_file_atomically(request.output_dir / kRunFile, json_text(mark, 2) + "\n"));
   }
 
   ExecutorServices services;

@@ -73,7 +73,7 @@ Result<std::vector<InputRecipe>> handed_over(const zoo::GoldenPast& past, const 
     tensors.push_back({state.input, view});
     recipes.push_back({state.input, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, to});
   }
-  ASSAY_CHECK_OK(write_safetensors(to, tensors));
+  ASSAY_CHECK_OK(write_safetensors(to, tensors, {}, Persistence::kScratch));
   return recipes;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/json_text.hpp"
 #include "report/report.hpp"
 
 namespace assay {
@@ -8,7 +9,7 @@ namespace {
 // spreadsheets, so text that starts so is quoted behind an apostrophe; numbers are left alone.
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return {};
-  if (!value.is_string()) return value.dump();
+  if (!value.is_string()) return json_text(value);
   std::string text = value.get<std::string>();
   if (!text.empty() && std::string_view("=+-@\t").find(text.front()) != std::string_view::npos) text.insert(0, "'");
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;

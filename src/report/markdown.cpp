@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "analyse/analyse.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
@@ -61,7 +62,7 @@ std::string millions(const Count& count) {
 std::string text_of(const Json& json, const char* key) {
   if (!json.contains(key) || json.at(key).is_null()) return "unknown";
   const Json& value = json.at(key);
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string system_section(const RunInfo& run) {

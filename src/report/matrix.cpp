@@ -25,15 +25,39 @@ std::string milliseconds(const std::string& iso) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+// The newest row of each cell. One that was only verified keeps the times of the newest that was measured.
 std::vector<Record> latest(std::span<const Record> history) {
-  std::map<std::tuple<std::string, std::string, std::string>, const Record*> newest;
+  using Cell = std::tuple<std::string, std::string, std::string>;
+  const auto cell_of = [](const Record& row) {
+    return Cell{row.model, target_key(row), row.batch_size ? shape_key(row) : ""};
+  };
+  struct Newest {
+    const Record* row = nullptr;
+    const Record* measured = nullptr;
+  };
+  std::map<Cell, Newest> newest;
   for (const Record& row : history) {
-    const Record*& kept = newest[{row.model, target_key(row), row.batch_size ? shape_key(row) : ""}];
-    if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
+    Newest& kept = newest[cell_of(row)];
+    const auto take = [&](const Record*& slot) {
+      if (slot == nullptr || slot->timestamp <= row.timestamp) slot = &row;
+    };
+    take(kept.row);
+    if (row.latency_mean_ms) take(kept.measured);
   }
   std::vector<Record> rows;
-  for (const Record& row : history)
-    if (newest[{row.model, target_key(row), row.batch_size ? shape_key(row) : ""}] == &row) rows.push_back(row);
+  for (const Record& row : history) {
+    const Newest& kept = newest[cell_of(row)];
+    if (kept.row != &row) continue;
+    rows.push_back(row);
+    const bool same_model = kept.measured != nullptr && kept.measured->weights_hash == row.weights_hash &&
+                            kept.measured->config_hash == row.config_hash &&
+                            kept.measured->model_class == row.model_class;
+    if (row.latency_mean_ms || row.status != CellStatus::kCompleted || !same_model) continue;
+    rows.back().latency_mean_ms = kept.measured->latency_mean_ms;
+    rows.back().latency_p50_ms = kept.measured->latency_p50_ms;
+    rows.back().throughput_ips = kept.measured->throughput_ips;
+    rows.back().memory_mb = kept.measured->memory_mb;
+  }
   return rows;
 }
 

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/hash.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 
 namespace assay {
@@ -64,7 +65,7 @@ Expected read_value(const Json& json, Verification& out) {
 std::string key_text(const Record& record, bool Field::*part) {
   std::string text;
   for (const Field& field : result_fields())
-    if (field.*part) text += fmt::format("{}={}\n", field.name, field_value(record, field).dump());
+    if (field.*part) text += fmt::format("{}={}\n", field.name, json_text(field_value(record, field)));
   return text;
 }
 

@@ -18,6 +18,7 @@
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/json_text.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 
@@ -59,7 +60,7 @@ Status write_manifest(const fs::path& folder, const Record& record) {
                       {"task_key_fields", key_fields(&Field::in_task_key)},
                       {"series_key_fields", key_fields(&Field::in_series_key)},
                       {"record", to_json(record)}};
-  return write_unsynced(folder / bundle_file::kManifest, manifest.dump(2) + "\n");
+  return write_unsynced(folder / bundle_file::kManifest, json_text(manifest, 2) + "\n");
 }
 
 Status write_environment(const fs::path& folder, const RunContext& context, const Json& attempt) {

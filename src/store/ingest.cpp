@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/ingest.hpp"
+#include "base/json_text.hpp"
 
 #include <fmt/format.h>
 
@@ -198,9 +199,9 @@ class Ingest {
     const Record& record = bundle.record;
     if (record.run_id.empty() || !runs_.insert(record.run_id).second) return {};
     const auto value = [&](const char* name) { return field_value(record, *find_field(name)); };
-    const Json values[] = {value("run_id"),      bundle.context.started,           value("tool_version"),
-                           value("git_commit"),  bundle.context.command,           value("host"),
-                           value("hardware_id"), bundle.context.environment.dump()};
+    const Json values[] = {
+        value("run_id"),        bundle.context.started, value("tool_version"), value("git_commit"),
+        bundle.context.command, value("host"),          value("hardware_id"),  json_text(bundle.context.environment)};
     return insert(
         "benchmark_runs (run_id, started_at, tool_version, git_commit, command, host, hardware_id, environment)",
         "$1, TRY_CAST($2 AS TIMESTAMP), $3, $4, $5, $6, $7, $8", values);
@@ -215,7 +216,7 @@ class Ingest {
       const Json& value = bundle.context.hardware.contains(key) ? bundle.context.hardware.at(key) : Json();
       values.push_back(value.is_primitive() ? value : Json());
     }
-    values.emplace_back(bundle.context.hardware.dump());
+    values.emplace_back(json_text(bundle.context.hardware));
     return insert(
         "hardware_info (hardware_id, host, platform, processor, cpu_cores, cpu_threads, memory_gb, gpu_count, "
         "cuda_version, info)",

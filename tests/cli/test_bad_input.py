@@ -3,6 +3,7 @@
 nothing half-written."""
 import json
 import os
+import shutil
 import tool
 
 
@@ -52,6 +53,35 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--engine", "null", "--timeout", "-5", says=["--timeout", "-5"])
         self.refused("bench", "--engine", "null", "--timeout", "nan", says="nan")
         self.refused("bench", "--engine", "null", "--precision", "float7", says=["float7", "bfloat16"])
+
+    def test_bytes_that_are_no_text(self):
+        self.refused("bench", "--engine", "null", "--output-dir", b"o\xff", says=["argument 5", "UTF-8"])
+        self.refused("verify", b"u\xff/m.onnx", says=["argument 2", "UTF-8"])
+
+    def test_empty_names(self):
+        self.refused("verify", "", says="empty name")
+        self.refused("bench", "--engine", "null", "--model", "", says="empty name")
+        self.refused("zoo", "build", "bert", "-o", "", says="--output")
+
+    def test_options_that_contradict_each_other(self):
+        self.refused("bench", "--engine", "null", "--dtype", "float32", "--precision", "float16", says=["--dtype float32", "--precision float16"])
+        self.refused("zoo", "build", "bert", "-o", "b.onnx", "--precision", "float99", says=["float99", "bfloat16"])
+        self.refused("zoo", "check", ".", "--timeout", "nan", says=["--timeout", "nan"])
+
+    def test_a_device_is_not_replaced_by_a_file(self):
+        device = self.folder / "pipe"
+        os.mkfifo(device)
+        self.before = ["pipe"]
+        self.refused("zoo", "build", "prajjwal1/bert-tiny", "-o", device, says=["pipe", "replaced"])
+        self.assertTrue(device.is_fifo())
+
+    def test_weights_that_lead_nowhere(self):
+        folder = self.folder / "dangling"
+        folder.mkdir()
+        shutil.copy(tool.SOURCE / "tests" / "goldens" / "bert" / "config.json", folder)
+        (folder / "model.safetensors").symlink_to("../blobs/abc")
+        self.before = ["dangling"]
+        self.refused("zoo", "build", folder, "-o", "m.onnx", says=["model.safetensors", "read"])
 
     def test_empty_list(self):
         self.refused("bench", "--engine", "null", "--batch-sizes", says="--batch-sizes")
