@@ -54,9 +54,11 @@ ErrorCode code_of(OrtErrorCode code, std::string_view message) {
       says("only *guarantees* support for models stamped") || says("fallback to CPU EP has been explicitly disabled") ||
       says("is not a registered function/op") || says("No Op registered for "))
     return ErrorCode::kUnsupported;
+  // What ONNX's own rules refuse, whatever the runtime: operators with too many inputs, attributes that they do not
+  // have, types that they do not take.
+  if (says("This is an invalid model") || says("Type Error: ")) return ErrorCode::kInvalidArgument;
   // A graph that the runtime's own inference refuses: it says which node.
-  if (code == ORT_INVALID_GRAPH || says("This is an invalid model") || says("Node (") || says("ShapeInferenceError") ||
-      says("TypeInferenceError"))
+  if (code == ORT_INVALID_GRAPH || says("Node (") || says("ShapeInferenceError") || says("TypeInferenceError"))
     return ErrorCode::kUnsupported;
   if (code == ORT_INVALID_ARGUMENT || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL)
     return ErrorCode::kInvalidArgument;

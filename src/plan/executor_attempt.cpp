@@ -86,6 +86,8 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     row.message = "the model has no inputs: its output proves nothing";
     return {};
   }
+  // Some runtimes run such a file all the same: what they compute is nobody's model.
+  if (reference.file_at_fault) return tl::unexpected<Error>(*reference.file_at_fault);
   if (reference.name == "none") {
     row.verification = Verification::kUnverified;
     row.message = reference.why_none;
@@ -107,10 +109,11 @@ Status LocalExecutor::State::attempt(Record& row, const PreparedModel& model, co
                                      const fs::path& samples_path, Json& environment, Json& outputs, fs::path& log) {
   // The reference's time is the first cell's that needs it.
   const auto spent = std::exchange(made[cell.reference_key()].spent, {});
+  const std::string& why = made[cell.reference_key()].why_none;
   if (spent >= settings.timeout)
     return fail(ErrorCode::kTimeout,
-                fmt::format("the reference took {:.0f} s, all that --timeout gives the cell",
-                            std::chrono::duration<double>(spent).count()),
+                fmt::format("the reference took {:.0f} s, all that --timeout gives the cell{}{}",
+                            std::chrono::duration<double>(spent).count(), why.empty() ? "" : ": ", why),
                 "give more with --timeout, or measure alone with --benchmark-only");
   const Deadline deadline(settings.timeout - spent);
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));

@@ -61,7 +61,9 @@ Result<ModelInfo> LocalExecutor::State::signature(const PreparedModel& model, co
   if (model.info) return *model.info;
   const std::string precision = begin_row(run, settings, model, target).precision;
   ASSAY_TRY(WorkerPool::Lease leased, acquire(model, target, {}, precision, settings.timeout));
-  return info_from(leased.loaded(), model.file);
+  ModelInfo info = info_from(leased.loaded(), model.file);
+  leased.discard();  // kept, it would make the first cell a later one in a warm worker
+  return info;
 }
 
 Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const ModelInfo& info, const Target& target,

@@ -82,6 +82,7 @@ struct LocalExecutor::State {
         pool(pool_limits(settings)),
         scratch(std::move(folder)) {
     memory_limit = settings.memory_limit_bytes.value_or(free_memory() / 10 * 9);
+    references.limit_memory(memory_limit);
     context.started = run.started;
     context.command = run.command;
     context.environment = {{"system_info", run.system}, {"available_hardware", run.hardware}};

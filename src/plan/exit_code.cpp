@@ -37,9 +37,12 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
       case CellStatus::kWrong:
         code = worse(code, ExitCode::kFinding);
         break;
-      case CellStatus::kFailed:
-        code = worse(code, ExitCode::kFailure);
+      case CellStatus::kFailed: {
+        // A model that was asked for by name, whose file is at fault.
+        const bool at_fault = row.reason_code == to_string(ErrorCode::kInvalidArgument) && !from_set(row);
+        code = worse(code, at_fault ? ExitCode::kUsage : ExitCode::kFailure);
         break;
+      }
       case CellStatus::kUnavailable:
         // A row, not a failure, as long as something ran.
         if (!any_ran) code = worse(code, ExitCode::kCannotTell);

@@ -34,6 +34,10 @@ Result<std::vector<InputRecipe>> moved_inputs(const std::vector<InputRecipe>& re
   return moved;
 }
 
+std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
+  return std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(until - std::chrono::steady_clock::now()));
+}
+
 std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
 
 // Whether the outputs that were kept can still be read.
@@ -92,22 +96,22 @@ ReferenceMaker::~ReferenceMaker() = default;
 void ReferenceMaker::release() { live_.reset(); }
 
 Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine, const PreparedModel& model,
-                                                      const fs::path& file, std::chrono::nanoseconds timeout) const {
+                                                      const fs::path& file, Until until) const {
   ASSAY_TRY(const EngineLocation location, registry_.locate(engine));
   Worker::StartOptions start;
   start.executable = registry_.places().worker;
   start.cancelled = cancelled_;
+  start.memory_limit_bytes = memory_limit_;
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
   load.model = file;
   if (engine == "onnxruntime") load.options = {{"graph_optimization", "none"}};
   if (engine == "null" && model.info) add_signature(load.options, *model.info);
-  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, timeout));
+  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
   return worker;
 }
 
-Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& model, DType precision,
-                              std::chrono::nanoseconds timeout) {
+Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& model, DType precision, Until until) {
   if (live_ && live_->engine == engine && live_->model == model.file && live_->precision == precision &&
       live_->worker->alive())
     return {};
@@ -120,33 +124,36 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
       ASSAY_CHECK_OK(write_rounded(model.file, precision, live.file));
     }
   }
-  ASSAY_TRY(live.worker, start(engine, model, live.file, timeout));
+  ASSAY_TRY(live.worker, start(engine, model, live.file, until));
   live_ = std::make_unique<Live>(std::move(live));
   return {};
 }
 
 Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model, DType precision,
-                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                           std::chrono::nanoseconds timeout, const fs::path& folder, double& run_ms) {
-  ASSAY_CHECK_OK(revive(engine, model, precision, timeout));
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed, Until until,
+                           const fs::path& folder, Reference& reference) {
+  if (Status loaded = revive(engine, model, precision, until); !loaded) {
+    if (loaded.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = loaded.error();
+    return loaded;
+  }
   const std::size_t sets = distinct_sets(recipes);
-  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1}, timeout));
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1}, left(until)));
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(const InferReply ran, live_->worker->infer({set, folder / output_name("set", set)}, timeout));
-    run_ms = ran.run_ms;
+    ASSAY_TRY(const InferReply ran, live_->worker->infer({set, folder / output_name("set", set)}, left(until)));
+    reference.run_ms = ran.run_ms;
   }
   if (engine == "null") return {};  // its numbers are exact
 
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
     const fs::path file = live_->folder->path() / "moved" / "model.onnx";
     ASSAY_CHECK_OK(write_perturbed(live_->file, precision, kMoveSeed, file));
-    ASSAY_TRY(live_->moved_worker, start(engine, model, file, timeout));
+    ASSAY_TRY(live_->moved_worker, start(engine, model, file, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
     ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, live_->folder->path()));
-    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1}, timeout));
+    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
-              live_->moved_worker->infer({0, folder / output_name("moved", set)}, timeout));
+              live_->moved_worker->infer({0, folder / output_name("moved", set)}, left(until)));
   }
   return {};
 }
@@ -180,7 +187,7 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
     const auto began = std::chrono::steady_clock::now();
     Status made = make_directories(building);
-    if (made) made = run(engine, model, precision, recipes, seed, timeout, building, reference.run_ms);
+    if (made) made = run(engine, model, precision, recipes, seed, began + timeout, building, reference);
     // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
     for (fs::directory_iterator it(building, ignored), end; made && !ignored && it != end; it.increment(ignored))
       made = sync_file(it->path());

@@ -20,8 +20,9 @@ struct Reference {
   std::vector<std::filesystem::path> outputs{};  ///< of two input sets; of one where all inputs come from files
   std::vector<std::filesystem::path> moved{};    ///< the same, inputs and weights moved by one ulp of the precision
   std::string why_none;                          ///< when there is none
-  double run_ms = 0;                             ///< of one run, where it was made now and not found
-  std::chrono::nanoseconds spent{};              ///< making it: charged to the cell's time
+  std::optional<Error> file_at_fault{};  ///< ONNX Runtime could not load the file, which breaks ONNX's own rules
+  double run_ms = 0;                     ///< of one run, where it was made now and not found
+  std::chrono::nanoseconds spent{};      ///< making it: charged to the cell's time
 };
 
 /// Input sets that differ: two, or one where every input is a file's value.
@@ -41,28 +42,30 @@ class ReferenceMaker {
 
   /// `precision`: of the candidate's arithmetic. For float16 and bfloat16 the weights are rounded to it first; the
   /// arithmetic stays the graph's own. One that has no unit in the last place counts as float32.
-  /// Never fails: a reference that cannot be made is `none`, with the reason.
+  /// `timeout`: for all of it. Never fails: a reference that cannot be made is `none`, with the reason.
   [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                                const std::string& input_hash, std::chrono::nanoseconds timeout);
   void release();
+  /// Of each worker, from the next one on.
+  void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }
 
  private:
   struct Live;
+  using Until = std::chrono::steady_clock::time_point;  ///< when the time of all of it is over
   const EngineRegistry& registry_;
   std::filesystem::path cache_;
   std::function<bool()> cancelled_;
+  std::optional<std::uint64_t> memory_limit_;
   std::unique_ptr<Live> live_;
 
   [[nodiscard]] Result<std::unique_ptr<Worker>> start(const std::string& engine, const PreparedModel& model,
-                                                      const std::filesystem::path& file,
-                                                      std::chrono::nanoseconds timeout) const;
+                                                      const std::filesystem::path& file, Until until) const;
   /// Makes live_ that of these three.
-  [[nodiscard]] Status revive(const std::string& engine, const PreparedModel& model, DType precision,
-                              std::chrono::nanoseconds timeout);
+  [[nodiscard]] Status revive(const std::string& engine, const PreparedModel& model, DType precision, Until until);
   [[nodiscard]] Status run(const std::string& engine, const PreparedModel& model, DType precision,
-                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                           std::chrono::nanoseconds timeout, const std::filesystem::path& folder, double& run_ms);
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed, Until until,
+                           const std::filesystem::path& folder, Reference& reference);
 };
 
 }  // namespace assay

@@ -249,7 +249,13 @@ Result<SessionResult> run_session(const SessionRequest& request) {
         "--parallel: every target here computes on this machine's CPU, where they would disturb each other: "
         "measured one after another");
 
-  // Everything that the user named is looked at before anything runs: a typing mistake costs no time.
+  // Everything that the user named is looked at before anything runs: a typing mistake costs no time. A database that
+  // is busy is waited for at the end.
+  std::error_code absent;
+  if (request.save && fs::file_size(request.database, absent) > 0 && !absent) {
+    const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
+    if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
+  }
   std::vector<PreparedModel> models;
   hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
   for (const ModelChoice& choice : request.models) {

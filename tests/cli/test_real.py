@@ -149,6 +149,19 @@ class GivenFiles(tool.ToolTest):
             self.assertEqual((row["status"], row["verification"], row["weights"]), ("completed", "verified", "checkpoint"), row["message"])
 
 
+    def test_what_breaks_the_rules_of_onnx_has_no_numbers_on_any_runtime(self):
+        """OpenVINO runs some of these all the same."""
+        value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", 4])
+        broken = {"inputs": onnx.helper.make_node("Relu", ["x", "x", "x"], ["y"]), "attribute": onnx.helper.make_node("Relu", ["x"], ["y"], wings=3)}
+        for name, node in broken.items():
+            graph = onnx.helper.make_graph([node], "g", [value("x")], [value("y")])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), self.folder / f"{name}.onnx")
+            for engine in ("onnxruntime", "openvino"):
+                (row,) = self.run_json("bench", "--model", f"{name}.onnx", "--engine", engine, "--batch-sizes", "2", *FAST, expect=2)["results"]
+                self.assertEqual((row["status"], row["reason_code"], row["latency_p50_ms"]), ("failed", "invalid_argument", None), row)
+                self.assertIn("invalid model", row["message"])
+
+
 class Zoo(tool.ToolTest):
     def check(self, folder, *arguments):
         return self.run_json("zoo", "check", folder, *arguments, timeout=5000)
