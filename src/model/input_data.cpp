@@ -129,6 +129,7 @@ class Collector {
 // An array that no input takes was meant for one: its name is mistyped, or it belongs to another model.
 Status check_all_taken(const ModelInfo& model, const fs::path& data, const Offers& offers) {
   std::vector<std::string> names;
+  names.reserve(model.inputs.size());
   for (const ModelValue& input : model.inputs) names.push_back(shown(input.name));
   for (const auto& [name, offer] : offers) {
     if (std::any_of(model.inputs.begin(), model.inputs.end(), [&](const auto& input) { return input.name == name; }))
