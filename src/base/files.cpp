@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
-#include "base/replaceable.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

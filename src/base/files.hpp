@@ -29,6 +29,10 @@ enum class Persistence { kDurable, kScratch };
 /// Flushes a file's content to the disk.
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);
 
+/// Before a file is written beside `path` and renamed over it: a device, pipe, socket or folder there would be
+/// replaced, not written to. Errors: invalid_argument.
+[[nodiscard]] Status check_replaceable(const std::filesystem::path& path);
+
 /// Flushes a folder's entries to the disk, so that a rename in it survives a power cut.
 [[nodiscard]] Status sync_directory(const std::filesystem::path& path);
 

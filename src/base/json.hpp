@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include <assay/result.hpp>
@@ -19,5 +20,11 @@ using Json = nlohmann::ordered_json;
 
 /// Reads and parses a file. Errors: those of read_file and parse_json.
 [[nodiscard]] Result<Json> read_json(const std::filesystem::path& path);
+
+/// `value` as text. Bytes that are no UTF-8 become U+FFFD: a file's name or a runtime's message may hold any, and what
+/// was measured must be written all the same. `indent` −1: one line.
+[[nodiscard]] inline std::string json_text(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
 

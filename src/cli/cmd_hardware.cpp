@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "hardware/hardware.hpp"

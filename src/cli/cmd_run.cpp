@@ -8,7 +8,7 @@
 #include <memory>
 #include <set>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "cli/measure_command.hpp"
 
 namespace assay::cli {

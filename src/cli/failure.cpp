@@ -28,7 +28,7 @@ void print_document(const Json& content) {
   Json document{{"schema_version", kReportSchema}};
   document.update(content);
   // Paths and arguments may be no UTF-8.
-  std::printf("%s\n", document.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", json_text(document, 2).c_str());
 }
 
 void tell(const Failure& failure, bool json) {

@@ -11,7 +11,7 @@
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
 #include "base/files.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"

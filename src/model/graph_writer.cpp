@@ -11,7 +11,6 @@
 #include <set>
 
 #include "base/files.hpp"
-#include "base/replaceable.hpp"
 #include "model/graph_builder_impl.hpp"
 
 // protobuf cannot stream: a message is whole in memory before it is written. So the small parts (graph without weights,

@@ -7,7 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "measure/environment.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "report/report.hpp"
 
 namespace assay {

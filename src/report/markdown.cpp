@@ -5,7 +5,7 @@
 #include <cctype>
 
 #include "analyse/analyse.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "base/hash.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 
 namespace assay {
@@ -103,8 +103,7 @@ Status set_field(Record& record, const Field& field, const Json& value) {
   const Expected expected = std::visit([&](auto member) { return read_value(value, record.*member); }, field.member);
   if (!expected) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is {}; it must be {}", field.name,
-                          value.dump(-1, ' ', false, Json::error_handler_t::replace), *expected));
+              fmt::format("'{}' is {}; it must be {}", field.name, json_text(value), *expected));
 }
 
 Json to_json(const Record& record) {

@@ -18,7 +18,7 @@
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 
@@ -69,8 +69,7 @@ Status write_environment(const fs::path& folder, const RunContext& context, cons
                          {"hardware", context.hardware},
                          {"environment", context.environment},
                          {"attempt", attempt}};
-  return write_unsynced(folder / bundle_file::kEnvironment,
-                        environment.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return write_unsynced(folder / bundle_file::kEnvironment, json_text(environment, 2) + "\n");
 }
 
 /// Syncs and hashes every file of `folder`, writes DONE and gives the folder its final name.
@@ -194,8 +193,7 @@ Result<fs::path> BundleWriter::finish(const Record& record, const Json& attempt_
   state_->open = false;
   ASSAY_CHECK_OK(write_environment(state_->folder, state_->context, attempt_environment));
   if (!outputs.is_null())
-    ASSAY_CHECK_OK(write_unsynced(state_->folder / bundle_file::kOutputs,
-                                  outputs.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
+    ASSAY_CHECK_OK(write_unsynced(state_->folder / bundle_file::kOutputs, json_text(outputs, 2) + "\n"));
   // The manifest last: until then the folder says that the attempt was cut short.
   ASSAY_CHECK_OK(write_manifest(state_->folder, record));
   ASSAY_TRY(state_->folder, seal(state_->folder, record.attempt_id));

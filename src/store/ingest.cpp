@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/ingest.hpp"
-#include "base/json_text.hpp"
+#include "base/json.hpp"
 
 #include <fmt/format.h>
 

@@ -14,9 +14,10 @@ Result<std::string> input_hash(const std::vector<InputRecipe>& recipes, std::uin
     Json json = to_json(recipe);
     json.erase("file");  // the same bytes elsewhere are the same input
     if (recipe.fill == Fill::kFile) {
-      ASSAY_TRY(json["bytes"], with_context(sha256_file(recipe.file), fmt::format("while reading input '{}'", recipe.name)));
+      ASSAY_TRY(json["bytes"],
+                with_context(sha256_file(recipe.file), fmt::format("while reading input '{}'", recipe.name)));
     }
-    hash.update(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    hash.update(json_text(json));
     hash.update("\n");
   }
   return hash.hex();

@@ -18,7 +18,7 @@ std::string key_of(const EngineLocation& location, const LoadRequest& request, c
   key["home"] = location.home.string();
   key["limit"] = options.memory_limit_bytes.value_or(0);
   key["environment"] = options.environment;
-  return key.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(key);
 }
 
 std::uint64_t resident_bytes(const Worker& worker) {

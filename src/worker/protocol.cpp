@@ -199,7 +199,7 @@ Status receive_bytes(int socket, char* to, std::size_t size, const std::function
 }  // namespace
 
 Status send(int socket, const Json& message) {
-  std::string body = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string body = json_text(message);
   if (body.size() > kMaxMessageBytes)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("a message of {} bytes is too long for the worker", body.size()));

@@ -29,26 +29,13 @@ struct Decoded {
   std::string axis;  ///< symbol of its token axis
 };
 
-// The parameters of cross-attention, where there is nothing to attend to.
-void leave_cross_attention(const Module& stack, std::int64_t layers) {
+// Parts of cross-attention that nothing reads.
+void leave_cross_attention(const Module& stack, std::int64_t layers, const std::vector<std::string>& parts) {
   for (std::int64_t i = 0; i < layers; ++i) {
     const Module layer = stack / fmt::format("layers.{}", i);
-    for (const char* name : {"encoder_attn.k_proj", "encoder_attn.v_proj", "encoder_attn.q_proj",
-                             "encoder_attn.out_proj", "encoder_attn_layer_norm"}) {
+    for (const std::string& part : parts) {
       for (const char* parameter : {"weight", "bias"}) {
-        stack.parameters().unused((layer / name).name_of(parameter));
-      }
-    }
-  }
-}
-
-// The projections of the encoder's states, which a decode has as states of its own.
-void leave_keys_and_values(const Module& stack, std::int64_t layers) {
-  for (std::int64_t i = 0; i < layers; ++i) {
-    const Module attention = stack / fmt::format("layers.{}", i) / "encoder_attn";
-    for (const char* name : {"k_proj", "v_proj"}) {
-      for (const char* parameter : {"weight", "bias"}) {
-        stack.parameters().unused((attention / name).name_of(parameter));
+        stack.parameters().unused((layer / part).name_of(parameter));
       }
     }
   }
@@ -117,8 +104,13 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
     }
     ASSAY_TRY(hidden, bart_feed_forward_layer(layer, hidden, sizes, which.inner));
   }
-  if (!encoded) leave_cross_attention(stack, which.layers);
-  if (context.states.decodes()) leave_keys_and_values(stack, which.layers);
+  if (!encoded) {
+    leave_cross_attention(stack, which.layers,
+                          {"encoder_attn.k_proj", "encoder_attn.v_proj", "encoder_attn.q_proj", "encoder_attn.out_proj",
+                           "encoder_attn_layer_norm"});
+  } else if (context.states.decodes()) {  // the encoder's keys and values are states of its own
+    leave_cross_attention(stack, which.layers, {"encoder_attn.k_proj", "encoder_attn.v_proj"});
+  }
   if (!variation_flag(context.config, "final_norm")) return hidden;
   return layer_norm(stack / "layer_norm", hidden, sizes.model, 1e-5F);
 }
@@ -174,8 +166,7 @@ Status language_head(BuildContext& context, const BartSizes& sizes, const Decode
   if (biased && context.model.parameters().has("final_logits_bias")) {
     logits = head.node("Add", {logits, context.model.parameter("final_logits_bias", {1, words}, Role::kMean)});
   }
-  context.graph().output("logits", logits,
-                         {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent(decoded.axis), words});
+  context.graph().output("logits", logits, {"batch", context.logit_rows(decoded.axis), words});
   return {};
 }
 
@@ -219,9 +210,8 @@ Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value
   const Value together = heads.node("Concat", logits, {{"axis", std::int64_t{1}}});
   const Value shape = heads.node("Concat", {graph.integers({-1}), extent_of(heads, hidden, 1), graph.integers({words})},
                                  {{"axis", std::int64_t{0}}});
-  graph.output(
-      "logits", heads.node("Reshape", {together, shape}),
-      {book_rows(context.config), context.last_logits_only ? Extent(std::int64_t{1}) : Extent("sequence"), words});
+  graph.output("logits", heads.node("Reshape", {together, shape}),
+               {book_rows(context.config), context.logit_rows("sequence"), words});
   return {};
 }
 

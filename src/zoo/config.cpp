@@ -139,8 +139,7 @@ Status check_other_keys(const Json& config, const Json& description, const std::
 }  // namespace
 
 std::string shown(const Json& value) {
-  std::string text =
-      value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
   text = sanitise(text);
   if (text.size() > 80) text = text.substr(0, 80) + "…";
   return text;

@@ -61,8 +61,7 @@ Status build_decoder(BuildContext& context) {
     graph.output("last_hidden_state", hidden, {"batch", "sequence", spec.embedding_width});
   } else {
     const Value logits = decoder_logits(context.model, base, spec, hidden, context.last_logits_only);
-    graph.output("logits", logits,
-                 {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent("sequence"), spec.vocabulary});
+    graph.output("logits", logits, {"batch", context.logit_rows("sequence"), spec.vocabulary});
   }
   if (spec.learned_positions > 0) graph.metadata("assay.max_sequence", std::to_string(spec.learned_positions));
   return {};

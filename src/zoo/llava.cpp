@@ -52,7 +52,7 @@ Status build_llava(BuildContext& context) {
     return {};
   }
   graph.output("logits", decoder_logits(base, text, spec, hidden, context.last_logits_only),
-               {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent("sequence"), spec.vocabulary});
+               {"batch", context.logit_rows("sequence"), spec.vocabulary});
   return {};
 }
 

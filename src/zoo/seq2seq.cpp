@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "zoo/attention.hpp"
+#include "zoo/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -76,9 +77,7 @@ Status refuse_parts(const BuildContext& context, std::int64_t layers) {
 }
 
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input) {
-  if (!context.last_logits_only) return input;
-  GraphBuilder& graph = at.graph();
-  return at.node("Slice", {input, graph.integers({-1}), graph.integers({INT64_MAX}), graph.integers({1})});
+  return context.last_logits_only ? slice(at, input, 1, -1, INT64_MAX) : input;
 }
 
 Value split_heads(const Module& at, const Value& input, Heads heads) {

@@ -70,7 +70,7 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
 }
 
 void Inputs::leave(const std::string& name) {
-  if (request_->input_shapes.empty() || request_->spare_inputs.contains(name)) wanted_.erase(name);
+  if (request_->input_shapes.empty()) wanted_.erase(name);
 }
 
 Result<std::optional<std::vector<std::int64_t>>> Inputs::take_integers(const std::string& name, std::int64_t columns) {

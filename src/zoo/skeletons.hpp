@@ -32,8 +32,7 @@ class Inputs {
   /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
   /// invalid_argument, when a fixed extent differs from the one asked for.
   [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
-  /// Passes over an input that is only usual, or that the request lets the graph leave: one that a decode's states
-  /// stand for.
+  /// Passes over an input that is only usual: one that a decode's states stand for.
   void leave(const std::string& name);
   /// The values of an integer input that is bound as a constant, of rows of `columns`; nullopt: none is. Errors:
   /// unsupported, for another type or shape.
@@ -60,6 +59,10 @@ struct BuildContext {
   bool last_logits_only = false;
 
   [[nodiscard]] GraphBuilder& graph() const { return model.graph(); }
+  /// The extent of logits' token axis, whose symbol is `axis`.
+  [[nodiscard]] Extent logit_rows(const std::string& axis) const {
+    return last_logits_only ? Extent(std::int64_t{1}) : Extent(axis);
+  }
 };
 
 // One builder per skeleton. Errors: unsupported, invalid_argument, naming key and value; those of Parameters come

@@ -272,8 +272,7 @@ Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::str
     }
     const Value weight = head.parameter("weight", {sizes.vocabulary, sizes.model}, Role::kTable);
     const Value logits = project(head, rows_of_logits(context, head, scaled), weight);
-    graph.output("logits", logits,
-                 {"batch", context.last_logits_only ? Extent(std::int64_t{1}) : Extent(axis), sizes.vocabulary});
+    graph.output("logits", logits, {"batch", context.logit_rows(axis), sizes.vocabulary});
   } else if (role == "base") {
     graph.output("last_hidden_state", hidden, {"batch", axis, sizes.model});
   } else if (role == "question_answering") {
