@@ -41,7 +41,8 @@ double geometric_mean(const std::vector<double>& logs) {
 std::string shape_key(const Record& row) {
   std::string key = fmt::format("batch_{}", row.batch_size.value_or(1));
   if (row.sequence_length) key += fmt::format("_seq_{}", *row.sequence_length);
-  if (row.output_tokens) key += fmt::format("_out_{}", *row.output_tokens);
+  if (row.output_tokens.value_or(kDefaultOutputTokens) != kDefaultOutputTokens)
+    key += fmt::format("_out_{}", *row.output_tokens);
   if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is") key += "_" + row.precision;
   if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
   if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);

@@ -15,18 +15,19 @@ namespace assay::cli {
 namespace {
 
 constexpr std::int64_t kMaxExtent = 1 << 24;
+constexpr std::int64_t kMaxOutputTokens = 8192;  ///< of which every one is a sample, and a burst has room for one run's
 constexpr std::int64_t kMaxRuns = 10'000'000;  ///< of which every sample is kept: 170 MB
 
 // An option's integers, sorted, each once. Checked here and not by the parser, which would clamp what is too large.
 Result<std::vector<std::int64_t>> integers(const char* option, const std::vector<std::string>& texts,
-                                           std::int64_t least) {
+                                           std::int64_t least, std::int64_t most = kMaxExtent) {
   std::vector<std::int64_t> values;
   for (const std::string& text : texts) {
     const auto value = parse_number<std::int64_t>(text);
-    if (!value || *value < least || *value > kMaxExtent)
+    if (!value || *value < least || *value > most)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{}: '{}' is not valid; give integers from {} to {}, as 1 4 8 or 1,4,8", option, text,
-                              least, kMaxExtent));
+                              least, most));
     values.push_back(*value);
   }
   std::sort(values.begin(), values.end());
@@ -53,6 +54,10 @@ void MeasuringOptions::add_to(CLI::App& command) {
   command.add_option("--device-id", device, "An engine's device id, e.g. GPU.0; default: its best");
   command.add_option("--batch-sizes,--batch-size", batch_sizes, "Batch sizes, e.g. 1 4 8 or 1,4,8")->delimiter(',');
   command.add_option("--sequence-lengths", sequence_lengths, "Sequence lengths in tokens; default: 128")
+      ->delimiter(',');
+  command
+      .add_option("--output-tokens", output_tokens,
+                  "Tokens that generative models give; default: 32. 0: one forward pass instead")
       ->delimiter(',');
   command.add_option("--precision", precision,
                      "float32 (default, strictly), float16, bfloat16, runtime (its own choice), as_is");
@@ -98,6 +103,10 @@ Result<RunSettings> MeasuringOptions::settings() const {
   RunSettings out;
   ASSAY_TRY(const auto batches, integers("--batch-sizes", batch_sizes, 1));
   ASSAY_TRY(const auto lengths, integers("--sequence-lengths", sequence_lengths, 1));
+  ASSAY_TRY(const auto outputs, integers("--output-tokens", output_tokens, 0, kMaxOutputTokens));
+  if (outputs.size() > 1 && outputs.front() == 0)
+    return fail(ErrorCode::kInvalidArgument,
+                "--output-tokens: '0' stands for a forward pass instead of generating and cannot be given with others");
   ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
   ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));
   if (warmup) {
@@ -133,6 +142,7 @@ Result<RunSettings> MeasuringOptions::settings() const {
     out.sequence_lengths = lengths;
     out.default_lengths = false;
   }
+  if (!outputs.empty()) out.output_tokens = outputs;
   if (!in_flight.empty()) out.streams = in_flight;
   if (!of_inference.empty()) out.threads = of_inference;
   if (!precision.empty()) {

@@ -19,7 +19,6 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kBurstCapacity = 16'384;
 constexpr double kWarmupBurstNs = 10e6;
 constexpr double kBurstNs = 50e6;
 constexpr std::size_t kBurstGrowth = 8;
@@ -84,7 +83,8 @@ class Session {
     std::size_t n = 1;
     if (stream.last_n > 0) {
       const double fitting = target / std::max(stream.ns_per_run, 1.0);
-      n = std::clamp<std::size_t>(static_cast<std::size_t>(fitting), 1, std::min(kBurstCapacity, kBurstGrowth * stream.last_n));
+      const std::size_t room = kBurstCapacity / stream.source.samples_per_run();
+      n = std::clamp<std::size_t>(static_cast<std::size_t>(fitting), 1, std::min(room, kBurstGrowth * stream.last_n));
     }
     if (phase_ == Phase::kWarmup) {
       const std::int64_t left = plan_.warmup_iterations.value_or(0) - stream.warmup_runs;
@@ -345,6 +345,11 @@ Status check_plan(const MeasurePlan& plan) {
 Result<Measurement> measure(std::span<BurstSource* const> streams, const Clock& clock, const MeasurePlan& plan,
                             const MeasureHooks& hooks) {
   if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "a measurement without a stream");
+  for (const BurstSource* stream : streams) {
+    if (stream->samples_per_run() > kBurstCapacity)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("a run of {} samples is longer than the {} that have room",
+                                                           stream->samples_per_run(), kBurstCapacity));
+  }
   ASSAY_CHECK_OK(check_plan(plan));
   return Session(streams, clock, plan, hooks).run();
 }

@@ -14,6 +14,9 @@
 
 namespace assay {
 
+/// Samples that a burst has room for.
+inline constexpr std::size_t kBurstCapacity = 16'384;
+
 /// Where a burst's samples go. The memory is the runner's, made before the first burst; `count` is the source's to set.
 /// `start_ns` is on the runner's clock, INT64_MIN where unknown; `kind` is a SampleKind.
 struct SampleColumns {
@@ -32,6 +35,8 @@ class BurstSource {
   /// On an error `out` holds the samples that were completed before it.
   /// Thread: always the same one while measure() runs.
   virtual Status run_timed(std::size_t n, std::size_t first_set, SampleColumns& out) = 0;
+  /// How many samples a run gives: one of kind `run`, before those of its tokens.
+  [[nodiscard]] virtual std::size_t samples_per_run() const { return 1; }
 };
 
 /// The default burst: two clock readings and three stores around each `run(set)`; allocates, locks and logs nothing.
@@ -74,7 +79,8 @@ struct MeasureHooks {
 ///          the 5 before; at least 10 bursts and 100 ms, at most plan.max_warmup_ns, and one run of each stream.
 ///
 /// A failing source is a finding: `failure` is set and the samples before it are kept.
-/// Errors: invalid_argument (no stream; a plan with negative counts or times).
+/// Errors: invalid_argument (no stream; one whose run has more samples than a burst has room for; a plan with negative
+/// counts or times).
 [[nodiscard]] Result<Measurement> measure(std::span<BurstSource* const> streams, const Clock& clock,
                                           const MeasurePlan& plan, const MeasureHooks& hooks = {});
 

@@ -269,6 +269,52 @@ TEST(Runner, KeepsAnUnknownStartUnknown) {
   EXPECT_THAT(m.samples.start_ns, ElementsAre(std::numeric_limits<std::int64_t>::min()));
 }
 
+/// Each run has a sample of its own and one for each of its tokens.
+class FakeGenerator final : public BurstSource {
+ public:
+  FakeGenerator(FakeClock& clock, std::size_t tokens) : clock_(clock), tokens_(tokens) {}
+  Status run_timed(std::size_t n, std::size_t, SampleColumns& out) override {
+    largest_burst = std::max(largest_burst, n * samples_per_run());
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::int64_t start = clock_.now_ns();
+      for (std::size_t token = 0; token <= tokens_; ++token, ++out.count) {
+        const SampleKind kind = token == 0   ? SampleKind::kRun
+                                : token == 1 ? SampleKind::kFirstToken
+                                             : SampleKind::kToken;
+        out.kind[out.count] = static_cast<std::uint8_t>(kind);
+        out.start_ns[out.count] = start;
+        out.duration_ns[out.count] = token == 0 ? static_cast<std::int64_t>(tokens_) : 1;
+      }
+      clock_.advance(static_cast<std::int64_t>(tokens_));
+    }
+    return {};
+  }
+  [[nodiscard]] std::size_t samples_per_run() const override { return tokens_ + 1; }
+  std::size_t largest_burst = 0;
+
+ private:
+  FakeClock& clock_;
+  std::size_t tokens_;
+};
+
+TEST(Runner, LeavesRoomForEveryTokenOfARunAndCountsRuns) {
+  FakeClock clock;
+  FakeGenerator source(clock, 99);  // 99 ns: bursts would have some 500,000 runs
+  BurstSource* streams[] = {&source};
+  MeasurePlan plan;
+  plan.warmup_iterations = 3;
+  plan.iterations = 1000;
+  const auto measured = measure(streams, clock, plan);
+  ASSERT_TRUE(measured) << to_string(measured.error());
+  EXPECT_EQ(measured->samples.size(), 100'000U);
+  EXPECT_LE(source.largest_burst, kBurstCapacity);
+  EXPECT_EQ(measured->steady_from % 100, 0U) << "a steady series begins with a run";
+
+  FakeGenerator endless(clock, kBurstCapacity);
+  BurstSource* one[] = {&endless};
+  EXPECT_EQ(measure(one, clock, plan).error().code, ErrorCode::kInvalidArgument);
+}
+
 TEST(Runner, RefusesAPlanWithoutSense) {
   FakeClock clock;
   FakeSource source(clock, 1);

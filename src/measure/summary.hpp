@@ -18,6 +18,9 @@ namespace assay {
 ///             which all streams ran (from the latest first start to the earliest last end) over its length; a run that
 ///             reaches over an edge counts by its share. Without starts, or without such a window: items over
 ///             measurement.window_ns.
+/// Generation: ttft_ms is the mean of the samples of kind `first_token`, tpot_ms and its quantiles are those of kind
+///             `token`, tokens_per_second is 1000 / tpot_ms (of each sequence); all from steady_from on. A latency is
+///             then a whole generation's, and an item a sequence.
 /// Flags:      few_samples (fewer than 30 runs), unsteady (class unsteady or slowdown), noisy (more than 5 % outliers).
 ///
 /// `measurement` may be empty when its worker died: its fields are then left absent.

@@ -40,6 +40,35 @@ Measurement sampled(std::int64_t window_ns) {
   return measurement;
 }
 
+TEST(Summary, TellsOfTokensFromTheSteadyRunOn) {
+  Samples samples;
+  std::int64_t now = 0;
+  for (int run = 0; run < 4; ++run) {
+    // The first generation is slow; then 10 ms to the first token and 2, 3 and 4 ms for the others.
+    const std::int64_t slow = run == 0 ? 10 : 1;
+    add(samples, 0, now, slow * 19 * kMs);
+    add(samples, 0, now, slow * 10 * kMs, SampleKind::kFirstToken);
+    for (const int ms : {2, 3, 4}) add(samples, 0, now, slow * ms * kMs, SampleKind::kToken);
+    now += slow * 19 * kMs;
+  }
+  Measurement measurement = sampled(now);
+  measurement.steady_from = 5;
+  Record record;
+  summarise(measurement, samples, 2, record);
+  EXPECT_EQ(record.iterations, 3) << "a run is a generation";
+  EXPECT_EQ(record.latency_mean_ms, 19.0);
+  EXPECT_NEAR(*record.throughput_ips, 2 / 0.019, 1e-9) << "sequences";
+  EXPECT_EQ(record.ttft_ms, 10.0);
+  EXPECT_EQ(record.tpot_ms, 3.0);
+  EXPECT_EQ(record.tpot_p50_ms, 3.0);
+  EXPECT_EQ(record.tpot_p99_ms, 4.0);
+  EXPECT_NEAR(*record.tokens_per_second, 1000.0 / 3, 1e-9);
+
+  Record plain;
+  summarise(sampled(5'050 * kMs), one_stream(100), 8, plain);
+  EXPECT_FALSE(plain.ttft_ms || plain.tpot_ms || plain.tokens_per_second);
+}
+
 TEST(Summary, GivesNearestRanksExactly) {
   Record record;
   summarise(sampled(5'050 * kMs), one_stream(100), 8, record);

@@ -60,6 +60,7 @@ InputRole role_of(const ModelValue& input) {
 
 std::optional<BoundExtent> ExtentBinder::by_word(const std::string& word) const {
   if (const auto number = parse_number<std::int64_t>(word)) return BoundExtent{*number};
+  if (const auto known = axes_.extents.find(word); known != axes_.extents.end()) return BoundExtent{known->second};
   if (word.find("batch") != std::string::npos && !contains_any(word, {"seq", "len"}))
     return BoundExtent{axes_.batch, true, false};
   if (word.find("total") != std::string::npos) return BoundExtent{2 * axes_.sequence, false, true};

@@ -33,7 +33,8 @@ struct BoundExtent {
   bool sequence = false;
 };
 
-/// Makes dynamic extents concrete, in this order: an extent whose symbol was met before; its symbol's words ("batch",
+/// Makes dynamic extents concrete, in this order: an extent whose symbol was met before; its symbol's words (those of
+/// InputAxes::extents, "batch",
 /// "seq", "past", "height", …; sums and multiples such as "past_sequence_length + 1"); its place in an input of known
 /// role ([batch, sequence] for ids and masks, [batch, 3, 224, 224] for images, 80 × 3000 for mel, 16000 samples for
 /// waves). A past is as long as the sequence.

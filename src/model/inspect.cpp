@@ -209,6 +209,7 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
   info.operators.assign(checked.operators.begin(), checked.operators.end());
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "assay.family") info.metadata_family = sanitise(entry.value());
+    if (entry.key() == "assay.max_sequence") info.max_sequence = parse_number<std::int64_t>(entry.value());
     // The builder knows which initialisers are parameters; counting them takes running statistics and constants for
     // some.
     if (entry.key() != "assay.parameter_count") continue;

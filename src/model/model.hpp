@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,7 @@ struct ModelInfo {
                              ///< wherever they are stored (raw_data, float_data, external data)
   std::vector<std::pair<std::string, std::string>> operators;  ///< (domain, op_type), unique, sorted
   std::string metadata_family;  ///< the metadata property assay.family, which the zoo writes
+  std::optional<std::int64_t> max_sequence{};  ///< likewise assay.max_sequence: tokens that its position tables serve
 };
 
 /// Opens and checks an ONNX file before any runtime sees it (docs/metrics.md, "What is refused").
@@ -57,6 +59,7 @@ struct ModelInfo {
 struct InputAxes {
   std::int64_t batch = 1;
   std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
+  std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
   std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
   std::filesystem::path cache{};  ///< where .npz and .pb are converted to; empty: a folder of the user's in $TMPDIR
 };

@@ -23,8 +23,8 @@ Target::Verdict slow_batch(std::int64_t batch, double milliseconds, const char* 
 
 // Cells that differ in nothing but the batch: what one took tells of the next.
 std::string work_key(const Record& row) {
-  return fmt::format("{} {} {} {} {}", row.model, target_key(row), row.sequence_length.value_or(0),
-                     row.streams.value_or(1), row.threads.value_or(0));
+  return fmt::format("{} {} {} {} {} {}", row.model, target_key(row), row.sequence_length.value_or(0),
+                     row.output_tokens.value_or(0), row.streams.value_or(1), row.threads.value_or(0));
 }
 
 }  // namespace
@@ -40,6 +40,7 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const PreparedModel& mod
                                                         std::chrono::nanoseconds timeout) {
   LoadRequest load;
   load.model = model.file;
+  if (model.generation && model.generation->step) load.step_model = model.generation->step->path;
   load.device_id = target.device.id;
   load.precision = precision;
   load.threads = static_cast<int>(shape.threads > 0 ? shape.threads : usable_threads());
@@ -99,7 +100,7 @@ void LocalExecutor::State::make_references(const PreparedModel& model, std::vect
     if (cell.inputs.recipes.empty()) continue;
     if (cell.given_outputs.empty()) {
       reference = references.make(model, cell.row.engine, cell.arithmetic, cell.inputs.recipes, settings.seed,
-                                  cell.row.input_hash, settings.timeout);
+                                  cell.row.input_hash, cell.generation, settings.timeout);
     } else {
       reference.name = "given";
       reference.outputs = {cell.given_outputs};

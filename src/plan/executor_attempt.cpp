@@ -97,7 +97,9 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     computed.push_back(scratch.path() / "candidate1.safetensors");
     ASSAY_TRY([[maybe_unused]] const InferReply second, worker.infer({1, computed[1]}, deadline.left()));
   }
-  ASSAY_CHECK_OK(judge_row(row, reference, computed, cell.inputs.recipes, settings.seed));
+  // A prompt has no padding, and its logits are not its positions.
+  ASSAY_CHECK_OK(judge_row(row, reference, computed,
+                           cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes, settings.seed));
   if (!cell.given_note.empty())
     row.message = fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", cell.given_note,
                               reference.name);
@@ -137,7 +139,7 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
   Worker& worker = leased.worker();
   const BindRequest bind{cell.inputs.recipes, settings.seed, rotating_sets(cell.inputs.recipes, settings.input_sets),
-                         static_cast<int>(cell.shape.streams)};
+                         static_cast<int>(cell.shape.streams), cell.generation};
   ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
   row.compilation_time_ms = bound.compilation_ms;
   set_effective(row, bound.effective);
@@ -166,6 +168,8 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   environment = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
   summarise(reply->measurement, samples->samples, cell.shape.batch, row);
+  if (row.ttft_ms.value_or(0) > 0 && row.sequence_length)
+    row.prompt_tokens_per_second = static_cast<double>(*row.sequence_length * cell.shape.batch) * 1e3 / *row.ttft_ms;
   set_memory(row, *reply, leased.loaded(), leased.warm());
   flag_noise(environment, row);
   if (reply->measurement.stop_reason == StopReason::kInterrupted) row.add_flag(flag::kPartial);

@@ -8,7 +8,8 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-std::vector<CellShape> shapes_of(const RunSettings& settings, bool sequence, std::optional<std::int64_t> fixed_batch) {
+std::vector<CellShape> shapes_of(const RunSettings& settings, bool sequence, bool generates,
+                                 std::optional<std::int64_t> fixed_batch) {
   std::vector<std::int64_t> batches = settings.batch_sizes;
   // A file with a fixed batch runs at that batch; others that somebody asked for are rows that say so.
   if (fixed_batch && settings.default_batches) batches = {*fixed_batch};
@@ -21,7 +22,8 @@ std::vector<CellShape> shapes_of(const RunSettings& settings, bool sequence, std
     for (const std::int64_t streams : settings.streams)
       for (const std::int64_t batch : batches)
         for (const std::int64_t length : sequence ? settings.sequence_lengths : std::vector<std::int64_t>{128})
-          shapes.push_back({batch, length, streams, threads});
+          for (const std::int64_t tokens : generates ? settings.output_tokens : std::vector<std::int64_t>{0})
+            shapes.push_back({batch, length, tokens, streams, threads});
   return shapes;
 }
 
@@ -48,6 +50,12 @@ ModelInfo info_from(const LoadReply& loaded, const fs::path& file) {
   return info;
 }
 
+// Tokens that the states of a model that generates can hold.
+std::optional<std::int64_t> most_tokens(const PreparedModel& model) {
+  const GenerationGraphs& graphs = *model.generation;
+  return graphs.prompt_in_states ? model.max_sequence : graphs.step_info.max_sequence;
+}
+
 bool same_shapes(const std::vector<InputRecipe>& a, const std::vector<InputRecipe>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const InputRecipe& x, const InputRecipe& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape;
@@ -72,12 +80,23 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
   cell.arithmetic =
       cell.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(cell.row.precision).value_or(DType::kFloat32);
   cell.given_note = given.note;
-  Result<ModelInputs> inputs = make_inputs(info, axes_of(shape));
+  Result<ModelInputs> inputs = model.generation ? prompt_inputs(info, axes_of(shape)) : make_inputs(info, axes_of(shape));
   if (inputs && inputs->uses_sequence && model.max_sequence && shape.sequence > *model.max_sequence)
     inputs = fail(
         ErrorCode::kUnsupported,
         fmt::format("sequence length {} is beyond the {} positions of the model", shape.sequence, *model.max_sequence),
         "give shorter ones with --sequence-lengths");
+  if (model.generation) {
+    cell.generation = model.generation->generation;
+    cell.generation->output_tokens = shape.output_tokens;
+    cell.generation->prompt_tokens = model.generation->prompt_in_states ? shape.sequence : 1;
+    const std::int64_t last = cell.generation->prompt_tokens + shape.output_tokens;
+    if (const auto most = most_tokens(model); inputs && most && last > *most)
+      inputs = fail(ErrorCode::kUnsupported,
+                    fmt::format("{} output tokens after {} of the prompt are beyond the {} positions of the model",
+                                shape.output_tokens, cell.generation->prompt_tokens, *most),
+                    "give shorter ones with --sequence-lengths and --output-tokens");
+  }
   if (!inputs) {
     cell.row.batch_size = shape.batch;
     set_failure(cell.row, inputs.error());
@@ -93,29 +112,47 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
-    set_cost(cell.row, model, cell.inputs.recipes);
+    set_cost(model, cell);
   }
   name_row(cell.row);
   return cell;
 }
 
 // What one inference computes and moves, where the graph tells. What it does not is the runtime's to judge.
-void LocalExecutor::State::set_cost(Record& row, const PreparedModel& model, const std::vector<InputRecipe>& inputs) {
+void LocalExecutor::State::set_cost(const PreparedModel& model, Planned& cell) {
   if (!model.info || model.info->format != "onnx") return;
-  const auto [known, added] = costs.try_emplace(row.input_shape);
-  if (added) {
+  const auto cost_of = [&](const fs::path& file, const std::vector<InputRecipe>& inputs) {
+    const auto [known, added] = costs.try_emplace(file.string() + input_shape_text(inputs));
+    if (!added) return known->second;
     std::map<std::string, Shape> shapes;
     for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-    const Result<StaticGraph> graph = StaticGraph::infer(model.file, shapes);
+    const Result<StaticGraph> graph = StaticGraph::infer(file, shapes);
     if (graph)
       known->second = graph->cost();
     else
       log_debug("{}: no FLOPs: {}", model.choice.name, graph.error().message);
+    return known->second;
+  };
+  const std::optional<StaticCost> first = cost_of(model.file, cell.inputs.recipes);
+  if (!first) return;
+  StaticCost cost = *first;
+  if (cell.generation && cell.generation->output_tokens > 1) {
+    // Both grow by the same with each token of the past: the mean step is that of the mean past.
+    const std::int64_t steps = cell.generation->output_tokens - 1;
+    for (const std::int64_t past : {(steps - 1) / 2, steps / 2}) {
+      const Result<ModelInputs> inputs =
+          step_inputs(*model.generation, axes_of(cell.shape), cell.generation->prompt_tokens + past);
+      const std::optional<StaticCost> step =
+          inputs ? cost_of(model.generation->step_info.path, inputs->recipes) : std::nullopt;
+      if (!step) return;
+      cost.flops += step->flops * static_cast<double>(steps) / 2;
+      cost.bytes += step->bytes * static_cast<double>(steps) / 2;
+      cost.counted = std::min(cost.counted, step->counted);
+    }
   }
-  if (!known->second) return;
-  row.flops = known->second->flops;
-  row.bytes = known->second->bytes;
-  row.flops_counted = known->second->counted;
+  cell.row.flops = cost.flops;
+  cell.row.bytes = cost.bytes;
+  cell.row.flops_counted = cost.counted;
 }
 
 // The cells of all targets, in their order.
@@ -153,10 +190,13 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
     const std::optional<std::int64_t> fixed = fixed_batch(*info, axes).value_or(std::nullopt);
     axes.batch = fixed.value_or(1);
     const Result<ModelInputs> probe = make_inputs(*info, axes);
-    for (CellShape shape : shapes_of(settings, probe && probe->uses_sequence, fixed)) {
+    for (CellShape shape : shapes_of(settings, probe && probe->uses_sequence, model.generation.has_value(), fixed)) {
       // A length that only a default asks for is cut to what the model has.
-      if (settings.default_lengths && model.max_sequence)
-        shape.sequence = std::min(shape.sequence, *model.max_sequence);
+      if (settings.default_lengths && model.max_sequence) {
+        const bool shares = model.generation && model.generation->prompt_in_states;
+        const std::int64_t most = *model.max_sequence - (shares ? shape.output_tokens : 0);
+        shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
+      }
 
       ASSAY_TRY(Planned cell, plan(model, *info, target, shape, given));
       cells.push_back(std::move(cell));

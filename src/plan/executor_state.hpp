@@ -35,6 +35,7 @@ struct Planned {
   CellShape shape;
   ModelInputs inputs;
   Record row;
+  std::optional<Generation> generation{};  ///< with this cell's lengths
   std::filesystem::path given_outputs{};  ///< what the model should compute on these inputs, where it came with that
   std::string given_note{};               ///< why outputs that came with the model are not this cell's reference
   DType arithmetic = DType::kFloat32;     ///< what the candidate computes in: its reference is made for that
@@ -70,7 +71,7 @@ struct LocalExecutor::State {
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::uint64_t memory_limit;                 ///< of one worker; the same for all, or none would ever be found warm
   std::map<std::string, Reference> made;      ///< of the model that runs, by Planned::reference_key()
-  std::map<std::string, std::optional<StaticCost>> costs;  ///< of the model that runs, by its inputs' shapes
+  std::map<std::string, std::optional<StaticCost>> costs;  ///< of the model that runs, by file and inputs' shapes
   std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
@@ -104,7 +105,7 @@ struct LocalExecutor::State {
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                      const CellShape& shape, const Given& given);
   [[nodiscard]] Result<std::vector<Planned>> plan_all(const PreparedModel& model, const std::vector<Target>& targets);
-  void set_cost(Record& row, const PreparedModel& model, const std::vector<InputRecipe>& inputs);
+  void set_cost(const PreparedModel& model, Planned& cell);
   [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);
   [[nodiscard]] Result<Record> finish_unrun(Record row);
@@ -117,7 +118,7 @@ struct LocalExecutor::State {
                             Json& outputs);
   [[nodiscard]] Status check(Record& row, Worker& worker, const Planned& cell, const Deadline& deadline, Json& outputs);
   [[nodiscard]] InputAxes axes_of(const CellShape& shape) const {
-    return {shape.batch, shape.sequence, settings.data, services.cache / "inputs"};
+    return {shape.batch, shape.sequence, {}, settings.data, services.cache / "inputs"};
   }
   // The keys of a row that has everything they hash, and which attempt at that task this is.
   void name_row(Record& row) const {

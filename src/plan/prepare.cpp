@@ -25,10 +25,16 @@ Target::Verdict not_built(std::string message) {
           "`assay zoo list` shows what is built"};
 }
 
-// What a configuration and its weights become, in the cache. Built anew each time: seconds, and never stale.
-Result<zoo::BuiltModel> build_into(const zoo::BuildRequest& request, const std::string& key, const fs::path& cache) {
+// What a configuration and its weights become, in the cache. Built anew each time: seconds, and never stale. A model
+// that generates is what `model.generation` is then told of.
+Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const std::string& key, const fs::path& cache,
+                                   bool generate, PreparedModel& model) {
   const fs::path folder = cache / sha256_hex(key).substr(0, 24);
   ASSAY_CHECK_OK(make_directories(folder));
+  if (generate) {
+    ASSAY_TRY(model.generation, build_generation(request, folder));
+    if (model.generation) return model.generation->prompt;
+  }
   return zoo::build(request, folder / "model.onnx");
 }
 
@@ -93,14 +99,18 @@ Status inspect(PreparedModel& model) {
   row.model_size_mb = static_cast<double>(model.info->file_bytes) / 1e6;
   if (row.family.empty()) row.family = model.info->metadata_family;  // of a file that the zoo built
   if (row.family.empty()) row.family = family_of(*model.info);
+  std::uint64_t weight_bytes = model.info->weight_bytes;
+  if (model.generation && model.generation->step) {
+    row.graph_hash = sha256_hex(row.graph_hash + model.generation->step_info.graph_hash);
+    weight_bytes += model.generation->step_info.weight_bytes;
+  }
   // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
   const std::uint64_t available = free_memory();
-  if (model.info->weight_bytes > available / 2)
+  if (weight_bytes > available / 2)
     model.verdict = {
         CellStatus::kSkipped, std::string(reason::kTooLarge),
         fmt::format("weights of {:.1f} GB need about {:.1f} GB to run, {:.1f} GB are free",
-                    static_cast<double>(model.info->weight_bytes) / 1e9,
-                    static_cast<double>(model.info->weight_bytes) * 2e-9, static_cast<double>(available) / 1e9),
+                    static_cast<double>(weight_bytes) / 1e9, static_cast<double>(weight_bytes) * 2e-9, static_cast<double>(available) / 1e9),
         "use a smaller model, or a machine with more memory"};
   return {};
 }
@@ -140,14 +150,18 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.weights = source.weights;
   request.seed = settings.seed;
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
+  const bool generate = settings.output_tokens.front() > 0;
   const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
                                                     place + json_text(request.config) + request.model_class +
-                                                        request.precision + std::to_string(request.seed),
-                                                    cache));
+                                                        request.precision + std::to_string(request.seed) +
+                                                        (generate ? "" : " forward"),
+                                                    cache, generate, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
-  return inspect(model);
+  ASSAY_CHECK_OK(inspect(model));
+  if (model.info->max_sequence) model.max_sequence = model.info->max_sequence;
+  return {};
 }
 
 Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache, hub::Hub& hub) {

@@ -8,6 +8,7 @@
 
 #include "hub/hub.hpp"
 #include "model/model.hpp"
+#include "plan/generation.hpp"
 #include "plan/settings.hpp"
 #include "plan/targets.hpp"
 #include "zoo/zoo.hpp"
@@ -20,6 +21,7 @@ struct PreparedModel {
   Record identity;  ///< the model's fields of a Record, to start each row from
   std::filesystem::path file;
   std::optional<std::int64_t> max_sequence;  ///< positions of the model, where its configuration limits them
+  std::optional<GenerationGraphs> generation;  ///< it generates, and `file` is the prompt's graph
   std::optional<ModelInfo> info;             ///< nullopt for formats that only the runtime reads (.xml)
   std::optional<Target::Verdict> verdict;    ///< why it cannot run at all (not built, unsupported, too large)
   std::string note;                          ///< what the user should know of where it came from

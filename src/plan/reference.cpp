@@ -40,6 +40,23 @@ std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
 
 std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
 
+// Names of copies.
+constexpr const char* kModel = "model.onnx";
+constexpr const char* kStep = "step.onnx";
+
+// The second graph of a model that generates; "": it has none.
+fs::path step_file(const PreparedModel& model) {
+  return model.generation && model.generation->step ? model.generation->step->path : fs::path();
+}
+
+// Copies the model's files from `from` (empty: themselves) into `to`, each changed by `change`.
+template <class Change>
+Status copy_changed(const PreparedModel& model, const fs::path& from, const fs::path& to, Change&& change) {
+  ASSAY_CHECK_OK(change(from.empty() ? model.file : from / kModel, to / kModel));
+  const fs::path step = step_file(model);
+  return step.empty() ? Status() : change(from.empty() ? step : from / kStep, to / kStep);
+}
+
 // Whether the outputs that were kept can still be read.
 bool is_whole(const fs::path& folder, std::size_t sets) {
   std::error_code error;
@@ -85,7 +102,7 @@ struct ReferenceMaker::Live {
   fs::path model;
   DType precision;
   std::optional<TemporaryDirectory> folder;  ///< holds the rounded weights and the moved twin
-  fs::path file;                             ///< the model, or its copy with rounded weights
+  fs::path files;                            ///< of the copies with rounded weights; empty: the model's own
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Worker> moved_worker;
 };
@@ -96,7 +113,7 @@ ReferenceMaker::~ReferenceMaker() = default;
 void ReferenceMaker::release() { live_.reset(); }
 
 Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine, const PreparedModel& model,
-                                                      const fs::path& file, Until until) const {
+                                                      const fs::path& folder, Until until) const {
   ASSAY_TRY(const EngineLocation location, registry_.locate(engine));
   Worker::StartOptions start;
   start.executable = registry_.places().worker;
@@ -104,7 +121,9 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine,
   start.memory_limit_bytes = memory_limit_;
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
-  load.model = file;
+  const auto file_of = [&](const fs::path& own, const char* copy) { return folder.empty() ? own : folder / copy; };
+  load.model = file_of(model.file, kModel);
+  if (const fs::path step = step_file(model); !step.empty()) load.step_model = file_of(step, kStep);
   if (engine == "onnxruntime") load.options = {{"graph_optimization", "none"}};
   if (engine == "null" && model.info) add_signature(load.options, *model.info);
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
@@ -116,28 +135,30 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
       live_->worker->alive())
     return {};
   live_.reset();
-  Live live{engine, model.file, precision, std::nullopt, model.file, nullptr, nullptr};
+  Live live{engine, model.file, precision, std::nullopt, {}, nullptr, nullptr};
   if (engine != "null") {
     ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
     if (bit_width(precision) < 32) {
-      live.file = live.folder->path() / "rounded" / "model.onnx";
-      ASSAY_CHECK_OK(write_rounded(model.file, precision, live.file));
+      live.files = live.folder->path() / "rounded";
+      ASSAY_CHECK_OK(copy_changed(model, {}, live.files, [&](const fs::path& from, const fs::path& to) {
+        return write_rounded(from, precision, to);
+      }));
     }
   }
-  ASSAY_TRY(live.worker, start(engine, model, live.file, until));
+  ASSAY_TRY(live.worker, start(engine, model, live.files, until));
   live_ = std::make_unique<Live>(std::move(live));
   return {};
 }
 
 Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model, DType precision,
-                           const std::vector<InputRecipe>& recipes, std::uint64_t seed, Until until,
-                           const fs::path& folder, Reference& reference) {
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                           const std::optional<Generation>& generation, Until until, const fs::path& folder, Reference& reference) {
   if (Status loaded = revive(engine, model, precision, until); !loaded) {
     if (loaded.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = loaded.error();
     return loaded;
   }
   const std::size_t sets = distinct_sets(recipes);
-  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1}, left(until)));
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1, generation}, left(until)));
   for (std::size_t set = 0; set < sets; ++set) {
     ASSAY_TRY(const InferReply ran, live_->worker->infer({set, folder / output_name("set", set)}, left(until)));
     reference.run_ms = ran.run_ms;
@@ -145,13 +166,15 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   if (engine == "null") return {};  // its numbers are exact
 
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
-    const fs::path file = live_->folder->path() / "moved" / "model.onnx";
-    ASSAY_CHECK_OK(write_perturbed(live_->file, precision, kMoveSeed, file));
-    ASSAY_TRY(live_->moved_worker, start(engine, model, file, until));
+    const fs::path files = live_->folder->path() / "moved";
+    ASSAY_CHECK_OK(copy_changed(model, live_->files, files, [&](const fs::path& from, const fs::path& to) {
+      return write_perturbed(from, precision, kMoveSeed, to);
+    }));
+    ASSAY_TRY(live_->moved_worker, start(engine, model, files, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
     ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, live_->folder->path()));
-    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1}, left(until)));
+    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1, generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
               live_->moved_worker->infer({0, folder / output_name("moved", set)}, left(until)));
   }
@@ -160,7 +183,8 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
 
 Reference ReferenceMaker::make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                               const std::string& input_hash, std::chrono::nanoseconds timeout) {
+                               const std::string& input_hash, const std::optional<Generation>& generation,
+                               std::chrono::nanoseconds timeout) {
   Reference reference;
   const bool null = candidate_engine == "null";
   if (!null && !model.info) {
@@ -175,8 +199,9 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
   }
   if (!has_ulp(precision)) precision = DType::kFloat32;
   const std::string key =
-      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
-                             input_hash, engine, location->version, to_string(precision)));
+      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
+                             input_hash, engine, location->version, to_string(precision),
+                             generation ? generation->output_tokens : 0));
   const fs::path folder = cache_ / key.substr(0, 32);
   if (fs::exists(folder / kDone) && !is_whole(folder, distinct_sets(recipes))) {
     std::error_code ignored;
@@ -187,7 +212,7 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
     const auto began = std::chrono::steady_clock::now();
     Status made = make_directories(building);
-    if (made) made = run(engine, model, precision, recipes, seed, began + timeout, building, reference);
+    if (made) made = run(engine, model, precision, recipes, seed, generation, began + timeout, building, reference);
     // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
     for (fs::directory_iterator it(building, ignored), end; made && !ignored && it != end; it.increment(ignored))
       made = sync_file(it->path());

@@ -42,10 +42,11 @@ class ReferenceMaker {
 
   /// `precision`: of the candidate's arithmetic. For float16 and bfloat16 the weights are rounded to it first; the
   /// arithmetic stays the graph's own. One that has no unit in the last place counts as float32.
-  /// `timeout`: for all of it. Never fails: a reference that cannot be made is `none`, with the reason.
+  /// `generation`: what a run is, of a model that generates. `timeout`: for all of it. Never fails: a reference that cannot be made is `none`, with the reason.
   [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                               const std::string& input_hash, std::chrono::nanoseconds timeout);
+                               const std::string& input_hash, const std::optional<Generation>& generation,
+                               std::chrono::nanoseconds timeout);
   void release();
   /// Of each worker, from the next one on.
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }
@@ -59,12 +60,14 @@ class ReferenceMaker {
   std::optional<std::uint64_t> memory_limit_;
   std::unique_ptr<Live> live_;
 
+  /// `folder`: of copies of the model's files; empty: those themselves.
   [[nodiscard]] Result<std::unique_ptr<Worker>> start(const std::string& engine, const PreparedModel& model,
-                                                      const std::filesystem::path& file, Until until) const;
+                                                      const std::filesystem::path& folder, Until until) const;
   /// Makes live_ that of these three.
   [[nodiscard]] Status revive(const std::string& engine, const PreparedModel& model, DType precision, Until until);
   [[nodiscard]] Status run(const std::string& engine, const PreparedModel& model, DType precision,
-                           const std::vector<InputRecipe>& recipes, std::uint64_t seed, Until until,
+                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                           const std::optional<Generation>& generation, Until until,
                            const std::filesystem::path& folder, Reference& reference);
 };
 

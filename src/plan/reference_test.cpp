@@ -89,7 +89,9 @@ class References : public ::testing::Test {
     input_.assign(made.as<float>().begin(), made.as<float>().end());
   }
 
-  Reference make(DType precision) { return maker_.make(model_, "openvino", precision, recipes_, 1, "inputs", 60s); }
+  Reference make(DType precision) {
+    return maker_.make(model_, "openvino", precision, recipes_, 1, "inputs", std::nullopt, 60s);
+  }
 
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-reference-test-").value();
   EngineRegistry registry_{places()};

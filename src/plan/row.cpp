@@ -78,6 +78,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
 void set_shape(Record& row, const CellShape& shape, const ModelInputs& inputs, const std::string& input_hash) {
   row.batch_size = shape.batch;
   if (inputs.uses_sequence) row.sequence_length = shape.sequence;
+  if (shape.output_tokens > 0) row.output_tokens = shape.output_tokens;
   row.streams = shape.streams;
   if (shape.threads > 0) row.threads = shape.threads;
   row.input_shape = input_shape_text(inputs.recipes);

@@ -18,6 +18,7 @@ namespace assay {
 struct CellShape {
   std::int64_t batch = 1;
   std::int64_t sequence = 128;  ///< counts only for models with a sequence axis
+  std::int64_t output_tokens = 0;  ///< likewise for models that generate
   std::int64_t streams = 1;
   std::int64_t threads = 0;  ///< 0: all that this process may use
 };

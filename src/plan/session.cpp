@@ -33,6 +33,7 @@ std::string plan_hash(const SessionRequest& request) {
   for (const std::string& engine : request.targets.engines) text += "engine=" + engine + "\n";
   for (const auto batch : request.settings.batch_sizes) text += fmt::format("batch={}\n", batch);
   for (const auto length : request.settings.sequence_lengths) text += fmt::format("sequence={}\n", length);
+  for (const auto tokens : request.settings.output_tokens) text += fmt::format("output={}\n", tokens);
   const RunSettings& settings = request.settings;
   text += fmt::format("precision={}\nseed={}\nsize={}\ndata={}\n", settings.precision, settings.seed, settings.size,
                       settings.data.string());
@@ -293,8 +294,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   const std::size_t per_target = request.settings.batch_sizes.size() * request.settings.sequence_lengths.size() *
                                  request.settings.streams.size() * request.settings.threads.size();
   std::size_t expected = 0;
-  for (const PreparedModel& model : models)
-    for (const Target& target : out.targets) expected += model.verdict || target.verdict ? 1 : per_target;
+  for (const PreparedModel& model : models) {
+    const std::size_t generations = model.generation ? request.settings.output_tokens.size() : 1;
+    for (const Target& target : out.targets)
+      expected += model.verdict || target.verdict ? 1 : per_target * generations;
+  }
   if (request.expecting) request.expecting(expected);
   if (request.finished) services.finished = request.finished;
   ASSAY_CHECK_OK(run_models(models, request, std::move(services), out));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "measure/measurement.hpp"
+#include "result/record.hpp"
 
 namespace assay {
 
@@ -31,6 +32,7 @@ struct RunSettings {
   bool default_batches = true;  ///< nobody asked for them: the slow ones may be skipped
   std::vector<std::int64_t> sequence_lengths{128};
   bool default_lengths = true;  ///< nobody asked for them: cut to what a model can take
+  std::vector<std::int64_t> output_tokens{kDefaultOutputTokens};  ///< of generative models; {0}: a forward pass instead
   std::string precision = "float32";
   bool precision_asked = false;  ///< a given model file keeps its own types unless one was asked for
   std::vector<std::int64_t> streams{1};

@@ -144,14 +144,17 @@ std::string show_verdict(const Record& row) {
 
 std::string summary_table(const ReportInput& input, bool colour, int width) {
   const Paint paint(colour);
-  const std::vector<std::string> head{"model", "hardware", "shape",   "verdict", "p50 ms",
-                                      "± ms",  "p99 ms",   "items/s", "MB"};
+  std::vector<std::string> head{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"};
+  const bool generates = std::ranges::any_of(input.rows, [](const Record& row) { return row.ttft_ms.has_value(); });
+  if (generates) head.insert(head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
   std::vector<std::vector<std::string>> table;
   for (const Record& row : input.rows) {
     table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
                      show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
                      show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
                      show(row.memory_mb)});
+    if (generates)
+      table.back().insert(table.back().end(), {show(row.ttft_ms), show(row.tpot_ms), show(row.tokens_per_second)});
   }
   std::string out = table_text(head, table, input.rows, 4, paint, static_cast<std::size_t>(std::max(40, width - 4)));
   const auto section = [&](const char* name, const std::vector<std::string>& lines) {
@@ -194,6 +197,10 @@ std::string bench_console(const ReportInput& input, const std::filesystem::path&
     if (row.throughput_ips)
       out += fmt::format("  Throughput: {:.2f} {}/sec\n", *row.throughput_ips,
                          row.family == "vision" ? "images" : "items");
+    if (row.ttft_ms) out += fmt::format("  Time to first token: {:.3f}ms\n", *row.ttft_ms);
+    if (row.tpot_ms)
+      out += fmt::format("  Time per output token: {:.3f}ms ({:.2f} tokens/sec)\n", *row.tpot_ms,
+                         row.tokens_per_second.value_or(0));
     if (row.memory_mb) out += fmt::format("  Memory: {:.2f} MB\n", *row.memory_mb);
     if (row.wall_time_per_iteration_ns && row.engine == "null")
       out += fmt::format("  Wall time per iteration: {:.0f}ns\n", *row.wall_time_per_iteration_ns);

@@ -170,6 +170,24 @@ std::string shapes_table(const std::vector<Record>& rows) {
   return out + "\n";
 }
 
+std::string generation_table(const std::vector<Record>& rows) {
+  std::string out;
+  for (const Record& row : rows)
+    if (row.ttft_ms)
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row), row.form, show(row.ttft_ms),
+                      show(row.tpot_ms), show(row.tpot_p50_ms), show(row.tpot_p99_ms), show(row.tokens_per_second),
+                      show(row.prompt_tokens_per_second)});
+  if (out.empty()) return out;
+  return "#### Generation\n\n" +
+         heading({"Model", "Hardware", "Shape", "Verdict", "Form", "TTFT (ms)", "TPOT (ms)", "TPOT p50 (ms)",
+                  "TPOT p99 (ms)", "Tokens/s", "Prompt tokens/s"}) +
+         out +
+         "\nGreedy, with fixed lengths of prompt and output; a latency above is that of a whole generation. TTFT: from "
+         "the start of the prompt's run to the first token's id on the host. TPOT: from id to id, the mean over all "
+         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. Form: `portable` "
+         "is a cache that grows by concatenation.\n\n";
+}
+
 std::string results_section(const std::vector<Record>& all) {
   std::string out = "## Benchmark Results\n\n";
   for (const std::string& family : families_of(all)) {
@@ -203,6 +221,7 @@ std::string results_section(const std::vector<Record>& all) {
         out += line_of({upper(each.target), fmt::format("{:.2f}x", each.factor), std::to_string(each.pairs)});
       out += "\n";
     }
+    out += generation_table(rows);
     if (std::any_of(rows.begin(), rows.end(), [](const Record& r) { return r.latency_p50_ms.has_value(); }))
       out += shapes_table(rows);
   }

@@ -20,6 +20,9 @@ using Text = std::string;                   ///< "" is stored as NULL
 using Count = std::optional<std::int64_t>;  ///< absent is NULL
 using Number = std::optional<double>;
 
+/// Tokens that a generative model gives when nobody asks for another number.
+inline constexpr std::int64_t kDefaultOutputTokens = 32;
+
 /// One result: one cell and shape, with everything that is known of it. Flat, so that the database's row, the CSV
 /// line, the bundle's manifest and the JSON object are the same list of fields (result_fields()).
 /// Units stand in the names; where the guides fix a name without a unit, result_fields() has it.

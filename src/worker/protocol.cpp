@@ -36,7 +36,7 @@ template <class V> void fields(V& v, Error& x) {
   v("code", x.code); v("message", x.message); v("context", x.context); v("hint", x.hint);
 }
 template <class V> void fields(V& v, LoadRequest& x) {
-  v("model", x.model); v("device", x.device_id); v("precision", x.precision); v("threads", x.threads);
+  v("model", x.model); v("step_model", x.step_model); v("device", x.device_id); v("precision", x.precision); v("threads", x.threads);
   v("streams", x.streams); v("options", x.options);
 }
 template <class V> void fields(V& v, LoadReply& x) {
@@ -45,8 +45,16 @@ template <class V> void fields(V& v, LoadReply& x) {
   v("rss_before_model_bytes", x.rss_before_model_bytes); v("rss_after_load_bytes", x.rss_after_load_bytes);
   v("peak_load_bytes", x.peak_load_bytes);
 }
+template <class V> void fields(V& v, Generation::State& x) {
+  v("prompt_output", x.prompt_output); v("step_input", x.step_input); v("step_output", x.step_output);
+}
+template <class V> void fields(V& v, Generation& x) {
+  v("output_tokens", x.output_tokens); v("prompt_tokens", x.prompt_tokens); v("tokens", x.tokens); v("mask", x.mask);
+  v("logits", x.logits); v("states", x.states);
+}
 template <class V> void fields(V& v, BindRequest& x) {
   v("inputs", x.inputs); v("seed", x.seed); v("sets", x.sets); v("streams", x.streams);
+  v("generation", x.generation);
 }
 template <class V> void fields(V& v, BindReply& x) {
   v("compilation_ms", x.compilation_ms); v("effective", x.effective);

@@ -90,6 +90,7 @@ Status WorkerSession::open_runtime() {
 
 void WorkerSession::unbind() {
   contexts_.clear();
+  generators_.clear();
   sets_.clear();
 }
 
@@ -103,13 +104,19 @@ Result<worker_protocol::Description> WorkerSession::describe() {
 Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
   unbind();
   program_.reset();
+  step_program_.reset();
   ASSAY_CHECK_OK(open_runtime());
   ASSAY_TRY(const ResidentMemory before, resident_memory());
   // Where the kernel refuses, the peak counts from the process's begin, which for a fresh worker is the same.
   (void)reset_peak_memory();
   const std::int64_t start = SteadyClock().now_ns();
-  ASSAY_TRY(program_, engine_->load({request.model, request.device_id, request.precision, request.threads,
-                                     request.streams, request.options}));
+  LoadProgramArgs args{request.model,   request.device_id, request.precision,
+                       request.threads, request.streams,   request.options};
+  ASSAY_TRY(program_, engine_->load(args));
+  if (!request.step_model.empty()) {
+    args.model = request.step_model;
+    ASSAY_TRY(step_program_, with_context(engine_->load(args), "while loading the graph of the further tokens"));
+  }
   LoadReply loaded;
   loaded.model_load_s = milliseconds_since(start) / 1e3;
   ASSAY_TRY(const ResidentMemory after, resident_memory());
@@ -143,32 +150,60 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
       sets[set].push_back(std::move(tensor));
     }
   }
-  std::vector<TensorView> views;
-  for (const Tensor& tensor : sets.front()) views.push_back(tensor.view());
-
+  sets_ = std::move(sets);
+  seed_ = request.seed;
   BindReply bound;
-  std::vector<LoadedContext> contexts;
+  Status done = request.generation ? bind_generators(request, bound) : bind_streams(request, bound);
+  if (!done) {
+    unbind();
+    return tl::unexpected<Error>(std::move(done).error());
+  }
+  ASSAY_TRY(bound.effective, program_->effective());
+  return bound;
+}
+
+Status WorkerSession::bind_streams(const BindRequest& request, BindReply& bound) {
+  std::vector<TensorView> views;
+  for (const Tensor& tensor : sets_.front()) views.push_back(tensor.view());
   for (int stream = 0; stream < request.streams; ++stream) {
     ASSAY_CHECK_OK(program_->prepare_context(views));
     const std::int64_t start = SteadyClock().now_ns();
     ASSAY_TRY(LoadedContext context, program_->create_context(views));
     if (stream == 0 && plugin_.compiles_shapes()) bound.compilation_ms = milliseconds_since(start);
-    for (std::size_t set = 0; set < sets.size(); ++set) {
-      for (std::size_t i = 0; i < sets[set].size(); ++i) ASSAY_CHECK_OK(context.set_input(set, i, sets[set][i].view()));
+    for (std::size_t set = 0; set < sets_.size(); ++set) {
+      for (std::size_t i = 0; i < sets_[set].size(); ++i)
+        ASSAY_CHECK_OK(context.set_input(set, i, sets_[set][i].view()));
     }
-    contexts.push_back(std::move(context));
+    contexts_.push_back(std::move(context));
   }
-  ASSAY_TRY(bound.effective, program_->effective());
-  sets_ = std::move(sets);
-  contexts_ = std::move(contexts);
-  return bound;
+  return {};
+}
+
+Status WorkerSession::bind_generators(const BindRequest& request, BindReply& bound) {
+  if (request.generation->output_tokens < 1)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot generate {} tokens", request.generation->output_tokens));
+  for (int stream = 0; stream < request.streams; ++stream) {
+    const std::int64_t start = SteadyClock().now_ns();
+    ASSAY_TRY(Generator generator, Generator::create(*program_, step_program(), *request.generation, sets_));
+    if (stream == 0 && plugin_.compiles_shapes()) bound.compilation_ms = milliseconds_since(start);
+    generators_.push_back(std::move(generator));
+  }
+  return {};
 }
 
 Result<InferReply> WorkerSession::infer(const InferRequest& request) {
-  if (contexts_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
+  if (contexts_.empty() && generators_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
   if (request.set >= sets_.size())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("there is no input set {}: {} are bound", request.set, sets_.size()));
+  if (!generators_.empty()) {
+    InferReply reply;
+    ASSAY_TRY(const Tensor logits, generators_.front().teach(request.set, seed_, reply.run_ms));
+    const NamedView named{"logits", logits.view()};
+    ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
+    return reply;
+  }
   LoadedContext& context = contexts_.front();
   const std::int64_t start = SteadyClock().now_ns();
   ASSAY_CHECK_OK(context.run(request.set));
@@ -183,15 +218,16 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
 }
 
 Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
-  if (contexts_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
-  if (static_cast<std::size_t>(request.plan.streams) != contexts_.size())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} streams are to be measured, {} are bound", request.plan.streams, contexts_.size()));
-  ASSAY_TRY(SamplesWriter writer, SamplesWriter::create(request.samples));
   std::vector<ContextSource> sources;
   for (LoadedContext& context : contexts_) sources.emplace_back(context, sets_.size());
   std::vector<BurstSource*> streams;
   for (ContextSource& source : sources) streams.push_back(&source);
+  for (Generator& generator : generators_) streams.push_back(&generator);
+  if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
+  if (static_cast<std::size_t>(request.plan.streams) != streams.size())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} streams are to be measured, {} are bound", request.plan.streams, streams.size()));
+  ASSAY_TRY(SamplesWriter writer, SamplesWriter::create(request.samples));
 
   MeanMemory mean;
   Json before;

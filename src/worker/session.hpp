@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "engine/loader.hpp"
 #include "tensor/tensor.hpp"
+#include "worker/generator.hpp"
 #include "worker/protocol.hpp"
 #include "worker/worker.hpp"
 
@@ -36,14 +37,20 @@ class WorkerSession {
  private:
   Status open_runtime();
   void unbind();
+  [[nodiscard]] const LoadedProgram& step_program() const { return step_program_ ? *step_program_ : *program_; }
+  Status bind_streams(const BindRequest& request, BindReply& bound);
+  Status bind_generators(const BindRequest& request, BindReply& bound);
 
   EnginePlugin plugin_;
   std::filesystem::path home_;
   std::optional<LoadedEngine> engine_;
   double runtime_load_ms_ = 0;
-  std::optional<LoadedProgram> program_;
+  std::optional<LoadedProgram> program_, step_program_;
   std::vector<std::vector<Tensor>> sets_;  ///< [set][input]; bound, so they outlive the contexts
-  std::vector<LoadedContext> contexts_;    ///< one for each stream
+  std::uint64_t seed_ = 0;
+  // One for each stream: of these two, what the bound runs are.
+  std::vector<LoadedContext> contexts_;
+  std::vector<Generator> generators_;
 };
 
 }  // namespace assay

@@ -20,8 +20,28 @@
 
 namespace assay {
 
+/// How a generative model gives one token after another (docs/metrics.md, "Generative models"). The prompt's graph
+/// runs once; then the step's graph runs for each further token, on the likeliest token of the run before and on the
+/// states that this one left.
+struct Generation {
+  /// What a run hands on to the next.
+  struct State {
+    std::string prompt_output;  ///< after the prompt's run
+    std::string step_input;
+    std::string step_output;  ///< "": a step leaves it as it is (the keys and values of an encoder)
+  };
+  std::int64_t output_tokens = 0;   ///< of each sequence, the first included
+  std::int64_t prompt_tokens = 0;   ///< that the states hold after the prompt's run
+  std::string tokens = "input_ids";  ///< the step's input of the latest token, integers [B, 1]
+  std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
+  std::string logits = "logits";     ///< output of both, float32 [B, 1, vocabulary]
+  std::vector<State> states{};
+};
+
 struct LoadRequest {
   std::filesystem::path model;
+  /// Of generative models: the graph of the further tokens; empty: `model` is that too, begun with an empty past.
+  std::filesystem::path step_model{};
   std::string device_id{};
   std::string precision = "as_is";
   int threads = 0;
@@ -45,7 +65,13 @@ struct BindRequest {
   std::uint64_t seed = 0;
   std::size_t sets = 1;  ///< the rotating set
   int streams = 1;       ///< contexts made
+  /// Runs are generations: infer() gives the logits of the prompt's last position and of kTaughtTokens further ones
+  /// whose tokens are told by the seed, so that runtimes can be compared; measure() generates greedily.
+  std::optional<Generation> generation{};
 };
+
+/// Tokens after the prompt that infer() of a generative model runs; fewer where the generation is shorter.
+inline constexpr std::int64_t kTaughtTokens = 4;
 
 struct BindReply {
   std::optional<double> compilation_ms;  ///< where the engine compiles shapes
@@ -59,7 +85,7 @@ struct InferRequest {
 };
 
 struct InferReply {
-  double run_ms = 0;  ///< of this run; the first one after a bind is first_inference_ms
+  double run_ms = 0;  ///< of this run, a prompt's alone; the first one after a bind is first_inference_ms
 };
 
 struct MeasureRequest {

@@ -79,6 +79,15 @@ struct StateTensor {
   Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}
 };
 
+/// How the class of a configuration gives one token after another.
+enum class Generates {
+  kNothing,
+  kFromEmptyPast,  ///< its decode takes the prompt too: the past is empty then
+  kAfterPrefill,   ///< the prompt needs a graph of its own: an encoder, images
+};
+/// `model_class` as in BuildRequest. Errors: those of build() that a configuration alone can make.
+[[nodiscard]] Result<Generates> generates(const Json& config, const std::string& model_class);
+
 struct BuildRequest {
   Json config;                ///< Hugging Face config.json
   std::string model_class{};  ///< "" : architectures[0], else the catalogue's

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <assay/result.hpp>
+
+#include "model/model.hpp"
+#include "worker/worker.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+
+/// The graphs of a model that gives one token after another, for timing: logits of the last position only.
+struct GenerationGraphs {
+  zoo::BuiltModel prompt;                ///< of the prompt, and of the further tokens where `step` is absent
+  std::optional<zoo::BuiltModel> step{};  ///< of the further tokens
+  ModelInfo step_info{};                  ///< of the graph that runs them
+  /// What both have; its lengths are a cell's to set.
+  Generation generation{};
+  bool prompt_in_states = true;  ///< false: the states begin with one token, as an encoder-decoder's do
+};
+
+/// Builds them into `folder` (model.onnx, step.onnx). nullopt: the model does not generate, or not in a way that assay
+/// can drive. `request` asks for a whole model and is left so. Errors: those of zoo::build.
+[[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request,
+                                                                       const std::filesystem::path& folder);
+
+/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding.
+/// Errors: those of make_inputs.
+[[nodiscard]] Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes);
+
+/// The shapes of a further token's inputs after `past` ones, as make_inputs makes them of the same `axes`. Errors:
+/// unsupported, for an extent that only the prompt's run tells.
+[[nodiscard]] Result<ModelInputs> step_inputs(const GenerationGraphs& graphs, InputAxes axes, std::int64_t past);
+
+}  // namespace assay

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/generator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "tensor/random.hpp"
+#include "tensor/recipe.hpp"
+
+namespace assay {
+namespace {
+
+Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name, const char* what) {
+  const auto found = std::ranges::find(values, name, &ValueSignature::name);
+  if (found == values.end())
+    return fail(ErrorCode::kMismatch, fmt::format("the program has no {} '{}' to generate with", what, name));
+  return static_cast<std::size_t>(found - values.begin());
+}
+
+// Leaves open what a generation changes from run to run: every unknown extent of an input but its batch.
+Shape opened(const ValueSignature& input, Shape shape) {
+  for (std::size_t axis = 1; axis < shape.size(); ++axis)
+    if (axis >= input.shape.size() || input.shape[axis] < 0) shape[axis] = -1;
+  return shape;
+}
+
+// What each plain symbol of the prompt's inputs was bound to.
+std::map<std::string, std::int64_t> bound_symbols(const std::vector<ValueSignature>& inputs,
+                                                  const std::vector<Tensor>& tensors) {
+  std::map<std::string, std::int64_t> bound;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t axis = 0; axis < inputs[i].symbols.size() && axis < tensors[i].shape().size(); ++axis)
+      if (!inputs[i].symbols[axis].empty()) bound.emplace(inputs[i].symbols[axis], tensors[i].shape()[axis]);
+  return bound;
+}
+
+void put(Tensor& tokens, std::size_t row, std::int64_t id) {
+  if (tokens.dtype() == DType::kInt64)
+    tokens.as<std::int64_t>()[row] = id;
+  else
+    tokens.as<std::int32_t>()[row] = static_cast<std::int32_t>(id);
+}
+
+}  // namespace
+
+Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedProgram& step,
+                                    const Generation& generation, const std::vector<std::vector<Tensor>>& sets) {
+  const bool same = &prompt == &step;
+  const std::vector<Tensor>& first = sets.front();
+  std::vector<TensorView> shapes;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const ValueSignature& input = prompt.inputs()[i];
+    shapes.push_back({first[i].dtype(), same ? opened(input, first[i].shape()) : first[i].shape(), {}});
+  }
+  ASSAY_CHECK_OK(prompt.prepare_context(shapes));
+  ASSAY_TRY(LoadedContext context, prompt.create_context(shapes));
+  Generator made(generation, std::move(context), sets.size());
+  ASSAY_CHECK_OK(made.find(prompt, step));
+  for (std::size_t set = 0; set < sets.size(); ++set) {
+    for (std::size_t i = 0; i < first.size(); ++i)
+      ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
+  }
+  const std::int64_t batch = first.empty() || first.front().shape().empty() ? 1 : first.front().shape().front();
+  ASSAY_TRY(made.tokens_, Tensor::create(step.inputs()[made.tokens_input_].dtype, {batch, 1}));
+  if (made.mask_input_) {
+    const InputRecipe ones{.name = generation.mask,
+                           .dtype = step.inputs()[*made.mask_input_].dtype,
+                           .shape = {batch, generation.prompt_tokens + generation.output_tokens},
+                           .fill = Fill::kConstant,
+                           .low = 1.0};
+    ASSAY_TRY(made.ones_, make_input(ones, 0, 0));
+    made.mask_ = {made.ones_.dtype(), {batch, generation.prompt_tokens}, {}};
+  }
+  if (same) {
+    made.step_set_ = sets.size();
+    ASSAY_CHECK_OK(made.steps().set_input(made.step_set_, made.tokens_input_, made.tokens_.view()));
+  } else {
+    ASSAY_CHECK_OK(made.bind_steps(step, prompt.inputs(), first));
+  }
+  for (const State& state : made.states_)
+    if (state.step_output) ASSAY_CHECK_OK(made.steps().alias_output_to_input(*state.step_output, state.step_input));
+  return made;
+}
+
+Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
+  ASSAY_TRY(prompt_logits_, index_of(prompt.outputs(), generation_.logits, "output"));
+  ASSAY_TRY(step_logits_, index_of(step.outputs(), generation_.logits, "output"));
+  ASSAY_TRY(tokens_input_, index_of(step.inputs(), generation_.tokens, "input"));
+  const DType ids = step.inputs()[tokens_input_].dtype;
+  if (ids != DType::kInt64 && ids != DType::kInt32)
+    return fail(ErrorCode::kMismatch, fmt::format("'{}' takes tokens as {}", generation_.tokens, to_string(ids)));
+  if (!generation_.mask.empty()) {
+    ASSAY_TRY(mask_input_, index_of(step.inputs(), generation_.mask, "input"));
+  }
+  for (const Generation::State& state : generation_.states) {
+    State found{};
+    ASSAY_TRY(found.prompt_output, index_of(prompt.outputs(), state.prompt_output, "output"));
+    ASSAY_TRY(found.step_input, index_of(step.inputs(), state.step_input, "input"));
+    if (!state.step_output.empty()) {
+      ASSAY_TRY(found.step_output, index_of(step.outputs(), state.step_output, "output"));
+    }
+    states_.push_back(found);
+  }
+  return {};
+}
+
+// The context of a step's own program. What is neither token, mask nor state is as in the prompt: an encoder's mask.
+Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
+                             const std::vector<Tensor>& first_set) {
+  const std::map<std::string, std::int64_t> bound = bound_symbols(prompt_inputs, first_set);
+  const std::int64_t batch = tokens_.shape().front();
+  std::vector<TensorView> shapes, values(step.inputs().size());
+  for (std::size_t i = 0; i < step.inputs().size(); ++i) {
+    const ValueSignature& input = step.inputs()[i];
+    const bool state = std::ranges::any_of(states_, [&](const State& s) { return s.step_input == i; });
+    Shape shape = input.shape;
+    if (i == tokens_input_) {
+      values[i] = tokens_.view();
+    } else if (!state && !(mask_input_ && *mask_input_ == i)) {
+      const auto same = std::ranges::find(prompt_inputs, input.name, &ValueSignature::name);
+      if (same == prompt_inputs.end())
+        return fail(ErrorCode::kMismatch, fmt::format("nothing tells the step's input '{}'", input.name));
+      values[i] = first_set[static_cast<std::size_t>(same - prompt_inputs.begin())].view();
+    }
+    if (values[i].dtype != DType::kUndefined) {
+      shape = values[i].shape;
+    } else {
+      for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] >= 0) continue;
+        const auto known = axis < input.symbols.size() ? bound.find(input.symbols[axis]) : bound.end();
+        if (known != bound.end() && !known->first.empty()) shape[axis] = known->second;
+      }
+      if (!shape.empty() && shape.front() < 0) shape.front() = batch;
+    }
+    shapes.push_back({input.dtype, std::move(shape), {}});
+  }
+  ASSAY_CHECK_OK(step.prepare_context(shapes));
+  ASSAY_TRY(step_, step.create_context(shapes));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i].dtype != DType::kUndefined) ASSAY_CHECK_OK(step_->set_input(0, i, values[i]));
+  return {};
+}
+
+Status Generator::reset() {
+  further_ = 0;
+  return steps().reset_state();
+}
+
+Status Generator::begin(std::size_t set) { return prompt_.run(set); }
+
+Status Generator::next() {
+  if (step_ && further_ == 0) {
+    for (const State& state : states_) {
+      ASSAY_TRY(const TensorView left, prompt_.output(state.prompt_output));
+      ASSAY_CHECK_OK(step_->set_input(0, state.step_input, left));
+    }
+  }
+  ++further_;
+  if (mask_input_) {
+    mask_.shape[1] = generation_.prompt_tokens + further_;
+    ASSAY_TRY(const std::uint64_t bytes, byte_size(mask_.dtype, mask_.shape));
+    mask_.bytes = std::as_const(ones_).bytes().first(bytes);
+    ASSAY_CHECK_OK(steps().set_input(step_set_, *mask_input_, mask_));
+  }
+  return steps().run(step_set_);
+}
+
+Result<TensorView> Generator::logits() {
+  ASSAY_TRY(TensorView view, further_ == 0 ? prompt_.output(prompt_logits_) : steps().output(step_logits_));
+  const Shape& shape = view.shape;
+  if (view.dtype != DType::kFloat32 || shape.size() != 3 || shape[0] != tokens_.shape()[0] || shape[1] != 1 ||
+      shape[2] < 1)
+    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {} {}; logits of the last position are float32 [{}, 1, n]",
+                                                  generation_.logits, to_string(view.dtype), to_string(shape),
+                                                  tokens_.shape()[0]));
+  return view;
+}
+
+Status Generator::choose() {
+  ASSAY_TRY(const TensorView view, logits());
+  const auto width = static_cast<std::size_t>(view.shape[2]);
+  const auto* row = reinterpret_cast<const float*>(view.bytes.data());
+  for (std::size_t i = 0; i < static_cast<std::size_t>(view.shape[0]); ++i, row += width)
+    put(tokens_, i, std::max_element(row, row + width) - row);
+  return {};
+}
+
+Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns& out) {
+  const SteadyClock clock;
+  const std::size_t each = samples_per_run();
+  out.count = 0;
+  const auto put_sample = [&](std::size_t at, SampleKind kind, std::int64_t start, std::int64_t end) {
+    out.kind[at] = static_cast<std::uint8_t>(kind);
+    out.start_ns[at] = start;
+    out.duration_ns[at] = end - start;
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    // The run's own sample stands before its tokens', so that a series that begins with a run has all of it.
+    const std::size_t base = i * each;
+    std::size_t done = 0;
+    ASSAY_CHECK_OK(reset());
+    const std::int64_t start = clock.now_ns();
+    Status status = begin((first_set + i) % sets_);
+    std::int64_t last = start;
+    for (;;) {
+      if (status) status = choose();
+      if (!status) break;
+      const std::int64_t now = clock.now_ns();
+      put_sample(base + 1 + done, done == 0 ? SampleKind::kFirstToken : SampleKind::kToken, last, now);
+      last = now;
+      if (++done + 1 == each) break;
+      status = next();
+    }
+    if (!status) {
+      // A generation that was cut short has tokens but is no run.
+      for (std::size_t k = 0; k < done; ++k) {
+        out.kind[base + k] = out.kind[base + k + 1];
+        out.start_ns[base + k] = out.start_ns[base + k + 1];
+        out.duration_ns[base + k] = out.duration_ns[base + k + 1];
+      }
+      out.count = base + done;
+      return status;
+    }
+    put_sample(base, SampleKind::kRun, start, last);
+    out.count = base + each;
+  }
+  return {};
+}
+
+Result<Tensor> Generator::teach(std::size_t set, std::uint64_t seed, double& prompt_ms) {
+  const SteadyClock clock;
+  ASSAY_CHECK_OK(reset());
+  const std::int64_t start = clock.now_ns();
+  ASSAY_CHECK_OK(begin(set));
+  prompt_ms = static_cast<double>(clock.now_ns() - start) / 1e6;
+  const std::int64_t further = std::min(kTaughtTokens, generation_.output_tokens - 1);
+  const CounterRandom random(seed, "taught tokens");  // of every set the same: files of a set may be bound as another
+  Tensor all;
+  for (std::int64_t step = 0;; ++step) {
+    ASSAY_TRY(const TensorView view, logits());
+    const std::int64_t batch = view.shape[0], width = view.shape[2];
+    if (step == 0) {
+      ASSAY_TRY(all, Tensor::create(DType::kFloat32, {batch, further + 1, width}));
+    }
+    const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
+    for (std::int64_t row = 0; row < batch; ++row)
+      std::memcpy(all.bytes().data() + static_cast<std::size_t>(row * (further + 1) + step) * bytes,
+                  view.bytes.data() + static_cast<std::size_t>(row) * bytes, bytes);
+    if (step == further) return all;
+    for (std::int64_t row = 0; row < batch; ++row) {
+      put(tokens_, static_cast<std::size_t>(row),
+          random.integer(static_cast<std::uint64_t>(step * batch + row), 0, width - 1));
+    }
+    ASSAY_CHECK_OK(next());
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "engine/loader.hpp"
+#include "measure/runner.hpp"
+#include "tensor/tensor.hpp"
+#include "worker/worker.hpp"
+
+namespace assay {
+
+/// One stream of a generative model: a prompt's run, then greedy tokens. The states stay with the engine: they go from
+/// step to step by alias_output_to_input, and from a prompt's graph to another for the steps as views.
+/// Thread: one at a time.
+class Generator final : public BurstSource {
+ public:
+  /// `step`: the program of the further tokens, the same as `prompt` where that begins with an empty past. `sets`: the
+  /// prompt's inputs, [set][input] in the order of prompt.inputs(); they outlive the generator.
+  /// Errors: mismatch, for what the programs do not have; the engine's.
+  [[nodiscard]] static Result<Generator> create(const LoadedProgram& prompt, const LoadedProgram& step,
+                                                const Generation& generation,
+                                                const std::vector<std::vector<Tensor>>& sets);
+
+  /// Generates n times. Samples of one generation: `run`, from the prompt's start to the last token; `first_token`, the
+  /// prompt's run until its token is chosen; a `token` for each further one, from id to id.
+  Status run_timed(std::size_t n, std::size_t first_set, SampleColumns& out) override;
+  [[nodiscard]] std::size_t samples_per_run() const override {
+    return 1 + static_cast<std::size_t>(generation_.output_tokens);
+  }
+
+  /// Logits after the prompt of a set and after further tokens that `seed` tells, float32 [B, 1 + tokens, vocabulary].
+  /// prompt_ms: how long the prompt's run took.
+  [[nodiscard]] Result<Tensor> teach(std::size_t set, std::uint64_t seed, double& prompt_ms);
+
+ private:
+  struct State {
+    std::size_t prompt_output;
+    std::size_t step_input;
+    std::optional<std::size_t> step_output;
+  };
+  Generator(Generation generation, LoadedContext prompt, std::size_t sets)
+      : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
+  Status find(const LoadedProgram& prompt, const LoadedProgram& step);
+  Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
+                    const std::vector<Tensor>& first_set);
+  [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
+  /// Back to where no token was seen.
+  Status reset();
+  /// Runs the prompt of a set.
+  Status begin(std::size_t set);
+  /// Runs one step on the tokens in tokens_.
+  Status next();
+  /// Of the latest run, which was the prompt's or a step's.
+  [[nodiscard]] Result<TensorView> logits();
+  /// Chooses the likeliest token of each sequence.
+  Status choose();
+
+  Generation generation_;
+  LoadedContext prompt_;
+  std::optional<LoadedContext> step_;  ///< absent: prompt_ runs the steps too
+  std::size_t sets_;
+  std::size_t step_set_ = 0;
+  std::size_t prompt_logits_ = 0, step_logits_ = 0, tokens_input_ = 0;
+  std::optional<std::size_t> mask_input_;
+  std::vector<State> states_;
+  Tensor tokens_;              ///< [B, 1]
+  Tensor ones_;                ///< room for the longest mask
+  TensorView mask_;            ///< of the next step, into ones_
+  std::int64_t further_ = 0;   ///< steps since the prompt
+};
+
+}  // namespace assay

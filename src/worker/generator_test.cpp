@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/generator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tensor/recipe.hpp"
+
+extern "C" const assay_engine_table* assay_engine_get(const assay_host_api*);  // the null engine, linked in
+
+namespace assay {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kRun = static_cast<std::uint8_t>(SampleKind::kRun);
+constexpr auto kFirst = static_cast<std::uint8_t>(SampleKind::kFirstToken);
+constexpr auto kToken = static_cast<std::uint8_t>(SampleKind::kToken);
+constexpr std::int64_t kBatch = 2, kPrompt = 3;
+
+LoadedProgram program(const std::string& inputs, const std::string& outputs, EngineOptions more = {}) {
+  const auto plugin = EnginePlugin::from_entry(&assay_engine_get, "null").value();
+  more.emplace_back("inputs", inputs);
+  more.emplace_back("outputs", outputs);
+  return LoadedEngine::create(plugin, "").value().load({.options = std::move(more)}).value();
+}
+
+/// A decoder that takes the prompt with an empty past.
+LoadedProgram decoder(EngineOptions more = {}) {
+  return program("input_ids:int64[batch,sequence];attention_mask:int64[batch,total];past:float32[batch,past]",
+                 "logits:float32[batch,1,10];present:float32[batch,past+sequence]", std::move(more));
+}
+
+Generation generation(std::int64_t tokens) {
+  Generation made;
+  made.output_tokens = tokens;
+  made.prompt_tokens = kPrompt;
+  made.mask = "attention_mask";
+  made.states = {{"present", "past", "present"}};
+  return made;
+}
+
+Tensor integers(Shape shape, double high) {
+  return make_input({.name = "x", .dtype = DType::kInt64, .shape = std::move(shape), .fill = Fill::kInteger, .high = high},
+                    7, 0)
+      .value();
+}
+
+std::vector<std::vector<Tensor>> prompts(std::size_t sets) {
+  std::vector<std::vector<Tensor>> made(sets);
+  for (std::vector<Tensor>& set : made) {
+    set.push_back(integers({kBatch, kPrompt}, 9));
+    set.push_back(make_input({.name = "m", .dtype = DType::kInt64, .shape = {kBatch, kPrompt}, .fill = Fill::kConstant,
+                              .low = 1.0},
+                             0, 0)
+                      .value());
+    set.push_back(Tensor::create(DType::kFloat32, {kBatch, 0}).value());
+  }
+  return made;
+}
+
+struct Room {
+  explicit Room(std::size_t n) : kind(n), start(n), duration(n) {}
+  std::vector<std::uint8_t> kind;
+  std::vector<std::int64_t> start, duration;
+  SampleColumns columns{kind.size(), 0, kind.data(), start.data(), duration.data()};
+};
+
+TEST(Generator, GivesASampleForTheRunBeforeThoseOfItsTokens) {
+  const LoadedProgram model = decoder({{"cost_ns", "20000"}});
+  const auto sets = prompts(2);
+  Generator generator = Generator::create(model, model, generation(3), sets).value();
+  EXPECT_EQ(generator.samples_per_run(), 4U);
+  Room room(8);
+  const Status ran = generator.run_timed(2, 0, room.columns);
+  ASSERT_TRUE(ran) << to_string(ran.error());
+  ASSERT_EQ(room.columns.count, 8U);
+  EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kRun, kFirst, kToken, kToken));
+  for (const std::size_t run : {0U, 4U}) {
+    EXPECT_EQ(room.duration[run], room.duration[run + 1] + room.duration[run + 2] + room.duration[run + 3])
+        << "from id to id, without a gap";
+    EXPECT_EQ(room.start[run], room.start[run + 1]);
+    EXPECT_EQ(room.start[run + 2], room.start[run + 1] + room.duration[run + 1]);
+    for (std::size_t i = 1; i < 4; ++i) EXPECT_GE(room.duration[run + i], 20'000);
+  }
+}
+
+TEST(Generator, KeepsTheTokensOfAGenerationThatFailed) {
+  const LoadedProgram model = decoder({{"fail_at_run", "6"}});
+  const auto sets = prompts(1);
+  Generator generator = Generator::create(model, model, generation(4), sets).value();
+  Room room(10);
+  const Status ran = generator.run_timed(2, 0, room.columns);
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::kDeviceLost);
+  ASSERT_EQ(room.columns.count, 6U);
+  room.kind.resize(6);
+  EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken, kFirst));
+}
+
+TEST(Generator, TeachesTheSameTokensToWhateverRuns) {
+  const LoadedProgram model = decoder();
+  const auto sets = prompts(2);
+  Generator generator = Generator::create(model, model, generation(32), sets).value();
+  double prompt_ms = -1;
+  const Tensor first = generator.teach(0, 5, prompt_ms).value();
+  EXPECT_EQ(first.shape(), (Shape{kBatch, 1 + kTaughtTokens, 10}));
+  EXPECT_GE(prompt_ms, 0);
+  const Tensor again = generator.teach(1, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "both sets hold the same prompt";
+  const Tensor other = generator.teach(0, 6, prompt_ms).value();
+  EXPECT_FALSE(std::ranges::equal(first.bytes(), other.bytes())) << "the seed tells the tokens";
+  // What a step computes depends on how much past it sees, so a state that is not handed on would show.
+  const auto row = first.as<float>();
+  EXPECT_NE(row[10], row[20]);
+  Generator shorter = Generator::create(model, model, generation(2), sets).value();
+  EXPECT_EQ(shorter.teach(0, 5, prompt_ms).value().shape(), (Shape{kBatch, 2, 10}));
+}
+
+TEST(Generator, HandsThePromptsStatesToAProgramOfTheSteps) {
+  const LoadedProgram prompt =
+      program("input_ids:int64[batch,sequence];mask:int64[batch,sequence];decoder_input_ids:int64[batch,decoder]",
+              "logits:float32[batch,1,10];self:float32[batch,decoder];cross:float32[batch,sequence]");
+  const LoadedProgram step =
+      program("decoder_input_ids:int64[batch,decoder];mask:int64[batch,sequence];self_past:float32[batch,past];"
+              "cross_past:float32[batch,sequence]",
+              "logits:float32[batch,1,10];self:float32[batch,past+decoder]");
+  Generation made;
+  made.output_tokens = 3;
+  made.prompt_tokens = 1;
+  made.tokens = "decoder_input_ids";
+  made.states = {{"self", "self_past", "self"}, {"cross", "cross_past", ""}};
+  std::vector<std::vector<Tensor>> sets(1);
+  sets[0].push_back(integers({kBatch, kPrompt}, 9));
+  sets[0].push_back(integers({kBatch, kPrompt}, 1));
+  sets[0].push_back(integers({kBatch, 1}, 9));
+  Result<Generator> generator = Generator::create(prompt, step, made, sets);
+  ASSERT_TRUE(generator) << to_string(generator.error());
+  Room room(8);
+  const Status ran = generator->run_timed(2, 0, room.columns);
+  ASSERT_TRUE(ran) << to_string(ran.error());
+  EXPECT_EQ(room.columns.count, 8U);
+  double prompt_ms = 0;
+  EXPECT_TRUE(generator->teach(0, 1, prompt_ms));
+}
+
+TEST(Generator, NamesWhatTheProgramsLack) {
+  const LoadedProgram model = decoder();
+  const auto sets = prompts(1);
+  Generation made = generation(3);
+  made.states = {{"present.7", "past", "present"}};
+  EXPECT_THAT(Generator::create(model, model, made, sets).error().message, HasSubstr("output 'present.7'"));
+  made = generation(3);
+  made.tokens = "decoder_input_ids";
+  EXPECT_THAT(Generator::create(model, model, made, sets).error().message, HasSubstr("input 'decoder_input_ids'"));
+}
+
+TEST(Generator, RefusesLogitsOfAllPositions) {
+  const LoadedProgram model =
+      program("input_ids:int64[batch,sequence];attention_mask:int64[batch,total];past:float32[batch,past]",
+              "logits:float32[batch,sequence,10];present:float32[batch,past+sequence]");
+  const auto sets = prompts(1);
+  Generator generator = Generator::create(model, model, generation(3), sets).value();
+  Room room(4);
+  const Status ran = generator.run_timed(1, 0, room.columns);
+  ASSERT_FALSE(ran);
+  EXPECT_THAT(ran.error().message, HasSubstr("logits of the last position are float32 [2, 1, n]"));
+  EXPECT_EQ(room.columns.count, 0U);
+}
+
+}  // namespace
+}  // namespace assay
