@@ -59,9 +59,9 @@ struct ModelInfo {
 struct InputAxes {
   std::int64_t batch = 1;
   std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
-  std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
   std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
   std::filesystem::path cache{};  ///< where .npz and .pb are converted to; empty: a folder of the user's in $TMPDIR
+  std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
 };
 
 struct ModelInputs {

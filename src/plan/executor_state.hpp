@@ -118,7 +118,7 @@ struct LocalExecutor::State {
                             Json& outputs);
   [[nodiscard]] Status check(Record& row, Worker& worker, const Planned& cell, const Deadline& deadline, Json& outputs);
   [[nodiscard]] InputAxes axes_of(const CellShape& shape) const {
-    return {shape.batch, shape.sequence, {}, settings.data, services.cache / "inputs"};
+    return {shape.batch, shape.sequence, settings.data, services.cache / "inputs"};
   }
   // The keys of a row that has everything they hash, and which attempt at that task this is.
   void name_row(Record& row) const {

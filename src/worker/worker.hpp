@@ -40,13 +40,13 @@ struct Generation {
 
 struct LoadRequest {
   std::filesystem::path model;
-  /// Of generative models: the graph of the further tokens; empty: `model` is that too, begun with an empty past.
-  std::filesystem::path step_model{};
   std::string device_id{};
   std::string precision = "as_is";
   int threads = 0;
   int streams = 1;
   EngineOptions options{};
+  /// Of generative models: the graph of the further tokens; empty: `model` is that too, begun with an empty past.
+  std::filesystem::path step_model{};
 };
 
 struct LoadReply {
