@@ -207,8 +207,11 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
   info.graph_hash = hash_graph(model, checked);
   ASSAY_CHECK_OK(read_weights(file, checked, hashed, info));
   info.operators.assign(checked.operators.begin(), checked.operators.end());
+  std::optional<std::int64_t> token, tokens;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "assay.family") info.metadata_family = sanitise(entry.value());
+    if (entry.key() == "assay.image_token") token = parse_number<std::int64_t>(entry.value());
+    if (entry.key() == "assay.image_tokens") tokens = parse_number<std::int64_t>(entry.value());
     if (entry.key() == "assay.max_sequence") info.max_sequence = parse_number<std::int64_t>(entry.value());
     // The builder knows which initialisers are parameters; counting them takes running statistics and constants for
     // some.
@@ -216,6 +219,8 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
     if (const auto count = parse_number<std::int64_t>(entry.value()); count && *count >= 0)
       info.parameter_count = *count;
   }
+  constexpr std::int64_t kMostImageTokens = 1 << 20;
+  if (token && tokens && *tokens > 0 && *tokens <= kMostImageTokens) info.image = ImagePlaces{*token, *tokens};
   return info;
 }
 

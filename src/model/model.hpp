@@ -24,6 +24,12 @@ struct ModelValue {
   std::optional<std::int64_t> index_limit{};  ///< inputs that select rows of constant tables: the smallest one's rows
 };
 
+/// Where a prompt has its image: so many tokens of one id.
+struct ImagePlaces {
+  std::int64_t token = 0;
+  std::int64_t count = 0;
+};
+
 /// What checking a model file told, without any runtime. ONNX files only; other formats know less.
 struct ModelInfo {
   std::filesystem::path path;
@@ -43,6 +49,7 @@ struct ModelInfo {
   std::vector<std::pair<std::string, std::string>> operators;  ///< (domain, op_type), unique, sorted
   std::string metadata_family;  ///< the metadata property assay.family, which the zoo writes
   std::optional<std::int64_t> max_sequence{};  ///< likewise assay.max_sequence: tokens that its position tables serve
+  std::optional<ImagePlaces> image{};  ///< likewise assay.image_token and assay.image_tokens, of each prompt
 };
 
 /// Opens and checks an ONNX file before any runtime sees it (docs/metrics.md, "What is refused").

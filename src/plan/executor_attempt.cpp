@@ -168,8 +168,10 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   environment = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
   summarise(reply->measurement, samples->samples, cell.shape.batch, row);
-  if (row.ttft_ms.value_or(0) > 0 && row.sequence_length)
-    row.prompt_tokens_per_second = static_cast<double>(*row.sequence_length * cell.shape.batch) * 1e3 / *row.ttft_ms;
+  if (cell.generation && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
+    const std::int64_t prompt = std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
+    row.prompt_tokens_per_second = static_cast<double>(prompt * cell.shape.batch) * 1e3 / *row.ttft_ms;
+  }
   set_memory(row, *reply, leased.loaded(), leased.warm());
   flag_noise(environment, row);
   if (reply->measurement.stop_reason == StopReason::kInterrupted) row.add_flag(flag::kPartial);

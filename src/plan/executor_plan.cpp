@@ -89,7 +89,8 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
   if (model.generation) {
     cell.generation = model.generation->generation;
     cell.generation->output_tokens = shape.output_tokens;
-    cell.generation->prompt_tokens = model.generation->prompt_in_states ? shape.sequence : 1;
+    cell.generation->prompt_tokens =
+        model.generation->prompt_in_states ? shape.sequence + (info.image ? info.image->count : 0) : 1;
     const std::int64_t last = cell.generation->prompt_tokens + shape.output_tokens;
     if (const auto most = most_tokens(model); inputs && most && last > *most)
       inputs = fail(ErrorCode::kUnsupported,

@@ -4,8 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <span>
+#include <utility>
 
+#include "base/files.hpp"
+#include "base/hash.hpp"
 #include "model/input_axes.hpp"
+#include "tensor/safetensors.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -38,6 +44,33 @@ Generation describe(const zoo::BuiltModel& prompt, const zoo::BuiltModel& step, 
         {from == prompt.states.end() ? state.output : from->output, state.input, state.output});
   }
   return generation;
+}
+
+// Ids that begin with the image's, as a file: no recipe says so.
+Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cache) {
+  ASSAY_TRY(Tensor tensor, make_input(ids, 0, 0));
+  const std::int64_t length = ids.shape[1];
+  const auto fill = [&]<class T>(std::span<T> all) {
+    for (std::int64_t i = 0; i < std::ssize(all); ++i) {
+      T& id = all[static_cast<std::size_t>(i)];
+      if (i % length < image.count)
+        id = static_cast<T>(image.token);
+      else if (id == image.token)
+        id = image.token == 0 ? 1 : 0;
+    }
+  };
+  if (ids.dtype == DType::kInt64)
+    fill(tensor.as<std::int64_t>());
+  else
+    fill(tensor.as<std::int32_t>());
+  const auto bytes = std::as_const(tensor).bytes();
+  const std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const fs::path folder = cache.empty() ? fs::temp_directory_path() : cache;
+  ASSAY_CHECK_OK(make_directories(folder));
+  ids.fill = Fill::kFile;
+  ids.file = folder / fmt::format("prompt_{}x{}_{}.safetensors", ids.shape[0], length, sha256_hex(content).substr(0, 24));
+  const NamedView named{ids.name, tensor.view()};
+  return write_safetensors(ids.file, std::span(&named, 1), {}, Persistence::kScratch);
 }
 
 // Decoding is refused by the skeleton, which knows the configuration: a decoder of no layer.
@@ -76,8 +109,10 @@ Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& requ
 
 Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes) {
   axes.extents = {{"past", 0}, {"decoder_sequence", 1}};
+  if (prompt.image) axes.sequence += prompt.image->count;
   ASSAY_TRY(ModelInputs inputs, make_inputs(prompt, axes));
   for (InputRecipe& recipe : inputs.recipes) {
+    if (prompt.image && recipe.name == kIds) ASSAY_CHECK_OK(put_image(recipe, *prompt.image, axes.cache));
     if (recipe.fill != Fill::kPaddingMask) continue;
     recipe.fill = Fill::kConstant;
     recipe.low = 1.0;

@@ -28,8 +28,9 @@ struct GenerationGraphs {
 [[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request,
                                                                        const std::filesystem::path& folder);
 
-/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding.
-/// Errors: those of make_inputs.
+/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding. Before the
+/// tokens that `axes` asks for stand those of the prompt's image, where it has one; such ids lie in `axes.cache`.
+/// Errors: those of make_inputs; internal (disk full).
 [[nodiscard]] Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes);
 
 /// The shapes of a further token's inputs after `past` ones, as make_inputs makes them of the same `axes`. Errors:

@@ -39,7 +39,9 @@ Status build_llava(BuildContext& context) {
   Value embeddings = decoder_embeddings(text, spec, ids);
   if (context.inputs.wants("pixel_values") && !context.states.decodes()) {
     ASSAY_TRY(const Value features, image_features(context, base, spec.embedding_width));
-    embeddings = placed(base, embeddings, ids, features, config.integer("image_token_index"));
+    const std::int64_t token = config.integer("image_token_index");
+    embeddings = placed(base, embeddings, ids, features, token);
+    base.graph().metadata("assay.image_token", std::to_string(token));
   } else {
     leave_images(context, base);
   }

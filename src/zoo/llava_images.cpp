@@ -179,7 +179,9 @@ class TiledImages {
       const std::int64_t tokens = most_ * projected.tokens;
       const Value all = reshape(base, projected.rows, {-1, tokens, width});
       const Value ends = for_each_row(base, reshape(base, end, {1, 1, width}), all, {1, width});
-      const Value places = base.graph().integers(places_of(0, side, 0, tokens));
+      const std::vector<std::int64_t> rows = places_of(0, side, 0, tokens);
+      base.graph().metadata("assay.image_tokens", std::to_string(rows.size()));
+      const Value places = base.graph().integers(rows);
       const Value chosen = base.node("Gather", {concat(base, {all, ends}, 1), places}, {{"axis", std::int64_t{1}}});
       return reshape(base, chosen, {-1, width});
     }
@@ -283,6 +285,7 @@ Result<Value> image_features(BuildContext& context, const Module& base, std::int
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"image_batch", sizes.channels, sizes.height, sizes.width}));
   ASSAY_TRY(const Projected projected, project_images(context, base, pixels, sizes, width));
+  base.graph().metadata("assay.image_tokens", std::to_string(projected.tokens));
   return reshape(base, projected.rows, {-1, width});
 }
 
