@@ -93,26 +93,34 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
-    set_cost(cell.row, model, cell.inputs.recipes);
+    set_cost(cell, model);
   }
   name_row(cell.row);
   return cell;
 }
 
-// What one inference computes and moves, where the graph tells. What it does not is the runtime's to judge.
-void LocalExecutor::State::set_cost(Record& row, const PreparedModel& model, const std::vector<InputRecipe>& inputs) {
+// What one inference computes and moves, where the graph tells.
+void LocalExecutor::State::set_cost(Planned& cell, const PreparedModel& model) {
   if (!model.info || model.info->format != "onnx") return;
-  const auto [known, added] = costs.try_emplace(row.input_shape);
-  if (added) {
+  Record& row = cell.row;
+  auto known = costs.find(row.input_shape);
+  if (known == costs.end()) {
     std::map<std::string, Shape> shapes;
-    for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
+    for (const InputRecipe& input : cell.inputs.recipes) shapes[input.name] = input.shape;
     const Result<StaticGraph> graph = StaticGraph::infer(model.file, shapes);
+    Result<StaticCost> cost = StaticCost{};
     if (graph)
-      known->second = graph->cost();
+      cost = graph->cost();
     else
-      log_debug("{}: no FLOPs: {}", model.choice.name, graph.error().message);
+      cost = tl::unexpected<Error>(graph.error());
+    known = costs.emplace(row.input_shape, std::move(cost)).first;
   }
-  if (!known->second) return;
+  if (!known->second) {
+    const Error& error = known->second.error();
+    log_debug("{}: no FLOPs: {}", model.choice.name, error.message);
+    if (error.code == ErrorCode::kInvalidArgument) cell.contradiction = error;
+    return;
+  }
   row.flops = known->second->flops;
   row.bytes = known->second->bytes;
   row.flops_counted = known->second->counted;

@@ -161,6 +161,25 @@ class GivenFiles(tool.ToolTest):
                 self.assertEqual((row["status"], row["reason_code"], row["latency_p50_ms"]), ("failed", "invalid_argument", None), row)
                 self.assertIn("invalid model", row["message"])
 
+    def test_what_fails_only_when_it_runs_has_no_numbers_either(self):
+        """OpenVINO reads beside tables, and takes group 0 for 1; ONNX Runtime dies of one of these."""
+        node, integers, floats = onnx.helper.make_node, onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+        index = onnx.helper.make_tensor("i", integers, [1], [7])
+        kernel = onnx.helper.make_tensor("w", floats, [4, 4, 1, 1], [1.0] * 16)
+        flat, image = ["batch", 4], ["batch", 4, 8, 8]
+        broken = {"index": (node("Gather", ["x", "i"], ["y"], axis=1), flat, index), "group": (node("Conv", ["x", "w"], ["y"], group=0), image, kernel),
+                  "deconvolution": (node("ConvTranspose", ["x", "w"], ["y"], group=0), image, kernel),
+                  "squeeze": (node("Squeeze", ["x", "i"], ["y"]), flat, onnx.helper.make_tensor("i", integers, [1], [1])),
+                  "no_input": (node("Gather", ["x"], ["y"]), flat, index), "no_input_at_all": (node("Relu", [], ["y"]), flat, index)}
+        for name, (operator, extents, constant) in broken.items():
+            value = lambda n, shape: onnx.helper.make_tensor_value_info(n, floats, shape)
+            graph = onnx.helper.make_graph([operator], "g", [value("x", extents)], [value("y", None)], [constant])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), self.folder / f"{name}.onnx")
+            with self.subTest(name):
+                rows = self.run_json("bench", "--model", f"{name}.onnx", "--engines", "openvino", "onnxruntime", "--batch-sizes", "2", *FAST, expect=2)["results"]
+                for row in rows:
+                    self.assertEqual((row["status"], row["reason_code"], row["latency_p50_ms"]), ("failed", "invalid_argument", None), row)
+
 
 class Zoo(tool.ToolTest):
     def check(self, folder, *arguments):
