@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "plan/executor_state.hpp"
 
 namespace assay {
@@ -63,6 +64,8 @@ Result<ModelInfo> LocalExecutor::State::signature(const PreparedModel& model, co
   ASSAY_TRY(WorkerPool::Lease leased, acquire(model, target, {}, precision, settings.timeout));
   ModelInfo info = info_from(leased.loaded(), model.file);
   leased.discard();  // kept, it would make the first cell a later one in a warm worker
+  if (info.outputs.empty() && !model.file.empty())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no outputs", model.file.string()));
   return info;
 }
 
@@ -150,6 +153,17 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
     };
     if (model.verdict || target.verdict) {
       refuse([&](Record& row) { set_verdict(row, target.verdict ? *target.verdict : *model.verdict); });
+      continue;
+    }
+    const std::string engine = target.engine.substr(0, target.engine.find('@'));
+    const std::vector<std::string>& formats = services.registry->entry(engine)->formats;
+    if (!model.format.empty() && std::find(formats.begin(), formats.end(), model.format) == formats.end()) {
+      refuse([&](Record& row) {
+        set_failure(row, {ErrorCode::kUnsupported,
+                          fmt::format("{} reads no .{} file, but: {}", engine, model.format, join(formats, ", ")),
+                          {},
+                          "`assay engines` lists what each engine reads"});
+      });
       continue;
     }
     const Result<ModelInfo> info = signature(model, target);
