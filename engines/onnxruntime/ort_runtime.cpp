@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <initializer_list>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -45,6 +46,10 @@ std::string operator_in(std::string_view message) {
   return between(message, "No Op registered for ", " with domain_version");
 }
 
+bool any_of(std::string_view message, std::initializer_list<std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](auto part) { return message.find(part) != std::string_view::npos; });
+}
+
 ErrorCode code_of(OrtErrorCode code, std::string_view message) {
   const auto says = [&](std::string_view part) { return message.find(part) != std::string_view::npos; };
   if (says("bad_alloc") || says("bad allocation") || says("Failed to allocate memory") || says("out of memory"))
@@ -55,11 +60,20 @@ ErrorCode code_of(OrtErrorCode code, std::string_view message) {
       says("is not a registered function/op") || says("No Op registered for "))
     return ErrorCode::kUnsupported;
   // What ONNX's own rules refuse, whatever the runtime: operators with too many inputs, attributes that they do not
-  // have, types that they do not take.
-  if (says("This is an invalid model") || says("Type Error: ")) return ErrorCode::kInvalidArgument;
-  // A graph that the runtime's own inference refuses: it says which node.
-  if (code == ORT_INVALID_GRAPH || says("Node (") || says("ShapeInferenceError") || says("TypeInferenceError"))
-    return ErrorCode::kUnsupported;
+  // have, types that they do not take, extents that do not fit together.
+  if (says("This is an invalid model") || says("Type Error: ") || says("[ShapeInferenceError]") ||
+      says("[TypeInferenceError]") || code == ORT_INVALID_GRAPH)
+    return ErrorCode::kInvalidArgument;
+  if (says("Node (")) return ErrorCode::kUnsupported;
+  // What a kernel refuses when it is made or run: attributes, extents or indices that contradict each other, unless it
+  // says that it lacks something, or the trouble is a device's.
+  const bool in_kernel =
+      says("Non-zero status code returned while running ") || says("Exception during initialization: ");
+  if (in_kernel && !any_of(message, {"CUDA", "CUDNN", "CUBLAS", "HIP ", "MIGraphX", "TensorRT", "QNN", "DML", "WebGPU"})) {
+    return any_of(message, {"nsupported", "ot supported", "ot implemented", "only support"})
+               ? ErrorCode::kUnsupported
+               : ErrorCode::kInvalidArgument;
+  }
   if (code == ORT_INVALID_ARGUMENT || code == ORT_INVALID_PROTOBUF || code == ORT_NO_MODEL)
     return ErrorCode::kInvalidArgument;
   return ErrorCode::kInternal;

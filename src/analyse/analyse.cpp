@@ -27,7 +27,14 @@ bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_
 
 // What must be equal for two times to be compared.
 auto cell_of(const Record& row) {
-  return std::tuple(row.model, shape_key(row), row.precision, row.effective_precision, row.contract);
+  return std::tuple(row.model, model_identity(row), shape_key(row), row.precision, row.effective_precision,
+                    row.contract);
+}
+
+// The smallest batch first, then the shortest sequence.
+auto size_of(const Record& row) {
+  return std::tuple(row.batch_size.value_or(0), row.sequence_length.value_or(0), row.output_tokens.value_or(0),
+                    row.streams.value_or(1));
 }
 
 double geometric_mean(const std::vector<double>& logs) {
@@ -50,6 +57,12 @@ std::string shape_key(const Record& row) {
   return key;
 }
 
+std::string model_identity(const Record& row) {
+  const std::string& graph = row.config_hash.empty() ? row.graph_hash : row.config_hash;
+  if (graph.empty() && row.weights_hash.empty()) return {};
+  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, row.form);
+}
+
 std::string target_key(const Record& row) { return target_key(row.hardware, row.engine); }
 
 std::vector<std::string> models_of(std::span<const Record> rows) {
@@ -64,19 +77,35 @@ std::vector<std::string> targets_of(std::span<const Record> rows) {
 
 const Record* representative(std::span<const Record> rows, const std::string& model, const std::string& target) {
   const Record* best = nullptr;
-  const auto order = [](const Record& row) {
-    return std::tuple(row.batch_size.value_or(0), row.sequence_length.value_or(0), row.streams.value_or(1));
-  };
   for (const Record& row : rows)
-    if (row.model == model && target_key(row) == target && timed(row) && (best == nullptr || order(row) < order(*best)))
+    if (row.model == model && target_key(row) == target && timed(row) &&
+        (best == nullptr || size_of(row) < size_of(*best)))
       best = &row;
   return best;
 }
 
-const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target) {
+std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model) {
+  std::vector<const Record*> best;
+  for (const Record& first : rows) {
+    if (first.model != model || !timed(first)) continue;
+    std::vector<const Record*> alike;
+    for (const Record& row : rows) {
+      const auto same_target = [&](const Record* other) { return target_key(*other) == target_key(row); };
+      if (timed(row) && comparable(first, row) && std::none_of(alike.begin(), alike.end(), same_target))
+        alike.push_back(&row);
+    }
+    if (alike.size() > best.size() || (alike.size() == best.size() && size_of(first) < size_of(*best.front())))
+      best = std::move(alike);
+  }
+  return best;
+}
+
+const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target,
+                              const std::string& effective_precision) {
   const Record* best = nullptr;
   for (const Record& row : rows)
-    if (row.model == model && target_key(row) == target && row.ranked() && row.throughput_ips &&
+    if (row.model == model && target_key(row) == target && row.effective_precision == effective_precision &&
+        row.ranked() && row.throughput_ips &&
         (best == nullptr || *row.throughput_ips > *best->throughput_ips))
       best = &row;
   return best;

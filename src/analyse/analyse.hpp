@@ -13,7 +13,7 @@
 namespace assay {
 
 /// What rows say when they are put side by side. Only rows that `ranked()` accepts enter comparisons, and only rows of
-/// equal model, shape, precision, streams and contract are compared with each other.
+/// equal model (by its identity), shape, precision, streams and contract are compared with each other.
 
 /// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md).
 [[nodiscard]] std::string shape_key(const Record& row);
@@ -21,19 +21,27 @@ namespace assay {
 /// The guide's key of the row's target: "cpu", "cpu@openvino".
 [[nodiscard]] std::string target_key(const Record& row);
 
+/// What a model is, whatever it is called: its configuration (a file's graph), weights, class and form. Empty where
+/// nothing is known of it, as of one that could not be prepared.
+[[nodiscard]] std::string model_identity(const Record& row);
+
 /// Models in order of first appearance; likewise families and targets.
 [[nodiscard]] std::vector<std::string> models_of(std::span<const Record> rows);
 [[nodiscard]] std::vector<std::string> families_of(std::span<const Record> rows);
 [[nodiscard]] std::vector<std::string> targets_of(std::span<const Record> rows);
 
-/// The row that stands for a model on a target in a one-number table: the smallest batch, then the shortest sequence,
-/// among the ranked ones. Null when there is none.
+/// A model's ranked row on a target with the smallest batch, then the shortest sequence. Null when there is none.
 [[nodiscard]] const Record* representative(std::span<const Record> rows, const std::string& model,
                                            const std::string& target);
 
-/// The ranked row with the highest throughput of a model on a target; null when there is none.
+/// The rows that stand for a model in a one-number table, one for each target: all of one cell (comparable()), that
+/// which most targets have, of several the one with the smallest batch, then the shortest sequence.
+[[nodiscard]] std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model);
+
+/// The ranked row with the highest throughput of a model on a target, computed in this precision; null when there is
+/// none.
 [[nodiscard]] const Record* best_throughput(std::span<const Record> rows, const std::string& model,
-                                            const std::string& target);
+                                            const std::string& target, const std::string& effective_precision);
 
 /// How many times faster than the default engine on the CPU: geometric mean of the ratios of median latencies over the
 /// shapes that both have. Fleming, Wallace: "How not to lie with statistics", CACM 1986, for the geometric mean.

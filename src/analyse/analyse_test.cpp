@@ -108,7 +108,34 @@ TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
 TEST(Representative, IsTheSmallestBatch) {
   const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 9, 4), row("a", "cpu", "onnxruntime", 3, 1)};
   EXPECT_EQ(representative(rows, "a", "cpu"), &rows[1]);
-  EXPECT_EQ(best_throughput(rows, "a", "cpu"), &rows[0]);
+  EXPECT_EQ(best_throughput(rows, "a", "cpu", "float32"), &rows[0]);
+}
+
+TEST(Representatives, AreAllOfTheCellThatMostTargetsHave) {
+  std::vector<Record> rows{row("m", "cpu", "onnxruntime", 9, 4), row("m", "openvino", "openvino", 1, 1),
+                           row("m", "openvino", "openvino", 5, 4), row("m", "cuda", "onnxruntime", 2, 1)};
+  rows[3].effective_precision = "float16";
+  const auto stand = representatives(rows, "m");
+  ASSERT_EQ(stand.size(), 2U);
+  EXPECT_EQ(stand[0]->batch_size, 4);
+  EXPECT_EQ(stand[1]->batch_size, 4);
+  EXPECT_EQ(best_throughput(rows, "m", "cuda", "float32"), nullptr);
+  EXPECT_NE(best_throughput(rows, "m", "cuda", "float16"), nullptr);
+}
+
+TEST(Comparable, OnlyRowsOfOneModelWhateverItsName) {
+  Record a = row("m", "cpu", "onnxruntime", 1), b = row("m", "openvino", "openvino", 2);
+  a.graph_hash = b.graph_hash = "g";
+  a.weights_hash = b.weights_hash = "w";
+  EXPECT_TRUE(comparable(a, b));
+  b.weights_hash = "other";
+  EXPECT_FALSE(comparable(a, b));
+  EXPECT_THAT(speedups_against_cpu(std::vector{a, b}), IsEmpty());
+  // A newer builder's graph of the same configuration is the same model.
+  b = a;
+  a.config_hash = b.config_hash = "c";
+  b.graph_hash = "newer";
+  EXPECT_TRUE(comparable(a, b));
 }
 
 }  // namespace

@@ -23,16 +23,8 @@ bool computes_wrong(std::span<const Record> rows, const std::string& model, cons
   });
 }
 
-std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model) {
-  std::vector<const Record*> found;
-  for (const std::string& target : targets_of(rows))
-    if (const Record* row = representative(rows, model, target); row != nullptr && !computes_wrong(rows, model, target))
-      found.push_back(row);
-  // Two engines are compared on the same cell only: the shape that the first of them has.
-  if (!found.empty()) {
-    const Record& first = *found.front();
-    std::erase_if(found, [&](const Record* row) { return !comparable(first, *row); });
-  }
+std::vector<const Record*> by_latency(std::span<const Record> rows, const std::string& model) {
+  std::vector<const Record*> found = representatives(rows, model);
   std::sort(found.begin(), found.end(),
             [](const Record* a, const Record* b) { return *a->latency_p50_ms < *b->latency_p50_ms; });
   return found;
@@ -61,25 +53,28 @@ std::string latency_advice(const std::string& model, const std::vector<const Rec
 
 }  // namespace
 
-std::vector<std::string> recommendations(std::span<const Record> rows) {
+std::vector<std::string> recommendations(std::span<const Record> all) {
+  std::vector<Record> rows;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
+               [&](const Record& row) { return !computes_wrong(all, row.model, target_key(row)); });
   std::vector<std::string> lines;
   for (const std::string& model : models_of(rows)) {
-    const std::vector<const Record*> order = representatives(rows, model);
+    const std::vector<const Record*> order = by_latency(rows, model);
     if (order.empty()) continue;
     lines.push_back(latency_advice(model, order));
 
     const Record* best = nullptr;
     for (const std::string& target : targets_of(rows))
-      if (const Record* row = best_throughput(rows, model, target))
-        if (!computes_wrong(rows, model, target) && row->effective_precision == order.front()->effective_precision &&
-            (best == nullptr || *row->throughput_ips > *best->throughput_ips))
-          best = row;
+      if (const Record* row = best_throughput(rows, model, target, order.front()->effective_precision);
+          row != nullptr && (best == nullptr || *row->throughput_ips > *best->throughput_ips))
+        best = row;
     if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
       const Record* single = representative(rows, model, target_key(*best));
       std::string line = fmt::format(
           "{}: for throughput use {} at {}{}: {:.4g} items/s", model, target_key(*best), shape_words(*best),
           best->streams.value_or(1) > 1 ? fmt::format(" and {} streams", *best->streams) : "", *best->throughput_ips);
-      if (single != nullptr && single != best && single->throughput_ips && *single->throughput_ips > 0)
+      if (single != nullptr && single != best && single->effective_precision == best->effective_precision &&
+          single->throughput_ips && *single->throughput_ips > 0)
         line += fmt::format(", {:.2f} times that of {}", *best->throughput_ips / *single->throughput_ips,
                             shape_words(*single));
       lines.push_back(line);

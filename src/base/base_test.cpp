@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
@@ -36,6 +37,26 @@ TEST(Json, SaysLineAndColumnOfAMistake) {
 TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
   EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})", "x").error().message, HasSubstr("\"a\" stands twice"));
   EXPECT_THAT(parse_json(std::string(100000, '['), "x").error().message, HasSubstr("nesting deeper than"));
+}
+
+TEST(Json, TellsWhichNumberIsTooLarge) {
+  EXPECT_THAT(parse_json("{\n  \"a\": 1e400\n}", "x").error().message, HasSubstr("1e400 at line 2, column"));
+}
+
+TEST(Text, SanitisesWhatATerminalWouldObey) {
+  EXPECT_EQ(sanitise("a\x1b[31m\xC2\x9b"
+                     "b\xC3\xA9\x7F\n"),
+            "a[31mb\xC3\xA9\n");
+  EXPECT_EQ(one_line("a\nb\tc"), "a b c");
+}
+
+TEST(Files, RefusesPipesAtOnce) {
+  const auto folder = TemporaryDirectory::create();
+  ASSERT_TRUE(folder);
+  const auto pipe = folder->path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(read_file(pipe).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(MappedFile::open(pipe).error().message, HasSubstr("pipe"));
 }
 
 TEST(Files, WritesAtomicallyAndReadsBack) {

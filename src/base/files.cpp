@@ -49,13 +49,25 @@ struct stat file_status(int fd) {
   return status;
 }
 
+// For reading. Opened without waiting, for a pipe that nobody writes to would wait for ever, and refused unless it is a
+// regular file.
+Result<Descriptor> open_file(const fs::path& path) {
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return io_error(errno, "read", path);
+  const mode_t mode = file_status(file.get()).st_mode;
+  if (S_ISDIR(mode)) return io_error(EISDIR, "read", path);
+  if (!S_ISREG(mode))
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("cannot read '{}': it is no file, but a device, pipe or socket", path.string()),
+                "write its content to a file and give that");
+  return file;
+}
+
 }  // namespace
 
 Result<std::string> read_file(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return io_error(errno, "read", path);
+  ASSAY_TRY(const Descriptor file, open_file(path));
   const struct stat status = file_status(file.get());
-  if (S_ISDIR(status.st_mode)) return io_error(EISDIR, "read", path);
   std::string content;
   if (status.st_size > 0) content.reserve(static_cast<std::size_t>(status.st_size));
   char buffer[1 << 16];
@@ -151,10 +163,8 @@ TemporaryDirectory::~TemporaryDirectory() {
 }
 
 Result<MappedFile> MappedFile::open(const fs::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return io_error(errno, "read", path);
+  ASSAY_TRY(const Descriptor file, open_file(path));
   const struct stat status = file_status(file.get());
-  if (!S_ISREG(status.st_mode)) return io_error(S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "read", path);
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return MappedFile(nullptr, 0);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);

@@ -71,6 +71,13 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
   } catch (const Json::parse_error& error) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: not valid JSON at {}: {}", name, place(text, error.byte), plain(error.what())));
+  } catch (const Json::out_of_range& error) {
+    // "number overflow parsing '1e400'"
+    const std::string what = plain(error.what());
+    const auto quote = what.find('\'');
+    const std::string number = quote == std::string::npos ? what : what.substr(quote + 1, what.size() - quote - 2);
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the number {} at {} is beyond what can be kept", name,
+                                                         number, place(text, text.find(number))));
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: not valid JSON: {}", name, plain(error.what())));
   }

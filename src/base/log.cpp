@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "base/text.hpp"
+
 namespace assay {
 namespace {
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
@@ -16,7 +18,7 @@ LogLevel log_level() { return g_level; }
 
 void log_line(LogLevel level, std::string_view line) {
   // One write per line, so that lines of several threads do not mix.
-  const std::string whole = std::string(kPrefixes[static_cast<int>(level)]) + std::string(line) + "\n";
+  const std::string whole = std::string(kPrefixes[static_cast<int>(level)]) + sanitise(line) + "\n";
   std::fwrite(whole.data(), 1, whole.size(), stderr);
 }
 

@@ -29,7 +29,11 @@ template <class Number>
 /// Whether `text` is valid UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates).
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-/// Keeps what JSON, CSV and terminals can carry: invalid UTF-8 becomes U+FFFD, control characters but \n and \t go.
+/// Keeps what JSON, CSV and terminals can carry: invalid UTF-8 becomes U+FFFD, control characters, those
+/// beyond ASCII too, go; \n and \t stay.
 [[nodiscard]] std::string sanitise(std::string_view text);
+
+/// The same for one line of a terminal: line ends and tabs are spaces.
+[[nodiscard]] std::string one_line(std::string_view text);
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
@@ -234,41 +235,49 @@ struct CheckOptions {
   std::string output_format = "text";
 };
 
-Result<ExitCode> check(const CheckOptions& options) {
+Result<ExitCode> check(const CheckOptions& options, const Context& context) {
   if (!(options.timeout > 0) || options.timeout > 1e6) {
     return fail(
         ErrorCode::kInvalidArgument,
         fmt::format("--timeout: {} is not valid; give seconds, more than 0 and at most 1000000", options.timeout));
   }
+  ASSAY_TRY(const ZooCheckEngines engines, zoo_check_engines(options.engines));
+  std::vector<Failure> missing;
+  for (const std::string& engine : engines.not_built)
+    missing.push_back({std::string(reason::kNotBuilt),
+                       fmt::format("the engine '{}' is not part of this version of assay", engine), ""});
+  for (const Error& error : engines.unavailable)
+    missing.push_back({std::string(reason::kNoRuntime), error.message, error.hint});
+  if (engines.usable.empty()) {
+    for (const Failure& failure : missing) tell(failure, context.json && &failure == &missing.front());
+    return engines.unavailable.empty() ? ExitCode::kUsage : ExitCode::kCannotTell;
+  }
+  for (const Failure& failure : missing) log_warning("{}", failure.message);
+
   int passed = 0, failed = 0, unsupported = 0;
   Json results = Json::array();
-  for (const std::string& engine : options.engines) {
-    ZooCheckRequest request{options.folder, engine, options.timeout, interrupted};
-    const auto print = [&](const ZooCheckResult& result) {
-      (result.status == "passed" ? passed : result.status == "failed" ? failed : unsupported) += 1;
-      if (options.output_format == "text")
-        std::printf("%-11s %-40s %s%s\n", result.status.c_str(),
-                    (result.name + (options.engines.size() > 1 ? " (" + engine + ")" : "")).c_str(),
-                    result.worst ? fmt::format("worst error {:.3g} of its tolerance", *result.worst).c_str() : "",
-                    result.message.empty() ? "" : ((result.worst ? "; " : "") + result.message).c_str());
-      results.push_back({{"name", result.name},
-                         {"status", result.status},
-                         {"message", result.message.empty() ? Json(nullptr) : Json(result.message)},
-                         {"worst", result.worst ? Json(*result.worst) : Json(nullptr)},
-                         {"worst_output", result.worst_output.empty() ? Json(nullptr) : Json(result.worst_output)},
-                         {"max_abs_error", result.max_abs_error ? Json(*result.max_abs_error) : Json(nullptr)},
-                         {"engine", engine}});
-    };
-    ASSAY_CHECK_OK(check_zoo(request, print));
-  }
-  if (options.output_format == "json")
-    std::printf("%s\n", Json{{"schema_version", kReportSchema},
-                             {"passed", passed},
-                             {"failed", failed},
-                             {"unsupported", unsupported},
-                             {"results", std::move(results)}}
-                            .dump(2)
-                            .c_str());
+  const ZooCheckRequest request{options.folder, engines.usable, options.timeout, interrupted};
+  const auto print = [&](const ZooCheckResult& result) {
+    (result.status == "passed" ? passed : result.status == "failed" ? failed : unsupported) += 1;
+    if (!context.json)
+      std::printf("%-11s %-40s %s%s\n", result.status.c_str(), one_line(result.name).c_str(),
+                  result.worst ? fmt::format("worst error {:.3g} of its tolerance", *result.worst).c_str() : "",
+                  result.message.empty() ? "" : ((result.worst ? "; " : "") + one_line(result.message)).c_str());
+    Json by_engine = Json::object();
+    for (const auto& [engine, status] : result.by_engine) by_engine[engine] = status;
+    results.push_back({{"name", result.name},
+                       {"status", result.status},
+                       {"message", result.message.empty() ? Json(nullptr) : Json(result.message)},
+                       {"worst", result.worst ? Json(*result.worst) : Json(nullptr)},
+                       {"worst_output", result.worst_output.empty() ? Json(nullptr) : Json(result.worst_output)},
+                       {"max_abs_error", result.max_abs_error ? Json(*result.max_abs_error) : Json(nullptr)},
+                       {"engine", join(engines.usable, ",")},
+                       {"engines", std::move(by_engine)}});
+  };
+  ASSAY_CHECK_OK(check_zoo(request, print));
+  if (context.json)
+    print_document(
+        {{"passed", passed}, {"failed", failed}, {"unsupported", unsupported}, {"results", std::move(results)}});
   else
     std::printf("passed %d, failed %d, unsupported %d\n", passed, failed, unsupported);
   if (interrupted()) return ExitCode::kInterrupted;
@@ -329,7 +338,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
   check_command->add_option("--timeout", check_options->timeout, "Seconds for one golden")->capture_default_str();
   check_command->add_option("--output-format", check_options->output_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}));
-  commands.add(check_command, [check_options](Context&) { return check(*check_options); });
+  commands.add(check_command, [check_options](Context& context) { return check(*check_options, context); });
 }
 
 }  // namespace assay::cli

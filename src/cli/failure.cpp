@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "base/text.hpp"
 #include "report/format.hpp"
 
 namespace assay::cli {
@@ -32,9 +33,9 @@ void print_document(const Json& content) {
 }
 
 void tell(const Failure& failure, bool json) {
-  std::fprintf(stderr, "error[%s]: %s\n", failure.code.c_str(), failure.message.c_str());
-  for (const std::string& line : failure.context) std::fprintf(stderr, "  %s\n", line.c_str());
-  if (!failure.hint.empty()) std::fprintf(stderr, "  hint: %s\n", failure.hint.c_str());
+  std::fprintf(stderr, "error[%s]: %s\n", failure.code.c_str(), sanitise(failure.message).c_str());
+  for (const std::string& line : failure.context) std::fprintf(stderr, "  %s\n", sanitise(line).c_str());
+  if (!failure.hint.empty()) std::fprintf(stderr, "  hint: %s\n", sanitise(failure.hint).c_str());
   if (json) print_document({{"error", to_json(failure)}});
 }
 

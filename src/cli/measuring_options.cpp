@@ -71,9 +71,8 @@ void MeasuringOptions::add_to(CLI::App& command) {
   command.add_option("--warmup", warmup, "Warm-up iterations; default: until steady");
   command.add_option("--iterations", iterations, "Timed iterations; default: until the median is known to 0.5 %");
   command.add_option("--timeout", timeout, "Seconds for one cell, its reference included")->capture_default_str();
-  command
-      .add_option("--memory-limit", memory_limit_mb, "Memory of one worker in MB; default: nine tenths of what is free")
-      ->check(CLI::Range(1.0, 1e9));
+  command.add_option("--memory-limit", memory_limit_mb,
+                     "Memory of one worker in MB; default: nine tenths of what is free");
   command.add_option("--db-path,--db", db_path, "Database; default: $ASSAY_DB_PATH or ./benchmark_db.duckdb");
   command.add_option("--spool", spool, "Folder of the bundles; default: <db>.spool");
   command.add_flag("--resume", resume, "Continue the last interrupted run of this output directory");
@@ -122,8 +121,13 @@ Result<RunSettings> MeasuringOptions::settings() const {
   if (!precision.empty() && std::find(precisions.begin(), precisions.end(), precision) == precisions.end())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--precision: '{}' is not valid; valid: {}", precision, join(precisions, ", ")));
-  if (!data.empty() && !std::filesystem::exists(data))
+  std::error_code error;
+  const std::filesystem::file_status given = std::filesystem::status(data, error);
+  if (!data.empty() && !std::filesystem::exists(given))
     return fail(ErrorCode::kInvalidArgument, fmt::format("--data: there is no '{}'", data));
+  if (!data.empty() && !std::filesystem::is_regular_file(given) && !std::filesystem::is_directory(given))
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--data: '{}' is neither a file nor a folder, but a device, pipe or socket", data));
   const std::vector<std::string> sizes{"tiny", "small", "reference"};
   if (!size.empty() && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
     return fail(ErrorCode::kInvalidArgument,
@@ -154,7 +158,12 @@ Result<RunSettings> MeasuringOptions::settings() const {
     out.seed = static_cast<std::uint64_t>(seed);
   }
   out.size = size;
-  if (memory_limit_mb > 0) out.memory_limit_bytes = static_cast<std::uint64_t>(memory_limit_mb * 1e6);
+  if (memory_limit_mb) {
+    if (!(*memory_limit_mb >= 1) || *memory_limit_mb > 1e9)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--memory-limit: {} is not valid; give MB, from 1 to 1000000000", *memory_limit_mb));
+    out.memory_limit_bytes = static_cast<std::uint64_t>(*memory_limit_mb * 1e6);
+  }
   out.data = data;
   out.resource_pool = !no_resource_pool;
   out.timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(timeout * 1e9)));

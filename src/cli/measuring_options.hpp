@@ -37,7 +37,7 @@ struct MeasuringOptions {
   std::vector<std::string> engine_options;
   std::optional<std::string> warmup, iterations;
   double timeout = 600;
-  double memory_limit_mb = 0;
+  std::optional<double> memory_limit_mb;
   std::string db_path, spool;
   bool resume = false;
   bool no_resource_pool = false, use_resource_pool = false;

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/text.hpp"
+
 namespace assay::cli {
 namespace {
 
@@ -26,7 +28,7 @@ std::string clock_text(double seconds) {
 }  // namespace
 
 void Progress::doing(const std::string& what) {
-  doing_ = what;
+  doing_ = one_line(what);
   if (terminal_ && !quiet_) draw();
 }
 
@@ -37,7 +39,7 @@ void Progress::finished(const std::string& line) {
   if (terminal_)
     draw();
   else
-    std::fprintf(stderr, "[%zu/%zu] %s\n", done_, expected_, line.c_str());
+    std::fprintf(stderr, "[%zu/%zu] %s\n", done_, expected_, one_line(line).c_str());
 }
 
 void Progress::draw() {

@@ -24,6 +24,9 @@ struct EngineOptionInfo {
   std::string name, type, default_value, help;
 };
 
+/// Whether a value is one of its option's type: bool, int, float, string, or words as in "all|basic|none".
+[[nodiscard]] bool allows(const EngineOptionInfo& option, const std::string& value);
+
 struct ValueSignature {
   std::string name;
   DType dtype = DType::kUndefined;

@@ -58,9 +58,12 @@ struct Collector {
   }
 };
 
+// A value's name is its identity: exact, unless it could not travel as JSON. What prints it sanitises it.
+std::string exact(assay_string s) { return is_utf8(view(s)) ? std::string(view(s)) : text(s); }
+
 ValueSignature to_signature(const assay_value_info& info) {
   ValueSignature value;
-  value.name = text(info.name);
+  value.name = exact(info.name);
   value.dtype = static_cast<DType>(info.dtype);
   value.has_rank = info.rank != SIZE_MAX;
   if (!value.has_rank) return value;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <system_error>
 
@@ -192,6 +193,15 @@ const EngineEntry* EngineRegistry::entry(std::string_view name) const {
   const std::string_view plain = name.substr(0, name.find('@'));
   const auto found = std::ranges::find(entries_, plain, &EngineEntry::name);
   return found == entries_.end() ? nullptr : &*found;
+}
+
+bool allows(const EngineOptionInfo& option, const std::string& value) {
+  if (option.type == "string") return true;
+  if (option.type == "bool") return value == "true" || value == "false";
+  if (option.type == "int") return parse_number<std::int64_t>(value).has_value();
+  if (option.type == "float") return std::isfinite(parse_number<double>(value).value_or(NAN));
+  const std::vector<std::string> words = split(option.type, '|');
+  return std::find(words.begin(), words.end(), value) != words.end();
 }
 
 Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {

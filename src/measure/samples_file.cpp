@@ -241,10 +241,18 @@ Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem:
     const std::size_t size = rows * layout.row_bytes;
     if (take<std::uint32_t>(bytes, payload + size) != checksum(bytes.substr(at + 4, 4 + size)))
       return torn("a block with a wrong checksum");
+    const std::size_t first = file.samples.size();
     take_column(file.samples.kind, bytes, payload + layout.kind * rows, rows);
     take_column(file.samples.stream, bytes, payload + layout.stream * rows, rows);
     take_column(file.samples.start_ns, bytes, payload + layout.start_ns * rows, rows);
     take_column(file.samples.duration_ns, bytes, payload + layout.duration_ns * rows, rows);
+    for (std::size_t row = first; row < file.samples.size(); ++row) {
+      constexpr auto kLast = static_cast<std::uint8_t>(SampleKind::kToken);
+      if (file.samples.kind[row] > kLast)
+        return refuse(fmt::format("sample {} is of kind {}; valid: 0 to {}", row, file.samples.kind[row], kLast));
+      if (file.samples.duration_ns[row] < 0)
+        return refuse(fmt::format("sample {} took {} ns", row, file.samples.duration_ns[row]));
+    }
     at += kFrame + size;
   }
   return file;

@@ -52,7 +52,8 @@ struct SamplesFile {
 };
 
 /// Reads what is whole. Columns of a newer writer are skipped.
-/// Errors: not_found; invalid_argument (no samples file, a torn header, a column missing or of another type).
+/// Errors: not_found; invalid_argument (no samples file, a torn header, a column missing or of another type; a
+/// sample of an unknown kind or with a negative duration, naming it).
 [[nodiscard]] Result<SamplesFile> read_samples(const std::filesystem::path& path);
 /// The same of a file's bytes; `path` stands in messages.
 [[nodiscard]] Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem::path& path);

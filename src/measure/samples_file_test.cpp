@@ -125,6 +125,24 @@ TEST_F(SamplesFileTest, RefusesForeignFiles) {
   EXPECT_THAT(read_samples(path_).error().message, HasSubstr("header is torn"));
 }
 
+TEST_F(SamplesFileTest, RefusesSamplesThatCannotBe) {
+  const auto refusal = [&](const Samples& samples) {
+    auto writer = SamplesWriter::create(path_).value();
+    EXPECT_TRUE(writer.append(some_samples(7)));
+    EXPECT_TRUE(writer.append(samples));
+    EXPECT_TRUE(writer.close());
+    const auto file = read_samples(path_);
+    return file ? "" : file.error().message;
+  };
+  Samples samples = some_samples(5);
+  EXPECT_EQ(refusal(samples), "");
+  samples.kind[2] = 3;
+  EXPECT_THAT(refusal(samples), HasSubstr("sample 9 is of kind 3"));
+  samples = some_samples(5);
+  samples.duration_ns[4] = -1;
+  EXPECT_THAT(refusal(samples), HasSubstr("sample 11 took -1 ns"));
+}
+
 TEST_F(SamplesFileTest, NeverFailsOtherwiseOnFlippedBytes) {
   write_two_blocks();
   const std::string whole = bytes();

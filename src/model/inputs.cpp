@@ -137,7 +137,7 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
                 kGiveData);
   }
   if (!input.has_rank) {
-    return fail(ErrorCode::kInvalidArgument,
+    return fail(ErrorCode::kUnsupported,
                 what + " has no shape, not even a rank, so that assay cannot make values for it", kGiveData);
   }
   InputRecipe recipe{.name = input.name, .dtype = input.dtype, .shape = {}};
@@ -145,7 +145,7 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
     const auto bound = binder.bind(input, axis);
     if (!bound) {
       const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
-      return fail(ErrorCode::kInvalidArgument,
+      return fail(ErrorCode::kUnsupported,
                   fmt::format("{} {}: nothing tells how large axis {}{} is", what, to_string(input.shape), axis,
                               symbol.empty() ? "" : " (" + symbol + ")"),
                   kGiveData);
@@ -182,7 +182,13 @@ std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vec
 Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes) {
   if (!axes.data.empty()) {
     ASSAY_TRY(const std::vector<InputRecipe> recipes, read_input_data(model, axes));
-    if (const auto batch = batch_of_data(model, recipes)) return batch;
+    if (const auto batch = batch_of_data(model, recipes)) {
+      if (*batch == 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} has arrays of a batch of 0: nothing to run on", shown_path(axes.data)),
+                    "give at least one item along the first axis");
+      return batch;
+    }
   }
   return common_batch(model);
 }

@@ -94,6 +94,7 @@ TEST(MakeInputs, RefusesAnExtentThatNothingTells) {
   ModelInfo rankless = model_of({value("x", DType::kFloat32, {})});
   rankless.inputs[0].has_rank = false;
   EXPECT_THAT(make_inputs(rankless, {}).error().message, HasSubstr("not even a rank"));
+  EXPECT_EQ(make_inputs(rankless, {}).error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(make_inputs(model_of({value("z", DType::kComplex64, {1})}), {}).error().code, ErrorCode::kUnsupported);
   EXPECT_FALSE(make_inputs(model_of({}), {.batch = 0}));
   EXPECT_THAT(shapes({value("ids", DType::kInt64, {-1, -1})}, {.batch = 1, .sequence = 0}),

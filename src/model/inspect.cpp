@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kLatestPlausibleIr = 1000;
+constexpr std::int64_t kLatestPlausibleIr = 50;  // below 20, and not one a year
 
 std::string_view kind_of(const onnx::TypeProto& type) {
   switch (type.value_case()) {

@@ -135,6 +135,14 @@ const Malformed kMalformed[] = {
     {"NoIrVersion", [](auto& m) { m.clear_ir_version(); }, "0 is not a version"},
     {"NegativeIrVersion", [](auto& m) { m.set_ir_version(-3); }, "-3 is not a version"},
     {"AbsurdIrVersion", [](auto& m) { m.set_ir_version(1LL << 60); }, "is not a version"},
+    {"NextCenturysIrVersion", [](auto& m) { m.set_ir_version(99); }, "99 is not a version"},
+    {"OpsetFarBeyond", [](auto& m) { m.mutable_opset_import(0)->set_version(999); }, "imports version 999"},
+    {"OpsetOfAnotherSetFarBeyond",
+     [](auto& m) {
+       m.add_opset_import()->set_domain("ai.onnx.ml");
+       m.mutable_opset_import(1)->set_version(999);
+     },
+     "imports version 999 of the operator set 'ai.onnx.ml'"},
     {"NoOpset", [](auto& m) { m.clear_opset_import(); }, "imports no operator set"},
     {"OpsetOfAnotherDomainOnly", [](auto& m) { m.mutable_opset_import(0)->set_domain("com.microsoft"); },
      "is not imported"},

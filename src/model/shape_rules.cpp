@@ -18,6 +18,13 @@ Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const St
       floats_(std::move(floats)),
       outputs_(static_cast<std::size_t>(node.output_size())) {}
 
+const StaticValue& Site::in(std::size_t i) const {
+  static const StaticValue missing{DType::kUndefined, Shape{}, std::nullopt};
+  if (has(i)) return *inputs_[i];
+  lacks_ = true;
+  return missing;
+}
+
 const std::vector<std::int64_t>* Site::elements(std::size_t i) const {
   return has(i) && in(i).elements ? &*in(i).elements : nullptr;
 }
@@ -77,14 +84,30 @@ void Site::give_elements(std::size_t i, std::vector<std::int64_t> elements) {
   if (i < outputs_.size()) outputs_[i].elements = std::move(elements);
 }
 
+Status Site::give_checked(DType dtype, const Shape& shape) {
+  if (!element_count(shape)) return contradiction("a tensor of shape " + to_string(shape));
+  give(0, dtype, shape);
+  return {};
+}
+
+void Site::pick_elements(const std::vector<std::size_t>& places) {
+  const auto* from = elements(0);
+  if (from == nullptr) return;
+  std::vector<std::int64_t> picked;
+  picked.reserve(places.size());
+  for (const std::size_t place : places) picked.push_back((*from)[place]);
+  give_elements(0, std::move(picked));
+}
+
 tl::unexpected<Error> Site::contradiction(const std::string& what) const {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("node {} ({}): {}", shown(node_->name().empty() ? node_->output(0) : node_->name()),
+              fmt::format("node {} ({}): {}",
+                          shown(node_->name().empty() && node_->output_size() > 0 ? node_->output(0) : node_->name()),
                           shown(node_->op_type()), what));
 }
 
 ShapeRule find_rule(std::string_view op_type) {
-  for (const auto find : {find_elementwise_rule, find_layout_rule, find_linear_rule}) {
+  for (const auto find : {find_elementwise_rule, find_layout_rule, find_index_rule, find_linear_rule}) {
     if (const ShapeRule rule = find(op_type)) return rule;
   }
   return nullptr;

@@ -28,7 +28,9 @@ class Site {
   [[nodiscard]] std::int64_t opset() const { return opset_; }
   [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
   [[nodiscard]] bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i] != nullptr; }
-  [[nodiscard]] const StaticValue& in(std::size_t i) const { return *inputs_[i]; }
+  /// An input that the rule cannot do without. Where it is missing: an empty scalar, and lacks() is true from then on.
+  [[nodiscard]] const StaticValue& in(std::size_t i) const;
+  [[nodiscard]] bool lacks() const { return lacks_; }
   [[nodiscard]] const Shape& shape(std::size_t i) const { return *in(i).shape; }
   [[nodiscard]] std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   /// Elements of an input that is there and known; nullptr otherwise.
@@ -51,6 +53,10 @@ class Site {
   [[nodiscard]] const std::vector<StaticValue>& outputs() const { return outputs_; }
   void give(std::size_t i, DType dtype, Shape shape);
   void give_elements(std::size_t i, std::vector<std::int64_t> elements);
+  /// Output 0. Errors: invalid_argument, for a shape that no tensor can have.
+  [[nodiscard]] Status give_checked(DType dtype, const Shape& shape);
+  /// Output 0's elements: those of input 0 at `places`, where they are known.
+  void pick_elements(const std::vector<std::size_t>& places);
 
   /// invalid_argument: "node 'x' (MatMul): …".
   [[nodiscard]] tl::unexpected<Error> contradiction(const std::string& what) const;
@@ -61,6 +67,7 @@ class Site {
   std::vector<const StaticValue*> inputs_;
   std::vector<std::optional<std::vector<float>>> floats_;
   std::vector<StaticValue> outputs_;
+  mutable bool lacks_ = false;
 };
 
 using ShapeRule = Status (*)(Site&);
@@ -70,6 +77,7 @@ using ShapeRule = Status (*)(Site&);
 // The tables, by what operators do.
 [[nodiscard]] ShapeRule find_elementwise_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_layout_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_index_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_linear_rule(std::string_view op_type);
 
 /// FLOPs of a node whose outputs have shapes.

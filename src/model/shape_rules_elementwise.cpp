@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that keep or broadcast shapes, and those that shrink axes to one value.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -26,6 +28,16 @@ Status same_elements(Site& site) {
   return same(site);
 }
 
+// Softmax and its kin: over the last axis from opset 13 on, over axis 1 and those behind it before.
+Status same_along_axis(Site& site) {
+  const std::int64_t axis = site.integer("axis", site.opset() < 13 ? 1 : -1);
+  const bool behind_the_last = site.opset() < 13 && axis == site.rank(0);  // flattened there, which ONNX allows
+  if (!behind_the_last && site.rank(0) > 0) {
+    ASSAY_TRY([[maybe_unused]] const std::size_t at, site.axis(axis, site.rank(0)));
+  }
+  return same(site);
+}
+
 Status negated(Site& site) {
   if (const auto* elements = site.elements(0)) {
     Elements result = *elements;
@@ -46,6 +58,8 @@ Status not_of(Site& site) {
 
 Status cast(Site& site) {
   const auto to = static_cast<DType>(site.integer("to", 0));
+  if (site.attribute("to") == nullptr || site.integer("to", 0) < 1 || to_string(to) == "undefined")
+    return site.contradiction(fmt::format("to the element type {}", site.integer("to", 0)));
   site.give(0, to, site.shape(0));
   const auto* elements = site.elements(0);
   if (elements == nullptr || !(is_integer(to) || to == DType::kBool)) return {};
@@ -155,6 +169,7 @@ Status compared(Site& site) { return combined_as(site, DType::kBool); }
 Status where(Site& site) {
   ASSAY_TRY(const Shape shape, common_shape(site));
   site.give(0, site.in(1).dtype, shape);
+  if (site.inputs() != 3) return site.contradiction(fmt::format("{} inputs where 3 belong", site.inputs()));
   const std::vector<Elements> all = operands(site, shape);
   if (all.empty()) return {};
   Elements result(all[0].size());
@@ -264,7 +279,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Clip",
                            "Cos",
                            "Cosh",
-                           "CumSum",
                            "Elu",
                            "Erf",
                            "Exp",
@@ -275,8 +289,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "LRN",
                            "LeakyRelu",
                            "Log",
-                           "LogSoftmax",
-                           "Hardmax",
                            "Mish",
                            "PRelu",
                            "Reciprocal",
@@ -287,7 +299,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Sign",
                            "Sin",
                            "Sinh",
-                           "Softmax",
                            "Softplus",
                            "Softsign",
                            "Sqrt",
@@ -296,11 +307,9 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "ThresholdedRelu",
                            "Trilu",
                            "LpNormalization",
-                           "MeanVarianceNormalization",
-                           "ScatterND",
-                           "ScatterElements",
-                           "Scatter"})
+                           "MeanVarianceNormalization"})
       rules.emplace(op, same);
+    for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) rules.emplace(op, same_along_axis);
     for (const char* op : {"LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization",
                            "RMSNormalization"})
       rules.emplace(op, same);  // further outputs are statistics, which runtimes do not give

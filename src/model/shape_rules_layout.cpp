@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move, cut, join and index elements, and those that make or tell shapes.
+// Operators that move, cut and join elements, and those that make or tell shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,30 +19,14 @@ void keep_elements(Site& site) {
   if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);
 }
 
-// The elements of input 0 at `places`.
-void pick_elements(Site& site, const std::vector<std::size_t>& places) {
-  const auto* elements = site.elements(0);
-  if (elements == nullptr) return;
-  Elements picked;
-  picked.reserve(places.size());
-  for (const std::size_t place : places) picked.push_back((*elements)[place]);
-  site.give_elements(0, std::move(picked));
-}
-
 bool is_small(const Shape& shape) { return count_of(shape) <= kMostElements; }
 
-// Extents from elements, each from 0.
-std::optional<Shape> as_shape(const Elements* elements) {
-  if (elements == nullptr || std::any_of(elements->begin(), elements->end(), [](auto e) { return e < 0; }))
-    return std::nullopt;
+// Extents or counts given as elements, each from 0; nullopt: not known.
+Result<std::optional<Shape>> as_shape(const Site& site, const Elements* elements) {
+  if (elements == nullptr) return std::nullopt;
+  if (std::any_of(elements->begin(), elements->end(), [](auto e) { return e < 0; }))
+    return site.contradiction("a negative extent: " + to_string(Shape(*elements)));
   return Shape(elements->begin(), elements->end());
-}
-
-// Elements of a tensor, or unknown when they would be too many to hold.
-Status give_checked(Site& site, DType dtype, const Shape& shape) {
-  if (!element_count(shape)) return site.contradiction("a tensor of shape " + to_string(shape));
-  site.give(0, dtype, shape);
-  return {};
 }
 
 Status shape_of(Site& site) {
@@ -99,8 +83,11 @@ Status transposed(Site& site) {
     for (std::size_t i = shape.size(); i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   if (order.size() != shape.size()) return site.contradiction("perm of another rank");
   Shape result;
+  std::vector<bool> taken(shape.size(), false);
   for (const std::int64_t from : order) {
     ASSAY_TRY(const std::size_t axis, site.axis(from, site.rank(0)));
+    if (taken[axis]) return site.contradiction("an axis twice in perm");
+    taken[axis] = true;
     result.push_back(shape[axis]);
   }
   site.give(0, site.in(0).dtype, result);
@@ -193,6 +180,9 @@ Status sliced(Site& site) {
                                  : std::optional(Elements{});
   if (!starts || !ends || !steps) return {};
   Shape shape = site.shape(0);
+  if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) ||
+      (!steps->empty() && steps->size() != starts->size()))
+    return site.contradiction("starts, ends, axes and steps of different lengths");
   // Of a vector, which places are taken.
   std::int64_t first = 0;
   std::int64_t stride = 1;
@@ -200,7 +190,7 @@ Status sliced(Site& site) {
     const std::int64_t which = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
     ASSAY_TRY(const std::size_t axis, site.axis(which, site.rank(0)));
     const std::int64_t step = steps->empty() ? 1 : (*steps)[i];
-    if (step == 0 || i >= ends->size()) return site.contradiction("a step of 0, or ends missing");
+    if (step == 0) return site.contradiction("a step of 0");
     const std::int64_t extent = shape[axis];
     const auto from_0 = [&](std::int64_t at) { return at < 0 ? std::max(at, -extent - 1) + extent : at; };
     std::int64_t from = from_0((*starts)[i]);
@@ -223,7 +213,7 @@ Status sliced(Site& site) {
   std::vector<std::size_t> places(static_cast<std::size_t>(shape[0]));
   for (std::int64_t i = 0; i < shape[0]; ++i)
     places[static_cast<std::size_t>(i)] = static_cast<std::size_t>(first + i * stride);
-  pick_elements(site, places);
+  site.pick_elements(places);
   return {};
 }
 
@@ -256,65 +246,29 @@ Status split(Site& site) {
   return {};
 }
 
-Status gathered(Site& site) {
-  ASSAY_TRY(const std::size_t axis, site.axis(site.integer("axis", 0), site.rank(0)));
-  const Shape& data = site.shape(0);
-  Shape shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.end(), site.shape(1).begin(), site.shape(1).end());
-  shape.insert(shape.end(), data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end());
-  ASSAY_CHECK_OK(give_checked(site, site.in(0).dtype, shape));
-  const Elements* indices = site.elements(1);
-  if (indices == nullptr || data.size() != 1 || site.elements(0) == nullptr) return {};
-  std::vector<std::size_t> places;
-  for (const std::int64_t index : *indices) {
-    const std::int64_t from_0 = index < 0 ? index + data[0] : index;
-    if (from_0 < 0 || from_0 >= data[0])
-      return site.contradiction(fmt::format("index {} of {} elements", index, data[0]));
-    places.push_back(static_cast<std::size_t>(from_0));
-  }
-  pick_elements(site, places);
-  return {};
-}
-
-Status gathered_elements(Site& site) {
-  site.give(0, site.in(0).dtype, site.shape(1));
-  return {};
-}
-
-Status gathered_nd(Site& site) {
-  const std::int64_t batch = site.integer("batch_dims", 0);
-  if (site.rank(1) < 1) return site.contradiction("indices of rank 0");
-  const std::int64_t width = site.shape(1).back();
-  if (batch < 0 || width < 0 || batch + width > site.rank(0) || batch >= site.rank(1))
-    return site.contradiction(fmt::format("indices of {} into {}", to_string(site.shape(1)), to_string(site.shape(0))));
-  Shape shape(site.shape(1).begin(), site.shape(1).end() - 1);
-  shape.insert(shape.end(), site.shape(0).begin() + batch + width, site.shape(0).end());
-  return give_checked(site, site.in(0).dtype, shape);
-}
-
 Status expanded(Site& site) {
-  const std::optional<Shape> to = as_shape(site.elements(1));
+  ASSAY_TRY(const std::optional<Shape> to, as_shape(site, site.elements(1)));
   if (!to) return {};
   const std::optional<Shape> shape = broadcast(site.shape(0), *to);
   if (!shape) return site.contradiction(to_string(site.shape(0)) + " to " + to_string(*to));
-  ASSAY_CHECK_OK(give_checked(site, site.in(0).dtype, *shape));
-  if (is_small(*shape) && site.elements(0) != nullptr) pick_elements(site, broadcast_places(site.shape(0), *shape));
+  ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, *shape));
+  if (is_small(*shape) && site.elements(0) != nullptr) site.pick_elements(broadcast_places(site.shape(0), *shape));
   return {};
 }
 
 Status tiled(Site& site) {
-  const std::optional<Shape> repeats = as_shape(site.elements(1));
+  ASSAY_TRY(const std::optional<Shape> repeats, as_shape(site, site.elements(1)));
   if (!repeats) return {};
   Shape shape = site.shape(0);
   if (repeats->size() != shape.size()) return site.contradiction("repeats of another rank");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     shape[i] = times(shape[i], (*repeats)[i]);
   }
-  ASSAY_CHECK_OK(give_checked(site, site.in(0).dtype, shape));
+  ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, shape));
   if (shape.size() == 1 && is_small(shape) && site.elements(0) != nullptr) {
     std::vector<std::size_t> places(static_cast<std::size_t>(shape[0]));
     for (std::size_t i = 0; i < places.size(); ++i) places[i] = i % static_cast<std::size_t>(site.shape(0)[0]);
-    pick_elements(site, places);
+    site.pick_elements(places);
   }
   return {};
 }
@@ -338,7 +292,7 @@ Status padded(Site& site) {
         __builtin_add_overflow(shape[axis], (*pads)[axes.size() + i], &shape[axis]) || shape[axis] < 0)
       return site.contradiction("to less than nothing, or too much");
   }
-  return give_checked(site, site.in(0).dtype, shape);
+  return site.give_checked(site.in(0).dtype, shape);
 }
 
 Status range(Site& site) {
@@ -362,11 +316,11 @@ Status range(Site& site) {
 }
 
 Status filled(Site& site) {
-  const std::optional<Shape> shape = as_shape(site.elements(0));
+  ASSAY_TRY(const std::optional<Shape> shape, as_shape(site, site.elements(0)));
   if (!shape) return {};
   const onnx::AttributeProto* value = site.attribute("value");
   const DType dtype = value == nullptr ? DType::kFloat32 : static_cast<DType>(value->t().data_type());
-  ASSAY_CHECK_OK(give_checked(site, dtype, *shape));
+  ASSAY_CHECK_OK(site.give_checked(dtype, *shape));
   if (dtype != DType::kInt64 || !is_small(*shape)) return {};
   std::int64_t element = 0;
   if (value->t().int64_data_size() == 1)
@@ -412,14 +366,17 @@ Status resized(Site& site) {
   if (site.attribute("axes") != nullptr || site.text("keep_aspect_ratio_policy", "stretch") != "stretch") return {};
   if (const Elements* sizes = older ? nullptr : site.elements(3)) {
     if (sizes->size() != shape.size()) return site.contradiction("sizes of another rank");
-    return give_checked(site, site.in(0).dtype, Shape(sizes->begin(), sizes->end()));
+    return site.give_checked(site.in(0).dtype, Shape(sizes->begin(), sizes->end()));
   }
   const std::vector<float>* scales = site.floats(older ? 1 : 2);
   if (scales == nullptr || scales->size() != shape.size()) return {};
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    shape[i] = static_cast<std::int64_t>(std::floor(static_cast<double>(shape[i]) * static_cast<double>((*scales)[i])));
+    const auto scale = static_cast<double>((*scales)[i]);
+    const double extent = std::floor(static_cast<double>(shape[i]) * scale);
+    if (!(scale > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", scale));
+    shape[i] = static_cast<std::int64_t>(extent);
   }
-  return give_checked(site, site.in(0).dtype, shape);
+  return site.give_checked(site.in(0).dtype, shape);
 }
 
 Status depth_to_space(Site& site) {
@@ -427,36 +384,16 @@ Status depth_to_space(Site& site) {
   if (site.rank(0) != 4 || block < 1 || site.shape(0)[1] % times(block, block) != 0)
     return site.contradiction("blocksize");
   const Shape& in = site.shape(0);
-  return give_checked(site, site.in(0).dtype,
+  return site.give_checked(site.in(0).dtype,
                       {in[0], in[1] / times(block, block), times(in[2], block), times(in[3], block)});
 }
 
 Status space_to_depth(Site& site) {
   const std::int64_t block = site.integer("blocksize", 1);
-  if (site.rank(0) != 4 || block < 1) return site.contradiction("blocksize");
   const Shape& in = site.shape(0);
-  return give_checked(site, site.in(0).dtype, {in[0], times(in[1], times(block, block)), in[2] / block, in[3] / block});
-}
-
-Status largest(Site& site) {
-  const Elements* count = site.elements(1);
-  if (count == nullptr || count->size() != 1) return {};
-  ASSAY_TRY(const std::size_t axis, site.axis(site.integer("axis", -1), site.rank(0)));
-  Shape shape = site.shape(0);
-  shape[axis] = count->front();
-  ASSAY_CHECK_OK(give_checked(site, site.in(0).dtype, shape));
-  site.give(1, DType::kInt64, shape);
-  return {};
-}
-
-Status one_hot(Site& site) {
-  const Elements* depth = site.elements(1);
-  if (depth == nullptr || depth->size() != 1) return {};
-  Shape shape = site.shape(0);
-  const std::int64_t axis = site.integer("axis", -1);
-  ASSAY_TRY(const std::size_t at, site.axis(axis, site.rank(0) + 1));
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), depth->front());
-  return give_checked(site, site.in(2).dtype, shape);
+  if (site.rank(0) != 4 || block < 1 || in[2] % block != 0 || in[3] % block != 0)
+    return site.contradiction("blocksize");
+  return site.give_checked(site.in(0).dtype, {in[0], times(in[1], times(block, block)), in[2] / block, in[3] / block});
 }
 
 }  // namespace
@@ -473,9 +410,6 @@ ShapeRule find_layout_rule(std::string_view op_type) {
       {"Concat", joined},
       {"Slice", sliced},
       {"Split", split},
-      {"Gather", gathered},
-      {"GatherElements", gathered_elements},
-      {"GatherND", gathered_nd},
       {"Expand", expanded},
       {"Tile", tiled},
       {"Pad", padded},
@@ -485,8 +419,6 @@ ShapeRule find_layout_rule(std::string_view op_type) {
       {"Resize", resized},
       {"DepthToSpace", depth_to_space},
       {"SpaceToDepth", space_to_depth},
-      {"TopK", largest},
-      {"OneHot", one_hot},
   };
   const auto found = all.find(op_type);
   return found == all.end() ? nullptr : found->second;

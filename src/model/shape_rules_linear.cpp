@@ -113,7 +113,10 @@ Status convolution_of(Site& site, std::size_t weights, DType dtype) {
   const std::int64_t group = site.integer("group", 1);
   if (group < 1 || in[1] != times(weight[1], group) || weight[0] % group != 0)
     return site.contradiction(fmt::format("{} channels, weight {}, group {}", in[1], to_string(weight), group));
-  ASSAY_TRY(const Window window, window_of(site, Shape(weight.begin() + 2, weight.end())));
+  const Shape kernel(weight.begin() + 2, weight.end());
+  if (const auto told = site.integers("kernel_shape"); told && *told != kernel)
+    return site.contradiction(fmt::format("kernel_shape {}, weight {}", to_string(Shape(*told)), to_string(weight)));
+  ASSAY_TRY(const Window window, window_of(site, kernel));
   Shape shape{in[0], weight[0]};
   for (std::size_t i = 0; i + 2 < in.size(); ++i) {
     ASSAY_TRY(const std::int64_t extent, steps(site, window, i, in[i + 2]));
@@ -123,7 +126,12 @@ Status convolution_of(Site& site, std::size_t weights, DType dtype) {
   return {};
 }
 
-Status convolution(Site& site) { return convolution_of(site, 1, site.in(0).dtype); }
+Status convolution(Site& site) {
+  ASSAY_CHECK_OK(convolution_of(site, 1, site.in(0).dtype));
+  if (site.has(2) && site.shape(2) != Shape{site.shape(1)[0]})
+    return site.contradiction(fmt::format("a bias of {} for {} channels", to_string(site.shape(2)), site.shape(1)[0]));
+  return {};
+}
 Status integer_convolution(Site& site) { return convolution_of(site, 1, DType::kInt32); }
 Status quantised_convolution(Site& site) {
   return convolution_of(site, 3, site.has(7) ? site.in(7).dtype : DType::kUInt8);
@@ -134,10 +142,12 @@ Status transposed_convolution(Site& site) {
   const Shape& weight = site.shape(1);
   if (in.size() < 3 || weight.size() != in.size() || in[1] != weight[0])
     return site.contradiction(to_string(in) + " with weight " + to_string(weight));
+  const std::int64_t group = site.integer("group", 1);
+  if (group < 1 || in[1] % group != 0) return site.contradiction(fmt::format("{} channels, group {}", in[1], group));
   if (site.integers("output_shape") || site.text("auto_pad", "NOTSET") != "NOTSET") return {};
   ASSAY_TRY(const Window window, window_of(site, Shape(weight.begin() + 2, weight.end())));
   const auto more = site.integers("output_padding").value_or(std::vector<std::int64_t>(in.size() - 2, 0));
-  Shape shape{in[0], times(weight[1], std::max<std::int64_t>(1, site.integer("group", 1)))};
+  Shape shape{in[0], times(weight[1], group)};
   for (std::size_t i = 0; i + 2 < in.size(); ++i) {
     if (i >= more.size()) return site.contradiction("output_padding of another rank");
     if (in[i + 2] > INT32_MAX || more[i] < 0 || more[i] > INT32_MAX) return site.contradiction("too large");

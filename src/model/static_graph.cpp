@@ -154,7 +154,13 @@ class Walk {
     const ShapeRule rule = domain.empty() && !local ? find_rule(node.op_type()) : nullptr;
     if (rule == nullptr) unknown.insert(sanitise(domain.empty() ? node.op_type() : domain + ":" + node.op_type()));
     Site site(node, opset_, std::move(inputs), std::move(floats));
-    if (rule != nullptr && shapes) ASSAY_CHECK_OK(rule(site));
+    // Rules write to a first output and read what their operator must have.
+    if (rule != nullptr && node.output_size() == 0) return site.contradiction("it has no outputs");
+    if (rule != nullptr && shapes) {
+      const Status ruled = rule(site);
+      if (site.lacks()) return site.contradiction("an input that it needs is missing");
+      ASSAY_CHECK_OK(ruled);
+    }
     bool complete = rule != nullptr && shapes;
     for (int i = 0; i < node.output_size(); ++i) {
       StaticValue& output = site.outputs()[static_cast<std::size_t>(i)];

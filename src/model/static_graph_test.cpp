@@ -124,6 +124,63 @@ TEST_F(Static, ContradictionsNameTheNode) {
   EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("('MatMul'): [8, 4] times [2, 8]"));
 }
 
+// What runtimes compute all the same, reading beside the table or dividing by zero.
+TEST_F(Static, IndicesBeyondTheTableAreContradictions) {
+  input("x", {"batch", "4"});
+  output("y");
+  integers("index", {7});
+  onnx::NodeProto& node = add_node(graph(), "Gather", {"x", "index"}, {"y"});
+  onnx::AttributeProto& axis = *node.add_attribute();
+  axis.set_name("axis");
+  axis.set_type(onnx::AttributeProto::INT);
+  axis.set_i(1);
+  EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("index 7 of 4 elements"));
+  graph().mutable_initializer(0)->set_int64_data(0, -4);
+  EXPECT_EQ(refusal({{"x", {8, 4}}}), "");
+  graph().mutable_initializer(0)->set_int64_data(0, -5);
+  EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("index -5 of 4 elements"));
+}
+
+TEST_F(Static, GroupsAndKernelsThatCannotBe) {
+  input("x", {"batch", "4", "8", "8"});
+  output("y");
+  add_floats(graph(), "w", {4, 4, 3, 3});
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    graph().clear_node();
+    onnx::NodeProto& node = add_node(graph(), op, {"x", "w"}, {"y"});
+    onnx::AttributeProto& group = *node.add_attribute();
+    group.set_name("group");
+    group.set_type(onnx::AttributeProto::INT);
+    EXPECT_THAT(refusal({{"x", {1, 4, 8, 8}}}), HasSubstr("group 0")) << op;
+  }
+  graph().clear_node();
+  attribute(add_node(graph(), "Conv", {"x", "w"}, {"y"}), "kernel_shape", {5, 5});
+  EXPECT_THAT(refusal({{"x", {1, 4, 8, 8}}}), HasSubstr("kernel_shape [5, 5]"));
+}
+
+// Rules read inputs and lists by their place: what is not there must be said, not read.
+TEST_F(Static, NodesWithoutTheirInputsOrOutputs) {
+  input("x", {"batch", "4"});
+  output("y");
+  for (const char* op : {"Relu", "Gather", "MatMul", "Conv", "Where", "Concat", "Add", "Slice", "GatherND", "LSTM"}) {
+    graph().clear_node();
+    add_node(graph(), op, {}, {"y"});
+    EXPECT_THAT(refusal({{"x", {8, 4}}}), ::testing::AnyOf(HasSubstr("missing"), HasSubstr("inputs"), "")) << op;
+    graph().clear_node();
+    add_node(graph(), op, {"x"}, {"y"});
+    static_cast<void>(refusal({{"x", {8, 4}}}));
+    graph().clear_node();
+    add_node(graph(), op, {"x"}, {});
+    add_node(graph(), "Relu", {"x"}, {"y"});
+    EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("no outputs")) << op;
+  }
+  integers("three", {0, 0, 0});
+  integers("one", {1});
+  graph().clear_node();
+  add_node(graph(), "Slice", {"x", "three", "three", "one"}, {"y"});
+  EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("different lengths"));
+}
+
 TEST(Broadcast, AsNumPy) {
   EXPECT_EQ(broadcast({3, 1}, {4}), (Shape{3, 4}));
   EXPECT_EQ(broadcast({}, {2}), (Shape{2}));

@@ -113,6 +113,16 @@ void LocalExecutor::State::make_references(const PreparedModel& model, std::vect
   references.release();
 }
 
+// A file that contradicts itself has no numbers: some runtimes run it all the same, but what they compute is nobody's
+// model. What ONNX Runtime computed as the reference is the proof that a contradiction is none.
+std::optional<Error> LocalExecutor::State::file_at_fault(const Planned& cell) const {
+  const auto reference = made.find(cell.reference_key());
+  if (reference != made.end() && reference->second.file_at_fault)
+    return cell.contradiction ? cell.contradiction : reference->second.file_at_fault;  // ours names the node better
+  if (reference != made.end() && reference->second.name != "none") return std::nullopt;
+  return cell.contradiction;
+}
+
 double LocalExecutor::State::estimated_ms(const Record& row) const {
   const auto known = measured.find(work_key(row));
   if (known == measured.end() || known->second.first >= row.batch_size.value_or(1)) return 0;
@@ -151,6 +161,7 @@ Result<Record> LocalExecutor::State::execute(const PreparedModel& model, Planned
   if (const double estimate = estimated_ms(row);
       settings.default_batches && row.reason_code.empty() && estimate > kSlowDefaultMs)
     set_verdict(row, slow_batch(cell.shape.batch, estimate, "the smaller batch"));
+  if (const std::optional<Error> fault = file_at_fault(cell); fault && row.reason_code.empty()) set_failure(row, *fault);
   if (!row.reason_code.empty()) return finish_unrun(row);
 
   row.attempt_id = make_uuid();

@@ -86,8 +86,6 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     row.message = "the model has no inputs: its output proves nothing";
     return {};
   }
-  // Some runtimes run such a file all the same: what they compute is nobody's model.
-  if (reference.file_at_fault) return tl::unexpected<Error>(*reference.file_at_fault);
   if (reference.name == "none") {
     row.verification = Verification::kUnverified;
     row.message = reference.why_none;

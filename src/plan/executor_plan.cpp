@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "plan/executor_state.hpp"
 
 namespace assay {
@@ -71,6 +72,8 @@ Result<ModelInfo> LocalExecutor::State::signature(const PreparedModel& model, co
   ASSAY_TRY(WorkerPool::Lease leased, acquire(model, target, {}, precision, settings.timeout));
   ModelInfo info = info_from(leased.loaded(), model.file);
   leased.discard();  // kept, it would make the first cell a later one in a warm worker
+  if (info.outputs.empty() && !model.file.empty())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no outputs", model.file.string()));
   return info;
 }
 
@@ -113,29 +116,35 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
-    set_cost(model, cell);
+    set_cost(cell, model);
   }
   name_row(cell.row);
   return cell;
 }
 
-// What one inference computes and moves, where the graph tells. What it does not is the runtime's to judge.
-void LocalExecutor::State::set_cost(const PreparedModel& model, Planned& cell) {
+const Result<StaticCost>& LocalExecutor::State::cost_of(const fs::path& file, const std::vector<InputRecipe>& inputs) {
+  const std::string key = file.string() + " " + input_shape_text(inputs);
+  if (const auto known = costs.find(key); known != costs.end()) return known->second;
+  std::map<std::string, Shape> shapes;
+  for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
+  const Result<StaticGraph> graph = StaticGraph::infer(file, shapes);
+  Result<StaticCost> cost = StaticCost{};
+  if (graph)
+    cost = graph->cost();
+  else
+    cost = tl::unexpected<Error>(graph.error());
+  if (!cost) log_debug("{}: no FLOPs: {}", file.string(), cost.error().message);
+  return costs.emplace(key, std::move(cost)).first->second;
+}
+
+// What one inference computes and moves, where the graph tells; of a model that generates, a whole generation.
+void LocalExecutor::State::set_cost(Planned& cell, const PreparedModel& model) {
   if (!model.info || model.info->format != "onnx") return;
-  const auto cost_of = [&](const fs::path& file, const std::vector<InputRecipe>& inputs) {
-    const auto [known, added] = costs.try_emplace(file.string() + input_shape_text(inputs));
-    if (!added) return known->second;
-    std::map<std::string, Shape> shapes;
-    for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-    const Result<StaticGraph> graph = StaticGraph::infer(file, shapes);
-    if (graph)
-      known->second = graph->cost();
-    else
-      log_debug("{}: no FLOPs: {}", model.choice.name, graph.error().message);
-    return known->second;
-  };
-  const std::optional<StaticCost> first = cost_of(model.file, cell.inputs.recipes);
-  if (!first) return;
+  const Result<StaticCost>& first = cost_of(model.file, cell.inputs.recipes);
+  if (!first) {
+    if (first.error().code == ErrorCode::kInvalidArgument) cell.contradiction = first.error();
+    return;
+  }
   StaticCost cost = *first;
   if (cell.generation && cell.generation->output_tokens > 1) {
     // Both grow by the same with each token of the past: the mean step is that of the mean past.
@@ -143,8 +152,8 @@ void LocalExecutor::State::set_cost(const PreparedModel& model, Planned& cell) {
     for (const std::int64_t past : {(steps - 1) / 2, steps / 2}) {
       const Result<ModelInputs> inputs =
           step_inputs(*model.generation, axes_of(cell.shape), cell.generation->prompt_tokens + past);
-      const std::optional<StaticCost> step =
-          inputs ? cost_of(model.generation->step_info.path, inputs->recipes) : std::nullopt;
+      if (!inputs) return;
+      const Result<StaticCost>& step = cost_of(model.generation->step_info.path, inputs->recipes);
       if (!step) return;
       cost.flops += step->flops * static_cast<double>(steps) / 2;
       cost.bytes += step->bytes * static_cast<double>(steps) / 2;
@@ -180,6 +189,17 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
     };
     if (model.verdict || target.verdict) {
       refuse([&](Record& row) { set_verdict(row, target.verdict ? *target.verdict : *model.verdict); });
+      continue;
+    }
+    const std::string engine = target.engine.substr(0, target.engine.find('@'));
+    const std::vector<std::string>& formats = services.registry->entry(engine)->formats;
+    if (!model.format.empty() && std::find(formats.begin(), formats.end(), model.format) == formats.end()) {
+      refuse([&](Record& row) {
+        set_failure(row, {ErrorCode::kUnsupported,
+                          fmt::format("{} reads no .{} file, but: {}", engine, model.format, join(formats, ", ")),
+                          {},
+                          "`assay engines` lists what each engine reads"});
+      });
       continue;
     }
     const Result<ModelInfo> info = signature(model, target);

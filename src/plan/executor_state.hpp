@@ -38,6 +38,7 @@ struct Planned {
   std::optional<Generation> generation{};  ///< with this cell's lengths
   std::filesystem::path given_outputs{};  ///< what the model should compute on these inputs, where it came with that
   std::string given_note{};               ///< why outputs that came with the model are not this cell's reference
+  std::optional<Error> contradiction{};   ///< in the file, as the static graph tells it for these inputs
   DType arithmetic = DType::kFloat32;     ///< what the candidate computes in: its reference is made for that
 
   // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
@@ -71,7 +72,7 @@ struct LocalExecutor::State {
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::uint64_t memory_limit;                 ///< of one worker; the same for all, or none would ever be found warm
   std::map<std::string, Reference> made;      ///< of the model that runs, by Planned::reference_key()
-  std::map<std::string, std::optional<StaticCost>> costs;  ///< of the model that runs, by file and inputs' shapes
+  std::map<std::string, Result<StaticCost>> costs;  ///< of the model that runs, by file and inputs' shapes
   std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
@@ -105,9 +106,12 @@ struct LocalExecutor::State {
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                      const CellShape& shape, const Given& given);
   [[nodiscard]] Result<std::vector<Planned>> plan_all(const PreparedModel& model, const std::vector<Target>& targets);
-  void set_cost(const PreparedModel& model, Planned& cell);
+  [[nodiscard]] const Result<StaticCost>& cost_of(const std::filesystem::path& file,
+                                                  const std::vector<InputRecipe>& inputs);
+  void set_cost(Planned& cell, const PreparedModel& model);
   [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);
+  [[nodiscard]] std::optional<Error> file_at_fault(const Planned& cell) const;
   [[nodiscard]] Result<Record> finish_unrun(Record row);
   [[nodiscard]] Result<Record> execute(const PreparedModel& model, Planned& cell);
   [[nodiscard]] Status attempt(Record& row, const PreparedModel& model, const Planned& cell,

@@ -91,6 +91,7 @@ void describe(PreparedModel& model, const zoo::BuiltModel& built, const std::str
 }
 
 Status inspect(PreparedModel& model) {
+  model.format = "onnx";
   ASSAY_TRY(model.info, inspect_model(model.file));
   Record& row = model.identity;
   row.graph_hash = model.info->graph_hash;
@@ -182,6 +183,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path
           not_built("TorchScript models need the engine libtorch, which is not part of this version of assay");
       return {};
     default: {
+      model.format = "xml";
       // Only OpenVINO reads its own format; two files with the same text and weights are the same model.
       ASSAY_TRY(row.graph_hash, sha256_file(found.path));
       const fs::path weights = fs::path(found.path).replace_extension(".bin");

@@ -20,6 +20,7 @@ struct PreparedModel {
   ModelChoice choice;
   Record identity;  ///< the model's fields of a Record, to start each row from
   std::filesystem::path file;
+  std::string format;  ///< of the file, in the words of EngineEntry::formats; empty: there is none
   std::optional<std::int64_t> max_sequence;  ///< positions of the model, where its configuration limits them
   std::optional<GenerationGraphs> generation;  ///< it generates, and `file` is the prompt's graph
   std::optional<ModelInfo> info;             ///< nullopt for formats that only the runtime reads (.xml)

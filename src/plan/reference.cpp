@@ -152,16 +152,21 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
 
 Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model, DType precision,
                            const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                           const std::optional<Generation>& generation, Until until, const fs::path& folder, Reference& reference) {
-  if (Status loaded = revive(engine, model, precision, until); !loaded) {
-    if (loaded.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = loaded.error();
-    return loaded;
-  }
+                           const std::optional<Generation>& generation, Until until, const fs::path& folder,
+                           Reference& reference) {
+  // Loading, binding or running: what ONNX Runtime refuses as invalid breaks ONNX's rules, not a runtime's.
+  const auto judged = [&](Status status) {
+    if (!status && status.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = status.error();
+    return status;
+  };
+  ASSAY_CHECK_OK(judged(revive(engine, model, precision, until)));
   const std::size_t sets = distinct_sets(recipes);
-  ASSAY_TRY([[maybe_unused]] const BindReply bound, live_->worker->bind({recipes, seed, sets, 1, generation}, left(until)));
+  const Result<BindReply> bound = live_->worker->bind({recipes, seed, sets, 1, generation}, left(until));
+  if (!bound) return judged(tl::unexpected<Error>(bound.error()));
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(const InferReply ran, live_->worker->infer({set, folder / output_name("set", set)}, left(until)));
-    reference.run_ms = ran.run_ms;
+    const Result<InferReply> ran = live_->worker->infer({set, folder / output_name("set", set)}, left(until));
+    if (!ran) return judged(tl::unexpected<Error>(ran.error()));
+    reference.run_ms = ran->run_ms;
   }
   if (engine == "null") return {};  // its numbers are exact
 
@@ -174,7 +179,8 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   }
   for (std::size_t set = 0; set < sets; ++set) {
     ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, live_->folder->path()));
-    ASSAY_TRY([[maybe_unused]] const BindReply again, live_->moved_worker->bind({moved, seed, 1, 1, generation}, left(until)));
+    ASSAY_TRY([[maybe_unused]] const BindReply again,
+              live_->moved_worker->bind({moved, seed, 1, 1, generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
               live_->moved_worker->infer({0, folder / output_name("moved", set)}, left(until)));
   }

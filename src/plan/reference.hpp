@@ -20,7 +20,7 @@ struct Reference {
   std::vector<std::filesystem::path> outputs{};  ///< of two input sets; of one where all inputs come from files
   std::vector<std::filesystem::path> moved{};    ///< the same, inputs and weights moved by one ulp of the precision
   std::string why_none;                          ///< when there is none
-  std::optional<Error> file_at_fault{};  ///< ONNX Runtime could not load the file, which breaks ONNX's own rules
+  std::optional<Error> file_at_fault{};  ///< ONNX Runtime refused to load or run the file: it breaks ONNX's own rules
   double run_ms = 0;                     ///< of one run, where it was made now and not found
   std::chrono::nanoseconds spent{};      ///< making it: charged to the cell's time
 };

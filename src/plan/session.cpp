@@ -200,17 +200,30 @@ Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& r
   return model;
 }
 
-// Options that an engine does not have are the user's mistake, found before anything runs.
+// Options that an engine does not have, and values that they do not take, are the user's mistake, found before anything
+// runs.
 Status check_options(const std::vector<Target>& targets, const RunSettings& settings) {
   for (const Target& target : targets) {
     if (!target.runnable()) continue;
-    std::vector<std::string> names;
-    names.reserve(target.found.options.size());
-    for (const EngineOptionInfo& option : target.found.options) names.push_back(option.name);
-    for (const auto& [key, value] : settings.engine_options)
-      if (std::find(names.begin(), names.end(), key) == names.end())
+    const std::vector<EngineOptionInfo>& options = target.found.options;
+    for (const auto& [name, value] : settings.engine_options) {
+      const auto option = std::ranges::find(options, name, &EngineOptionInfo::name);
+      if (option == options.end()) {
+        std::vector<std::string> names;
+        names.reserve(options.size());
+        for (const EngineOptionInfo& each : options) names.push_back(each.name);
         return fail(ErrorCode::kInvalidArgument, fmt::format("--engine-option: {} has no option '{}'; valid: {}",
-                                                             target.engine, key, join(names, ", ")));
+                                                             target.engine, name, join(names, ", ")));
+      }
+      if (allows(*option, value)) continue;
+      const bool words = option->type.find('|') != std::string::npos;
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--engine-option: {} of {} cannot be '{}'; valid: {}", name, target.engine, value,
+                              option->type == "bool" ? "true, false"
+                              : words                ? join(split(option->type, '|'), ", ")
+                              : option->type == "int" ? "an integer"
+                                                      : "a number"));
+    }
   }
   return {};
 }
@@ -252,6 +265,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
 
   // Everything that the user named is looked at before anything runs: a typing mistake costs no time. A database that
   // is busy is waited for at the end.
+  ASSAY_CHECK_OK(with_context(check_replaceable(request.database), "while looking at the database (--db-path)"));
   std::error_code absent;
   if (request.save && fs::file_size(request.database, absent) > 0 && !absent) {
     const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));

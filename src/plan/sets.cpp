@@ -17,7 +17,10 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
   if (!entry.at(key).is_string())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: \"{}\" is {}, a string was expected", where, key, entry.at(key).dump()));
-  return entry.at(key).get<std::string>();
+  auto text = entry.at(key).get<std::string>();
+  if (text.find('\0') != std::string::npos)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: \"{}\" has a zero byte in it", where, key));
+  return text;
 }
 
 }  // namespace
@@ -53,6 +56,9 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
   std::vector<ModelChoice> models;
   for (const auto& [name, entry] : json.items()) {
     const std::string where = fmt::format("{}: \"{}\"", path.string(), name);
+    if (name.empty() || name.find('\0') != std::string::npos)
+      return fail(ErrorCode::kInvalidArgument,
+                  where + (name.empty() ? " is an empty name of a model" : ": a zero byte in the name of a model"));
     if (!entry.is_object())
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{} is {}, an object with \"name\" and \"family\" was expected", where, entry.dump()));

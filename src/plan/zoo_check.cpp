@@ -41,9 +41,9 @@ Status compare_outputs(const zoo::GoldenCase& golden, const fs::path& expected, 
 
 // Runs a model once in a worker of its own and leaves its outputs in `outputs`.
 Status run_once(const fs::path& model, const std::vector<InputRecipe>& inputs, const EngineRegistry& registry,
-                const ZooCheckRequest& request, const fs::path& outputs) {
+                const ZooCheckRequest& request, const std::string& engine, const fs::path& outputs) {
   const auto timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(request.timeout_s * 1e9));
-  ASSAY_TRY(const EngineLocation location, registry.locate(request.engine));
+  ASSAY_TRY(const EngineLocation location, registry.locate(engine));
   Worker::StartOptions start;
   start.executable = registry.places().worker;
   start.cancelled = request.cancelled;
@@ -52,7 +52,7 @@ Status run_once(const fs::path& model, const std::vector<InputRecipe>& inputs, c
   load.model = model;
   load.precision = "float32";
   load.threads = 1;
-  if (request.engine.starts_with("openvino")) load.device_id = "CPU";
+  if (engine.starts_with("openvino")) load.device_id = "CPU";
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, timeout));
   ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({inputs, 0, 1, 1}, timeout));
   ASSAY_TRY([[maybe_unused]] const InferReply run, worker->infer({0, outputs}, timeout));
@@ -79,32 +79,68 @@ Result<std::vector<InputRecipe>> handed_over(const zoo::GoldenPast& past, const 
 
 // The prefill, then the decode on the states that it left.
 Status run_past(const zoo::GoldenCase& golden, const zoo::GoldenPast& past, const EngineRegistry& registry,
-                const ZooCheckRequest& request, const fs::path& work, ZooCheckResult& result) {
+                const ZooCheckRequest& request, const std::string& engine, const fs::path& work,
+                ZooCheckResult& result) {
   const fs::path prefilled = work / "prefill.safetensors";
-  ASSAY_CHECK_OK(run_once(past.prefill.path, past.prefill_inputs, registry, request, prefilled));
+  ASSAY_CHECK_OK(run_once(past.prefill.path, past.prefill_inputs, registry, request, engine, prefilled));
   ASSAY_CHECK_OK(compare_outputs(golden, past.prefill_expected, prefilled, past.prefill_inputs, result));
   ASSAY_TRY(const std::vector<InputRecipe> states, handed_over(past, prefilled, work / "states.safetensors"));
   std::vector<InputRecipe> inputs = past.decode_inputs;
   inputs.insert(inputs.end(), states.begin(), states.end());
   const fs::path decoded = work / "decode.safetensors";
-  ASSAY_CHECK_OK(run_once(past.decode.path, inputs, registry, request, decoded));
+  ASSAY_CHECK_OK(run_once(past.decode.path, inputs, registry, request, engine, decoded));
   return compare_outputs(golden, past.decode_expected, decoded, past.decode_inputs, result);
 }
 
 Status run_golden(const zoo::GoldenCase& golden, const EngineRegistry& registry, const ZooCheckRequest& request,
-                  const fs::path& work, ZooCheckResult& result) {
+                  const std::string& engine, const fs::path& work, ZooCheckResult& result) {
   const fs::path outputs = work / "outputs.safetensors";
-  ASSAY_CHECK_OK(run_once(golden.model.path, golden.inputs, registry, request, outputs));
+  ASSAY_CHECK_OK(run_once(golden.model.path, golden.inputs, registry, request, engine, outputs));
   ASSAY_CHECK_OK(compare_outputs(golden, golden.expected, outputs, golden.inputs, result));
   if (!golden.past) return {};
-  return with_context(run_past(golden, *golden.past, registry, request, work, result), "in past/");
+  return with_context(run_past(golden, *golden.past, registry, request, engine, work, result), "in past/");
+}
+
+// One engine's end of a golden, taken into the folder's: failed before unsupported before passed.
+void add(const std::string& engine, const Status& done, bool several, ZooCheckResult& result) {
+  const bool unsupported = !done && done.error().code == ErrorCode::kUnsupported;
+  const std::string status = done ? "passed" : unsupported ? "unsupported" : "failed";
+  result.by_engine.emplace_back(engine, status);
+  const auto rank = [](const std::string& word) { return word == "failed" ? 2 : word == "unsupported" ? 1 : 0; };
+  if (result.status.empty() || rank(status) > rank(result.status)) result.status = status;
+  if (done) return;
+  if (!result.message.empty()) result.message += "; ";
+  result.message += several ? fmt::format("{}: {}", engine, done.error().message) : done.error().message;
 }
 
 }  // namespace
 
+Result<ZooCheckEngines> zoo_check_engines(const std::vector<std::string>& names) {
+  const EngineRegistry registry(EngineRegistry::default_places());
+  ZooCheckEngines engines;
+  for (const std::string& name : names) {
+    const EngineEntry* entry = registry.entry(name);
+    Result<EngineLocation> found = registry.locate(name);
+    if (entry == nullptr) return tl::unexpected<Error>(found.error());
+    if (entry->name == "null")
+      return fail(ErrorCode::kInvalidArgument, "the engine 'null' computes no model: nothing can be checked on it",
+                  "`assay engines` lists the others");
+    if (std::find(engines.usable.begin(), engines.usable.end(), name) != engines.usable.end()) continue;
+    if (!entry->built)
+      engines.not_built.push_back(name);
+    else if (!found)
+      engines.unavailable.push_back(found.error());
+    else
+      engines.usable.push_back(name);
+  }
+  return engines;
+}
+
 Status check_zoo(const ZooCheckRequest& request, const std::function<void(const ZooCheckResult&)>& each) {
   const EngineRegistry registry(EngineRegistry::default_places());
-  ASSAY_TRY([[maybe_unused]] const EngineLocation location, registry.locate(request.engine));
+  for (const std::string& engine : request.engines) {
+    ASSAY_TRY([[maybe_unused]] const EngineLocation location, registry.locate(engine));
+  }
   ASSAY_TRY(const std::vector<fs::path> folders, zoo::find_goldens(request.folder));
   for (const fs::path& folder : folders) {
     if (request.cancelled()) break;
@@ -112,15 +148,19 @@ Status check_zoo(const ZooCheckRequest& request, const std::function<void(const 
     result.name = folder.filename().string();
     ASSAY_TRY(const TemporaryDirectory work, TemporaryDirectory::create("assay-golden-"));
     const Result<zoo::GoldenCase> golden = zoo::prepare_golden(folder, work.path());
-    Status done;
-    if (!golden)
-      done = tl::unexpected<Error>(golden.error());
-    else
-      done = run_golden(*golden, registry, request, work.path(), result);
-    if (done && golden->refused_part) done = fail(ErrorCode::kUnsupported, *golden->refused_part);
-    result.status = done ? "passed" : done.error().code == ErrorCode::kUnsupported ? "unsupported" : "failed";
-    if (!done) result.message = done.error().message;
-    each(result);
+    // What assay itself refuses is the same on every engine, and told once.
+    if (!golden) add("", tl::unexpected<Error>(golden.error()), false, result);
+    for (const std::string& engine : request.engines) {
+      if (!golden || request.cancelled()) break;
+      Status done = run_golden(*golden, registry, request, engine, work.path(), result);
+      if (done && golden->refused_part) done = fail(ErrorCode::kUnsupported, *golden->refused_part);
+      add(engine, done, request.engines.size() > 1, result);
+    }
+    if (!golden) {
+      result.by_engine.clear();
+      for (const std::string& engine : request.engines) result.by_engine.emplace_back(engine, result.status);
+    }
+    if (!result.status.empty()) each(result);
   }
   return {};
 }

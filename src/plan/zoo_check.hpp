@@ -5,6 +5,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <assay/result.hpp>
 
@@ -12,15 +14,24 @@ namespace assay {
 
 struct ZooCheckRequest {
   std::filesystem::path folder;  ///< of goldens, or one golden (docs/zoo.md has the layout)
-  std::string engine = "onnxruntime";
-  double timeout_s = 120;  ///< for one golden
+  std::vector<std::string> engines{"onnxruntime"};
+  double timeout_s = 120;  ///< for one golden on one engine
   std::function<bool()> cancelled = [] { return false; };
 };
 
-/// What became of one golden. `passed`: every output agrees within its tolerance; `unsupported`: assay or the runtime
-/// refuses it and names what it lacks; `failed`: everything else.
+/// Engines asked for: all of them looked at before any runs.
+struct ZooCheckEngines {
+  std::vector<std::string> usable, not_built;
+  std::vector<Error> unavailable;  ///< why, and how to get it
+};
+/// Errors: not_found for an unknown name, with those known; invalid_argument for `null`, which computes no model.
+[[nodiscard]] Result<ZooCheckEngines> zoo_check_engines(const std::vector<std::string>& names);
+
+/// What became of one golden. `passed`: every output agrees within its tolerance, on every engine; `unsupported`: assay
+/// or a runtime refuses it and names what it lacks; `failed`: everything else. One engine that fails it fails it.
 struct ZooCheckResult {
   std::string name, status, message;
+  std::vector<std::pair<std::string, std::string>> by_engine;  ///< each engine's own status, in the order asked for
   std::optional<double> worst;  ///< largest error as a share of its tolerance: at most 1 passes
   std::string worst_output;
   std::optional<double> max_abs_error;

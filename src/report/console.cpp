@@ -73,14 +73,24 @@ std::string table_text(const std::vector<std::string>& head, const std::vector<s
     const bool repeated =
         i + 1 < table.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
     if (!rows[i].message.empty() && !rows[i].ranked() && !repeated)
-      out += "    " + cut(sanitise(rows[i].message), width) + "\n";
+      out += "    " + cut(rows[i].message, width) + "\n";
   }
   return out;
 }
 
+// Names and messages come from files: what a terminal would take for a command goes.
+ReportInput for_terminal(ReportInput input) {
+  for (Record& row : input.rows)
+    for (std::string* text : {&row.model, &row.message, &row.device, &row.device_name, &row.reference})
+      *text = one_line(*text);
+  for (std::string& note : input.notes) note = one_line(note);
+  return input;
+}
+
 }  // namespace
 
-std::string verification_table(const ReportInput& input, bool colour) {
+std::string verification_table(const ReportInput& given, bool colour) {
+  const ReportInput input = for_terminal(given);
   const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
   std::vector<std::vector<std::string>> table;
   table.reserve(input.rows.size());
@@ -142,7 +152,8 @@ std::string show_verdict(const Record& row) {
   return (bad ? "❌ " : good ? "✅ " : "➖ ") + verdict_words(row);
 }
 
-std::string summary_table(const ReportInput& input, bool colour, int width) {
+std::string summary_table(const ReportInput& given, bool colour, int width) {
+  const ReportInput input = for_terminal(given);
   const Paint paint(colour);
   std::vector<std::string> head{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"};
   const bool generates = std::ranges::any_of(input.rows, [](const Record& row) { return row.ttft_ms.has_value(); });
@@ -168,7 +179,8 @@ std::string summary_table(const ReportInput& input, bool colour, int width) {
   return out;
 }
 
-std::string bench_console(const ReportInput& input, const std::filesystem::path& csv) {
+std::string bench_console(const ReportInput& given, const std::filesystem::path& csv) {
+  const ReportInput input = for_terminal(given);
   const std::string rule(60, '=');
   std::string out, open;
   for (const Record& row : input.rows) {

@@ -127,7 +127,8 @@ std::string why_no_number(const Record& row) {
   if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
   if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
   if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
-  return row.ranked() ? "not measured" : std::string(to_string(row.verification));
+  if (!row.ranked()) return std::string(to_string(row.verification));
+  return row.latency_p50_ms ? "other shape or precision" : "not measured";
 }
 
 // A table of models by targets; `pick` gives the row that stands for a pair, `print` its number.
@@ -188,6 +189,18 @@ std::string generation_table(const std::vector<Record>& rows) {
          "is a cache that grows by concatenation.\n\n";
 }
 
+// Of the rows that stand for a model, this target's.
+const Record* at_one_cell(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  for (const Record* row : representatives(rows, model))
+    if (target_key(*row) == target) return row;
+  return nullptr;
+}
+
+const Record* best_at_one_precision(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  const std::vector<const Record*> alike = representatives(rows, model);
+  return alike.empty() ? nullptr : best_throughput(rows, model, target, alike.front()->effective_precision);
+}
+
 std::string results_section(const std::vector<Record>& all) {
   std::string out = "## Benchmark Results\n\n";
   for (const std::string& family : families_of(all)) {
@@ -197,14 +210,13 @@ std::string results_section(const std::vector<Record>& all) {
     const auto comparable_time = [](const Record& r) { return r.ranked() && r.latency_p50_ms.has_value(); };
     if (std::any_of(rows.begin(), rows.end(), comparable_time)) {
       out +=
-          "#### Latency Comparison (ms)\n\nMedian at the smallest batch, lower is better; ± is the half-width of its "
-          "95 "
-          "% interval.\n\n";
-      out += grid(rows, representative, [](const Record& row) { return show_latency(row); });
+          "#### Latency Comparison (ms)\n\nMedian at the smallest shape that most hardware has, the same in a line; "
+          "lower is better; ± is the half-width of its 95 % interval.\n\n";
+      out += grid(rows, at_one_cell, [](const Record& row) { return show_latency(row); });
       out +=
           "#### Throughput Comparison (items/sec)\n\nThe highest over the batches, higher is better; the batch stands "
           "beside it.\n\n";
-      out += grid(rows, best_throughput, [](const Record& row) {
+      out += grid(rows, best_at_one_precision, [](const Record& row) {
         return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
       });
     } else {

@@ -25,8 +25,26 @@ std::string milliseconds(const std::string& iso) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
+// A name stands for the model that it named last: rows of another model of that name are left out.
+std::vector<Record> of_newest_models(std::span<const Record> history) {
+  std::map<std::string, const Record*> newest;
+  for (const Record& row : history) {
+    if (model_identity(row).empty()) continue;
+    const Record*& kept = newest[row.model];
+    if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
+  }
+  std::vector<Record> rows;
+  std::copy_if(history.begin(), history.end(), std::back_inserter(rows), [&](const Record& row) {
+    const auto found = newest.find(row.model);
+    const std::string identity = model_identity(row);
+    return identity.empty() || found == newest.end() || identity == model_identity(*found->second);
+  });
+  return rows;
+}
+
 // The newest row of each cell. One that was only verified keeps the times of the newest that was measured.
-std::vector<Record> latest(std::span<const Record> history) {
+std::vector<Record> latest(std::span<const Record> all) {
+  const std::vector<Record> history = of_newest_models(all);
   using Cell = std::tuple<std::string, std::string, std::string>;
   const auto cell_of = [](const Record& row) {
     return Cell{row.model, target_key(row), row.batch_size ? shape_key(row) : ""};
@@ -49,10 +67,7 @@ std::vector<Record> latest(std::span<const Record> history) {
     const Newest& kept = newest[cell_of(row)];
     if (kept.row != &row) continue;
     rows.push_back(row);
-    const bool same_model = kept.measured != nullptr && kept.measured->weights_hash == row.weights_hash &&
-                            kept.measured->config_hash == row.config_hash &&
-                            kept.measured->model_class == row.model_class;
-    if (row.latency_mean_ms || row.status != CellStatus::kCompleted || !same_model) continue;
+    if (row.latency_mean_ms || row.status != CellStatus::kCompleted || kept.measured == nullptr) continue;
     rows.back().latency_mean_ms = kept.measured->latency_mean_ms;
     rows.back().latency_p50_ms = kept.measured->latency_p50_ms;
     rows.back().throughput_ips = kept.measured->throughput_ips;

@@ -98,6 +98,29 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
   EXPECT_THAT(matrix["hardware_types"].dump(), AllOf(HasSubstr("qualcomm"), Not(HasSubstr("qnn"))));
 }
 
+TEST(Matrix, DoesNotMixTwoModelsOfOneName) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) row.graph_hash = "new";
+  Record other = input.rows[0];
+  other.graph_hash = "old";
+  other.timestamp = "2024-01-01T00:00:00.000000Z";
+  other.batch_size = 64;
+  other.status = CellStatus::kWrong;
+  input.rows.insert(input.rows.begin(), other);
+  const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+  const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"];
+  EXPECT_EQ(cpu["compatible"], true);
+  EXPECT_FALSE(cpu["benchmark_results"][0]["shapes"].contains("batch_64_seq_32"));
+}
+
+TEST(Console, PrintsNothingThatATerminalWouldObey) {
+  ReportInput input = sample();
+  input.rows[0].model = "a\x1b[2Jb";
+  input.notes = {"x\x1b]0;title\x07y"};
+  for (const std::string& text : {summary_table(input, false, 120), verification_table(input, false), bench_console(input, {})})
+    EXPECT_THAT(text, AllOf(HasSubstr("a[2Jb"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
+}
+
 TEST(Console, ColoursOnlyWhenAsked) {
   EXPECT_THAT(summary_table(sample(), true, 120), HasSubstr("\x1b[32m"));
   EXPECT_THAT(summary_table(sample(), false, 120), Not(HasSubstr("\x1b")));

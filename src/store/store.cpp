@@ -109,9 +109,14 @@ const fs::path& Store::path() const { return state_->path; }
 
 Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::milliseconds wait) {
   const bool writing = mode == Mode::kWrite;
-  if (!writing && is_empty_or_absent(database))
-    return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", database.string()),
+  ASSAY_CHECK_OK(check_replaceable(database));
+  if (!writing && is_empty_or_absent(database)) {
+    std::error_code ignored;
+    return fail(ErrorCode::kNotFound,
+                fs::exists(database, ignored) ? fmt::format("the database '{}' is empty: 0 bytes", database.string())
+                                              : fmt::format("there is no database '{}'", database.string()),
                 "`assay run` makes one, and so does `assay db init`");
+  }
   if (writing && database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   warn_of_network_disk(database);
   const auto attempt = [&](std::chrono::milliseconds patience) -> Result<Store> {
@@ -136,6 +141,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
 }
 
 Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::path& spool, bool overwrite) {
+  ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   warn_of_network_disk(database);
   ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
@@ -167,6 +173,7 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   if (std::error_code ignored; !fs::is_directory(spool, ignored))
     return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}' to make the database from", spool.string()),
                 "name it with --spool");
+  ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
   const fs::path fresh = database.string() + ".tmp-rebuild";

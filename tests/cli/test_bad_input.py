@@ -53,6 +53,8 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--engine", "null", "--timeout", "-5", says=["--timeout", "-5"])
         self.refused("bench", "--engine", "null", "--timeout", "nan", says="nan")
         self.refused("bench", "--engine", "null", "--precision", "float7", says=["float7", "bfloat16"])
+        for limit in ("nan", "0", "-1", "inf"):
+            self.refused("bench", "--engine", "null", f"--memory-limit={limit}", says=["--memory-limit", limit])
 
     def test_bytes_that_are_no_text(self):
         self.refused("bench", "--engine", "null", "--output-dir", b"o\xff", says=["argument 5", "UTF-8"])
@@ -74,6 +76,33 @@ class BadInput(tool.ToolTest):
         self.before = ["pipe"]
         self.refused("zoo", "build", "prajjwal1/bert-tiny", "-o", device, says=["pipe", "replaced"])
         self.assertTrue(device.is_fifo())
+
+    def test_pipes_are_no_files(self):
+        """Nobody writes into this one: to read it is to wait for ever."""
+        os.mkfifo(self.folder / "pipe")
+        self.before = ["pipe"]
+        bench = ("bench", "--engine", "null")
+        for arguments in [("run", "--models-set", "custom", "--custom-models", "pipe"), (*bench, "--data", "pipe"), (*bench, "--db-path", "pipe"),
+                          (*bench, "--save", "--db-path", "pipe"), ("db", "info", "--db-path", "pipe"), ("db", "init", "--db-path", "pipe"),
+                          ("verify", "pipe"), ("zoo", "build", "pipe", "-o", "m.onnx"), (*bench, "--output-dir", "pipe")]:
+            self.refused(*arguments, says="pipe")
+
+    def test_values_of_engine_options(self):
+        for option, says in [("nan=maybe", ["nan", "maybe", "true, false"]), ("cost_ns=1e3", ["cost_ns", "an integer"]), ("spread=wide", ["spread", "a number"]),
+                             ("distribution=gauss", ["gauss", "constant, normal, lognormal"]), ("wings=2", ["wings", "cost_ns"]), ("wings", "key=value")]:
+            self.refused("bench", "--engine", "null", "--engine-option", option, says=says)
+
+    def test_nothing_that_a_terminal_would_obey_is_printed(self):
+        """The name is what the file says; only its print is made harmless."""
+        name = "a\u001b[31m\u009b2J"
+        self.write("models.json", json.dumps({name: {"name": "./none.onnx"}, "b": {"name": "./none.onnx"}}))
+        result = self.run_tool("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--output-dir", "out", expect=2)
+        for text in (result.stdout, result.stderr):
+            self.assertNotIn("\x1b", text)
+            self.assertNotIn("\x9b", text)
+        self.assertIn("a[31m2J", result.stdout)
+        written = json.loads(next((self.folder / "out").glob("benchmark_results_*.json")).read_text())
+        self.assertIn(name, written["benchmarks"]["other"])
 
     def test_weights_that_lead_nowhere(self):
         folder = self.folder / "dangling"
@@ -99,7 +128,9 @@ class BadInput(tool.ToolTest):
     def test_custom_models_of_the_wrong_kind(self):
         for content, says in [("[]", "object"), ('{"a": 1}', '"a"'), ('{"a": {"family": "vision"}}', '"name"'),
                               ('{"a": {"name": "bert", "family": "poems"}}', "poems"), ('{"a": {"name": 7}}', "7"),
-                              ('{"a": {"name": "bert"}, "a": {"name": "vit"}}', "twice"), ("", "models.json")]:
+                              ('{"a": {"name": "bert"}, "a": {"name": "vit"}}', "twice"), ("", "models.json"),
+                              ('{"a": {"name": 1e400}}', ["1e400", "line 1, column"]), ('{"a\\u0000": {"name": "bert"}}', "zero byte"),
+                              ('{"a": {"name": "be\\u0000rt"}}', ["zero byte", '"name"']), ('{"": {"name": "bert"}}', "empty name")]:
             self.write("models.json", content)
             self.refused("run", "--models-set", "custom", "--custom-models", "models.json", says=says)
         self.refused("run", "--models-set", "custom", says="--custom-models")
@@ -150,6 +181,8 @@ class BadInput(tool.ToolTest):
         result = self.run_tool("db", "info", "--db-path", "notes.duckdb", expect=2)
         self.assertIn("notes.duckdb", result.stderr)
         self.assertEqual((self.folder / "notes.duckdb").read_text(), "these are my notes, not a database")
+        self.write("empty.duckdb", "")
+        self.refused("db", "info", "--db-path", "empty.duckdb", says=["empty.duckdb", "0 bytes", "db init"])
 
 
 if __name__ == "__main__":

@@ -75,6 +75,12 @@ class GivenOutputs(tool.ToolTest):
                 self.assertIn(text, refused.stderr)
             self.assertEqual(refused.stdout, "")
 
+    def test_data_of_no_items_is_refused(self):
+        numpy.save(self.folder / "x.npy", numpy.zeros((0, 3), numpy.float32))
+        result = self.run_tool("bench", "--model", self.model, "--data", "x.npy", "--quiet", expect=2)
+        self.assertIn("batch of 0", result.stderr)
+        self.assertEqual(result.stdout, "")
+
     def test_data_of_another_type_or_shape_is_refused(self):
         for name, array in [("type", numpy.ones((2, 3), numpy.int64)), ("shape", numpy.ones((2, 4), numpy.float32))]:
             data = self.folder / name

@@ -182,6 +182,59 @@ class GivenFiles(tool.ToolTest):
                 self.assertEqual((row["status"], row["reason_code"], row["latency_p50_ms"]), ("failed", "invalid_argument", None), row)
                 self.assertIn("invalid model", row["message"])
 
+    def test_what_fails_only_when_it_runs_has_no_numbers_either(self):
+        """OpenVINO reads beside tables, and takes group 0 for 1; ONNX Runtime dies of one of these."""
+        node, integers, floats = onnx.helper.make_node, onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+        index = onnx.helper.make_tensor("i", integers, [1], [7])
+        kernel = onnx.helper.make_tensor("w", floats, [4, 4, 1, 1], [1.0] * 16)
+        flat, image = ["batch", 4], ["batch", 4, 8, 8]
+        broken = {"index": (node("Gather", ["x", "i"], ["y"], axis=1), flat, index), "group": (node("Conv", ["x", "w"], ["y"], group=0), image, kernel),
+                  "deconvolution": (node("ConvTranspose", ["x", "w"], ["y"], group=0), image, kernel),
+                  "squeeze": (node("Squeeze", ["x", "i"], ["y"]), flat, onnx.helper.make_tensor("i", integers, [1], [1])),
+                  "no_input": (node("Gather", ["x"], ["y"]), flat, index), "no_input_at_all": (node("Relu", [], ["y"]), flat, index)}
+        for name, (operator, extents, constant) in broken.items():
+            value = lambda n, shape: onnx.helper.make_tensor_value_info(n, floats, shape)
+            graph = onnx.helper.make_graph([operator], "g", [value("x", extents)], [value("y", None)], [constant])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), self.folder / f"{name}.onnx")
+            with self.subTest(name):
+                rows = self.run_json("bench", "--model", f"{name}.onnx", "--engines", "openvino", "onnxruntime", "--batch-sizes", "2", *FAST, expect=2)["results"]
+                for row in rows:
+                    self.assertEqual((row["status"], row["reason_code"], row["latency_p50_ms"]), ("failed", "invalid_argument", None), row)
+
+
+    def test_names_of_inputs_stay_what_they_are(self):
+        for number, name in enumerate(["x\x01y", "x\n", "x:0", "\x1b[31mx", "\u202e", "x;y[2]"]):
+            value = lambda n: onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, ["batch", 4])
+            graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", [name], ["y"])], "g", [value(name)], [value("y")])
+            onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), self.folder / f"m{number}.onnx")
+            rows = self.run_json("bench", "--model", f"m{number}.onnx", "--engines", "onnxruntime", "openvino", "--batch-sizes", "2", *FAST)["results"]
+            self.assertEqual([(r["status"], r["verification"]) for r in rows], [("completed", "verified")] * 2, name.encode())
+
+    def test_an_input_without_a_rank_is_unsupported_until_it_gets_values(self):
+        value = lambda n: onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None)
+        graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g", [value("x")], [value("y")])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), self.folder / "m.onnx")
+        (row,) = self.run_json("bench", "--model", "m.onnx", "--engine", "onnxruntime", "--batch-sizes", "1", *FAST, expect=1)["results"]
+        self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"), row)
+        self.assertIn("--data", row["hint"] or "--data")
+
+    def test_openvino_ir(self):
+        """Its own format: refused by others by name, and at fault where it is malformed."""
+        port = '<port id="0" precision="FP32"><dim>1</dim><dim>4</dim></port>'
+        good = ('<?xml version="1.0"?><net name="m" version="11"><layers><layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,4" element_type="f32"/>'
+                f'<output>{port}</output></layer><layer id="1" name="y" type="ReLU" version="opset1"><input>{port}</input><output>{port.replace("0", "1", 1)}</output></layer>'
+                f'<layer id="2" name="r" type="Result" version="opset1"><input>{port}</input></layer></layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>'
+                '<edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>')
+        (self.folder / "m.xml").write_text(good)
+        rows = self.run_json("bench", "--model", "m.xml", "--engines", "openvino", "onnxruntime", "--batch-sizes", "1", *FAST, expect=1)["results"]
+        self.assertEqual([(r["status"], r["reason_code"]) for r in rows], [("completed", None), ("unsupported", "unsupported")], rows)
+        self.assertIn("reads no .xml", rows[1]["message"])
+        for name, text in {"cut": good[:200], "edge": good.replace('from-layer="1"', 'from-layer="7"'), "empty": '<net name="m" version="11"><layers></layers></net>',
+                           "weights": good.replace('type="Parameter"', 'type="Const"').replace('element_type="f32"', 'element_type="f32" offset="0" size="16"')}.items():
+            (self.folder / f"{name}.xml").write_text(text)
+            (row,) = self.run_json("bench", "--model", f"{name}.xml", "--engine", "openvino", "--batch-sizes", "1", *FAST, expect=2)["results"]
+            self.assertEqual((row["status"], row["reason_code"]), ("failed", "invalid_argument"), row)
+
 
 class Zoo(tool.ToolTest):
     def check(self, folder, *arguments):

@@ -88,5 +88,32 @@ class SharedInputs(tool.ToolTest):
             self.assertEqual(self.check(folder)["status"], expected, position)
 
 
+class Engines(tool.ToolTest):
+    def test_a_folder_counts_once_on_however_many_engines(self):
+        result = self.run_json("zoo", "check", GOLDENS / "bert", "--engines", "onnxruntime", "openvino")
+        self.assertEqual((result["passed"], result["failed"], result["unsupported"]), (1, 0, 0))
+        (row,) = result["results"]
+        self.assertEqual(row["engines"], {"onnxruntime": "passed", "openvino": "passed"})
+
+    def test_all_engines_are_looked_at_before_any_runs(self):
+        for name, says in [("tensorlight", "onnxruntime, openvino"), ("null", "computes no model")]:
+            result = self.run_tool("zoo", "check", GOLDENS / "bert", "--engines", "onnxruntime", name, expect=2)
+            self.assertEqual(result.stdout, "")
+            self.assertIn(name, result.stderr)
+            self.assertIn(says, result.stderr)
+
+    def test_an_engine_of_a_later_version_is_a_note_beside_one_that_is_here(self):
+        result = self.run_tool("zoo", "check", GOLDENS / "bert", "--engines", "onnxruntime", "libtorch", expect=0)
+        self.assertIn("passed 1, failed 0", result.stdout)
+        self.assertIn("libtorch", result.stderr)
+        result = self.run_tool("zoo", "check", GOLDENS / "bert", "--engine", "libtorch", expect=2)
+        self.assertIn("not_built", result.stderr)
+
+    def test_an_engine_that_is_not_here_cannot_tell(self):
+        self.environment["ASSAY_OPENVINO_HOME"] = str(self.folder / "nowhere")
+        result = self.run_tool("zoo", "check", GOLDENS / "bert", "--engine", "openvino", expect=4)
+        self.assertIn("no_runtime", result.stderr)
+
+
 if __name__ == "__main__":
     tool.main()
