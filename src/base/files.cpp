@@ -85,31 +85,58 @@ Status write_file_atomically(const fs::path& path, std::string_view content) {
 }
 
 Status write_file_atomically(const fs::path& path, std::span<const std::string_view> pieces, Persistence persistence) {
+  ASSAY_TRY(PendingFile file, PendingFile::create(path));
+  for (const std::string_view piece : pieces) ASSAY_CHECK_OK(file.write(piece));
+  return file.commit(persistence);
+}
+
+Result<PendingFile> PendingFile::create(const fs::path& path) {
   if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
   ASSAY_CHECK_OK(check_replaceable(path));
-  std::string temporary = path.string() + ".tmp-XXXXXX";
-  const Descriptor file(::mkostemp(temporary.data(), O_CLOEXEC));
-  if (file.get() < 0) return io_error(errno, "write", path);
-  const auto give_up = [&](int error) {
-    ::unlink(temporary.c_str());
-    return io_error(error, "write", path);
-  };
-  for (std::string_view rest : pieces) {
-    while (!rest.empty()) {
-      const ssize_t n = ::write(file.get(), rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return give_up(errno);
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
+  // Hidden, so that what a killed process left is taken for no result.
+  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".tmp-XXXXXX")).string();
+  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (fd < 0) return io_error(errno, "write", path);
+  return PendingFile(fd, std::move(temporary), path);
+}
+
+PendingFile::PendingFile(PendingFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), temporary_(std::move(other.temporary_)), path_(std::move(other.path_)) {}
+
+PendingFile::~PendingFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str());
+}
+
+Status PendingFile::failed() const { return io_error(errno, "write", path_); }
+
+Status PendingFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failed();
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
+  return {};
+}
+
+Status PendingFile::grow_to(std::uint64_t size) {
+  if (size > static_cast<std::uint64_t>(INT64_MAX)) return io_error(EFBIG, "write", path_);
+  if (::ftruncate(fd_, static_cast<off_t>(size)) != 0) return failed();
+  return {};
+}
+
+Status PendingFile::commit(Persistence persistence) {
   // mkostemp makes files for the owner alone; results are for everyone the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (::fchmod(file.get(), 0666 & ~mask) != 0) return give_up(errno);
-  if (persistence == Persistence::kDurable && ::fsync(file.get()) != 0) return give_up(errno);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) return give_up(errno);
+  if (::fchmod(fd_, 0666 & ~mask) != 0) return failed();
+  if (persistence == Persistence::kDurable && ::fsync(fd_) != 0) return failed();
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failed();
+  ::close(std::exchange(fd_, -1));
   if (persistence == Persistence::kScratch) return {};
-  return sync_directory(path.has_parent_path() ? path.parent_path() : fs::path("."));
+  return sync_directory(path_.has_parent_path() ? path_.parent_path() : fs::path("."));
 }
 
 Status check_replaceable(const fs::path& path) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <assay/result.hpp>
 
@@ -22,7 +23,32 @@ namespace assay {
 /// Whether a write waits for the disk: `kDurable` survives a power cut; `kScratch` does not, costs no sync, and is for
 /// what can be made again or is synced later by whoever keeps it.
 enum class Persistence { kDurable, kScratch };
-/// The same, the content in pieces one after the other.
+
+/// A file that is written piece by piece under a temporary name beside `path` and gets its own with commit(); a reader
+/// sees the old file or the whole new one. Without commit() nothing is left.
+class PendingFile {
+ public:
+  /// Parent folders are made. Errors: those of write_file_atomically.
+  [[nodiscard]] static Result<PendingFile> create(const std::filesystem::path& path);
+  PendingFile(PendingFile&& other) noexcept;
+  PendingFile& operator=(PendingFile&&) = delete;
+  ~PendingFile();
+  [[nodiscard]] Status write(std::span<const std::byte> bytes);
+  [[nodiscard]] Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
+  /// Zeros that take no space on the disk.
+  [[nodiscard]] Status grow_to(std::uint64_t size);
+  [[nodiscard]] Status commit(Persistence persistence);
+
+ private:
+  PendingFile(int fd, std::string temporary, std::filesystem::path path)
+      : fd_(fd), temporary_(std::move(temporary)), path_(std::move(path)) {}
+  [[nodiscard]] Status failed() const;
+  int fd_;
+  std::string temporary_;
+  std::filesystem::path path_;
+};
+
+/// write_file_atomically() with the content in pieces one after the other.
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces,
                                            Persistence persistence = Persistence::kDurable);
 

@@ -287,8 +287,10 @@ class Session {
     if (runs_.empty()) return;
     const stats::SteadyState steady = stats::detect_steady_state(runs_);
     result_.steady_class = stats::to_string(steady.kind);
-    result_.steady_from = index_of_run(steady.steady_from);
-    result_.relative_half_width = median_half_width(std::span(runs_).subspan(steady.steady_from));
+    // Who asks for N samples is told of N, whatever the series looked like.
+    const std::size_t first = plan_.iterations ? 0 : steady.steady_from;
+    result_.steady_from = index_of_run(first);
+    result_.relative_half_width = median_half_width(std::span(runs_).subspan(first));
   }
 
   std::size_t index_of_run(std::size_t run) const {

@@ -48,6 +48,19 @@ TEST(Runner, TakesExactlyTheIterationsAskedForAfterTheWarmup) {
   EXPECT_EQ(source.runs, 8U);
 }
 
+TEST(Runner, AllSamplesThatWereAskedForCountAndTheClassSaysWhatTheyLookLike) {
+  const auto slow_at_first = [](std::size_t run) { return (run < 15 ? 90 : 5) * kMs + static_cast<std::int64_t>(run % 3); };
+  FakeClock clock;
+  FakeSource source(clock, slow_at_first);
+  const auto asked = measured({&source}, clock, {.warmup_iterations = 0, .iterations = 60});
+  EXPECT_EQ(asked.samples.size(), 60U);
+  EXPECT_EQ(asked.steady_from, 0U);
+  EXPECT_EQ(asked.steady_class, "warmup");
+  FakeSource other(clock, slow_at_first);
+  const auto adaptive = measured({&other}, clock, {.warmup_iterations = 0});
+  EXPECT_GT(adaptive.steady_from, 0U);
+}
+
 TEST(Runner, MeasuresWithoutWarmupWhenZeroIsAskedFor) {
   FakeClock clock;
   FakeSource source(clock, 5 * kMs);

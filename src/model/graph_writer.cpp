@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <set>
 
@@ -33,67 +28,6 @@ std::string length_delimited_header(std::uint32_t field, std::uint64_t length) {
   end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length, end);
   return {buffer, end};
 }
-
-/// A file under a temporary name until commit(); removed when that is never called.
-class PendingFile {
- public:
-  static Result<PendingFile> create(const fs::path& path) {
-    if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
-    ASSAY_CHECK_OK(check_replaceable(path));
-    std::string temporary = path.string() + ".tmp-XXXXXX";
-    const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-    if (fd < 0) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)),
-                  "choose a folder you may write to");
-    }
-    return PendingFile(fd, temporary, path);
-  }
-  PendingFile(PendingFile&& other) noexcept
-      : fd_(std::exchange(other.fd_, -1)), temporary_(std::move(other.temporary_)), path_(std::move(other.path_)) {}
-  PendingFile& operator=(PendingFile&&) = delete;
-  ~PendingFile() {
-    if (fd_ < 0) return;
-    ::close(fd_);
-    ::unlink(temporary_.c_str());
-  }
-
-  Status write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return failed();
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-    return {};
-  }
-  /// Zeros that take no space on the disk.
-  Status grow_to(std::uint64_t size) {
-    if (size > static_cast<std::uint64_t>(INT64_MAX) || ::ftruncate(fd_, static_cast<off_t>(size)) != 0)
-      return failed();
-    return {};
-  }
-  Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-
-  Status commit() {
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(fd_, 0666 & ~mask) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) return failed();
-    ::close(std::exchange(fd_, -1));
-    return {};
-  }
-
- private:
-  PendingFile(int fd, std::string temporary, fs::path path)
-      : fd_(fd), temporary_(std::move(temporary)), path_(std::move(path)) {}
-  Status failed() const {
-    return fail(ErrorCode::kInternal, fmt::format("cannot write '{}': {}", path_.string(), std::strerror(errno)),
-                errno == ENOSPC ? "free some disk space" : "");
-  }
-  int fd_;
-  std::string temporary_;
-  fs::path path_;
-};
 
 Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size) {
   std::uint64_t written = 0;
@@ -208,8 +142,8 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
     ASSAY_CHECK_OK(write_weight(planned.external_offset ? *data : file, *planned.tensor, planned.size));
   }
   if (data && !options.weights) ASSAY_CHECK_OK(data->grow_to(external_end));
-  if (data) ASSAY_CHECK_OK(data->commit());
-  return file.commit();
+  if (data) ASSAY_CHECK_OK(data->commit(Persistence::kScratch));
+  return file.commit(Persistence::kScratch);
 }
 
 }  // namespace assay

@@ -52,8 +52,6 @@ Status build_graph(const ModelReference& reference, const std::string& model_cla
 
 }  // namespace
 
-std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
-
 Result<ModelFacts> describe_model(const std::string& model, const std::string& model_class, const InputAxes& axes,
                                   hub::Hub& hub) {
   ASSAY_TRY(const ModelReference reference, identify_model(model));

@@ -1,34 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <assay/result.hpp>
 
 #include "hub/hub.hpp"
-#include "model/model.hpp"
-#include "model/static_graph.hpp"
+#include "report/model_facts.hpp"
 
 namespace assay {
-
-/// What `assay zoo show` tells of a model, without running it and without its weights on the disk.
-struct ModelFacts {
-  std::string model_id, architecture, model_class, category, family;
-  std::string size;    ///< tiny, small, reference, a published name; as_is for what is no checkpoint of the zoo's
-  std::string source;  ///< file, checkpoint (its weights are here), seeded (the zoo makes them)
-  std::string note;    ///< why the weights are not the published ones
-  ModelInfo info;      ///< weights_hash is empty
-  StaticCost cost;     ///< of one inference of these shapes
-  std::vector<std::string> unknown_operators;
-  std::vector<std::pair<std::string, Shape>> shapes;           ///< of the inputs, for which the cost counts
-  std::vector<std::pair<std::string, std::string>> published;  ///< checkpoints of the architecture: id, size
-};
-
-/// Weights once, as the file has them, and once more as runtimes hold them, beside the activations that live at once.
-[[nodiscard]] std::uint64_t memory_to_run(const StaticCost& cost);
 
 /// `model`: a name, a folder or an .onnx file. Errors: those of find_zoo_source, zoo::build, inspect_model and
 /// make_inputs; unsupported for what is planned and for formats that assay does not read.

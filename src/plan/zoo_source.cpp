@@ -81,7 +81,6 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
   if (!planned) return unknown(name);
   ZooSource source;
   source.planned = true;
-  source.model_id = planned->model_id;
   source.architecture = planned->architecture;
   source.family = planned->family;
   source.category = planned->category;

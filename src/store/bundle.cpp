@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -44,15 +43,10 @@ std::vector<std::string> key_fields(bool Field::*part) {
   return names;
 }
 
-/// Whole or not there, but not yet on the disk: seal() syncs every file, once.
+// Not yet on the disk: seal() syncs every file, once.
 Status write_unsynced(const fs::path& path, const std::string& content) {
-  const fs::path draft = path.parent_path() / ("." + path.filename().string());
-  errno = 0;
-  std::ofstream file(draft, std::ios::binary);
-  file << content;
-  file.close();
-  if (!file || ::rename(draft.c_str(), path.c_str()) != 0) return io_failure(errno == 0 ? EIO : errno, "write", path);
-  return {};
+  const std::string_view whole = content;
+  return write_file_atomically(path, std::span(&whole, 1), Persistence::kScratch);
 }
 
 Status write_manifest(const fs::path& folder, const Record& record) {

@@ -109,18 +109,9 @@ std::vector<std::string> known_names() {
 
 std::optional<PlannedModel> find_planned(const std::string& name) {
   const Json& planned = zoo_file("planned");
-  const auto make = [&](const std::string& model_id, const std::string& architecture) {
-    const Json& entry = planned["architectures"][architecture];
-    return PlannedModel{name, model_id, architecture, entry[0], entry[1]};
-  };
-  for (const Json& checkpoint : planned["checkpoints"]) {
-    const Json& aliases = checkpoint["aliases"];
-    if (checkpoint["id"] == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
-      return make(checkpoint["id"], checkpoint["architecture"]);
-    }
-  }
-  if (planned["architectures"].contains(name)) return make("", name);
-  return std::nullopt;
+  if (!planned["architectures"].contains(name)) return std::nullopt;
+  const Json& entry = planned["architectures"][name];
+  return PlannedModel{name, entry[0], entry[1]};
 }
 
 std::optional<std::vector<SetEntry>> find_set(const std::string& name) {

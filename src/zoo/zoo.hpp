@@ -43,11 +43,9 @@ struct KnownModel {
 [[nodiscard]] std::optional<KnownModel> find_known(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_names();
 
-/// What the zoo knows by name but cannot build yet: an architecture ("llama") or a published checkpoint ("gpt2").
+/// An architecture that the zoo knows by name but cannot build yet ("xlstm").
 /// Callers answer `skipped: not_built` for these, and "unknown" only for what is neither known nor planned.
 struct PlannedModel {
-  std::string id;        ///< as asked for
-  std::string model_id;  ///< canonical Hugging Face id; empty for a bare architecture
   std::string architecture, category, family;
 };
 [[nodiscard]] std::optional<PlannedModel> find_planned(const std::string& name);
