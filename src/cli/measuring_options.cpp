@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "store/bundle.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay::cli {
 namespace {
@@ -33,6 +35,13 @@ Result<std::vector<std::int64_t>> integers(const char* option, const std::vector
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   return values;
+}
+
+std::set<std::string> published_sizes() {
+  std::set<std::string> sizes;
+  for (const zoo::Architecture& architecture : zoo::architectures())
+    for (const zoo::KnownModel& known : zoo::published(architecture.name)) sizes.insert(known.size);
+  return sizes;
 }
 
 std::string environment(const char* name) {
@@ -66,7 +75,7 @@ void MeasuringOptions::add_to(CLI::App& command) {
       ->delimiter(',');
   command.add_option("--seed", seed_text, "Seed of inputs and seeded weights");
   command.add_option("--data", data, "Folder or file with real inputs (.npy .npz .pb .safetensors, by input name)");
-  command.add_option("--size", size, "Size of zoo models: tiny, small, reference");
+  command.add_option("--size", size, "Published size of the zoo's models: tiny, small, reference, 1.2b, …; default: the one named");
   command.add_option("--engine-option", engine_options, "key=value for the engine; `assay engines` lists them");
   command.add_option("--warmup", warmup, "Warm-up iterations; default: until steady");
   command.add_option("--iterations", iterations, "Timed iterations; default: until the median is known to 0.5 %");
@@ -128,10 +137,10 @@ Result<RunSettings> MeasuringOptions::settings() const {
   if (!data.empty() && !std::filesystem::is_regular_file(given) && !std::filesystem::is_directory(given))
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--data: '{}' is neither a file nor a folder, but a device, pipe or socket", data));
-  const std::vector<std::string> sizes{"tiny", "small", "reference"};
-  if (!size.empty() && std::find(sizes.begin(), sizes.end(), size) == sizes.end())
+  if (const std::set<std::string> sizes = published_sizes(); !size.empty() && !sizes.contains(size))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--size: '{}' is not valid; valid: {}", size, join(sizes, ", ")));
+                fmt::format("--size: '{}' is not valid; valid, where an architecture has it: {}", size,
+                            fmt::join(sizes, ", ")));
   for (const std::string& option : engine_options) {
     const std::size_t equals = option.find('=');
     if (equals == std::string::npos || equals == 0)

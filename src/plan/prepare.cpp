@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "measure/environment.hpp"
 #include "model/names.hpp"
+#include "plan/sizes.hpp"
 #include "plan/zoo_source.hpp"
 #include "tensor/random.hpp"
 #include "zoo/zoo.hpp"
@@ -139,11 +140,6 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
         not_built(fmt::format("the architecture '{}' is not part of this version of assay", source.architecture));
     return {};
   }
-  if (!settings.size.empty() && source.size != "as_is" && settings.size != source.size) {
-    model.verdict = not_built(
-        fmt::format("{} is built in size '{}' only, not '{}'", model.choice.reference, source.size, settings.size));
-    return {};
-  }
   if (!built_precision(model, settings)) return {};
   zoo::BuildRequest request;
   request.config = source.config;
@@ -165,12 +161,52 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   return {};
 }
 
+// Whether it does not fit, and why.
+std::optional<std::string> too_large(const Status& prepared, const PreparedModel& model) {
+  if (!prepared)
+    return prepared.error().code == ErrorCode::kOutOfMemory ? std::optional(prepared.error().message) : std::nullopt;
+  const bool large = model.verdict && model.verdict->reason_code == reason::kTooLarge;
+  return large ? std::optional(model.verdict->message) : std::nullopt;
+}
+
+// The checkpoint of the size that was asked for. `named`: what the user or the set names.
+Result<ZooSource> of_size(const ZooSource& named, const std::string& size) {
+  if (size.empty() || named.size == "as_is" || named.size == size) return named;
+  std::vector<std::string> there{named.size};
+  for (const zoo::KnownModel& known : zoo::published(named.architecture)) {
+    if (known.model_class == named.model_class && known.size == size) return zoo_source(known);
+    if (known.model_class == named.model_class && known.size != named.size) there.push_back(known.size);
+  }
+  return fail(ErrorCode::kUnsupported, fmt::format("{} is not published in size '{}'; there is {}", named.architecture,
+                                                   size, join(there, ", ")));
+}
+
+// The model, or the largest smaller one that fits in its place, where it may be of any size.
+Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
+                       const fs::path& cache) {
+  ASSAY_TRY(const ZooSource source, of_size(named, settings.size));
+  const PreparedModel asked = model;
+  Status prepared = prepare_zoo(model, source, settings, cache);
+  const std::optional<std::string> why = too_large(prepared, model);
+  if (!why || !model.choice.any_size) return prepared;
+  for (const ZooSource& smaller : smaller_sizes(source)) {
+    PreparedModel next = asked;
+    if (!prepare_zoo(next, smaller, settings, cache) || next.verdict) continue;
+    next.identity.add_flag(flag::kScaled);
+    next.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, smaller.model_id, smaller.size,
+                            source.model_id, *why);
+    model = std::move(next);
+    return {};
+  }
+  return prepared;
+}
+
 Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache, hub::Hub& hub) {
   ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
   Record& row = model.identity;
   if (found.kind == ModelReference::Kind::kName || found.kind == ModelReference::Kind::kConfigFolder) {
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
-    return prepare_zoo(model, source, settings, cache);
+    return prepare_fitting(model, source, settings, cache);
   }
   model.file = found.path;
   row.weights = "given";

@@ -41,6 +41,7 @@ Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
     choice.reference = entry.model_id;
     choice.family = entry.family;
     choice.category = entry.category;
+    choice.any_size = true;
     choice.from_set = true;
     models.push_back(std::move(choice));
   }

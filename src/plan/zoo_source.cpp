@@ -20,16 +20,6 @@ std::string hub_id(const std::string& name, const std::optional<zoo::KnownModel>
   return known->model_id.ends_with("/" + name) ? known->model_id : "";
 }
 
-ZooSource from_known(const zoo::KnownModel& known) {
-  ZooSource source;
-  source.config = known.config;
-  source.model_class = known.model_class;
-  source.model_id = known.model_id;
-  source.architecture = known.architecture;
-  source.size = known.size;
-  return source;
-}
-
 Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string& id,
                                 const std::optional<zoo::KnownModel>& known) {
   ZooSource source;
@@ -74,7 +64,7 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
     note = fmt::format("{}: weights seeded, configuration of the zoo's: {}", id, snapshot.error().message);
   }
   if (known) {
-    ZooSource source = from_known(*known);
+    ZooSource source = zoo_source(*known);
     source.note = std::move(note);
     return source;
   }
@@ -88,6 +78,16 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
 }
 
 }  // namespace
+
+ZooSource zoo_source(const zoo::KnownModel& known) {
+  ZooSource source;
+  source.config = known.config;
+  source.model_class = known.model_class;
+  source.model_id = known.model_id;
+  source.architecture = known.architecture;
+  source.size = known.size;
+  return source;
+}
 
 Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub) {
   if (reference.kind != ModelReference::Kind::kConfigFolder) return from_name(reference, hub);

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "hub/hub.hpp"
 #include "model/names.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay {
 
@@ -25,6 +26,9 @@ struct ZooSource {
   std::string note{};    ///< why the weights are not the published ones, where they might have been
   bool planned = false;  ///< known by name, not built yet: nothing above but the words
 };
+
+/// A checkpoint of the zoo's own, with seeded weights.
+[[nodiscard]] ZooSource zoo_source(const zoo::KnownModel& known);
 
 /// Finds it for a folder with config.json or a name: an architecture or a name of the zoo's own, then a Hugging Face id
 /// in the local cache, on the hub, among the checkpoints that the zoo knows (docs/zoo.md, "Names").

@@ -107,6 +107,14 @@ std::vector<std::string> known_names() {
   return names;
 }
 
+std::vector<KnownModel> published(const std::string& architecture) {
+  std::vector<KnownModel> all;
+  if (const Architecture* found = find_architecture(architecture))
+    for (const Json& checkpoint : found->description["checkpoints"])
+      all.push_back(known_model(*found, checkpoint, checkpoint["id"], nullptr));
+  return all;
+}
+
 std::optional<PlannedModel> find_planned(const std::string& name) {
   const Json& planned = zoo_file("planned");
   if (!planned["architectures"].contains(name)) return std::nullopt;

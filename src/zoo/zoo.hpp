@@ -42,6 +42,8 @@ struct KnownModel {
 };
 [[nodiscard]] std::optional<KnownModel> find_known(const std::string& name);
 [[nodiscard]] std::vector<std::string> known_names();
+/// The published checkpoints of an architecture, each once, by its id; none for one that the zoo does not have.
+[[nodiscard]] std::vector<KnownModel> published(const std::string& architecture);
 
 /// An architecture that the zoo knows by name but cannot build yet ("xlstm").
 /// Callers answer `skipped: not_built` for these, and "unknown" only for what is neither known nor planned.

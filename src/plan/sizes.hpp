@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "plan/zoo_source.hpp"
+
+namespace assay {
+
+/// What may stand in for a model that does not fit: the smaller published checkpoints of its architecture and class,
+/// largest first, then itself with a half, a quarter, … of its layers, down to a sixteenth of them.
+/// Weights are the zoo's.
+[[nodiscard]] std::vector<ZooSource> smaller_sizes(const ZooSource& source);
+
+/// The configuration with its counts of layers, nested ones too, multiplied by `scale` and rounded, but not below 1.
+/// Widths stay. Errors: unsupported, when it has no count of layers, or lists its layers one by one.
+[[nodiscard]] Result<Json> scale_layers(Json config, double scale);
+
+}  // namespace assay
