@@ -69,7 +69,8 @@ ErrorCode code_of(OrtErrorCode code, std::string_view message) {
   // says that it lacks something, or the trouble is a device's.
   const bool in_kernel =
       says("Non-zero status code returned while running ") || says("Exception during initialization: ");
-  if (in_kernel && !any_of(message, {"CUDA", "CUDNN", "CUBLAS", "HIP ", "MIGraphX", "TensorRT", "QNN", "DML", "WebGPU"})) {
+  if (in_kernel &&
+      !any_of(message, {"CUDA", "CUDNN", "CUBLAS", "HIP ", "MIGraphX", "TensorRT", "QNN", "DML", "WebGPU"})) {
     return any_of(message, {"nsupported", "ot supported", "ot implemented", "only support"})
                ? ErrorCode::kUnsupported
                : ErrorCode::kInvalidArgument;

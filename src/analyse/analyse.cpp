@@ -105,8 +105,7 @@ const Record* best_throughput(std::span<const Record> rows, const std::string& m
   const Record* best = nullptr;
   for (const Record& row : rows)
     if (row.model == model && target_key(row) == target && row.effective_precision == effective_precision &&
-        row.ranked() && row.throughput_ips &&
-        (best == nullptr || *row.throughput_ips > *best->throughput_ips))
+        row.ranked() && row.throughput_ips && (best == nullptr || *row.throughput_ips > *best->throughput_ips))
       best = &row;
   return best;
 }

@@ -115,7 +115,8 @@ std::string sanitise(std::string_view text) {
     const auto c = static_cast<unsigned char>(text[0]);
     // U+0080 to U+009F: terminals take U+009B for the escape that begins a command.
     const bool late_control = n == 2 && c == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0;
-    if ((n > 1 && !late_control) || (n == 1 && c >= 0x20 && c != 0x7F) || c == '\n' || c == '\t') out.append(text.substr(0, n));
+    if ((n > 1 && !late_control) || (n == 1 && c >= 0x20 && c != 0x7F) || c == '\n' || c == '\t')
+      out.append(text.substr(0, n));
     text.remove_prefix(n);
   }
   return out;

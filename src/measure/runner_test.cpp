@@ -49,7 +49,9 @@ TEST(Runner, TakesExactlyTheIterationsAskedForAfterTheWarmup) {
 }
 
 TEST(Runner, AllSamplesThatWereAskedForCountAndTheClassSaysWhatTheyLookLike) {
-  const auto slow_at_first = [](std::size_t run) { return (run < 15 ? 90 : 5) * kMs + static_cast<std::int64_t>(run % 3); };
+  const auto slow_at_first = [](std::size_t run) {
+    return (run < 15 ? 90 : 5) * kMs + static_cast<std::int64_t>(run % 3);
+  };
   FakeClock clock;
   FakeSource source(clock, slow_at_first);
   const auto asked = measured({&source}, clock, {.warmup_iterations = 0, .iterations = 60});

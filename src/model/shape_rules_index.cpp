@@ -35,7 +35,8 @@ Status gathered(Site& site) {
   if (indices == nullptr || data.size() != 1 || site.elements(0) == nullptr) return {};
   std::vector<std::size_t> places;
   places.reserve(indices->size());
-  for (const std::int64_t index : *indices) places.push_back(static_cast<std::size_t>(index < 0 ? index + data[0] : index));
+  for (const std::int64_t index : *indices)
+    places.push_back(static_cast<std::size_t>(index < 0 ? index + data[0] : index));
   site.pick_elements(places);
   return {};
 }

@@ -385,7 +385,7 @@ Status depth_to_space(Site& site) {
     return site.contradiction("blocksize");
   const Shape& in = site.shape(0);
   return site.give_checked(site.in(0).dtype,
-                      {in[0], in[1] / times(block, block), times(in[2], block), times(in[3], block)});
+                           {in[0], in[1] / times(block, block), times(in[2], block), times(in[3], block)});
 }
 
 Status space_to_depth(Site& site) {

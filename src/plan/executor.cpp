@@ -161,7 +161,8 @@ Result<Record> LocalExecutor::State::execute(const PreparedModel& model, Planned
   if (const double estimate = estimated_ms(row);
       settings.default_batches && row.reason_code.empty() && estimate > kSlowDefaultMs)
     set_verdict(row, slow_batch(cell.shape.batch, estimate, "the smaller batch"));
-  if (const std::optional<Error> fault = file_at_fault(cell); fault && row.reason_code.empty()) set_failure(row, *fault);
+  if (const std::optional<Error> fault = file_at_fault(cell); fault && row.reason_code.empty())
+    set_failure(row, *fault);
   if (!row.reason_code.empty()) return finish_unrun(row);
 
   row.attempt_id = make_uuid();

@@ -219,8 +219,8 @@ Status check_options(const std::vector<Target>& targets, const RunSettings& sett
       const bool words = option->type.find('|') != std::string::npos;
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("--engine-option: {} of {} cannot be '{}'; valid: {}", name, target.engine, value,
-                              option->type == "bool" ? "true, false"
-                              : words                ? join(split(option->type, '|'), ", ")
+                              option->type == "bool"  ? "true, false"
+                              : words                 ? join(split(option->type, '|'), ", ")
                               : option->type == "int" ? "an integer"
                                                       : "a number"));
     }

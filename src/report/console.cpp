@@ -72,8 +72,7 @@ std::string table_text(const std::vector<std::string>& head, const std::vector<s
     out += paint(colour_of(rows[i]), line(table[i])) + "\n";
     const bool repeated =
         i + 1 < table.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
-    if (!rows[i].message.empty() && !rows[i].ranked() && !repeated)
-      out += "    " + cut(rows[i].message, width) + "\n";
+    if (!rows[i].message.empty() && !rows[i].ranked() && !repeated) out += "    " + cut(rows[i].message, width) + "\n";
   }
   return out;
 }

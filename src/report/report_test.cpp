@@ -117,7 +117,8 @@ TEST(Console, PrintsNothingThatATerminalWouldObey) {
   ReportInput input = sample();
   input.rows[0].model = "a\x1b[2Jb";
   input.notes = {"x\x1b]0;title\x07y"};
-  for (const std::string& text : {summary_table(input, false, 120), verification_table(input, false), bench_console(input, {})})
+  for (const std::string& text :
+       {summary_table(input, false, 120), verification_table(input, false), bench_console(input, {})})
     EXPECT_THAT(text, AllOf(HasSubstr("a[2Jb"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
