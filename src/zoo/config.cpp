@@ -212,9 +212,9 @@ Status Config::read_part(const Json& config, const std::string& key, const Json&
 
   const auto type = json->find("model_type");
   std::string name = rule["types"][0];
-  if (type != json->end() && !type->is_null() && *type != "") {
+  if (type != json->end() && !type->is_null()) {
     if (!type->is_string()) return invalid(path(key) + ".model_type", *type, "a string");
-    name = *type;
+    if (const std::string told = *type; !told.empty()) name = told;
   }
   const Architecture* architecture = contains(rule["types"], name) ? find_description(name) : nullptr;
   if (architecture == nullptr) {

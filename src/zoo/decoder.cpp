@@ -174,7 +174,7 @@ Value sinusoids(const Module& at, const Value& positions, const DecoderSpec& spe
   const Value numbers = at.node("Cast", {moved}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
   const Value angles =
       at.node("Mul", {at.node("Unsqueeze", {numbers, graph.integers({2})}), graph.numbers(frequencies, {1, 1, half})});
-  const Value rows =
+  Value rows =
       at.node("Concat", {at.node("Sin", {angles}), at.node("Cos", {angles})}, {{"axis", std::int64_t{-1}}});
   if (!spec.zero_position) return rows;
   const Value zero = at.node("Equal", {moved, graph.integer(*spec.zero_position)}, {}, DType::kBool);
@@ -265,7 +265,7 @@ Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Sh
   const bool plain = kind == NormKind::kLayerPlain || weight_shape.size() > 1;
   const Value scale = plain ? graph.numbers(std::vector<float>(static_cast<std::size_t>(width), 1.0F), {width})
                             : at.parameter("weight", weight_shape, Role::kScale);
-  const Value normed =
+  Value normed =
       at.node("LayerNormalization", {input, scale}, {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
   if (kind == NormKind::kLayerPlain || weight_shape.size() == 1) return normed;
   return at.node("Mul", {normed, at.parameter("weight", weight_shape, Role::kScale)});

@@ -106,7 +106,8 @@ Result<Image> look(BuildContext& context, const Module& base) {
 Value sine_positions(const Module& at, const Image& image, std::int64_t hidden) {
   GraphBuilder& graph = at.graph();
   const std::int64_t half = hidden / 2;
-  const auto& [value, channels, height, width] = image.map;
+  const std::int64_t height = image.map.height;
+  const std::int64_t width = image.map.width;
   const Value kept = image.mask ? cast(at, *image.mask, DType::kFloat32)
                                 : at.node("Expand", {graph.number(1.0F), graph.integers({1, height, width})});
   std::vector<float> divisors;

@@ -13,15 +13,15 @@ constexpr std::int64_t kFarthest = 128;
 
 // float32 as transformers computes it: at a bucket's edge the last bit of a logarithm decides.
 std::int64_t bucket_of(std::int64_t query_minus_key) {
-  constexpr std::int64_t half = kBuckets / 2;
-  constexpr std::int64_t exact = half / 2;
-  const std::int64_t first = query_minus_key < 0 ? half : 0;
+  constexpr std::int64_t kHalf = kBuckets / 2;
+  constexpr std::int64_t kExact = kHalf / 2;
+  const std::int64_t first = query_minus_key < 0 ? kHalf : 0;
   const std::int64_t distance = std::abs(query_minus_key);
-  if (distance < exact) return first + distance;
-  const float ratio = std::log(static_cast<float>(distance) / static_cast<float>(exact)) /
-                      static_cast<float>(std::log(static_cast<double>(kFarthest) / static_cast<double>(exact)));
-  const auto far = exact + static_cast<std::int64_t>(ratio * static_cast<float>(half - exact));
-  return first + std::min(far, half - 1);
+  if (distance < kExact) return first + distance;
+  const float ratio = std::log(static_cast<float>(distance) / static_cast<float>(kExact)) /
+                      static_cast<float>(std::log(static_cast<double>(kFarthest) / static_cast<double>(kExact)));
+  const auto far = kExact + static_cast<std::int64_t>(ratio * static_cast<float>(kHalf - kExact));
+  return first + std::min(far, kHalf - 1);
 }
 
 }  // namespace

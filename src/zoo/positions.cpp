@@ -97,7 +97,7 @@ Value masked_positions(const Module& at, const TokenSpan& span, const Value& mas
   GraphBuilder& graph = at.graph();
   const Value ones = cast(at, mask, DType::kInt64);
   const Value counted = at.node("Mul", {at.node("CumSum", {ones, graph.integer(1)}), ones});
-  const Value positions = first == 1 ? counted : at.node("Add", {counted, graph.integer(first - 1)});
+  Value positions = first == 1 ? counted : at.node("Add", {counted, graph.integer(first - 1)});
   if (!span.past) return positions;
   return at.node("Slice", {positions, at.node("Unsqueeze", {*span.past, graph.integers({0})}),
                            graph.integers({INT64_MAX}), graph.integers({1})});

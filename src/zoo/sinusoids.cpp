@@ -13,9 +13,10 @@ std::vector<float> halved_sinusoids(std::int64_t rows, std::int64_t width) {
   const std::int64_t sines = width - width / 2;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t i = 0; i < width; ++i) {
-      const double exponent = 2.0 * static_cast<double>(i / 2) / static_cast<double>(width);
+      const std::int64_t pair = i / 2;
+      const double exponent = 2.0 * static_cast<double>(pair) / static_cast<double>(width);
       const double angle = static_cast<double>(row) / std::pow(10000.0, exponent);
-      const std::int64_t column = i % 2 == 0 ? i / 2 : sines + i / 2;
+      const std::int64_t column = i % 2 == 0 ? pair : sines + pair;
       table[static_cast<std::size_t>(row * width + column)] =
           static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }

@@ -84,8 +84,11 @@ std::vector<Taps> bicubic_taps(std::int64_t from, std::int64_t to, bool antialia
     const float support = scale >= 1.0F ? 2.0F * scale : 2.0F;
     const float inverse = scale >= 1.0F ? 1.0F / scale : 1.0F;
     const float center = scale * (static_cast<float>(i) + 0.5F);
-    const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(center - support + 0.5F), 0);
-    const auto last = std::min<std::int64_t>(static_cast<std::int64_t>(center + support + 0.5F), from);
+    // Cut, not rounded: what lies below zero is out of the image anyway.
+    const float begin = center - support + 0.5F;
+    const float end = center + support + 0.5F;
+    const auto first = std::max<std::int64_t>(static_cast<std::int64_t>(begin), 0);
+    const auto last = std::min<std::int64_t>(static_cast<std::int64_t>(end), from);
     float total = 0.0F;
     for (std::int64_t place = first; place < last; ++place) {
       taps.places.push_back(place);
@@ -188,7 +191,7 @@ Value with_tokens(const Module& base, const Value& patches, const VisionSizes& s
 }  // namespace
 
 Value embed_image(const Module& base, const Value& pixels, const VisionSizes& sizes, const VisionStyle& style) {
-  const Value tokens = with_tokens(base, patch_tokens(base, pixels, sizes, style), sizes, style);
+  Value tokens = with_tokens(base, patch_tokens(base, pixels, sizes, style), sizes, style);
   if (style.pre_norm.empty()) return tokens;
   return layer_norm(base.at(style.pre_norm), tokens, sizes.layer.hidden, sizes.layer.epsilon);
 }
