@@ -219,8 +219,10 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
 
 Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   std::vector<ContextSource> sources;
+  sources.reserve(contexts_.size());
   for (LoadedContext& context : contexts_) sources.emplace_back(context, sets_.size());
   std::vector<BurstSource*> streams;
+  streams.reserve(contexts_.size() + generators_.size());
   for (ContextSource& source : sources) streams.push_back(&source);
   for (Generator& generator : generators_) streams.push_back(&generator);
   if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
