@@ -101,11 +101,14 @@ std::vector<const Record*> representatives(std::span<const Record> rows, const s
 }
 
 const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target,
-                              const std::string& effective_precision) {
+                              const Record& like) {
+  const auto kind = [](const Record& row) {
+    return std::tuple(row.effective_precision, row.sequence_length, row.output_tokens);
+  };
   const Record* best = nullptr;
   for (const Record& row : rows)
-    if (row.model == model && target_key(row) == target && row.effective_precision == effective_precision &&
-        row.ranked() && row.throughput_ips && (best == nullptr || *row.throughput_ips > *best->throughput_ips))
+    if (row.model == model && target_key(row) == target && kind(row) == kind(like) && row.ranked() &&
+        row.throughput_ips && (best == nullptr || *row.throughput_ips > *best->throughput_ips))
       best = &row;
   return best;
 }

@@ -38,10 +38,10 @@ namespace assay {
 /// which most targets have, of several the one with the smallest batch, then the shortest sequence.
 [[nodiscard]] std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model);
 
-/// The ranked row with the highest throughput of a model on a target, computed in this precision; null when there is
-/// none.
+/// The ranked row with the highest throughput of a model on a target, of the precision and the lengths that `like` has;
+/// null when there is none.
 [[nodiscard]] const Record* best_throughput(std::span<const Record> rows, const std::string& model,
-                                            const std::string& target, const std::string& effective_precision);
+                                            const std::string& target, const Record& like);
 
 /// How many times faster than the default engine on the CPU: geometric mean of the ratios of median latencies over the
 /// shapes that both have. Fleming, Wallace: "How not to lie with statistics", CACM 1986, for the geometric mean.

@@ -108,7 +108,7 @@ TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
 TEST(Representative, IsTheSmallestBatch) {
   const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 9, 4), row("a", "cpu", "onnxruntime", 3, 1)};
   EXPECT_EQ(representative(rows, "a", "cpu"), &rows[1]);
-  EXPECT_EQ(best_throughput(rows, "a", "cpu", "float32"), &rows[0]);
+  EXPECT_EQ(best_throughput(rows, "a", "cpu", rows[0]), &rows[0]);
 }
 
 TEST(Representatives, AreAllOfTheCellThatMostTargetsHave) {
@@ -119,8 +119,10 @@ TEST(Representatives, AreAllOfTheCellThatMostTargetsHave) {
   ASSERT_EQ(stand.size(), 2U);
   EXPECT_EQ(stand[0]->batch_size, 4);
   EXPECT_EQ(stand[1]->batch_size, 4);
-  EXPECT_EQ(best_throughput(rows, "m", "cuda", "float32"), nullptr);
-  EXPECT_NE(best_throughput(rows, "m", "cuda", "float16"), nullptr);
+  EXPECT_EQ(best_throughput(rows, "m", "cuda", rows[0]), nullptr);
+  EXPECT_NE(best_throughput(rows, "m", "cuda", rows[3]), nullptr);
+  rows[3].output_tokens = 64;
+  EXPECT_EQ(best_throughput(rows, "m", "cuda", rows[0]), nullptr) << "another length is another work";
 }
 
 TEST(Comparable, OnlyRowsOfOneModelWhateverItsName) {

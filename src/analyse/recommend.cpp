@@ -13,6 +13,7 @@ namespace {
 std::string shape_words(const Record& row) {
   std::string words = fmt::format("batch {}", row.batch_size.value_or(1));
   if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
+  if (row.output_tokens) words += fmt::format(", {} output tokens", *row.output_tokens);
   return words;
 }
 
@@ -65,7 +66,7 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
 
     const Record* best = nullptr;
     for (const std::string& target : targets_of(rows))
-      if (const Record* row = best_throughput(rows, model, target, order.front()->effective_precision);
+      if (const Record* row = best_throughput(rows, model, target, *order.front());
           row != nullptr && (best == nullptr || *row->throughput_ips > *best->throughput_ips))
         best = row;
     if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
@@ -148,6 +149,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows) {
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> steps;
+  steps.reserve(found.size());
   for (auto& [urgency, line] : found) steps.push_back(std::move(line));
   return steps;
 }

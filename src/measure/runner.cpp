@@ -156,9 +156,11 @@ class Session {
   void store(const Stream& stream, const SampleColumns& columns, std::int64_t burst_ns) {
     const bool late = phase_ == Phase::kDone && streams_.size() > 1 && !plan_.iterations;
     const std::size_t before = pending_.size();
+    bool kept_run = true;  // tokens go with their run, which stands before them
     for (std::size_t i = 0; i < columns.count; ++i) {
       const std::int64_t start = columns.start_ns[i];
-      if (late && start > stopped_ns_) continue;
+      if (columns.kind[i] == static_cast<std::uint8_t>(SampleKind::kRun)) kept_run = !late || start <= stopped_ns_;
+      if (!kept_run) continue;
       pending_.kind.push_back(columns.kind[i]);
       pending_.stream.push_back(stream.index);
       pending_.start_ns.push_back(start == kUnknownStart ? start : start - window_ns_);

@@ -105,7 +105,7 @@ void LocalExecutor::State::make_references(const PreparedModel& model, std::vect
       reference.name = "given";
       reference.outputs = {cell.given_outputs};
     }
-    if (reference.run_ms > 0) {
+    if (reference.run_ms > 0 && !cell.generation) {  // of a generation it is the prompt's alone
       slowest_ms = reference.run_ms;
       slowest_batch = cell.shape.batch;
     }

@@ -98,6 +98,9 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
   // A prompt has no padding, and its logits are not its positions.
   ASSAY_CHECK_OK(judge_row(row, reference, computed,
                            cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes, settings.seed));
+  if (cell.generation && row.message.empty())
+    row.message = fmt::format("logits compared after the prompt and after {} further tokens",
+                              taught_tokens(cell.generation->output_tokens));
   if (!cell.given_note.empty())
     row.message = fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", cell.given_note,
                               reference.name);
@@ -166,7 +169,10 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   environment = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
   summarise(reply->measurement, samples->samples, cell.shape.batch, row);
-  if (cell.generation && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
+  const bool of_tokens = std::ranges::any_of(cell.inputs.recipes, [](const InputRecipe& recipe) {
+    return recipe.name == "input_ids";  // and not of sounds
+  });
+  if (cell.generation && of_tokens && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
     const std::int64_t prompt = std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
     row.prompt_tokens_per_second = static_cast<double>(prompt * cell.shape.batch) * 1e3 / *row.ttft_ms;
   }

@@ -92,10 +92,10 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
   if (model.generation) {
     cell.generation = model.generation->generation;
     cell.generation->output_tokens = shape.output_tokens;
-    cell.generation->prompt_tokens =
-        model.generation->prompt_in_states ? shape.sequence + (info.image ? info.image->count : 0) : 1;
-    const std::int64_t last = cell.generation->prompt_tokens + shape.output_tokens;
-    if (const auto most = most_tokens(model); inputs && most && last > *most)
+    cell.generation->prompt_tokens = model.generation->prompt_tokens(info, shape.sequence);
+    // The last token is given and not taken in again.
+    const std::int64_t held = cell.generation->prompt_tokens + shape.output_tokens - 1;
+    if (const auto most = most_tokens(model); inputs && most && held > *most)
       inputs = fail(ErrorCode::kUnsupported,
                     fmt::format("{} output tokens after {} of the prompt are beyond the {} positions of the model",
                                 shape.output_tokens, cell.generation->prompt_tokens, *most),
@@ -210,12 +210,13 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
     InputAxes axes = axes_of({});
     const std::optional<std::int64_t> fixed = fixed_batch(*info, axes).value_or(std::nullopt);
     axes.batch = fixed.value_or(1);
-    const Result<ModelInputs> probe = make_inputs(*info, axes);
+    const Result<ModelInputs> probe = model.generation ? prompt_inputs(*info, axes) : make_inputs(*info, axes);
     for (CellShape shape : shapes_of(settings, probe && probe->uses_sequence, model.generation.has_value(), fixed)) {
       // A length that only a default asks for is cut to what the model has.
       if (settings.default_lengths && model.max_sequence) {
-        const bool shares = model.generation && model.generation->prompt_in_states;
-        const std::int64_t most = *model.max_sequence - (shares ? shape.output_tokens : 0);
+        std::int64_t most = *model.max_sequence;
+        if (model.generation && model.generation->prompt_in_states)
+          most -= model.generation->prompt_tokens(*info, 0) + shape.output_tokens - 1;
         shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
       }
 

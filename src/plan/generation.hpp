@@ -21,6 +21,13 @@ struct GenerationGraphs {
   /// What both have; its lengths are a cell's to set.
   Generation generation{};
   bool prompt_in_states = true;  ///< false: the states begin with one token, as an encoder-decoder's do
+
+  /// What the states hold after a prompt of `sequence` tokens, those of its image beside them. `info`: of the prompt's
+  /// graph.
+  [[nodiscard]] std::int64_t prompt_tokens(const ModelInfo& info, std::int64_t sequence) const {
+    if (!prompt_in_states) return 1;
+    return sequence + (info.image ? info.image->count : 0);
+  }
 };
 
 /// Builds them into `folder` (model.onnx, step.onnx). nullopt: the model does not generate, or not in a way that assay

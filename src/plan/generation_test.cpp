@@ -86,7 +86,7 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
       prompt_inputs(info, {.batch = kBatch, .sequence = kPrompt, .cache = folder_.path()}).value().recipes;
   Generation generation = built.generation;
   generation.output_tokens = 32;
-  generation.prompt_tokens = built.prompt_in_states ? kPrompt + (info.image ? info.image->count : 0) : 1;
+  generation.prompt_tokens = built.prompt_tokens(info, kPrompt);
   EXPECT_EQ(info.image.has_value(), std::string(GetParam()).starts_with("llava"));
   const Tensor taught = run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation);
   ASSERT_EQ(taught.shape()[1], 1 + kTaughtTokens);

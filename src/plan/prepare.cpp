@@ -105,6 +105,7 @@ Status inspect(PreparedModel& model) {
   if (model.generation && model.generation->step) {
     row.graph_hash = sha256_hex(row.graph_hash + model.generation->step_info.graph_hash);
     weight_bytes += model.generation->step_info.weight_bytes;
+    *row.model_size_mb += static_cast<double>(model.generation->step_info.file_bytes) / 1e6;
   }
   // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
   const std::uint64_t available = free_memory();
@@ -147,7 +148,8 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.weights = source.weights;
   request.seed = settings.seed;
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
-  const bool generate = settings.output_tokens.front() > 0;
+  // Given inputs are those of a forward pass.
+  const bool generate = settings.output_tokens.front() > 0 && settings.data.empty();
   const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
                                                     place + json_text(request.config) + request.model_class +
@@ -188,10 +190,13 @@ Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSe
   const PreparedModel asked = model;
   Status prepared = prepare_zoo(model, source, settings, cache);
   const std::optional<std::string> why = too_large(prepared, model);
-  if (!why || !model.choice.any_size) return prepared;
+  if (!why || !model.choice.any_size || !settings.size.empty()) return prepared;
   for (const ZooSource& smaller : smaller_sizes(source)) {
     PreparedModel next = asked;
-    if (!prepare_zoo(next, smaller, settings, cache) || next.verdict) continue;
+    const Status tried = prepare_zoo(next, smaller, settings, cache);
+    if (too_large(tried, next) || (!tried && tried.error().code == ErrorCode::kUnsupported)) continue;
+    ASSAY_CHECK_OK(tried);
+    if (next.verdict) continue;
     next.identity.add_flag(flag::kScaled);
     next.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, smaller.model_id, smaller.size,
                             source.model_id, *why);

@@ -207,7 +207,7 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
   const std::string key =
       sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
                              input_hash, engine, location->version, to_string(precision),
-                             generation ? generation->output_tokens : 0));
+                             generation ? taught_tokens(generation->output_tokens) : -1));
   const fs::path folder = cache_ / key.substr(0, 32);
   if (fs::exists(folder / kDone) && !is_whole(folder, distinct_sets(recipes))) {
     std::error_code ignored;

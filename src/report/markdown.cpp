@@ -198,7 +198,7 @@ const Record* at_one_cell(std::span<const Record> rows, const std::string& model
 
 const Record* best_at_one_precision(std::span<const Record> rows, const std::string& model, const std::string& target) {
   const std::vector<const Record*> alike = representatives(rows, model);
-  return alike.empty() ? nullptr : best_throughput(rows, model, target, alike.front()->effective_precision);
+  return alike.empty() ? nullptr : best_throughput(rows, model, target, *alike.front());
 }
 
 std::string results_section(const std::vector<Record>& all) {

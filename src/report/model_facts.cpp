@@ -87,6 +87,7 @@ std::string model_facts_text(const ModelFacts& facts) {
   values("inputs", facts.info.inputs);
   values("outputs", facts.info.outputs);
   std::vector<std::string> shapes;
+  shapes.reserve(facts.shapes.size());
   for (const auto& [name, shape] : facts.shapes) shapes.push_back(name + " " + to_string(shape));
   line("one inference", join(shapes, ", "));
   line("  FLOPs",
@@ -100,6 +101,7 @@ std::string model_facts_text(const ModelFacts& facts) {
   line("memory to run", fmt::format("about {}; {} are free{}", megabytes(needed), megabytes(free_memory()),
                                     needed > free_memory() ? ": it does not fit" : ""));
   std::vector<std::string> published;
+  published.reserve(facts.published.size());
   for (const auto& [id, size] : facts.published) published.push_back(fmt::format("{} ({})", id, size));
   line("published", join(published, ", "));
   return out;

@@ -58,14 +58,20 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
     shapes.push_back({first[i].dtype(), same ? opened(input, first[i].shape()) : first[i].shape(), {}});
   }
   ASSAY_CHECK_OK(prompt.prepare_context(shapes));
+  const std::int64_t begun = SteadyClock().now_ns();
   ASSAY_TRY(LoadedContext context, prompt.create_context(shapes));
   Generator made(generation, std::move(context), sets.size());
+  made.compilation_ns_ = SteadyClock().now_ns() - begun;
   ASSAY_CHECK_OK(made.find(prompt, step));
   for (std::size_t set = 0; set < sets.size(); ++set) {
     for (std::size_t i = 0; i < first.size(); ++i)
       ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
   }
-  const std::int64_t batch = first.empty() || first.front().shape().empty() ? 1 : first.front().shape().front();
+  ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation.tokens, "input"));
+  if (first[ids].shape().size() != 2)
+    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {}; tokens are [batch, sequence]", generation.tokens,
+                                                  to_string(first[ids].shape())));
+  const std::int64_t batch = first[ids].shape().front();
   ASSAY_TRY(made.tokens_, Tensor::create(step.inputs()[made.tokens_input_].dtype, {batch, 1}));
   if (made.mask_input_) {
     const InputRecipe ones{.name = generation.mask,
@@ -140,7 +146,9 @@ Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueS
     shapes.push_back({input.dtype, std::move(shape), {}});
   }
   ASSAY_CHECK_OK(step.prepare_context(shapes));
+  const std::int64_t begun = SteadyClock().now_ns();
   ASSAY_TRY(step_, step.create_context(shapes));
+  compilation_ns_ += SteadyClock().now_ns() - begun;
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i].dtype != DType::kUndefined) ASSAY_CHECK_OK(step_->set_input(0, i, values[i]));
   return {};
@@ -238,7 +246,7 @@ Result<Tensor> Generator::teach(std::size_t set, std::uint64_t seed, double& pro
   const std::int64_t start = clock.now_ns();
   ASSAY_CHECK_OK(begin(set));
   prompt_ms = static_cast<double>(clock.now_ns() - start) / 1e6;
-  const std::int64_t further = std::min(kTaughtTokens, generation_.output_tokens - 1);
+  const std::int64_t further = taught_tokens(generation_.output_tokens);
   const CounterRandom random(seed, "taught tokens");  // of every set the same: files of a set may be bound as another
   Tensor all;
   for (std::int64_t step = 0;; ++step) {
@@ -246,6 +254,9 @@ Result<Tensor> Generator::teach(std::size_t set, std::uint64_t seed, double& pro
     const std::int64_t batch = view.shape[0], width = view.shape[2];
     if (step == 0) {
       ASSAY_TRY(all, Tensor::create(DType::kFloat32, {batch, further + 1, width}));
+    } else if (width != all.shape()[2]) {
+      return fail(ErrorCode::kMismatch, fmt::format("'{}' has {} columns after the prompt and {} after a further token",
+                                                    generation_.logits, all.shape()[2], width));
     }
     const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
     for (std::int64_t row = 0; row < batch; ++row)

@@ -35,6 +35,9 @@ class Generator final : public BurstSource {
     return 1 + static_cast<std::size_t>(generation_.output_tokens);
   }
 
+  /// What the engine took to make contexts for these shapes.
+  [[nodiscard]] std::int64_t compilation_ns() const { return compilation_ns_; }
+
   /// Logits after the prompt of a set and after further tokens that `seed` tells, float32 [B, 1 + tokens, vocabulary].
   /// prompt_ms: how long the prompt's run took.
   [[nodiscard]] Result<Tensor> teach(std::size_t set, std::uint64_t seed, double& prompt_ms);
@@ -66,6 +69,7 @@ class Generator final : public BurstSource {
   LoadedContext prompt_;
   std::optional<LoadedContext> step_;  ///< absent: prompt_ runs the steps too
   std::size_t sets_;
+  std::int64_t compilation_ns_ = 0;
   std::size_t step_set_ = 0;
   std::size_t prompt_logits_ = 0, step_logits_ = 0, tokens_input_ = 0;
   std::optional<std::size_t> mask_input_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -70,8 +71,11 @@ struct BindRequest {
   std::optional<Generation> generation{};
 };
 
-/// Tokens after the prompt that infer() of a generative model runs; fewer where the generation is shorter.
+/// Tokens after the prompt that infer() of a generative model runs, of a generation of so many.
 inline constexpr std::int64_t kTaughtTokens = 4;
+[[nodiscard]] constexpr std::int64_t taught_tokens(std::int64_t output_tokens) {
+  return std::min(kTaughtTokens, output_tokens - 1);
+}
 
 struct BindReply {
   std::optional<double> compilation_ms;  ///< where the engine compiles shapes

@@ -84,6 +84,25 @@ class SmallSet(tool.ToolTest):
             self.assertEqual(count[model, "first_token"], count[model, "run"])
             self.assertEqual(count[model, "token"], 3 * count[model, "run"])
 
+    def test_a_decoder_generates_at_every_length_and_with_several_streams(self):
+        golden = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "llama")
+        rows = self.run_json("bench", "--model-id", golden, "--hardware", "cpu", "openvino", "--batch-sizes", "1", "2", "--sequence-lengths", "4", "8",
+                             "--output-tokens", "1", "2", "7", "--streams", "1", "2", "--iterations", "4", "--warmup", "1")["results"]
+        self.assertEqual(len(rows), 2 * 2 * 2 * 3 * 2)
+        self.assertEqual(len({row["task_key"] for row in rows}), len(rows))
+        for row in rows:
+            self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+            self.assertIn(f"{min(4, row['output_tokens'] - 1)} further tokens", row["message"])
+            self.assertAlmostEqual(row["prompt_tokens_per_second"], row["sequence_length"] * row["batch_size"] * 1000 / row["ttft_ms"], places=6)
+            self.assertEqual(row["tpot_ms"] is None, row["output_tokens"] == 1)
+        # Whisper's prompt is a sound: lengths of text make no cells of their own. Without tokens it is a forward pass.
+        whisper = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "whisper")
+        common = ["bench", "--model-id", whisper, "--hardware", "cpu", "--batch-sizes", "1", "--sequence-lengths", "4", "8", "--iterations", "2", "--warmup", "0"]
+        generated = self.run_json(*common, "--output-tokens", "3")["results"]
+        self.assertEqual([(row["sequence_length"], row["prompt_tokens_per_second"]) for row in generated], [(None, None)])
+        forward = self.run_json(*common, "--output-tokens", "0")["results"]
+        self.assertEqual([(row["output_tokens"], row["ttft_ms"], row["verification"]) for row in forward], [(None, None, "verified")] * 2)
+
     def check_database(self, measured):
         import duckdb  # Debian has none: set-up brings it
         with duckdb.connect(str(self.folder / "benchmark_db.duckdb"), read_only=True) as database:
