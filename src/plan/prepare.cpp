@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -26,17 +27,34 @@ Target::Verdict not_built(std::string message) {
           "`assay zoo list` shows what is built"};
 }
 
-// What a configuration and its weights become, in the cache. Built anew each time: seconds, and never stale. A model
-// that generates is what `model.generation` is then told of.
-Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const std::string& key, const fs::path& cache,
-                                   bool generate, PreparedModel& model) {
-  const fs::path folder = cache / sha256_hex(key).substr(0, 24);
-  ASSAY_CHECK_OK(make_directories(folder));
+// A folder in `cache` that goes with its last owner. Those that a killed assay left go after a week.
+Result<std::shared_ptr<const fs::path>> own_folder(const fs::path& cache) {
+  constexpr auto kAbandoned = std::chrono::hours(24 * 7);
+  std::error_code ignored;
+  for (fs::directory_iterator it(cache, ignored), end; !ignored && it != end; it.increment(ignored)) {
+    std::error_code unknown;
+    const auto written = fs::last_write_time(it->path(), unknown);
+    if (!unknown && fs::file_time_type::clock::now() - written > kAbandoned) fs::remove_all(it->path(), unknown);
+  }
+  std::shared_ptr<const fs::path> folder(new fs::path(cache / make_uuid()), [](const fs::path* path) {
+    std::error_code error;
+    fs::remove_all(*path, error);
+    delete path;
+  });
+  ASSAY_CHECK_OK(make_directories(*folder));
+  return folder;
+}
+
+// What a configuration and its weights become: seconds, and never stale. A model that generates is what
+// `model.generation` is then told of.
+Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const fs::path& cache, bool generate,
+                                   PreparedModel& model) {
+  ASSAY_TRY(model.built, own_folder(cache));
   if (generate) {
-    ASSAY_TRY(model.generation, build_generation(request, folder));
+    ASSAY_TRY(model.generation, build_generation(request, *model.built));
     if (model.generation) return model.generation->prompt;
   }
-  return zoo::build(request, folder / "model.onnx");
+  return zoo::build(request, *model.built / "model.onnx");
 }
 
 // A family for files that nobody described: by what goes in.
@@ -150,12 +168,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   // Given inputs are those of a forward pass.
   const bool generate = settings.output_tokens.front() > 0 && settings.data.empty();
-  const std::string place = source.weights ? fs::absolute(*source.weights).string() : source.model_id;
-  ASSAY_TRY(const zoo::BuiltModel built, build_into(request,
-                                                    place + json_text(request.config) + request.model_class +
-                                                        request.precision + std::to_string(request.seed) +
-                                                        (generate ? "" : " forward"),
-                                                    cache, generate, model));
+  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, cache, generate, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
   ASSAY_CHECK_OK(inspect(model));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include <assay/result.hpp>
@@ -20,6 +21,7 @@ struct PreparedModel {
   ModelChoice choice;
   Record identity;  ///< the model's fields of a Record, to start each row from
   std::filesystem::path file;
+  std::shared_ptr<const std::filesystem::path> built;  ///< the folder of what the zoo built, removed with the last copy
   std::string format;  ///< of the file, in the words of EngineEntry::formats; empty: there is none
   std::optional<std::int64_t> max_sequence;  ///< positions of the model, where its configuration limits them
   std::optional<GenerationGraphs> generation;  ///< it generates, and `file` is the prompt's graph
@@ -28,8 +30,8 @@ struct PreparedModel {
   std::string note;                          ///< what the user should know of where it came from
 };
 
-/// Resolves a name, builds what the zoo builds (into `cache`, once per configuration, weights and seed) and checks the
-/// file. What assay knows but cannot build is a model with a verdict, not an error.
+/// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result) and
+/// checks the file. What assay knows but cannot build is a model with a verdict, not an error.
 /// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault.
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
                                                   const std::filesystem::path& cache, hub::Hub& hub);

@@ -229,13 +229,14 @@ Status check_options(const std::vector<Target>& targets, const RunSettings& sett
 }
 
 // The executor ends with this function, and with it the history that it may have open: the database has one writer.
-Status run_models(const std::vector<PreparedModel>& models, const SessionRequest& request, ExecutorServices services,
+Status run_models(std::vector<PreparedModel>& models, const SessionRequest& request, ExecutorServices services,
                   SessionResult& out) {
   ASSAY_TRY(LocalExecutor executor, LocalExecutor::create(out.run, request.settings, std::move(services)));
-  for (const PreparedModel& model : models) {
+  for (PreparedModel& model : models) {
     if (request.cancelled()) break;
     ASSAY_TRY(std::vector<Record> rows, executor.run(model, out.targets));
     std::move(rows.begin(), rows.end(), std::back_inserter(out.rows));
+    model.built.reset();  // gigabytes, perhaps
   }
   return {};
 }
