@@ -22,9 +22,9 @@ struct ModelChoice {
   std::string category;
   std::string size;
   std::string modality;
-  bool any_size = false;  ///< where the named one does not fit, a smaller one stands in and the row says so
   bool from_set = false;  ///< part of a set: its skipped and unsupported rows do not change the exit status
   bool built = true;      ///< false: known, but its architecture is not built yet
+  bool any_size = false;  ///< where the named one does not fit, a smaller one stands in and the row says so
 };
 
 /// Everything that holds for all cells of one invocation.
