@@ -71,6 +71,7 @@ std::vector<ZooSource> smaller_sizes(const ZooSource& source) {
   }
   std::ranges::stable_sort(found, std::greater<>(), [](const auto& each) { return each.first; });
   std::vector<ZooSource> sizes;
+  sizes.reserve(found.size());
   for (auto& [parameters, smaller] : found) sizes.push_back(std::move(smaller));
   for (const int part : {2, 4, 8, 16}) {
     Result<Json> config = scale_layers(source.config, 1.0 / part);
