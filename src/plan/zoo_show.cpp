@@ -3,25 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/files.hpp"
 #include "plan/zoo_source.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
 namespace {
-
-std::vector<std::pair<std::string, std::string>> published(const std::string& architecture) {
-  std::vector<std::pair<std::string, std::string>> found;
-  for (const std::string& name : zoo::known_names()) {
-    const auto known = zoo::find_known(name);
-    if (!known || known->architecture != architecture) continue;
-    const std::pair<std::string, std::string> one{known->model_id, known->size};
-    if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
-  }
-  return found;
-}
 
 // Builds the graph into `file`, its weights a hole.
 Status build_graph(const ModelReference& reference, const std::string& model_class, const std::filesystem::path& file,
@@ -46,7 +33,8 @@ Status build_graph(const ModelReference& reference, const std::string& model_cla
   facts.size = source.size.empty() ? "as_is" : source.size;
   facts.source = built.seeded ? "seeded" : "checkpoint";
   facts.note = source.note;
-  facts.published = published(built.architecture);
+  for (const zoo::KnownModel& known : zoo::published(built.architecture))
+    facts.published.emplace_back(known.model_id, known.size);
   return {};
 }
 
