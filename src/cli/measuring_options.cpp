@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxExtent = 1 << 24;
 constexpr std::int64_t kMaxOutputTokens = 8192;  ///< of which every one is a sample, and a burst has room for one run's
-constexpr std::int64_t kMaxRuns = 10'000'000;  ///< of which every sample is kept: 170 MB, times the tokens of each
+constexpr std::int64_t kMaxRuns = 10'000'000;    ///< of which every sample is kept: 170 MB, times the tokens of each
 
 // An option's integers, sorted, each once. Checked here and not by the parser, which would clamp what is too large.
 Result<std::vector<std::int64_t>> integers(const char* option, const std::vector<std::string>& texts,
@@ -75,7 +75,8 @@ void MeasuringOptions::add_to(CLI::App& command) {
       ->delimiter(',');
   command.add_option("--seed", seed_text, "Seed of inputs and seeded weights");
   command.add_option("--data", data, "Folder or file with real inputs (.npy .npz .pb .safetensors, by input name)");
-  command.add_option("--size", size, "Published size of the zoo's models: tiny, small, reference, 1.2b, …; default: the one named");
+  command.add_option("--size", size,
+                     "Published size of the zoo's models: tiny, small, reference, 1.2b, …; default: the one named");
   command.add_option("--engine-option", engine_options, "key=value for the engine; `assay engines` lists them");
   command.add_option("--warmup", warmup, "Warm-up iterations; default: until steady");
   command.add_option("--iterations", iterations, "Timed iterations; default: until the median is known to 0.5 %");
@@ -116,9 +117,10 @@ Result<RunSettings> MeasuringOptions::settings() const {
     return fail(ErrorCode::kInvalidArgument,
                 "--output-tokens: '0' stands for a forward pass instead of generating and cannot be given with others");
   if (!outputs.empty() && outputs.front() > 0 && !data.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--output-tokens {}: with --data a forward pass is measured, not a generation", outputs.front()),
-                "leave one of them out");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--output-tokens {}: with --data a forward pass is measured, not a generation", outputs.front()),
+        "leave one of them out");
   ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
   ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));
   if (warmup) {

@@ -83,7 +83,8 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
   cell.arithmetic =
       cell.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(cell.row.precision).value_or(DType::kFloat32);
   cell.given_note = given.note;
-  Result<ModelInputs> inputs = model.generation ? prompt_inputs(info, axes_of(shape)) : make_inputs(info, axes_of(shape));
+  Result<ModelInputs> inputs =
+      model.generation ? prompt_inputs(info, axes_of(shape)) : make_inputs(info, axes_of(shape));
   if (inputs && inputs->uses_sequence && model.max_sequence && shape.sequence > *model.max_sequence)
     inputs = fail(
         ErrorCode::kUnsupported,

@@ -128,11 +128,11 @@ Status inspect(PreparedModel& model) {
   // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
   const std::uint64_t available = free_memory();
   if (weight_bytes > available / 2)
-    model.verdict = {
-        CellStatus::kSkipped, std::string(reason::kTooLarge),
-        fmt::format("weights of {:.1f} GB need about {:.1f} GB to run, {:.1f} GB are free",
-                    static_cast<double>(weight_bytes) / 1e9, static_cast<double>(weight_bytes) * 2e-9, static_cast<double>(available) / 1e9),
-        "use a smaller model, or a machine with more memory"};
+    model.verdict = {CellStatus::kSkipped, std::string(reason::kTooLarge),
+                     fmt::format("weights of {:.1f} GB need about {:.1f} GB to run, {:.1f} GB are free",
+                                 static_cast<double>(weight_bytes) / 1e9, static_cast<double>(weight_bytes) * 2e-9,
+                                 static_cast<double>(available) / 1e9),
+                     "use a smaller model, or a machine with more memory"};
   return {};
 }
 

@@ -16,9 +16,9 @@ namespace assay {
 namespace {
 
 // What configurations call a number of layers.
-constexpr std::string_view kLayerCounts[] = {"num_hidden_layers", "num_layers",         "num_decoder_layers", "n_layer",
-                                             "n_layers",          "encoder_layers",     "decoder_layers",
-                                             "num_encoder_layers"};
+constexpr std::string_view kLayerCounts[] = {"num_hidden_layers", "num_layers",        "num_decoder_layers",
+                                             "n_layer",           "n_layers",          "encoder_layers",
+                                             "decoder_layers",    "num_encoder_layers"};
 // One entry for each layer: cut, they could mean another model.
 constexpr std::string_view kLayerLists[] = {"layer_types", "attention_layers", "depths", "vision_feature_layers"};
 
@@ -56,7 +56,8 @@ Result<Json> scale_layers(Json config, double scale) {
   std::string listed;
   const std::int64_t scaled = config.is_object() ? scale_counts(config, scale, listed) : 0;
   if (!listed.empty())
-    return fail(ErrorCode::kUnsupported, fmt::format("a configuration that lists its layers ('{}') is not scaled", listed));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("a configuration that lists its layers ('{}') is not scaled", listed));
   if (scaled == 0) return fail(ErrorCode::kUnsupported, "a configuration without a count of layers is not scaled");
   return config;
 }

@@ -64,8 +64,7 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   made.compilation_ns_ = SteadyClock().now_ns() - begun;
   ASSAY_CHECK_OK(made.find(prompt, step));
   for (std::size_t set = 0; set < sets.size(); ++set) {
-    for (std::size_t i = 0; i < first.size(); ++i)
-      ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
+    for (std::size_t i = 0; i < first.size(); ++i) ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
   }
   ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation.tokens, "input"));
   if (first[ids].shape().size() != 2)
@@ -183,9 +182,9 @@ Result<TensorView> Generator::logits() {
   const Shape& shape = view.shape;
   if (view.dtype != DType::kFloat32 || shape.size() != 3 || shape[0] != tokens_.shape()[0] || shape[1] != 1 ||
       shape[2] < 1)
-    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {} {}; logits of the last position are float32 [{}, 1, n]",
-                                                  generation_.logits, to_string(view.dtype), to_string(shape),
-                                                  tokens_.shape()[0]));
+    return fail(ErrorCode::kMismatch,
+                fmt::format("'{}' is {} {}; logits of the last position are float32 [{}, 1, n]", generation_.logits,
+                            to_string(view.dtype), to_string(shape), tokens_.shape()[0]));
   return view;
 }
 
