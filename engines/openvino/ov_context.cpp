@@ -101,7 +101,7 @@ Status OvContext::do_run(std::size_t set, Interval& took) {
 Status OvContext::do_alias(const Alias& alias) {
   const ValueInfo& output = outputs()[alias.output];
   const bool open = !output.has_rank || std::ranges::count(output.dims, -1) > 0;
-  if (open && compiled_->devices == "CPU") {
+  if (open && compiled_->devices == "CPU" && compiled_->one_stream) {
     left_.try_emplace(alias.output);
     return {};
   }

@@ -15,8 +15,10 @@ namespace assay::plugin {
 /// are the request's own tensors, which it allocates once and reuses.
 ///
 /// An output that becomes an input must not be written while it is read. The processor's plug-in sees to that itself
-/// where the output's extents are open: it has two buffers and takes the one that is no input, so that the request's
-/// own tensor is handed on. Elsewhere the request gets two tensors of ours in turn.
+/// where the output's extents are open and there is one stream: it has two buffers and takes the one that is no input,
+/// so that the request's own tensor is handed on. With more streams it does not: each has a graph of its own, and one
+/// that had the same input in its latest run no longer looks whether that is the output too, writes into it or frees
+/// it. There, and elsewhere, the request gets two tensors of ours in turn.
 class OvContext final : public RuntimeContext {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(std::shared_ptr<const OvCompiled> compiled,

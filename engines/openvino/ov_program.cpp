@@ -240,6 +240,7 @@ Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* m
   const auto property = [&](const char* key) { return property_in_force(*runtime_, compiled->model.get(), key); };
 
   compiled->devices = property("EXECUTION_DEVICES").value_or("");
+  compiled->one_stream = property("NUM_STREAMS") == "1";
   const std::string precision = property(kPrecisionHint).value_or("unknown");
   const bool exact =
       property(kDynamicQuantization).value_or("0") == "0" && property(kCachePrecision).value_or(strict_) == strict_;

@@ -16,6 +16,7 @@ struct OvCompiled {
   std::vector<ValueInfo> outputs;   ///< as they are for the shapes compiled for
   std::string devices;              ///< where it runs: "CPU"
   bool may_have_variables = false;  ///< state that runs leave to the next one inside the model
+  bool one_stream = false;          ///< no second copy of the graph, to which a request's next run may go
 };
 
 /// With the option static_shapes (the default) the model is compiled for the shapes of each new context, as

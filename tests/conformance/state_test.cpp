@@ -3,6 +3,8 @@
 // Outputs that become the next run's inputs, as a generation's cache does, and contexts side by side: what a caller in
 // the worker's process can do, so the plug-ins are opened here and not in a worker.
 
+#include <thread>
+
 #include "conformance.hpp"
 #include "engine/loader.hpp"
 
@@ -60,6 +62,29 @@ std::vector<float> joined(const std::vector<const Tensor*>& parts) {
   return all;
 }
 
+void generate_often(LoadedContext& context, bool computes) {
+  const Tensor nothing = floats({1, kHeads, 0, kWidth}), prompt = floats({1, kHeads, 3, kWidth}, 100);
+  const Tensor token = floats({1, kHeads, 1, kWidth}, 500);
+  ASSERT_THAT(context.set_input(0, 0, nothing.view()), IsOk());
+  ASSERT_THAT(context.alias_output_to_input(0, 0), IsOk());
+  for (int generation = 0; generation < 40; ++generation) {
+    std::vector<const Tensor*> parts{&prompt};
+    ASSERT_THAT(context.set_input(0, 1, prompt.view()), IsOk());
+    ASSERT_THAT(context.run(0), IsOk());
+    ASSERT_THAT(context.set_input(0, 1, token.view()), IsOk());
+    for (int i = 0; i < 15; ++i) {
+      ASSERT_THAT(context.run(0), IsOk());
+      parts.push_back(&token);
+    }
+    const auto present = context.output(0);
+    ASSERT_THAT(present, IsOk());
+    if (computes) {
+      ASSERT_EQ(values_of(*present), joined(parts)) << "generation " << generation;
+    }
+    ASSERT_THAT(context.reset_state(), IsOk());
+  }
+}
+
 class State : public EngineTest {
  protected:
   /// Calls `test(program, computes)` with a model loaded on each device.
@@ -76,7 +101,7 @@ class State : public EngineTest {
     for (const EngineDevice& device : found_.devices) {
       if (!done.insert(device.id).second) continue;
       SCOPED_TRACE(std::string(GetParam()) + " on " + device.id);
-      LoadProgramArgs args{.device_id = device.id, .precision = "float32", .threads = 1};
+      LoadProgramArgs args{.device_id = device.id, .precision = "float32", .threads = 1, .streams = streams_};
       if (computes) {
         args.model = folder.path() / "model.onnx";
       } else {
@@ -93,6 +118,7 @@ class State : public EngineTest {
                    {"past:float32[1,2,p,4];x:float32[1,2,n,4]", "present:float32[1,2,p+n,4];last:float32[1,2,n,4]"},
                    std::forward<Test>(test));
   }
+  int streams_ = 1;
   static Result<LoadedContext> create(const LoadedProgram& program, const Shape& past, const Shape& x) {
     const std::vector<TensorView> shapes{{DType::kFloat32, past, {}}, {DType::kFloat32, x, {}}};
     ASSAY_CHECK_OK(program.prepare_context(shapes));
@@ -140,6 +166,19 @@ TEST_P(State, GrowsACacheFromNothingAndBeginsAnew) {
     if (computes) {
       EXPECT_EQ(values_of(*present), joined({&other, &prompt}));
     }
+  });
+}
+
+// A runtime may keep a copy of the graph for each stream, and what it holds of earlier runs in each.
+TEST_P(State, CarriesItFromStreamToStream) {
+  streams_ = 2;
+  with_cache_model([](const LoadedProgram& program, bool computes) {
+    auto one = create_open(program), other = create_open(program);
+    ASSERT_THAT(one, IsOk());
+    ASSERT_THAT(other, IsOk());
+    std::thread beside([&] { generate_often(*other, computes); });
+    generate_often(*one, computes);
+    beside.join();
   });
 }
 
