@@ -109,6 +109,17 @@ class Signature {
   const OrtSession* session_;
 };
 
+/// What a model of type `own` is computed in. The CPU provider has kernels for halves on ARM alone; elsewhere it puts
+/// casts around the operators and computes in float32.
+std::string arithmetic_of(const OrtProvider& provider, const std::string& own) {
+#if defined(__aarch64__)
+  constexpr bool kHalves = true;
+#else
+  constexpr bool kHalves = false;
+#endif
+  return own == "float16" && provider.append == OrtProvider::Append::kNothing && !kHalves ? "float32" : own;
+}
+
 }  // namespace
 
 std::vector<OptionInfo> OrtProgram::option_infos() {
@@ -151,11 +162,13 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
                 "use --precision runtime");
   }
 
-  KeyValues effective{{"device", provider->device_id},
-                      {"provider", provider->ort_name},
-                      {"precision", strict || provider->append == OrtProvider::Append::kNothing ? own : "runtime"},
-                      // The calling thread works too; without a number the runtime takes one thread per core.
-                      {"threads", std::to_string(args.threads > 0 ? args.threads : std::max(pool, 0) + 1)}};
+  KeyValues effective{
+      {"device", provider->device_id},
+      {"provider", provider->ort_name},
+      {"precision",
+       strict || provider->append == OrtProvider::Append::kNothing ? arithmetic_of(*provider, own) : "runtime"},
+      // The calling thread works too; without a number the runtime takes one thread per core.
+      {"threads", std::to_string(args.threads > 0 ? args.threads : std::max(pool, 0) + 1)}};
   effective.insert(effective.end(), options.all().begin(), options.all().end());
   return std::unique_ptr<Program>(new OrtProgram(std::move(model), std::move(effective)));
 }

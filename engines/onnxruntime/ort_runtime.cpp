@@ -118,8 +118,9 @@ Status OrtRuntime::check(OrtStatus* status) const {
   const OrtErrorCode ort_code = api_->GetErrorCode(status);
   api_->ReleaseStatus(status);
   if (const std::string name = operator_in(message); !name.empty()) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("ONNX Runtime {} has no operator '{}': {}", version_, name, first_line(message)));
+    const bool typed = message.find("Could not find an implementation") != std::string::npos;
+    return fail(ErrorCode::kUnsupported, fmt::format("ONNX Runtime {} has no operator '{}'{}: {}", version_, name,
+                                                     typed ? " for these types" : "", first_line(message)));
   }
   return fail(code_of(ort_code, message), fmt::format("ONNX Runtime: {}", first_line(message)));
 }

@@ -126,7 +126,7 @@ Value GraphBuilder::Impl::constant(DType dtype, const Shape& shape, std::string 
       return sink(std::as_bytes(std::span(bytes)));
     };
     initializer_names.insert(at->second);
-    initializers.push_back({at->second, dtype, shape, source, true});
+    initializers.push_back({at->second, dtype, shape, source, Initializer::Origin::kConstant});
   }
   return {at->second, dtype};
 }
@@ -155,11 +155,18 @@ Value GraphBuilder::numbers(const std::vector<float>& values, const Shape& shape
   return impl_->constant(DType::kFloat32, shape, std::move(bytes));
 }
 
-Value GraphBuilder::initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source) {
-  if (impl_->initializer_names.insert(name).second) {
-    impl_->initializers.push_back({name, dtype, shape, std::move(source)});
-  }
+Value GraphBuilder::Impl::named(const std::string& name, DType dtype, const Shape& shape, ByteSource source,
+                                Initializer::Origin origin) {
+  if (initializer_names.insert(name).second) initializers.push_back({name, dtype, shape, std::move(source), origin});
   return {name, dtype};
+}
+
+Value GraphBuilder::initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source) {
+  return impl_->named(name, dtype, shape, std::move(source), Initializer::Origin::kWeight);
+}
+
+Value GraphBuilder::table(const std::string& name, DType dtype, const Shape& shape, ByteSource source) {
+  return impl_->named(name, dtype, shape, std::move(source), Initializer::Origin::kTable);
 }
 
 void GraphBuilder::metadata(const std::string& key, const std::string& value) { impl_->metadata[key] = value; }

@@ -78,9 +78,19 @@ class GraphBuilder {
 
   /// A weight. A name that is there already gives the same value again: `source` is then not used.
   Value initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source);
+  /// A constant that no checkpoint holds (frequencies, sinusoids), otherwise like a weight.
+  Value table(const std::string& name, DType dtype, const Shape& shape, ByteSource source);
 
   /// Written into metadata_props, sorted by key.
   void metadata(const std::string& key, const std::string& value);
+
+  /// Once the graph is whole: turns it from float32 into `to`, float16 or bfloat16, inputs, outputs and weights. In
+  /// float32 stays, between casts: what integers become (positions, and the angles made of them) until it meets
+  /// activations, sums of squares, which overflow float16, and operators that do not have the type. Constants beyond
+  /// the type's range, such as a mask's, become a quarter of its end, so that sums of two of them stay finite.
+  void lower_floats(DType to);
+  /// Rounds every weight to the nearest number that `to` has; types stay, tables and constants too.
+  void round_weights(DType to);
 
   struct WriteOptions {
     /// A model whose weights are more than this goes into two files, FILE and FILE.data: protobuf ends at 2 GB.

@@ -13,11 +13,16 @@
 namespace assay {
 
 struct Initializer {
+  enum class Origin {
+    kWeight,
+    kTable,
+    kConstant,  ///< small, and left out when nothing uses it
+  };
   std::string name;
   DType dtype = DType::kUndefined;
   Shape shape;
   ByteSource source;
-  bool constant = false;  ///< made by the builder: left out when nothing uses it
+  Origin origin = Origin::kWeight;
 };
 
 /// What graph_builder.cpp collects and graph_writer.cpp writes.
@@ -34,6 +39,7 @@ struct GraphBuilder::Impl {
   std::map<std::string, std::string> metadata;
 
   Value constant(DType dtype, const Shape& shape, std::string bytes);
+  Value named(const std::string& name, DType dtype, const Shape& shape, ByteSource source, Initializer::Origin origin);
 };
 
 }  // namespace assay

@@ -68,7 +68,7 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
   const std::set<std::string> used = used_names(impl_->graph);
   for (const Initializer& tensor : impl_->initializers) {
     // Runtimes warn of it at every load. A weight that nothing uses stays: it is a mistake to be seen.
-    if (tensor.constant && !used.contains(tensor.name)) continue;
+    if (tensor.origin == Initializer::Origin::kConstant && !used.contains(tensor.name)) continue;
     PlannedTensor& planned = plan.emplace_back();
     planned.tensor = &tensor;
     ASSAY_TRY(planned.size, byte_size(tensor.dtype, tensor.shape));

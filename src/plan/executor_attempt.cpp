@@ -39,14 +39,16 @@ Status strict(const Record& row) {
 }
 
 Status judge_row(Record& row, const Reference& reference, const std::vector<fs::path>& outputs,
-                 const std::vector<InputRecipe>& recipes, std::uint64_t seed) {
+                 const std::vector<InputRecipe>& recipes, std::uint64_t seed, DType arithmetic) {
   OutputFiles files;
   files.reference = reference.outputs;
   files.candidate = outputs;
   files.perturbed = reference.moved;
   VerifyOptions options;
   options.reference = reference.name;
-  options.precision = dtype_from(row.effective_precision).value_or(DType::kFloat32);
+  // A graph of 16 bits is rounded between its operators even where the runtime computes each in float32.
+  const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
+  options.precision = bit_width(effective) < bit_width(arithmetic) ? effective : arithmetic;
   // Positions that a mask leaves out do not count.
   std::vector<NamedTensor> kept;
   kept.reserve(outputs.size() * recipes.size());
@@ -96,8 +98,8 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     ASSAY_TRY([[maybe_unused]] const InferReply second, worker.infer({1, computed[1]}, deadline.left()));
   }
   // A prompt has no padding, and its logits are not its positions.
-  ASSAY_CHECK_OK(judge_row(row, reference, computed,
-                           cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes, settings.seed));
+  ASSAY_CHECK_OK(judge_row(row, reference, computed, cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes,
+                           settings.seed, cell.arithmetic));
   if (cell.generation && row.message.empty())
     row.message = fmt::format("logits compared after the prompt and after {} further tokens",
                               taught_tokens(cell.generation->output_tokens));
@@ -173,7 +175,8 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
     return recipe.name == "input_ids";  // and not of sounds
   });
   if (cell.generation && of_tokens && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
-    const std::int64_t prompt = std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
+    const std::int64_t prompt =
+        std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
     row.prompt_tokens_per_second = static_cast<double>(prompt * cell.shape.batch) * 1e3 / *row.ttft_ms;
   }
   set_memory(row, *reply, leased.loaded(), leased.warm());

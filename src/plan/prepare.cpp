@@ -81,13 +81,6 @@ std::optional<std::int64_t> max_sequence_of(const Json& config) {
   return key->get<std::int64_t>();
 }
 
-// Graphs in other types come with a later version; "runtime" and "as_is" leave the graph in float32.
-bool built_precision(PreparedModel& model, const RunSettings& settings) {
-  if (settings.precision != "float16" && settings.precision != "bfloat16") return true;
-  model.verdict = not_built(fmt::format("graphs in {} are not part of this version of assay", settings.precision));
-  return false;
-}
-
 void describe(PreparedModel& model, const zoo::BuiltModel& built, const std::string& model_id,
               const std::string& size) {
   Record& row = model.identity;
@@ -159,12 +152,22 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
         not_built(fmt::format("the architecture '{}' is not part of this version of assay", source.architecture));
     return {};
   }
-  if (!built_precision(model, settings)) return {};
   zoo::BuildRequest request;
   request.config = source.config;
   request.model_class = source.model_class;
   request.weights = source.weights;
   request.seed = settings.seed;
+  // "runtime" and "as_is" leave the graph in float32.
+  const DType precision = dtype_from(settings.precision).value_or(DType::kFloat32);
+  if (precision != DType::kFloat32) {
+    request.precision = settings.precision;
+    model.in_float32 = std::make_shared<zoo::BuildRequest>();
+    model.in_float32->config = request.config;
+    model.in_float32->model_class = request.model_class;
+    model.in_float32->weights = request.weights;
+    model.in_float32->seed = request.seed;
+    model.in_float32->weights_rounded_to = precision;
+  }
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   // Given inputs are those of a forward pass.
   const bool generate = settings.output_tokens.front() > 0 && settings.data.empty();

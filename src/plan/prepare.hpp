@@ -28,6 +28,8 @@ struct PreparedModel {
   std::optional<ModelInfo> info;             ///< nullopt for formats that only the runtime reads (.xml)
   std::optional<Target::Verdict> verdict;    ///< why it cannot run at all (not built, unsupported, too large)
   std::string note;                          ///< what the user should know of where it came from
+  /// Of a model built in 16 bits: what builds it in float32 on weights rounded to them, for its reference.
+  std::shared_ptr<zoo::BuildRequest> in_float32{};
 };
 
 /// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result) and

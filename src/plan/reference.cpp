@@ -40,6 +40,24 @@ std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
 
 std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
 
+// Floats of 16 bits, as files, where the reference's graph takes float32.
+Result<std::vector<InputRecipe>> widened_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                                                std::size_t set, const fs::path& folder) {
+  std::vector<InputRecipe> wide = recipes;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    if (!is_floating(wide[i].dtype) || bit_width(wide[i].dtype) != 16) continue;
+    ASSAY_TRY(const Tensor narrow, make_input(recipes[i], seed, set));
+    ASSAY_TRY(Tensor tensor, Tensor::create(DType::kFloat32, recipes[i].shape));
+    widen(narrow.dtype(), narrow.bytes(), tensor.as<float>());
+    wide[i].dtype = DType::kFloat32;
+    wide[i].fill = Fill::kFile;
+    wide[i].file = folder / fmt::format("wide_{}_{}.safetensors", set, i);
+    const NamedView named{recipes[i].name, tensor.view()};
+    ASSAY_CHECK_OK(write_safetensors(wide[i].file, std::span(&named, 1), {}, Persistence::kScratch));
+  }
+  return wide;
+}
+
 // Names of copies.
 constexpr const char* kModel = "model.onnx";
 constexpr const char* kStep = "step.onnx";
@@ -55,6 +73,18 @@ Status copy_changed(const PreparedModel& model, const fs::path& from, const fs::
   ASSAY_CHECK_OK(change(from.empty() ? model.file : from / kModel, to / kModel));
   const fs::path step = step_file(model);
   return step.empty() ? Status() : change(from.empty() ? step : from / kStep, to / kStep);
+}
+
+// The graphs of a model built in 16 bits once more, in float32.
+Status build_again(const PreparedModel& model, const fs::path& to) {
+  ASSAY_CHECK_OK(make_directories(to));
+  zoo::BuildRequest& request = *model.in_float32;
+  if (model.generation) {
+    ASSAY_TRY([[maybe_unused]] const auto graphs, build_generation(request, to));
+  } else {
+    ASSAY_TRY([[maybe_unused]] const auto built, zoo::build(request, to / kModel));
+  }
+  return {};
 }
 
 // Whether the outputs that were kept can still be read.
@@ -140,9 +170,11 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
     ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
     if (bit_width(precision) < 32) {
       live.files = live.folder->path() / "rounded";
-      ASSAY_CHECK_OK(copy_changed(model, {}, live.files, [&](const fs::path& from, const fs::path& to) {
-        return write_rounded(from, precision, to);
-      }));
+      ASSAY_CHECK_OK(model.in_float32
+                         ? build_again(model, live.files)
+                         : copy_changed(model, {}, live.files, [&](const fs::path& from, const fs::path& to) {
+                             return write_rounded(from, precision, to);
+                           }));
     }
   }
   ASSAY_TRY(live.worker, start(engine, model, live.files, until));
@@ -161,9 +193,18 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   };
   ASSAY_CHECK_OK(judged(revive(engine, model, precision, until)));
   const std::size_t sets = distinct_sets(recipes);
-  const Result<BindReply> bound = live_->worker->bind({recipes, seed, sets, 1, generation}, left(until));
-  if (!bound) return judged(tl::unexpected<Error>(bound.error()));
+  const fs::path files = live_->folder ? live_->folder->path() : fs::path();
+  const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
+    if (!model.in_float32) return given;
+    return widened_inputs(given, seed, set, files);
+  };
   for (std::size_t set = 0; set < sets; ++set) {
+    // What is in files is of one set.
+    if (set == 0 || model.in_float32) {
+      ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
+      const Result<BindReply> bound = live_->worker->bind({inputs, seed, sets, 1, generation}, left(until));
+      if (!bound) return judged(tl::unexpected<Error>(bound.error()));
+    }
     const Result<InferReply> ran = live_->worker->infer({set, folder / output_name("set", set)}, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
@@ -171,14 +212,15 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   if (engine == "null") return {};  // its numbers are exact
 
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
-    const fs::path files = live_->folder->path() / "moved";
-    ASSAY_CHECK_OK(copy_changed(model, live_->files, files, [&](const fs::path& from, const fs::path& to) {
+    const fs::path copies = files / "moved";
+    ASSAY_CHECK_OK(copy_changed(model, live_->files, copies, [&](const fs::path& from, const fs::path& to) {
       return write_perturbed(from, precision, kMoveSeed, to);
     }));
-    ASSAY_TRY(live_->moved_worker, start(engine, model, files, until));
+    ASSAY_TRY(live_->moved_worker, start(engine, model, copies, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(const std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, live_->folder->path()));
+    ASSAY_TRY(std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, files));
+    ASSAY_TRY(moved, widened(moved, set));
     ASSAY_TRY([[maybe_unused]] const BindReply again,
               live_->moved_worker->bind({moved, seed, 1, 1, generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
@@ -204,10 +246,9 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     return reference;
   }
   if (!has_ulp(precision)) precision = DType::kFloat32;
-  const std::string key =
-      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash,
-                             input_hash, engine, location->version, to_string(precision),
-                             generation ? taught_tokens(generation->output_tokens) : -1));
+  const std::string key = sha256_hex(fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash, input_hash, engine,
+      location->version, to_string(precision), generation ? taught_tokens(generation->output_tokens) : -1));
   const fs::path folder = cache_ / key.substr(0, 32);
   if (fs::exists(folder / kDone) && !is_whole(folder, distinct_sets(recipes))) {
     std::error_code ignored;

@@ -125,6 +125,15 @@ std::uint16_t moved_by_one_ulp(DType dtype, std::uint16_t bits, bool up, DType p
   return moved(bits, up, coarser(dtype, precision), dtype == DType::kFloat16 ? kHalf : kBrainHalf);
 }
 
+void widen(DType dtype, std::span<const std::byte> elements, std::span<float> out) {
+  const auto load = dtype == DType::kFloat16 ? half_to_float : bfloat16_to_float;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, elements.data() + i * sizeof bits, sizeof bits);
+    out[i] = load(bits);
+  }
+}
+
 void round_to_precision(DType dtype, std::span<std::byte> elements, DType precision) {
   for_each(dtype, elements, [&](auto value, std::size_t, const auto& kind) {
     using Float = typename std::remove_cvref_t<decltype(kind)>::Float;

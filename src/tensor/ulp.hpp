@@ -30,4 +30,7 @@ void move_by_one_ulp(DType dtype, std::span<std::byte> elements, DType precision
 /// infinite stay.
 void round_to_precision(DType dtype, std::span<std::byte> elements, DType precision);
 
+/// Floats of 16 bits, float16 or bfloat16, as float32, which holds them all. `out`: one for each element.
+void widen(DType dtype, std::span<const std::byte> elements, std::span<float> out);
+
 }  // namespace assay

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "tensor/ulp.hpp"
 #include "verify/verify.hpp"
 
 namespace assay {
@@ -36,9 +37,7 @@ Result<TensorView> widened(const TensorView& view, Tensor& storage) {
   const bool half = view.dtype == DType::kFloat16;
   if (!half && view.dtype != DType::kBFloat16) return view;
   ASSAY_TRY(storage, Tensor::create(DType::kFloat32, view.shape));
-  const std::span<float> wide = storage.as<float>();
-  for (std::size_t i = 0; i < wide.size(); ++i)
-    wide[i] = static_cast<float>(element_as_double(view, static_cast<std::int64_t>(i)));
+  widen(view.dtype, view.bytes, storage.as<float>());
   return std::as_const(storage).view();
 }
 
@@ -86,8 +85,10 @@ class OutputJudge {
       ASSAY_CHECK_OK(find_degenerate());
       ASSAY_CHECK_OK(measure_movement());
     }
-    if (options_.tolerance) apply_tolerance();
-    else apply_limit(floor);
+    if (options_.tolerance)
+      apply_tolerance();
+    else
+      apply_limit(floor);
     if (std::isinf(verdict_.comparison.max_abs_error)) return conclude(Verification::kWrong, not_a_number());
     if (degenerate_) return conclude(Verification::kDegenerate, *degenerate_);
     if (ill_conditioned_) return conclude(Verification::kIllConditioned, *ill_conditioned_);
@@ -157,8 +158,9 @@ class OutputJudge {
       ASSAY_TRY(const TensorView expected, reference_[set].tensor(verdict_.name));
       ASSAY_TRY(const TensorView moved, perturbed_[set].tensor(verdict_.name));
       if (moved.shape != expected.shape) {
-        ill_conditioned_ = fmt::format("the reference's shape {} becomes {} when its weights move by one unit in the last place",
-                                       to_string(expected.shape), to_string(moved.shape));
+        ill_conditioned_ =
+            fmt::format("the reference's shape {} becomes {} when its weights move by one unit in the last place",
+                        to_string(expected.shape), to_string(moved.shape));
         continue;
       }
       ASSAY_TRY(const Comparison found, compare(expected, moved, {}, mask(set, expected.shape)));
@@ -167,9 +169,10 @@ class OutputJudge {
       // One element has no deviation; integers no scale: a tenth of them is a tenth.
       const double deviation = counted_ ? 1.0 : found.elements > 1 ? found.reference_deviation : found.reference_rms;
       if (movement > kIllConditioned * deviation)
-        ill_conditioned_ = fmt::format("the reference itself moves by {:.3g} (a tenth of its deviation is {:.3g}) when its "
-                                       "inputs and weights move by one unit in the last place",
-                                       movement, kIllConditioned * deviation);
+        ill_conditioned_ = fmt::format(
+            "the reference itself moves by {:.3g} (a tenth of its deviation is {:.3g}) when its "
+            "inputs and weights move by one unit in the last place",
+            movement, kIllConditioned * deviation);
     }
     return {};
   }
@@ -214,9 +217,11 @@ class OutputJudge {
   std::string beyond_limit() const {
     const Comparison& c = verdict_.comparison;
     if (counted_ && !options_.tolerance)
-      return fmt::format("{:.3g} % of {} elements differ, {:.3g} % may", 100 * verdict_.error, c.elements, 100 * verdict_.limit);
+      return fmt::format("{:.3g} % of {} elements differ, {:.3g} % may", 100 * verdict_.error, c.elements,
+                         100 * verdict_.limit);
     return fmt::format("element {} is {:.6g} instead of {:.6g}; its error {:.3g} is {:.3g} times the limit {:.3g}",
-                       c.worst_index, c.worst_candidate, c.worst_reference, verdict_.error, verdict_.ratio, verdict_.limit);
+                       c.worst_index, c.worst_candidate, c.worst_reference, verdict_.error, verdict_.ratio,
+                       verdict_.limit);
   }
 
   const VerifyOptions& options_;
@@ -235,14 +240,16 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
   verdict.reference = std::move(reference);
   verdict.outputs = std::move(outputs);
   const auto first = [&](Verification kind) {
-    return std::find_if(verdict.outputs.begin(), verdict.outputs.end(), [&](const auto& o) { return o.verification == kind; });
+    return std::find_if(verdict.outputs.begin(), verdict.outputs.end(),
+                        [&](const auto& o) { return o.verification == kind; });
   };
   // Beside an output that proves something, a constant one is held to its limit like any other.
   if (first(Verification::kVerified) != verdict.outputs.end()) {
     for (OutputVerdict& output : verdict.outputs) {
       if (output.verification == Verification::kDegenerate && !(output.ratio <= 1.0)) {
         output.verification = Verification::kWrong;
-        output.message = fmt::format("{}, and the error {:.3g} is beyond the limit {:.3g}", output.message, output.error, output.limit);
+        output.message = fmt::format("{}, and the error {:.3g} is beyond the limit {:.3g}", output.message,
+                                     output.error, output.limit);
       }
     }
   }
@@ -280,11 +287,13 @@ Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOption
   if (files.reference.empty() || files.candidate.size() != files.reference.size() ||
       (!files.perturbed.empty() && files.perturbed.size() != files.reference.size()))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} reference, {} perturbed and {} candidate files do not make sets", files.reference.size(),
-                            files.perturbed.size(), files.candidate.size()));
-  const auto floor = std::find_if(kFloors.begin(), kFloors.end(), [&](const Floor& f) { return f.precision == options.precision; });
+                fmt::format("{} reference, {} perturbed and {} candidate files do not make sets",
+                            files.reference.size(), files.perturbed.size(), files.candidate.size()));
+  const auto floor =
+      std::find_if(kFloors.begin(), kFloors.end(), [&](const Floor& f) { return f.precision == options.precision; });
   if (floor == kFloors.end())
-    return fail(ErrorCode::kUnsupported, fmt::format("there is no limit for {} arithmetic", to_string(options.precision)));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("there is no limit for {} arithmetic", to_string(options.precision)));
   Evidence evidence;
   ASSAY_TRY(evidence.reference, open_all(files.reference));
   ASSAY_TRY(evidence.perturbed, open_all(files.perturbed));

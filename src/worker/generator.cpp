@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "tensor/random.hpp"
 #include "tensor/recipe.hpp"
+#include "tensor/ulp.hpp"
 
 namespace assay {
 namespace {
@@ -180,12 +181,18 @@ Status Generator::next() {
 Result<TensorView> Generator::logits() {
   ASSAY_TRY(TensorView view, further_ == 0 ? prompt_.output(prompt_logits_) : steps().output(step_logits_));
   const Shape& shape = view.shape;
-  if (view.dtype != DType::kFloat32 || shape.size() != 3 || shape[0] != tokens_.shape()[0] || shape[1] != 1 ||
-      shape[2] < 1)
+  const bool narrow = view.dtype == DType::kFloat16 || view.dtype == DType::kBFloat16;
+  if ((view.dtype != DType::kFloat32 && !narrow) || shape.size() != 3 || shape[0] != tokens_.shape()[0] ||
+      shape[1] != 1 || shape[2] < 1)
     return fail(ErrorCode::kMismatch,
-                fmt::format("'{}' is {} {}; logits of the last position are float32 [{}, 1, n]", generation_.logits,
+                fmt::format("'{}' is {} {}; logits of the last position are floats [{}, 1, n]", generation_.logits,
                             to_string(view.dtype), to_string(shape), tokens_.shape()[0]));
-  return view;
+  if (!narrow) return view;
+  if (wide_.shape() != shape) {
+    ASSAY_TRY(wide_, Tensor::create(DType::kFloat32, shape));
+  }
+  widen(view.dtype, view.bytes, wide_.as<float>());
+  return std::as_const(wide_).view();
 }
 
 Status Generator::choose() {

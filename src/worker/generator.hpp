@@ -76,6 +76,7 @@ class Generator final : public BurstSource {
   std::vector<State> states_;
   Tensor tokens_;              ///< [B, 1]
   Tensor ones_;                ///< room for the longest mask
+  Tensor wide_{};              ///< logits of 16 bits as float32
   TensorView mask_;            ///< of the next step, into ones_
   std::int64_t further_ = 0;   ///< steps since the prompt
 };

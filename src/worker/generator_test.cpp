@@ -168,7 +168,7 @@ TEST(Generator, RefusesLogitsOfAllPositions) {
   Room room(4);
   const Status ran = generator.run_timed(1, 0, room.columns);
   ASSERT_FALSE(ran);
-  EXPECT_THAT(ran.error().message, HasSubstr("logits of the last position are float32 [2, 1, n]"));
+  EXPECT_THAT(ran.error().message, HasSubstr("logits of the last position are floats [2, 1, n]"));
   EXPECT_EQ(room.columns.count, 0U);
 }
 

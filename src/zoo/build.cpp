@@ -46,6 +46,7 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["precision"] = request.precision;
   identity["part"] = part_name(request.part);
   identity["last_logits_only"] = request.last_logits_only;
+  if (request.weights_rounded_to) identity["weights_rounded_to"] = to_string(*request.weights_rounded_to);
   if (request.longest > 0) identity["longest"] = request.longest;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
@@ -88,7 +89,9 @@ Result<Parameters> open_parameters(const BuildRequest& request, const Architectu
 Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   ASSAY_TRY(const Config config, Config::read(request.config, request.model_class));
   const Architecture& architecture = config.architecture();
-  if (request.precision != "float32") return unsupported("precision", request.precision, "built is float32");
+  const DType precision = dtype_from(request.precision).value_or(DType::kUndefined);
+  if (precision != DType::kFloat32 && precision != DType::kFloat16 && precision != DType::kBFloat16)
+    return unsupported("precision", request.precision, "built are float32, float16 and bfloat16");
 
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
   GraphBuilder graph(config.model_class());
@@ -98,6 +101,8 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   ASSAY_CHECK_OK(find_skeleton(architecture.skeleton)(context));
   ASSAY_CHECK_OK(inputs.finish());
   ASSAY_CHECK_OK(states.finish());
+  if (request.weights_rounded_to) graph.round_weights(*request.weights_rounded_to);
+  if (precision != DType::kFloat32) graph.lower_floats(precision);
 
   BuiltModel built;
   ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config), buffers_of(architecture)));
@@ -115,6 +120,8 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.parameter_count = parameters.count();
   built.inputs = graph.input_names();
   built.states = states.tensors();
+  for (StateTensor& state : built.states)
+    if (state.dtype == DType::kFloat32) state.dtype = precision;
   for (const auto& [name, extents] : graph.outputs()) built.outputs.push_back(name);
 
   graph.metadata("assay.architecture", built.architecture);

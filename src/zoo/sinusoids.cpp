@@ -41,7 +41,7 @@ std::vector<float> fairseq_sinusoids(std::int64_t rows, std::int64_t width, std:
 
 Value constant(const Module& at, const std::string& name, std::vector<float> values, const Shape& shape) {
   auto kept = std::make_shared<std::vector<float>>(std::move(values));
-  return at.graph().initializer(at.name_of(name), DType::kFloat32, shape, [kept](const ByteSink& sink) -> Status {
+  return at.graph().table(at.name_of(name), DType::kFloat32, shape, [kept](const ByteSink& sink) -> Status {
     return sink(std::as_bytes(std::span<const float>(*kept)));
   });
 }

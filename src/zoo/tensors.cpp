@@ -17,7 +17,7 @@ Value own_constant(const Module& at, std::string_view name, DType dtype, const S
   const ByteSource source = [values = std::move(values)](const ByteSink& sink) {
     return sink(std::as_bytes(std::span(values)));
   };
-  return at.graph().initializer(at.name_of(name), dtype, shape, source);
+  return at.graph().table(at.name_of(name), dtype, shape, source);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ struct BuildRequest {
   std::optional<std::filesystem::path>
       weights{};  ///< model.safetensors, model.safetensors.index.json, or a folder; none: seeded
   std::uint64_t seed = 0;
-  std::string precision = "float32";
+  std::string precision = "float32";  ///< float32, float16 or bfloat16: of the graph, its inputs and outputs
   /// The inputs the graph shall have; none: the architecture's usual ones. Image sides are taken from here, batch and
   /// sequence stay dynamic. `zoo check` passes the golden's.
   std::map<std::string, Shape> input_shapes{};
@@ -106,6 +106,7 @@ struct BuildRequest {
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
   bool weights_left_out = false;  ///< the file's weights are a hole: for those who look at the graph alone
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
+  std::optional<DType> weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
 };
 
 struct BuiltModel {

@@ -35,7 +35,6 @@ class Failures(tool.ToolTest):
 
     def test_what_is_not_built(self):
         self.failed("suite", code="not_built", says="suite", status=2)
-        self.failed("zoo", "build", "resnet50", "-o", "r.onnx", "--precision", "float16", code="unsupported", says="float16", status=1)
 
     def test_a_missing_database(self):
         self.failed("db", "info", code="not_found", says="benchmark_db.duckdb", status=2)

@@ -277,9 +277,24 @@ class Zoo(tool.ToolTest):
 
     def test_what_is_built_passes_the_checker_of_onnx(self):
         for golden in sorted((tool.SOURCE / "tests" / "goldens").glob("*/meta.json")):
-            self.run_tool("zoo", "build", golden.parent, "-o", "checked.onnx", expect=0)
-            with self.subTest(golden=golden.parent.name):
-                onnx.checker.check_model(str(self.folder / "checked.onnx"), full_check=True)
+            for precision in ("float32", "float16", "bfloat16"):
+                self.run_tool("zoo", "build", golden.parent, "-o", "checked.onnx", "--precision", precision, expect=0)
+                with self.subTest(golden=golden.parent.name, precision=precision):
+                    onnx.checker.check_model(str(self.folder / "checked.onnx"), full_check=True)
+
+    def test_models_in_16_bits_agree_with_float32(self):
+        for name in ("bert", "clip", "detr", "llama", "resnet", "t5", "vit", "wav2vec2", "whisper"):
+            for precision in ("float16", "bfloat16"):
+                rows = self.run_json("bench", "--model-id", tool.SOURCE / "tests" / "goldens" / name, "--hardware", "cpu", "openvino", "--precision", precision,
+                                     "--batch-sizes", "2", "--sequence-lengths", "8", "--output-tokens", "3", "--verify-only",
+                                     expect=0 if precision == "float16" else 1)["results"]
+                for row in rows:
+                    with self.subTest(golden=name, precision=precision, engine=row["engine"]):
+                        if row["engine"] == "onnxruntime" and precision == "bfloat16":
+                            self.assertEqual((row["status"], row["latency_p50_ms"]), ("unsupported", None), row)
+                            continue
+                        self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+                        self.assertGreater(row["max_abs_error"], 0, "16 bits leave a trace")
 
     def test_building_twice_gives_the_same_bytes(self):
         for name in ("a.onnx", "b.onnx"):
