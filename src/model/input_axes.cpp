@@ -14,6 +14,7 @@ namespace {
 constexpr std::int64_t kImageSide = 224;
 constexpr std::int64_t kColours = 3;
 constexpr std::int64_t kMelBands = 80;
+constexpr std::int64_t kMostMelBands = 256;
 constexpr std::int64_t kMelFrames = 3000;     // Whisper's thirty seconds
 constexpr std::int64_t kWaveSamples = 16000;  // one second at 16 kHz
 constexpr std::int64_t kVideoFrames = 8;
@@ -129,10 +130,13 @@ std::optional<BoundExtent> ExtentBinder::bind(const ModelValue& input, std::size
   if (input.shape[axis] >= 0) return BoundExtent{input.shape[axis]};
   const std::string symbol = axis < input.symbols.size() ? lower(trim(input.symbols[axis])) : "";
   if (const auto it = bound_.find(symbol); it != bound_.end()) return it->second;
-  // Audio models name their axes like text, but 128 samples or frames are too few for their convolutions.
-  const bool audio = axis > 0 && (role_of(input) == InputRole::kWave ||
-                                  (role_of(input) == InputRole::kMel &&
-                                   (input.shape[1] < 0 || input.shape[1] == kMelBands || input.shape[1] == 128)));
+  // Audio models name their axes like text, but 128 samples or frames are too few for their convolutions. Features of
+  // which the last axis is fixed are frames in sequence: what else is of their length is a mask.
+  const bool bands_first = input.shape.size() < 3 || input.shape[2] < 0 || input.shape[2] > kMostMelBands;
+  const bool audio =
+      axis > 0 && (role_of(input) == InputRole::kWave ||
+                   (role_of(input) == InputRole::kMel &&
+                    ((input.shape[1] < 0 && bands_first) || input.shape[1] == kMelBands || input.shape[1] == 128)));
   std::optional<BoundExtent> found;
   if (audio) found = by_place(input, axis);
   if (!found && !symbol.empty() && !is_generated(symbol)) found = by_symbol(symbol);

@@ -84,6 +84,10 @@ TEST(MakeInputs, TellsUnnamedExtentsByTheirPlace) {
   EXPECT_EQ(shapes({value("x", f, {-1, -1, -1, -1})}), "[4, 3, 224, 224]");
   EXPECT_EQ(shapes({value("input_features", f, {-1, 80, -1}, {"batch", "", "encoder_sequence_length"})}),
             "[4, 80, 3000]");
+  // Frames in sequence, as long as their mask.
+  EXPECT_EQ(shapes({value("input_features", f, {-1, -1, 80}, {"batch", "sequence", ""}),
+                    value("attention_mask", DType::kInt64, {-1, -1}, {"batch", "sequence"})}),
+            "[4, 32, 80][4, 32]");
   EXPECT_EQ(shapes({value("input_values", f, {-1, -1}, {"batch", "sequence_length"})}), "[4, 16000]");
 }
 
