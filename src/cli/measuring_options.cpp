@@ -77,6 +77,7 @@ void MeasuringOptions::add_to(CLI::App& command) {
   command.add_option("--data", data, "Folder or file with real inputs (.npy .npz .pb .safetensors, by input name)");
   command.add_option("--size", size,
                      "Published size of the zoo's models: tiny, small, reference, 1.2b, …; default: the one named");
+  command.add_option("--scale", scale, "Share of the layers that the zoo builds, e.g. 0.25; default: all");
   command.add_option("--engine-option", engine_options, "key=value for the engine; `assay engines` lists them");
   command.add_option("--warmup", warmup, "Warm-up iterations; default: until steady");
   command.add_option("--iterations", iterations, "Timed iterations; default: until the median is known to 0.5 %");
@@ -176,6 +177,10 @@ Result<RunSettings> MeasuringOptions::settings() const {
     out.seed = static_cast<std::uint64_t>(seed);
   }
   out.size = size;
+  if (!(scale > 0) || scale > 1)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--scale: {} is not valid; give a share of the layers, more than 0 and at most 1", scale));
+  out.scale = scale;
   if (memory_limit_mb) {
     if (!(*memory_limit_mb >= 1) || *memory_limit_mb > 1e9)
       return fail(ErrorCode::kInvalidArgument,

@@ -37,6 +37,7 @@ struct MeasuringOptions {
   std::vector<std::string> engine_options;
   std::optional<std::string> warmup, iterations;
   double timeout = 600;
+  double scale = 1.0;
   std::optional<double> memory_limit_mb;
   std::string db_path, spool;
   bool resume = false;

@@ -202,7 +202,14 @@ Result<ZooSource> of_size(const ZooSource& named, const std::string& size) {
 // The model, or the largest smaller one that fits in its place, where it may be of any size.
 Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
                        const fs::path& cache) {
-  ASSAY_TRY(const ZooSource source, of_size(named, settings.size));
+  ASSAY_TRY(ZooSource source, of_size(named, settings.size));
+  if (settings.scale != 1.0 && !source.planned) {
+    const bool weights = source.weights.has_value();
+    ASSAY_TRY(source, scaled(source, settings.scale, fmt::format("{}*{}", source.size, settings.scale)));
+    model.identity.add_flag(flag::kScaled);
+    if (weights)
+      source.note = fmt::format("{}: seeded weights, for those of its folder have all layers", model.choice.name);
+  }
   const PreparedModel asked = model;
   Status prepared = prepare_zoo(model, source, settings, cache);
   const std::optional<std::string> why = too_large(prepared, model);
@@ -229,6 +236,8 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
     return prepare_fitting(model, source, settings, cache);
   }
+  if (settings.scale != 1.0)
+    return fail(ErrorCode::kUnsupported, fmt::format("--scale {}: a model file keeps its layers", settings.scale));
   model.file = found.path;
   row.weights = "given";
   row.size = "as_is";

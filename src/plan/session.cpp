@@ -35,8 +35,8 @@ std::string plan_hash(const SessionRequest& request) {
   for (const auto length : request.settings.sequence_lengths) text += fmt::format("sequence={}\n", length);
   for (const auto tokens : request.settings.output_tokens) text += fmt::format("output={}\n", tokens);
   const RunSettings& settings = request.settings;
-  text += fmt::format("precision={}\nseed={}\nsize={}\ndata={}\n", settings.precision, settings.seed, settings.size,
-                      settings.data.string());
+  text += fmt::format("precision={}\nseed={}\nsize={}\nscale={}\ndata={}\n", settings.precision, settings.seed,
+                      settings.size, settings.scale, settings.data.string());
   text += fmt::format("iterations={}\nwarmup={}\nverify={}\nbenchmark={}\n", settings.measure.iterations.value_or(0),
                       settings.measure.warmup_iterations.value_or(-1), settings.verify, settings.benchmark);
   for (const auto streams : settings.streams) text += fmt::format("streams={}\n", streams);
@@ -311,8 +311,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   std::size_t expected = 0;
   for (const PreparedModel& model : models) {
     const std::size_t generations = model.generation ? request.settings.output_tokens.size() : 1;
-    for (const Target& target : out.targets)
-      expected += model.verdict || target.verdict ? 1 : per_target * generations;
+    for (const Target& target : out.targets) expected += model.verdict || target.verdict ? 1 : per_target * generations;
   }
   if (request.expecting) request.expecting(expected);
   if (request.finished) services.finished = request.finished;

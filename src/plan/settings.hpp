@@ -50,6 +50,7 @@ struct RunSettings {
   bool resource_pool = true;
   bool parallel = false;
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
+  double scale = 1.0;  ///< of the layers of models that the zoo builds
 };
 
 }  // namespace assay

@@ -62,6 +62,14 @@ Result<Json> scale_layers(Json config, double scale) {
   return config;
 }
 
+Result<ZooSource> scaled(const ZooSource& source, double scale, std::string size) {
+  ZooSource smaller = source;
+  ASSAY_TRY(smaller.config, scale_layers(source.config, scale));
+  smaller.weights.reset();
+  smaller.size = std::move(size);
+  return smaller;
+}
+
 std::vector<ZooSource> smaller_sizes(const ZooSource& source) {
   const std::int64_t whole = parameters_of(source.config, source.model_class);
   std::vector<std::pair<std::int64_t, ZooSource>> found;
@@ -75,13 +83,9 @@ std::vector<ZooSource> smaller_sizes(const ZooSource& source) {
   sizes.reserve(found.size());
   for (auto& [parameters, smaller] : found) sizes.push_back(std::move(smaller));
   for (const int part : {2, 4, 8, 16}) {
-    Result<Json> config = scale_layers(source.config, 1.0 / part);
-    if (!config) break;
-    ZooSource scaled = source;
-    scaled.config = std::move(*config);
-    scaled.weights.reset();
-    scaled.size = fmt::format("{}/{}", source.size, part);
-    sizes.push_back(std::move(scaled));
+    Result<ZooSource> smaller = scaled(source, 1.0 / part, fmt::format("{}/{}", source.size, part));
+    if (!smaller) break;
+    sizes.push_back(std::move(*smaller));
   }
   return sizes;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -18,5 +19,7 @@ namespace assay {
 /// The configuration with its counts of layers, nested ones too, multiplied by `scale` and rounded, but not below 1.
 /// Widths stay. Errors: unsupported, when it has no count of layers, or lists its layers one by one.
 [[nodiscard]] Result<Json> scale_layers(Json config, double scale);
+/// The model with that share of its layers, with the zoo's weights; `size` names it in its own. Errors: as above.
+[[nodiscard]] Result<ZooSource> scaled(const ZooSource& source, double scale, std::string size);
 
 }  // namespace assay

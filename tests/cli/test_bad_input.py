@@ -48,6 +48,8 @@ class BadInput(tool.ToolTest):
             self.refused("bench", "--model", "gpt2", "--output-tokens", tokens, says=["--output-tokens", tokens])
         self.refused("bench", "--model", "gpt2", "--output-tokens", "0,4", says=["--output-tokens", "'0'"])
         self.refused("bench", "--model", "gpt2", "--size", "enormous", says=["enormous", "reference"])
+        for scale in ("0", "1.5", "-1", "nan"):
+            self.refused("bench", "--model", "gpt2", "--scale", scale, says=["--scale", scale])
         self.refused("bench", "--engine", "null", "--batch-sizes", "99999999999999999999", says="99999999999999999999")
         self.refused("bench", "--engine", "null", "--iterations", "0", says=["--iterations", "0"])
         for option in ("--iterations", "--warmup", "--seed"):

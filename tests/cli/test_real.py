@@ -154,6 +154,17 @@ class SmallSet(tool.ToolTest):
         self.assertEqual(after["verification"], "verified")
         self.assertIn("verdict of", after["message"])
 
+    def test_a_share_of_the_layers_is_called_scaled(self):
+        base = ("bench", "--model", "prajjwal1/bert-tiny", "--hardware", "cpu", "--batch-sizes", "1", "--verify-only")
+        whole, half = (self.run_json(*base, *scale)["results"][0] for scale in ((), ("--scale", "0.5")))
+        self.assertEqual((half["verification"], half["size"]), ("verified", whole["size"] + "*0.5"))
+        self.assertIn("scaled", half["flags"])
+        self.assertNotIn("scaled", whole["flags"] or [])
+        layer = 12 * 128 * 128 + 13 * 128  # bert-tiny: two layers of width 128
+        self.assertEqual(whole["parameter_count"] - half["parameter_count"], layer)
+        kept = self.run_json("bench", "--model", tool.SOURCE / "tests" / "goldens" / "bert", "--hardware", "cpu", "--batch-sizes", "1", "--scale", "0.5", "--verify-only")
+        self.assertEqual(kept["results"][0]["weights"], "seeded")
+
     def test_precision_is_what_was_asked_for(self):
         rows = self.run_json("bench", "--model", "prajjwal1/bert-tiny", "--engine", "openvino", "--batch-sizes", "1", "--precision", "float32", *FAST)["results"]
         self.assertEqual(rows[0]["effective_precision"], "float32")
