@@ -95,6 +95,13 @@ class SmallSet(tool.ToolTest):
             self.assertIn(f"{min(4, row['output_tokens'] - 1)} further tokens", row["message"])
             self.assertAlmostEqual(row["prompt_tokens_per_second"], row["sequence_length"] * row["batch_size"] * 1000 / row["ttft_ms"], places=6)
             self.assertEqual(row["tpot_ms"] is None, row["output_tokens"] == 1)
+        # One worker for all of them, whose states are of another length each time; what is done is not done again.
+        warm = ["bench", "--model-id", golden, "--hardware", "cpu", "--batch-sizes", "1", "--sequence-lengths", "8", "4", "--output-tokens", "7", "2",
+                "--use-resource-pool", "--save", "--iterations", "4", "--warmup", "1"]
+        first = self.run_json(*warm)["results"]
+        self.assertEqual([(row["process"], row["verification"]) for row in first], [("fresh", "verified")] + [("warm", "verified")] * 3)
+        again = self.run_json(*warm, "--resume")["results"]
+        self.assertEqual([(row["task_key"], row["latency_mean_ms"]) for row in again], [(row["task_key"], row["latency_mean_ms"]) for row in first])
         # Whisper's prompt is a sound: lengths of text make no cells of their own. Without tokens it is a forward pass.
         whisper = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "whisper")
         common = ["bench", "--model-id", whisper, "--hardware", "cpu", "--batch-sizes", "1", "--sequence-lengths", "4", "8", "--iterations", "2", "--warmup", "0"]
