@@ -39,6 +39,9 @@ Result<ModelValue> to_value(const onnx::ValueInfoProto& info, bool is_input) {
   if (!is_utf8(info.name()) || info.name().find('\0') != std::string::npos) {
     return fail(ErrorCode::kInvalidArgument, what + ": its name is not valid UTF-8 text");
   }
+  if (info.name() == "__metadata__")
+    return fail(ErrorCode::kUnsupported,
+                what + ": safetensors, which inputs and outputs are kept as, has no tensor of that name");
   ModelValue value{.name = info.name()};
   const onnx::TypeProto& type = info.type();
   if (type.value_case() == onnx::TypeProto::VALUE_NOT_SET) {

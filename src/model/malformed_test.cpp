@@ -154,6 +154,12 @@ const Malformed kMalformed[] = {
     {"InputOfUnknownType", [](auto& m) { input_type(m).mutable_tensor_type()->set_elem_type(99); }, "element type 99"},
     {"StringInput", [](auto& m) { input_type(m).mutable_tensor_type()->set_elem_type(TensorProto::STRING); },
      "input 'x' is a tensor of strings", ErrorCode::kUnsupported},
+    {"ReservedNameOfAnInput",
+     [](auto& m) {
+       graph_of(m).mutable_input(0)->set_name("__metadata__");
+       graph_of(m).mutable_node(0)->set_input(0, "__metadata__");
+     },
+     "input '__metadata__': safetensors", ErrorCode::kUnsupported},
     {"SequenceInput",
      [](auto& m) { input_type(m).mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type(); },
      "input 'x' is a sequence", ErrorCode::kUnsupported},
