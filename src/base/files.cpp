@@ -172,9 +172,11 @@ Status make_directories(const fs::path& path) {
   return {};
 }
 
-Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix) {
+Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix, const fs::path& parent) {
   const char* base = std::getenv("TMPDIR");
-  std::string name = fmt::format("{}/{}XXXXXX", base != nullptr && *base != '\0' ? base : "/tmp", prefix);
+  const fs::path usual = base != nullptr && *base != '\0' ? base : "/tmp";
+  if (!parent.empty()) ASSAY_CHECK_OK(make_directories(parent));
+  std::string name = (parent.empty() ? usual : parent) / fmt::format("{}XXXXXX", prefix);
   if (::mkdtemp(name.data()) == nullptr) return io_error(errno, "make the temporary folder", name);
   return TemporaryDirectory(name);
 }

@@ -68,8 +68,9 @@ class PendingFile {
 /// A fresh folder that is removed, with its content, on destruction.
 class TemporaryDirectory {
  public:
-  /// Under $TMPDIR or /tmp, its name starting with `prefix`.
-  [[nodiscard]] static Result<TemporaryDirectory> create(std::string_view prefix = "assay-");
+  /// In `parent`, which is made where it is not there (empty: $TMPDIR or /tmp), its name starting with `prefix`.
+  [[nodiscard]] static Result<TemporaryDirectory> create(std::string_view prefix = "assay-",
+                                                         const std::filesystem::path& parent = {});
   TemporaryDirectory(TemporaryDirectory&& other) noexcept;
   TemporaryDirectory& operator=(TemporaryDirectory&& other) noexcept;
   ~TemporaryDirectory();

@@ -28,7 +28,7 @@ Target::Verdict not_built(std::string message) {
 }
 
 // A folder in `cache` that goes with its last owner. Those that a killed assay left go after a week.
-Result<std::shared_ptr<const fs::path>> own_folder(const fs::path& cache) {
+Result<std::shared_ptr<const TemporaryDirectory>> own_folder(const fs::path& cache) {
   constexpr auto kAbandoned = std::chrono::hours(24 * 7);
   std::error_code ignored;
   for (fs::directory_iterator it(cache, ignored), end; !ignored && it != end; it.increment(ignored)) {
@@ -36,13 +36,8 @@ Result<std::shared_ptr<const fs::path>> own_folder(const fs::path& cache) {
     const auto written = fs::last_write_time(it->path(), unknown);
     if (!unknown && fs::file_time_type::clock::now() - written > kAbandoned) fs::remove_all(it->path(), unknown);
   }
-  std::shared_ptr<const fs::path> folder(new fs::path(cache / make_uuid()), [](const fs::path* path) {
-    std::error_code error;
-    fs::remove_all(*path, error);
-    delete path;
-  });
-  ASSAY_CHECK_OK(make_directories(*folder));
-  return folder;
+  ASSAY_TRY(TemporaryDirectory folder, TemporaryDirectory::create("", cache));
+  return std::make_shared<const TemporaryDirectory>(std::move(folder));
 }
 
 // What a configuration and its weights become: seconds, and never stale. A model that generates is what
@@ -51,10 +46,10 @@ Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const fs::path& c
                                    PreparedModel& model) {
   ASSAY_TRY(model.built, own_folder(cache));
   if (generate) {
-    ASSAY_TRY(model.generation, build_generation(request, *model.built));
+    ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
     if (model.generation) return model.generation->prompt;
   }
-  return zoo::build(request, *model.built / "model.onnx");
+  return zoo::build(request, model.built->path() / "model.onnx");
 }
 
 // A family for files that nobody described: by what goes in.

@@ -7,6 +7,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/files.hpp"
 #include "hub/hub.hpp"
 #include "model/model.hpp"
 #include "plan/generation.hpp"
@@ -21,7 +22,7 @@ struct PreparedModel {
   ModelChoice choice;
   Record identity;  ///< the model's fields of a Record, to start each row from
   std::filesystem::path file;
-  std::shared_ptr<const std::filesystem::path> built;  ///< the folder of what the zoo built, removed with the last copy
+  std::shared_ptr<const TemporaryDirectory> built;  ///< the folder of what the zoo built, removed with the last copy
   std::string format;  ///< of the file, in the words of EngineEntry::formats; empty: there is none
   std::optional<std::int64_t> max_sequence;  ///< positions of the model, where its configuration limits them
   std::optional<GenerationGraphs> generation;  ///< it generates, and `file` is the prompt's graph

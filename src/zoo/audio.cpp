@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/audio.hpp"
 
+#include <algorithm>
+
 #include "zoo/seq2seq.hpp"
+#include "zoo/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -45,18 +48,19 @@ Value channels_last(const Module& at, const Value& input) {
   return at.node("Transpose", {input}, {{"perm", Integers{0, 2, 1}}});
 }
 
-Value remaining_steps(const Module& at, const Value& mask, const Value& steps, const std::vector<std::int64_t>& kernels,
+Value remaining_steps(const Module& at, const Value& mask, const Value& count, const std::vector<std::int64_t>& kernels,
                       const std::vector<std::int64_t>& strides) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;  // beyond any length: products stay within 64 bits
   GraphBuilder& graph = at.graph();
-  const Value ones = mask.dtype == DType::kInt64
-                         ? mask
-                         : at.node("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kInt64)}}, DType::kInt64);
-  Value length = at.node("ReduceSum", {ones, graph.integers({1})}, {{"keepdims", std::int64_t{1}}});
+  std::int64_t stride = 1, reach = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const Value beyond = at.node("Sub", {length, graph.integer(kernels[i])});
-    length = at.node("Add", {at.node("Div", {beyond, graph.integer(strides[i])}), graph.integer(1)});
+    reach = std::min(kMost, reach + stride * std::min(kMost, kernels[i] - 1));
+    stride = std::min(kMost, stride * std::min(kMost, strides[i]));
   }
-  return at.node("Less", {count_up(at, extent_of(at, steps, 1)), length}, {}, DType::kBool);
+  const Value ones = cast(at, mask, DType::kInt64);
+  const Value length = at.node("ReduceSum", {ones, graph.integers({1})}, {{"keepdims", std::int64_t{1}}});
+  const Value first = at.node("Mul", {count_up(at, count), graph.integer(stride)});
+  return at.node("Less", {at.node("Add", {first, graph.integer(reach)}), length}, {}, DType::kBool);
 }
 
 }  // namespace assay::zoo

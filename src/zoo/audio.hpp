@@ -32,9 +32,12 @@ Value gated_linear_unit(const Module& at, const Value& input);
 /// [B, channels, time] ↔ [B, time, channels].
 Value channels_last(const Module& at, const Value& input);
 
-/// 1 where a step of `steps` [B, T, …] is left of a mask over samples [B, S] after convolutions without padding, as
-/// transformers counts: by the number of ones. Shape: bool [B, T].
-Value remaining_steps(const Module& at, const Value& mask, const Value& steps, const std::vector<std::int64_t>& kernels,
+/// True where a step of `count` (T as int64 [1]) is left of a mask over samples [B, S] after convolutions without padding,
+/// as transformers counts: by the number of ones, ⌊(n − kernel) / stride⌋ + 1 after each. Shape: bool [B, T].
+///
+/// Said without a division, of the last sample that a step sees: OpenVINO computes chains of integers in floats, where
+/// 5 / 2 + 1 is 3.5.
+Value remaining_steps(const Module& at, const Value& mask, const Value& count, const std::vector<std::int64_t>& kernels,
                       const std::vector<std::int64_t>& strides);
 
 }  // namespace assay::zoo

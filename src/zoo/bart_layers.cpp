@@ -7,6 +7,7 @@
 #include "zoo/audio.hpp"
 #include "zoo/bart_encoder_decoder.hpp"
 #include "zoo/sinusoids.hpp"
+#include "zoo/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -208,19 +209,12 @@ Result<Value> whisper_stem(BuildContext& context, const Module& stack, const Bar
   return stack.node("Add", {channels_last(stack, hidden), places});
 }
 
-// 1 where a frame is left of `mask` [B, frames] after strided convolutions. int64 [B, T]; `frames`: T as int64 [1].
+// 1 where a frame is left of `mask` [B, frames] after convolutions of stride 2. int64 [B, T]; `frames`: T as int64 [1].
 Value subsampled_mask(const Module& at, const Value& mask, const Value& frames, std::int64_t layers) {
-  GraphBuilder& graph = at.graph();
-  const auto to = [&](const Value& x, DType dtype) {
-    return x.dtype == dtype ? x : at.node("Cast", {x}, {{"to", static_cast<std::int64_t>(dtype)}}, dtype);
-  };
-  Value length = at.node("ReduceSum", {to(mask, DType::kInt64), graph.integers({1})}, {{"keepdims", std::int64_t{1}}});
-  for (std::int64_t i = 0; i < layers; ++i) {
-    const Value halved = at.node("Div", {at.node("Sub", {length, graph.integer(1)}), graph.integer(2)});
-    length = at.node("Add", {halved, graph.integer(1)});
-  }
-  const Value places = count_up(at, frames);
-  return to(at.node("Less", {places, length}, {}, DType::kBool), DType::kInt64);
+  const auto count = static_cast<std::size_t>(layers);
+  // Padded on both sides, they leave ⌊(n − 1) / 2⌋ + 1, whatever their kernels.
+  const std::vector<std::int64_t> kernels(count, 1), strides(count, 2);
+  return cast(at, remaining_steps(at, mask, frames, kernels, strides), DType::kInt64);
 }
 
 Result<std::optional<Value>> frames_mask(BuildContext& context) {

@@ -292,7 +292,7 @@ Result<Encoded> encode(BuildContext& context, const Module& base, const Sizes& s
   if (context.inputs.wants("attention_mask")) {
     ASSAY_TRY(const Value given, context.inputs.take("attention_mask", {DType::kInt64, DType::kInt32, DType::kBool},
                                                      {"batch", "sequence"}));
-    encoded.steps = remaining_steps(base, given, hidden, sizes.kernels, sizes.strides);
+    encoded.steps = remaining_steps(base, given, extent_of(base, hidden, 1), sizes.kernels, sizes.strides);
     hidden = encoder.node(
         "Where", {encoder.node("Unsqueeze", {*encoded.steps, graph.integers({2})}), hidden, graph.number(0.0F)}, {},
         DType::kFloat32);
