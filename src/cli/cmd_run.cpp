@@ -11,6 +11,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
+#include "model/classify.hpp"
 
 namespace assay::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "base/log.hpp"
 #include "base/text.hpp"
@@ -87,6 +88,7 @@ Json to_json(const zoo::BuiltModel& built) {
           {"class", built.model_class},
           {"category", built.category},
           {"family", built.family},
+          {"task", built.task},
           {"form", built.form},
           {"parameter_count", built.parameter_count},
           {"seeded", built.seeded},
@@ -118,7 +120,8 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
 
 struct ShowOptions {
   std::string model, model_class;
-  std::string batch = "1", sequence = "128";
+  std::string batch = "1";
+  std::optional<std::string> sequence;
   std::string output_format = "text";
 };
 
@@ -126,12 +129,15 @@ Result<ExitCode> show(const ShowOptions& options, const Context& context) {
   constexpr std::int64_t kMost = 1 << 24;
   InputAxes axes;
   ASSAY_TRY(axes.batch, integer_option("--batch-sizes", options.batch, 1, kMost));
-  ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", options.sequence, 1, kMost));
+  axes.sequence = 0;
+  if (options.sequence) {
+    ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMost));
+  }
   if (tell_planned(options.model, context)) return ExitCode::kUsage;
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const ModelFacts facts, describe_model(options.model, options.model_class, axes, hub));
   if (context.json)
-    print_document(model_facts_json(facts, axes));
+    print_document(model_facts_json(facts));
   else
     std::fputs(model_facts_text(facts).c_str(), stdout);
   return ExitCode::kSuccess;
@@ -231,8 +237,8 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_command->add_option("--class", show_options->model_class, "The class to look at, e.g. BertForMaskedLM");
   show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Batch that one inference has")
       ->capture_default_str();
-  show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence, "Its tokens")
-      ->capture_default_str();
+  show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence,
+                           "Its tokens; otherwise 128, or the model's positions where they are fewer");
   show_command->add_option("--output-format", show_options->output_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}));
   commands.add(show_command, [show_options](Context& context) { return show(*show_options, context); });

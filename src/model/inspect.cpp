@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/hash.hpp"
@@ -79,8 +80,12 @@ Status read_signature(const onnx::GraphProto& graph, ModelInfo& info) {
     if (const auto it = limits.find(value.name); it != limits.end()) value.index_limit = it->second;
     info.inputs.push_back(std::move(value));
   }
+  std::unordered_map<std::string_view, std::string_view> makers;
+  for (const onnx::NodeProto& node : graph.node())
+    for (const std::string& output : node.output()) makers.emplace(output, node.op_type());
   for (const onnx::ValueInfoProto& output : graph.output()) {
     ASSAY_TRY(ModelValue value, to_value(output, false));
+    if (const auto it = makers.find(value.name); it != makers.end()) value.made_by = it->second;
     info.outputs.push_back(std::move(value));
   }
   return {};
@@ -213,6 +218,8 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
   std::optional<std::int64_t> token, tokens;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
     if (entry.key() == "assay.family") info.metadata_family = sanitise(entry.value());
+    if (entry.key() == "assay.category") info.metadata_category = sanitise(entry.value());
+    if (entry.key() == "assay.task") info.metadata_task = sanitise(entry.value());
     if (entry.key() == "assay.image_token") token = parse_number<std::int64_t>(entry.value());
     if (entry.key() == "assay.image_tokens") tokens = parse_number<std::int64_t>(entry.value());
     if (entry.key() == "assay.max_sequence") info.max_sequence = parse_number<std::int64_t>(entry.value());

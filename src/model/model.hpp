@@ -22,6 +22,7 @@ struct ModelValue {
   std::vector<std::string> symbols{};
   bool has_rank = true;                       ///< false: nothing is known of the shape, not even its rank
   std::optional<std::int64_t> index_limit{};  ///< inputs that select rows of constant tables: the smallest one's rows
+  std::string made_by{};                      ///< outputs: the operator that gives it
 };
 
 /// Where a prompt has its image: so many tokens of one id.
@@ -47,9 +48,10 @@ struct ModelInfo {
   std::string weights_hash;  ///< SHA-256 of all tensors' packed bytes, initialisers first, in file order; the same
                              ///< wherever they are stored (raw_data, float_data, external data)
   std::vector<std::pair<std::string, std::string>> operators;  ///< (domain, op_type), unique, sorted
-  std::string metadata_family;  ///< the metadata property assay.family, which the zoo writes
+  std::string metadata_family;                 ///< the metadata property assay.family, which the zoo writes
   std::optional<std::int64_t> max_sequence{};  ///< likewise assay.max_sequence: tokens that its position tables serve
-  std::optional<ImagePlaces> image{};  ///< likewise assay.image_token and assay.image_tokens, of each prompt
+  std::optional<ImagePlaces> image{};          ///< likewise assay.image_token and assay.image_tokens, of each prompt
+  std::string metadata_category{}, metadata_task{};  ///< likewise assay.category, assay.task
 };
 
 /// Opens and checks an ONNX file before any runtime sees it (docs/metrics.md, "What is refused").

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "measure/environment.hpp"
+#include "model/classify.hpp"
 #include "model/names.hpp"
 #include "plan/sizes.hpp"
 #include "plan/zoo_source.hpp"
@@ -52,19 +53,6 @@ Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const fs::path& c
   return zoo::build(request, model.built->path() / "model.onnx");
 }
 
-// A family for files that nobody described: by what goes in.
-std::string family_of(const ModelInfo& info) {
-  for (const ModelValue& input : info.inputs) {
-    const std::string name = lower(input.name);
-    if (name.find("ids") != std::string::npos && !is_floating(input.dtype)) return "embedding";
-    if (name.find("pixel") != std::string::npos || (input.shape.size() == 4 && is_floating(input.dtype)))
-      return "vision";
-    if (name.find("input_values") != std::string::npos || name.find("input_features") != std::string::npos)
-      return "audio";
-  }
-  return "other";
-}
-
 // Of a model of several towers: the text's.
 std::optional<std::int64_t> max_sequence_of(const Json& config) {
   const auto key = config.find("max_position_embeddings");
@@ -88,8 +76,6 @@ void describe(PreparedModel& model, const zoo::BuiltModel& built, const std::str
   row.builder_version = built.builder_version;
   row.weights = built.seeded ? "seeded" : "checkpoint";
   row.size = size;
-  if (row.family.empty()) row.family = built.family;
-  if (row.category.empty()) row.category = built.category;
   if (built.seeded) {
     row.add_flag(flag::kSeeded);
     row.seed_scheme = std::string(seed_scheme());
@@ -105,8 +91,9 @@ Status inspect(PreparedModel& model) {
   if (row.weights_hash.empty()) row.weights_hash = model.info->weights_hash;
   row.parameter_count = model.info->parameter_count;
   row.model_size_mb = static_cast<double>(model.info->file_bytes) / 1e6;
-  if (row.family.empty()) row.family = model.info->metadata_family;  // of a file that the zoo built
-  if (row.family.empty()) row.family = family_of(*model.info);
+  const Classification what = classify(*model.info);
+  if (row.family.empty() && what.family != kUnknown) row.family = what.family;
+  if (row.category.empty() && what.category != kUnknown) row.category = what.category;
   std::uint64_t weight_bytes = model.info->weight_bytes;
   if (model.generation && model.generation->step) {
     row.graph_hash = sha256_hex(row.graph_hash + model.generation->step_info.graph_hash);

@@ -52,9 +52,6 @@ struct SessionResult {
 [[nodiscard]] ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoice>& models,
                                     bool verify_command);
 
-/// The families that sets and custom files sort models into, as the model benchmarking guide names them.
-[[nodiscard]] const std::vector<std::string>& model_families();
-
 /// The models of a set ("key", "small") or of a custom JSON file, in order.
 /// Errors: invalid_argument with line and column, the entry and what is missing.
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);

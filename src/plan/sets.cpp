@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "model/classify.hpp"
 #include "plan/session.hpp"
 #include "zoo/zoo.hpp"
 
@@ -24,11 +25,6 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
 }
 
 }  // namespace
-
-const std::vector<std::string>& model_families() {
-  static const std::vector<std::string> all{"embedding", "text_generation", "vision", "audio", "multimodal"};
-  return all;
-}
 
 Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
   const auto entries = zoo::find_set(set);

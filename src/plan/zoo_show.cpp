@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/files.hpp"
 #include "plan/zoo_source.hpp"
 #include "zoo/zoo.hpp"
@@ -28,14 +30,23 @@ Status build_graph(const ModelReference& reference, const std::string& model_cla
   facts.model_id = source.model_id;
   facts.architecture = built.architecture;
   facts.model_class = built.model_class;
-  facts.category = built.category;
-  facts.family = built.family;
   facts.size = source.size.empty() ? "as_is" : source.size;
   facts.source = built.seeded ? "seeded" : "checkpoint";
   facts.note = source.note;
   for (const zoo::KnownModel& known : zoo::published(built.architecture))
     facts.published.emplace_back(known.model_id, known.size);
   return {};
+}
+
+// The usual length, as far as the model's positions go, where none was asked for.
+Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
+  const std::int64_t usual = InputAxes{}.sequence;
+  if (axes.sequence == 0) axes.sequence = std::min(usual, model.max_sequence.value_or(usual));
+  if (!model.max_sequence || axes.sequence <= *model.max_sequence) return axes;
+  return fail(
+      ErrorCode::kUnsupported,
+      fmt::format("sequence length {} is beyond the {} positions of the model", axes.sequence, *model.max_sequence),
+      "give a shorter one with --sequence-lengths");
 }
 
 }  // namespace
@@ -62,8 +73,9 @@ Result<ModelFacts> describe_model(const std::string& model, const std::string& m
                   "give an .onnx file, a folder with config.json, or a name");
   }
   ASSAY_TRY(facts.info, inspect_graph(file));
-  if (facts.family.empty()) facts.family = facts.info.metadata_family;
-  ASSAY_TRY(const ModelInputs inputs, make_inputs(facts.info, axes));
+  facts.what = classify(facts.info);
+  ASSAY_TRY(facts.axes, axes_for(facts.info, axes));
+  ASSAY_TRY(const ModelInputs inputs, make_inputs(facts.info, facts.axes));
   std::map<std::string, Shape> shapes;
   for (const InputRecipe& input : inputs.recipes) {
     shapes[input.name] = input.shape;

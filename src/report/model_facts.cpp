@@ -32,7 +32,7 @@ Json values_json(const std::vector<ModelValue>& values) {
 
 std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
 
-Json model_facts_json(const ModelFacts& facts, const InputAxes& axes) {
+Json model_facts_json(const ModelFacts& facts) {
   const auto text = [](const std::string& word) { return word.empty() ? Json(nullptr) : Json(word); };
   Json shapes = Json::object();
   for (const auto& [name, shape] : facts.shapes) shapes[name] = shape;
@@ -42,8 +42,10 @@ Json model_facts_json(const ModelFacts& facts, const InputAxes& axes) {
           {"model_id", facts.model_id},
           {"architecture", text(facts.architecture)},
           {"class", text(facts.model_class)},
-          {"category", text(facts.category)},
-          {"family", text(facts.family)},
+          {"category", facts.what.category},
+          {"family", facts.what.family},
+          {"task", facts.what.task},
+          {"classified_by", facts.what.basis},
           {"size", facts.size},
           {"source", facts.source},
           {"note", text(facts.note)},
@@ -51,8 +53,8 @@ Json model_facts_json(const ModelFacts& facts, const InputAxes& axes) {
           {"weight_bytes", facts.cost.weight_bytes},
           {"inputs", values_json(facts.info.inputs)},
           {"outputs", values_json(facts.info.outputs)},
-          {"batch_size", axes.batch},
-          {"sequence_length", axes.sequence},
+          {"batch_size", facts.axes.batch},
+          {"sequence_length", facts.axes.sequence},
           {"input_shapes", std::move(shapes)},
           {"flops", facts.cost.flops},
           {"bytes", facts.cost.bytes},
@@ -71,9 +73,9 @@ std::string model_facts_text(const ModelFacts& facts) {
   };
   const auto megabytes = [](std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); };
   line("model", facts.model_id);
-  if (!facts.architecture.empty())
-    line("architecture",
-         fmt::format("{}, {} ({}, {})", facts.architecture, facts.model_class, facts.category, facts.family));
+  if (!facts.architecture.empty()) line("architecture", fmt::format("{}, {}", facts.architecture, facts.model_class));
+  line("task", fmt::format("{} (family {}, category {}), by its {}", facts.what.task, facts.what.family,
+                           facts.what.category, facts.what.basis));
   line("size", facts.size);
   line("weights", facts.source + (facts.note.empty() ? "" : ": " + facts.note));
   line("parameters", fmt::format("{:.1f} million, {}", static_cast<double>(facts.info.parameter_count) / 1e6,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "model/classify.hpp"
 #include "model/model.hpp"
 #include "model/static_graph.hpp"
 
@@ -14,7 +15,7 @@ namespace assay {
 
 /// What `assay zoo show` tells of a model, without running it and without its weights on the disk.
 struct ModelFacts {
-  std::string model_id, architecture, model_class, category, family;
+  std::string model_id, architecture, model_class;
   std::string size;    ///< tiny, small, reference, a published name; as_is for what is no checkpoint of the zoo's
   std::string source;  ///< file, checkpoint (its weights are here), seeded (the zoo makes them)
   std::string note;    ///< why the weights are not the published ones
@@ -23,6 +24,8 @@ struct ModelFacts {
   std::vector<std::string> unknown_operators;
   std::vector<std::pair<std::string, Shape>> shapes;           ///< of the inputs, for which the cost counts
   std::vector<std::pair<std::string, std::string>> published;  ///< checkpoints of the architecture: id, size
+  Classification what;                                         ///< its family, category, task
+  InputAxes axes;                                              ///< what the cost counts for
 };
 
 /// Weights once, as the file has them, and once more as runtimes hold them, beside the activations that live at once.
@@ -31,7 +34,7 @@ struct ModelFacts {
 /// The facts for a terminal, a line each.
 [[nodiscard]] std::string model_facts_text(const ModelFacts& facts);
 
-/// `assay zoo show --output-format json` (docs/formats.md). `axes`: those that the cost counts for.
-[[nodiscard]] Json model_facts_json(const ModelFacts& facts, const InputAxes& axes);
+/// `assay zoo show --output-format json` (docs/formats.md).
+[[nodiscard]] Json model_facts_json(const ModelFacts& facts);
 
 }  // namespace assay

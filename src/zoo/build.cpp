@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/hash.hpp"
+#include "zoo/catalogue.hpp"
 #include "zoo/config.hpp"
 #include "zoo/skeletons.hpp"
 
@@ -109,9 +110,11 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   if (!request.weights_left_out) ASSAY_CHECK_OK(check_space(graph, request, output));
   built.path = output;
   built.architecture = architecture.name;
-  built.category = architecture.category;
-  built.family = architecture.family;
   built.model_class = config.model_class();
+  const Classification what = classify(architecture, built.model_class);
+  built.category = what.category;
+  built.family = what.family;
+  built.task = what.task;
   built.form = "portable";
   built.config_hash = hash_of(config, request);
   ASSAY_TRY(built.weights_hash, parameters.hash());
@@ -134,6 +137,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.parameter_count", std::to_string(built.parameter_count));
   graph.metadata("assay.part", std::string(part_name(request.part)));
   graph.metadata("assay.precision", request.precision);
+  graph.metadata("assay.task", built.task);
   graph.metadata("assay.weights_hash", built.weights_hash);
   GraphBuilder::WriteOptions options;
   options.weights = !request.weights_left_out;

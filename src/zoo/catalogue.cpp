@@ -71,6 +71,20 @@ const std::map<std::string, KnownModel>& known_models() {
   return all;
 }
 
+// What zoo/tasks.json says of a class: a word, words by category, or null.
+Json task_word(const std::string& model_class) {
+  const Json& tasks = zoo_file("tasks");
+  if (tasks["classes"].contains(model_class)) return tasks["classes"][model_class];
+  Json word;
+  std::size_t longest = 0;
+  for (const auto& [ending, its_word] : tasks["endings"].items()) {
+    if (ending.size() <= longest || !model_class.ends_with(ending)) continue;
+    longest = ending.size();
+    word = its_word;
+  }
+  return word;
+}
+
 }  // namespace
 
 const Json& zoo_file(const std::string& name) {
@@ -93,6 +107,20 @@ const Architecture* find_description(const std::string& model_type) {
   static const std::vector<Architecture> parts = read_architectures(false);
   const Architecture* whole = find_architecture(model_type);
   return whole != nullptr ? whole : find_by_name(parts, model_type);
+}
+
+Classification classify(const Architecture& architecture, const std::string& model_class) {
+  Classification found{.family = architecture.family, .category = architecture.category, .basis = "configuration"};
+  if (const Json& classes = architecture.description["classes"]; classes.contains(model_class)) {
+    found.family = classes[model_class].value("family", found.family);
+    found.category = classes[model_class].value("category", found.category);
+  }
+  const Json word = task_word(model_class);
+  if (word.is_object())
+    found.task = word.contains(found.category) ? word[found.category] : word["else"];
+  else if (word.is_string())
+    found.task = word;
+  return found;
 }
 
 std::optional<KnownModel> find_known(const std::string& name) {

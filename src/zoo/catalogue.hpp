@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "model/classify.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::zoo {
@@ -15,5 +16,9 @@ namespace assay::zoo {
 [[nodiscard]] const Architecture* find_architecture(const std::string& model_type);
 /// The same, and what is built only as a part of others (a file without "skeleton").
 [[nodiscard]] const Architecture* find_description(const std::string& model_type);
+
+/// What a class of the architecture is for: family and category are the architecture's unless the class has its own,
+/// the task goes by the class's name (zoo/tasks.json).
+[[nodiscard]] Classification classify(const Architecture& architecture, const std::string& model_class);
 
 }  // namespace assay::zoo

@@ -120,6 +120,7 @@ struct BuiltModel {
   std::vector<std::string> outputs;          ///< in the graph's order, states last
   std::vector<StateTensor> states;           ///< of prefill and decode, in the graph's order
   std::vector<std::string> ignored_tensors;  ///< known non-parameters and heads the class lacks
+  std::string task;                          ///< what the class is for: "fill-mask", …
 };
 
 /// Builds an ONNX model (opset 17) from a configuration and weights. What docs/zoo.md calls the metadata is written

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """--output-format json: one document on stdout, also of what fails and of commands that measure nothing."""
 import json
+import pathlib
 import tool
 
 
@@ -93,6 +94,31 @@ class Zoo(tool.ToolTest):
         self.assertEqual(llama["parameter_count"], 6738415616)
         self.assertLess(sum(path.stat().st_blocks for path in self.folder.rglob("*")) * 512, 1 << 24, "no weights were made")
         self.assertEqual(self.run_json("zoo", "show", "xlstm", expect=2)["error"]["code"], "not_built")
+
+    def test_show_takes_as_many_tokens_as_the_model_has_positions_for(self):
+        facts = self.run_json("zoo", "show", "clip")
+        self.assertEqual((facts["sequence_length"], facts["input_shapes"]["input_ids"]), (77, [1, 77]))
+        error = self.run_json("zoo", "show", "clip", "--sequence-lengths", "78", expect=1)["error"]
+        self.assertEqual(error["message"], "sequence length 78 is beyond the 77 positions of the model")
+
+    def test_a_model_is_classified_by_its_configuration(self):
+        facts = self.run_json("zoo", "show", "prajjwal1/bert-tiny", "--class", "BertForMaskedLM")
+        self.assertEqual([facts[key] for key in ("family", "category", "task", "classified_by")],
+                         ["embedding", "text_encoders", "fill-mask", "configuration"])
+        self.run_tool("zoo", "build", "prajjwal1/bert-tiny", "--class", "BertForMaskedLM", "-o", "tiny.onnx", expect=0)
+        again = self.run_json("zoo", "show", "tiny.onnx")
+        self.assertEqual((again["source"], again["task"], again["classified_by"]), ("file", "fill-mask", "configuration"))
+        (row,) = self.null("--model", "tiny.onnx")
+        self.assertEqual((row["family"], row["category"]), ("embedding", "text_encoders"))
+
+    def test_a_file_of_others_is_classified_by_its_graph(self):
+        file = pathlib.Path(tool.DEPS) / "onnx" / "onnx" / "backend" / "test" / "data" / "light" / "light_squeezenet.onnx"
+        facts = self.run_json("zoo", "show", file)
+        self.assertEqual([facts[key] for key in ("family", "category", "task", "classified_by")],
+                         ["vision", "vision", "image-classification", "graph"])
+        self.assertIn("task           image-classification (family vision, category vision), by its graph\n", self.run_tool("zoo", "show", file).stdout)
+        (row,) = self.null("--model", file)
+        self.assertEqual((row["family"], row["category"]), ("vision", "vision"))
 
 
 if __name__ == "__main__":
