@@ -90,13 +90,12 @@ Status Site::give_checked(DType dtype, const Shape& shape) {
   return {};
 }
 
-void Site::pick_elements(const std::vector<std::size_t>& places) {
+void Site::pick_elements(std::size_t i, std::int64_t first, const std::vector<std::int64_t>& steps) {
   const auto* from = elements(0);
-  if (from == nullptr) return;
+  if (from == nullptr || i >= outputs_.size() || count_of(*outputs_[i].shape) > kMostElements) return;
   std::vector<std::int64_t> picked;
-  picked.reserve(places.size());
-  for (const std::size_t place : places) picked.push_back((*from)[place]);
-  give_elements(0, std::move(picked));
+  for (const std::size_t place : places_along(*outputs_[i].shape, first, steps)) picked.push_back((*from)[place]);
+  give_elements(i, std::move(picked));
 }
 
 tl::unexpected<Error> Site::contradiction(const std::string& what) const {
@@ -106,8 +105,16 @@ tl::unexpected<Error> Site::contradiction(const std::string& what) const {
                           shown(node_->op_type()), what));
 }
 
+Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<std::int64_t>* elements) {
+  if (elements == nullptr) return std::nullopt;
+  if (std::any_of(elements->begin(), elements->end(), [](auto e) { return e < 0; }))
+    return site.contradiction("a negative extent: " + to_string(Shape(*elements)));
+  return Shape(elements->begin(), elements->end());
+}
+
 ShapeRule find_rule(std::string_view op_type) {
-  for (const auto find : {find_elementwise_rule, find_layout_rule, find_index_rule, find_linear_rule}) {
+  for (const auto find :
+       {find_elementwise_rule, find_layout_rule, find_making_rule, find_index_rule, find_linear_rule}) {
     if (const ShapeRule rule = find(op_type)) return rule;
   }
   return nullptr;
@@ -140,22 +147,50 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
-std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
-  const auto count = static_cast<std::size_t>(count_of(to));
-  std::vector<std::size_t> places(count, 0);
-  std::size_t stride = 1;  // of the axis in `from`
-  std::size_t repeat = 1;  // elements of `to` behind the axis
-  const std::size_t offset = to.size() - from.size();
-  for (std::size_t axis = to.size(); axis-- > 0;) {
-    const auto extent = static_cast<std::size_t>(to[axis]);
-    const std::int64_t own = axis >= offset ? from[axis - offset] : 1;
-    if (own != 1) {
-      for (std::size_t i = 0; i < count; ++i) places[i] += i / repeat % extent * stride;
-      stride *= static_cast<std::size_t>(own);
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = times(strides[i], shape[i]);
+  return strides;
+}
+
+std::vector<std::size_t> places_along(const Shape& shape, std::int64_t first, const std::vector<std::int64_t>& steps) {
+  std::vector<std::size_t> places(static_cast<std::size_t>(count_of(shape)));
+  Shape at(shape.size(), 0);
+  std::int64_t place = first;
+  for (std::size_t& one : places) {
+    one = static_cast<std::size_t>(place);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      place += steps[axis];
+      if (++at[axis] < shape[axis]) break;
+      place -= steps[axis] * shape[axis];
+      at[axis] = 0;
     }
-    repeat *= extent;
   }
   return places;
+}
+
+std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
+  const std::vector<std::int64_t> strides = strides_of(from);
+  const std::size_t offset = to.size() - from.size();
+  std::vector<std::int64_t> steps(to.size(), 0);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != 1) steps[offset + i] = strides[i];
+  return places_along(to, 0, steps);
+}
+
+bool folds(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
+
+void settle_elements(StaticValue& value) {
+  if (!value.elements) return;
+  const auto count = static_cast<std::int64_t>(value.elements->size());
+  if (!folds(value.dtype) || count > kMostElements || !value.shape || count != count_of(*value.shape)) {
+    value.elements.reset();
+    return;
+  }
+  for (std::int64_t& element : *value.elements) {
+    if (value.dtype == DType::kInt32) element = static_cast<std::int32_t>(element);
+    if (value.dtype == DType::kBool) element = element != 0 ? 1 : 0;
+  }
 }
 
 }  // namespace assay

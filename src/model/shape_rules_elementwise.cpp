@@ -61,17 +61,7 @@ Status cast(Site& site) {
   if (site.attribute("to") == nullptr || site.integer("to", 0) < 1 || to_string(to) == "undefined")
     return site.contradiction(fmt::format("to the element type {}", site.integer("to", 0)));
   site.give(0, to, site.shape(0));
-  const auto* elements = site.elements(0);
-  if (elements == nullptr || !(is_integer(to) || to == DType::kBool)) return {};
-  Elements result = *elements;
-  if (to == DType::kBool) {
-    for (std::int64_t& x : result) x = x == 0 ? 0 : 1;
-  } else if (to == DType::kInt32) {
-    for (std::int64_t& x : result) x = static_cast<std::int32_t>(x);
-  } else if (to != DType::kInt64) {
-    return {};
-  }
-  site.give_elements(0, std::move(result));
+  if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);  // settle_elements() does the rest
   return {};
 }
 
@@ -115,6 +105,11 @@ std::optional<std::int64_t> divide(std::int64_t a, std::int64_t b) {
   if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return std::nullopt;
   return a / b;
 }
+// The sign of the dividend, as C's fmod.
+std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
+  if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
+  return a % b;
+}
 // The sign of the divisor, as Python's.
 std::optional<std::int64_t> modulo(std::int64_t a, std::int64_t b) {
   if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
@@ -148,7 +143,8 @@ Binary function_of(const std::string& op) {
 Status combined_as(Site& site, DType dtype) {
   ASSAY_TRY(const Shape shape, common_shape(site));
   site.give(0, dtype, shape);
-  const Binary function = function_of(site.node().op_type());
+  Binary function = function_of(site.node().op_type());
+  if (site.node().op_type() == "Mod" && site.integer("fmod", 0) != 0) function = remainder;
   const std::vector<Elements> all = operands(site, shape);
   if (function == nullptr || all.empty()) return {};
   Elements result = all.front();
@@ -185,7 +181,11 @@ Status reduced(Site& site) {
   if (given && !axes) return {};
   const bool keep = site.integer("keepdims", 1) != 0;
   std::vector<bool> gone(site.shape(0).size(), !axes || axes->empty());
-  if ((!axes || axes->empty()) && site.integer("noop_with_empty_axes", 0) != 0) return same_elements(site);
+  const std::string& op = site.node().op_type();
+  if ((!axes || axes->empty()) && site.integer("noop_with_empty_axes", 0) != 0) {
+    const bool alone_stays = op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum" || op == "ReduceProd";
+    return alone_stays ? same_elements(site) : same(site);  // of one element, others are its square, logarithm, …
+  }
   for (const std::int64_t axis : axes.value_or(Elements{})) {
     ASSAY_TRY(const std::size_t at, site.axis(axis, site.rank(0)));
     gone[at] = true;
@@ -200,7 +200,6 @@ Status reduced(Site& site) {
   site.give(0, site.in(0).dtype, shape);
   // Of a vector: what exporters make of shapes.
   const Elements* elements = site.elements(0);
-  const std::string& op = site.node().op_type();
   if (elements == nullptr || elements->empty() || !std::all_of(gone.begin(), gone.end(), [](bool g) { return g; }))
     return {};
   std::optional<std::int64_t> value;
