@@ -83,16 +83,18 @@ bool same_content(const fs::path& a, const fs::path& b) {
 
 // A name for the same bytes, else a copy of them; `to` is the old file or the new one, never half.
 Status link_or_copy(const fs::path& from, const fs::path& to) {
-  const fs::path fresh = to.string() + ".link";
+  const fs::path fresh = to.string() + ".new";
   std::error_code error;
   fs::remove(fresh, error);
   fs::create_hard_link(fs::canonical(from, error), fresh, error);
+  if (error) fs::copy_file(from, fresh, error);
   if (!error) fs::rename(fresh, to, error);
   if (!error) return {};
-  ASSAY_TRY(const MappedFile content, MappedFile::open(from));
-  ASSAY_TRY(PendingFile file, PendingFile::create(to));
-  ASSAY_CHECK_OK(file.write(content.bytes()));
-  return file.commit(Persistence::kScratch);
+  std::error_code ignored;
+  fs::remove(fresh, ignored);
+  const bool refused = error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+  return fail(refused ? ErrorCode::kInvalidArgument : ErrorCode::kInternal,
+              fmt::format("cannot copy {} to {}: {}", shown_path(from), shown_path(to), error.message()));
 }
 
 Status place(const ExternalRange& data, const fs::path& output) {

@@ -10,13 +10,8 @@
 
 namespace assay {
 
-Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
-           std::vector<std::optional<std::vector<float>>> floats)
-    : node_(&node),
-      opset_(opset),
-      inputs_(std::move(inputs)),
-      floats_(std::move(floats)),
-      outputs_(static_cast<std::size_t>(node.output_size())) {}
+Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs)
+    : node_(&node), opset_(opset), inputs_(std::move(inputs)), outputs_(static_cast<std::size_t>(node.output_size())) {}
 
 const StaticValue& Site::in(std::size_t i) const {
   static const StaticValue missing{DType::kUndefined, Shape{}, std::nullopt};
@@ -29,9 +24,7 @@ const std::vector<std::int64_t>* Site::elements(std::size_t i) const {
   return has(i) && in(i).elements ? &*in(i).elements : nullptr;
 }
 
-const std::vector<float>* Site::floats(std::size_t i) const {
-  return i < floats_.size() && floats_[i] ? &*floats_[i] : nullptr;
-}
+const std::vector<double>* Site::reals(std::size_t i) const { return has(i) && in(i).reals ? &*in(i).reals : nullptr; }
 
 const onnx::AttributeProto* Site::attribute(std::string_view name) const {
   for (const onnx::AttributeProto& attribute : node_->attribute()) {
@@ -90,12 +83,27 @@ Status Site::give_checked(DType dtype, const Shape& shape) {
   return {};
 }
 
+void Site::give_reals(std::size_t i, std::vector<double> reals) {
+  if (i < outputs_.size()) outputs_[i].reals = std::move(reals);
+}
+
+void Site::keep_elements() {
+  if (const auto* from = elements(0)) give_elements(0, *from);
+  if (const auto* from = reals(0)) give_reals(0, *from);
+}
+
 void Site::pick_elements(std::size_t i, std::int64_t first, const std::vector<std::int64_t>& steps) {
-  const auto* from = elements(0);
-  if (from == nullptr || i >= outputs_.size() || count_of(*outputs_[i].shape) > kMostElements) return;
-  std::vector<std::int64_t> picked;
-  for (const std::size_t place : places_along(*outputs_[i].shape, first, steps)) picked.push_back((*from)[place]);
-  give_elements(i, std::move(picked));
+  if ((elements(0) == nullptr && reals(0) == nullptr) || i >= outputs_.size()) return;
+  if (count_of(*outputs_[i].shape) > kMostElements) return;
+  const std::vector<std::size_t> places = places_along(*outputs_[i].shape, first, steps);
+  const auto picked = [&]<class T>(const std::vector<T>& from) {
+    std::vector<T> to;
+    to.reserve(places.size());
+    for (const std::size_t place : places) to.push_back(from[place]);
+    return to;
+  };
+  if (const auto* from = elements(0)) give_elements(i, picked(*from));
+  if (const auto* from = reals(0)) give_reals(i, picked(*from));
 }
 
 tl::unexpected<Error> Site::contradiction(const std::string& what) const {
@@ -113,8 +121,8 @@ Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<st
 }
 
 ShapeRule find_rule(std::string_view op_type) {
-  for (const auto find :
-       {find_elementwise_rule, find_layout_rule, find_making_rule, find_index_rule, find_linear_rule}) {
+  for (const auto find : {find_elementwise_rule, find_reduce_rule, find_layout_rule, find_making_rule, find_index_rule,
+                          find_linear_rule}) {
     if (const ShapeRule rule = find(op_type)) return rule;
   }
   return nullptr;
@@ -180,17 +188,21 @@ std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
 
 bool folds(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
 
+bool has_reals(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+
 void settle_elements(StaticValue& value) {
-  if (!value.elements) return;
-  const auto count = static_cast<std::int64_t>(value.elements->size());
-  if (!folds(value.dtype) || count > kMostElements || !value.shape || count != count_of(*value.shape)) {
-    value.elements.reset();
-    return;
-  }
-  for (std::int64_t& element : *value.elements) {
-    if (value.dtype == DType::kInt32) element = static_cast<std::int32_t>(element);
-    if (value.dtype == DType::kBool) element = element != 0 ? 1 : 0;
-  }
+  const std::int64_t count = value.shape ? count_of(*value.shape) : -1;
+  const auto is_whole = [&](const auto& list, std::int64_t most) {
+    return list && count <= most && static_cast<std::int64_t>(list->size()) == count;
+  };
+  if (!folds(value.dtype) || !is_whole(value.elements, kMostElements)) value.elements.reset();
+  if (!has_reals(value.dtype) || !is_whole(value.reals, kMostReals)) value.reals.reset();
+  if (value.elements && value.dtype == DType::kInt32)
+    for (std::int64_t& element : *value.elements) element = static_cast<std::int32_t>(element);
+  if (value.elements && value.dtype == DType::kBool)
+    for (std::int64_t& element : *value.elements) element = element != 0 ? 1 : 0;
+  if (value.reals && value.dtype == DType::kFloat32)
+    for (double& real : *value.reals) real = static_cast<float>(real);
 }
 
 }  // namespace assay

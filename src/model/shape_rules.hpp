@@ -21,15 +21,18 @@ inline constexpr std::int64_t kMostElements = 1 << 16;
 /// int64, int32 and bool: the element types that shapes are computed in.
 [[nodiscard]] bool folds(DType dtype);
 
-/// Makes a value's elements what a runtime would hold (int32 wraps around, a bool is 0 or 1), or drops them: too many,
-/// or of a type that does not fold.
+/// Likewise of numbers that sizes are computed with on the way: float32 and float64.
+inline constexpr std::int64_t kMostReals = 16;
+[[nodiscard]] bool has_reals(DType dtype);
+
+/// Makes a value's elements what a runtime would hold (int32 wraps around, a bool is 0 or 1, float32 is rounded), or
+/// drops them: too many, or of a type that does not fold.
 void settle_elements(StaticValue& value);
 
 /// A node with what is known of its inputs; a rule fills in its outputs. What it leaves stays unknown.
 class Site {
  public:
-  Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
-       std::vector<std::optional<std::vector<float>>> floats);
+  Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs);
 
   [[nodiscard]] const onnx::NodeProto& node() const { return *node_; }
   [[nodiscard]] std::int64_t opset() const { return opset_; }
@@ -42,8 +45,7 @@ class Site {
   [[nodiscard]] std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   /// Elements of an input that is there and known; nullptr otherwise.
   [[nodiscard]] const std::vector<std::int64_t>* elements(std::size_t i) const;
-  /// The same of a small constant of float32.
-  [[nodiscard]] const std::vector<float>* floats(std::size_t i) const;
+  [[nodiscard]] const std::vector<double>* reals(std::size_t i) const;
 
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
@@ -60,9 +62,12 @@ class Site {
   [[nodiscard]] const std::vector<StaticValue>& outputs() const { return outputs_; }
   void give(std::size_t i, DType dtype, Shape shape);
   void give_elements(std::size_t i, std::vector<std::int64_t> elements);
+  void give_reals(std::size_t i, std::vector<double> reals);
+  /// Output 0's: those of input 0, where they are known, in the same order.
+  void keep_elements();
   /// Output 0. Errors: invalid_argument, for a shape that no tensor can have.
   [[nodiscard]] Status give_checked(DType dtype, const Shape& shape);
-  /// Elements of output i, whose shape is given: those of input 0, where they are known, at `first` plus `steps` for
+  /// Those of output i, whose shape is given: those of input 0, where they are known, at `first` plus `steps` for
   /// each step along an axis of the output.
   void pick_elements(std::size_t i, std::int64_t first, const std::vector<std::int64_t>& steps);
 
@@ -73,7 +78,6 @@ class Site {
   const onnx::NodeProto* node_;
   std::int64_t opset_;
   std::vector<const StaticValue*> inputs_;
-  std::vector<std::optional<std::vector<float>>> floats_;
   std::vector<StaticValue> outputs_;
   mutable bool lacks_ = false;
 };
@@ -88,6 +92,7 @@ using ShapeRule = Status (*)(Site&);
 // The tables, by what operators do.
 [[nodiscard]] ShapeRule find_elementwise_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_layout_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_reduce_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_making_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_index_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_linear_rule(std::string_view op_type);

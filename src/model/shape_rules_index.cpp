@@ -32,20 +32,23 @@ Status gathered(Site& site) {
   ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, shape));
   ASSAY_CHECK_OK(check_indices(site, 1, data[axis]));
   const Elements* indices = site.elements(1);
-  const Elements* from = site.elements(0);
-  if (indices == nullptr || from == nullptr || count_of(shape) > kMostElements) return {};
+  if (indices == nullptr || count_of(shape) > kMostElements) return {};
   // [outer, extent, inner], of which whole rows of `inner` are taken.
   const std::int64_t inner = count_of(Shape(data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end()));
   const bool none = count_of(shape) == 0;
   const std::int64_t outer = none ? 0 : count_of(Shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis)));
-  Elements taken;
-  for (std::int64_t i = 0; i < outer; ++i) {
-    for (const std::int64_t index : *indices) {
-      const auto row = from->begin() + (i * data[axis] + (index < 0 ? index + data[axis] : index)) * inner;
-      taken.insert(taken.end(), row, row + inner);
+  const auto taken = [&]<class T>(const std::vector<T>& from) {
+    std::vector<T> rows;
+    for (std::int64_t i = 0; i < outer; ++i) {
+      for (const std::int64_t index : *indices) {
+        const auto row = from.begin() + (i * data[axis] + (index < 0 ? index + data[axis] : index)) * inner;
+        rows.insert(rows.end(), row, row + inner);
+      }
     }
-  }
-  site.give_elements(0, std::move(taken));
+    return rows;
+  };
+  if (const auto* from = site.elements(0)) site.give_elements(0, taken(*from));
+  if (const auto* from = site.reals(0)) site.give_reals(0, taken(*from));
   return {};
 }
 

@@ -12,11 +12,6 @@ namespace {
 
 using Elements = std::vector<std::int64_t>;
 
-// Elements that stay as they are, in the same order.
-void keep_elements(Site& site) {
-  if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);
-}
-
 bool is_small(const Shape& shape) { return count_of(shape) <= kMostElements; }
 
 Status reshaped(Site& site) {
@@ -44,7 +39,7 @@ Status reshaped(Site& site) {
   if (count_of(shape) != count)
     return site.contradiction(to_string(site.shape(0)) + " to " + to_string(Shape(*wanted)));
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
@@ -85,7 +80,7 @@ Status unsqueezed(Site& site) {
   std::size_t from = 0;
   for (const bool one : added) shape.push_back(one ? 1 : site.shape(0)[from++]);
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
@@ -104,7 +99,7 @@ Status squeezed(Site& site) {
   for (std::size_t i = 0; i < gone.size(); ++i)
     if (!gone[i]) shape.push_back(site.shape(0)[i]);
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
@@ -116,8 +111,25 @@ Status flattened(Site& site) {
   site.give(
       0, site.in(0).dtype,
       {count_of(Shape(shape.begin(), shape.begin() + from_0)), count_of(Shape(shape.begin() + from_0, shape.end()))});
-  keep_elements(site);
+  site.keep_elements();
   return {};
+}
+
+// Of all inputs, `outer` times a share of each; nullopt: some are not known.
+template <class T>
+std::optional<std::vector<T>> interleaved(const Site& site, std::int64_t outer,
+                                          const std::vector<T>* (Site::*list)(std::size_t) const) {
+  for (std::size_t i = 0; i < site.inputs(); ++i)
+    if ((site.*list)(i) == nullptr) return std::nullopt;
+  std::vector<T> all;
+  for (std::int64_t row = 0; row < outer; ++row) {
+    for (std::size_t i = 0; i < site.inputs(); ++i) {
+      const std::vector<T>& part = *(site.*list)(i);
+      const auto width = static_cast<std::ptrdiff_t>(part.size()) / outer;
+      all.insert(all.end(), part.begin() + row * width, part.begin() + (row + 1) * width);
+    }
+  }
+  return all;
 }
 
 Status joined(Site& site) {
@@ -134,21 +146,11 @@ Status joined(Site& site) {
     shape[axis] = plus(shape[axis], more);
   }
   site.give(0, site.in(0).dtype, shape);
-  if (!is_small(shape)) return {};
-  for (std::size_t i = 0; i < site.inputs(); ++i)
-    if (site.elements(i) == nullptr) return {};
-  Elements all;
-  const bool none = count_of(shape) == 0;
   const std::int64_t outer =
-      none ? 0 : count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis)));
-  for (std::int64_t row = 0; row < outer; ++row) {
-    for (std::size_t i = 0; i < site.inputs(); ++i) {
-      const auto width = static_cast<std::ptrdiff_t>(site.elements(i)->size()) / outer;
-      const auto from = site.elements(i)->begin() + row * width;
-      all.insert(all.end(), from, from + width);
-    }
-  }
-  site.give_elements(0, std::move(all));
+      count_of(shape) == 0 ? 0 : count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis)));
+  if (!is_small(shape)) return {};
+  if (auto all = interleaved<std::int64_t>(site, outer, &Site::elements)) site.give_elements(0, std::move(*all));
+  if (auto all = interleaved<double>(site, outer, &Site::reals)) site.give_reals(0, std::move(*all));
   return {};
 }
 

@@ -31,7 +31,22 @@ Status size_of(Site& site) {
   return {};
 }
 
+// The length of a range; its elements, where they are numbers with a fraction, are computed.
+Status range_of_reals(Site& site) {
+  for (std::size_t i = 0; i < 3; ++i)
+    if (site.reals(i) == nullptr || site.reals(i)->size() != 1) return {};
+  const double start = site.reals(0)->front(), limit = site.reals(1)->front(), step = site.reals(2)->front();
+  if (step == 0) return site.contradiction("a step of 0");
+  // As ONNX Runtime: the span in its own type, the division in double.
+  const double span = site.in(0).dtype == DType::kFloat32 ? static_cast<float>(limit - start) : limit - start;
+  const double count = std::ceil(span / step);
+  if (!(count < 1e15)) return site.contradiction("too large");
+  site.give(0, site.in(0).dtype, {count > 0 ? static_cast<std::int64_t>(count) : 0});
+  return {};
+}
+
 Status range(Site& site) {
+  if (has_reals(site.in(0).dtype)) return range_of_reals(site);
   const Elements* start = site.elements(0);
   const Elements* limit = site.elements(1);
   const Elements* step = site.elements(2);
@@ -87,8 +102,10 @@ Status constant(Site& site) {
     site.give_elements(0, *integers);
   } else if (site.attribute("value_float") != nullptr) {
     site.give(0, DType::kFloat32, {});
+    site.give_reals(0, {static_cast<double>(site.attribute("value_float")->f())});
   } else if (const onnx::AttributeProto* floats = site.attribute("value_floats")) {
     site.give(0, DType::kFloat32, {floats->floats_size()});
+    site.give_reals(0, std::vector<double>(floats->floats().begin(), floats->floats().end()));
   } else if (const onnx::AttributeProto* sparse = site.attribute("sparse_value")) {
     const auto& tensor = sparse->sparse_tensor();
     site.give(0, static_cast<DType>(tensor.values().data_type()), Shape(tensor.dims().begin(), tensor.dims().end()));
@@ -109,11 +126,12 @@ Status resized(Site& site) {
     if (sizes->size() != shape.size()) return site.contradiction("sizes of another rank");
     return site.give_checked(site.in(0).dtype, Shape(sizes->begin(), sizes->end()));
   }
-  const std::vector<float>* scales = site.floats(older ? 1 : 2);
+  const std::vector<double>* scales = site.reals(older ? 1 : 2);
   if (scales == nullptr || scales->size() != shape.size()) return {};
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const auto scale = static_cast<double>((*scales)[i]);
-    const double extent = std::floor(static_cast<double>(shape[i]) * scale);
+    const double scale = (*scales)[i];
+    // In float, as runtimes and ONNX's own inference: 10 times 0.7 is 7 so.
+    const double extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>(scale));
     if (!(scale > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", scale));
     shape[i] = static_cast<std::int64_t>(extent);
   }

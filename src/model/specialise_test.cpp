@@ -240,6 +240,32 @@ TEST_F(Specialise, TellsWhereShapesBeginToDependOnData) {
   EXPECT_EQ(extents(graph.output(1)), (Shape{4}));
 }
 
+// What a local function is called like an operator of ONNX's, it is not.
+TEST_F(Specialise, LocalFunctionsAreLeftAlone) {
+  onnx::FunctionProto& function = *model_.add_functions();
+  function.set_name("Shape");
+  function.set_domain("own");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_opset_import()->set_version(17);
+  onnx::NodeProto& inside = *function.add_node();
+  inside.set_op_type("Neg");
+  inside.add_input("a");
+  inside.add_output("b");
+  onnx::OperatorSetIdProto& own = *model_.add_opset_import();
+  own.set_domain("own");
+  own.set_version(1);
+  input("x", {"n"});
+  output("y");
+  add_node(graph(), "Shape", {"x"}, {"y"}).set_domain("own");
+  const onnx::GraphProto graph = specialised({{{"x", {4}}}});
+  EXPECT_THAT(operators(graph), ElementsAre("Shape"));
+  ASSERT_EQ(written_.functions_size(), 1);
+  EXPECT_EQ(written_.functions(0).SerializeAsString(), function.SerializeAsString());
+  ASSERT_EQ(done_.dynamic.size(), 1U);
+  EXPECT_EQ(done_.dynamic[0].op_type, "own:Shape");
+}
+
 // Opset 11 has axes as attributes; files of IR version 3 list initialisers as inputs, which have values then.
 TEST_F(Specialise, OlderFiles) {
   model_.set_ir_version(3);

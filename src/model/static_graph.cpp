@@ -28,11 +28,9 @@ class Walk {
   }
 
   // Known from the start, and no buffer that an inference fills.
-  void take_known(const std::string& name, const KnownTensor& known) {
-    values_[name] = known.value;
+  void take_known(const std::string& name, StaticValue known) {
+    values_[name] = std::move(known);
     fixed_.insert(name);
-    floats_.erase(name);
-    if (known.floats) floats_[name] = *known.floats;
   }
 
   Status nodes() {
@@ -73,20 +71,17 @@ class Walk {
   // Whether its FLOPs are known.
   Result<bool> visit(const onnx::NodeProto& node) {
     std::vector<const StaticValue*> inputs;
-    std::vector<std::optional<std::vector<float>>> floats;
     bool shapes = true;
     for (const std::string& name : node.input()) {
       const auto found = name.empty() ? values_.end() : values_.find(name);
       inputs.push_back(found == values_.end() ? nullptr : &found->second);
       if (!name.empty() && (found == values_.end() || !found->second.shape)) shapes = false;
-      const auto constant = floats_.find(name);
-      floats.push_back(constant == floats_.end() ? std::nullopt : std::optional(constant->second));
     }
     const std::string domain(normal_domain(node.domain()));
     const bool local = model_.functions.contains(domain + ":" + node.op_type());
     const ShapeRule rule = domain.empty() && !local ? find_rule(node.op_type()) : nullptr;
     if (rule == nullptr) unknown.insert(sanitise(domain.empty() ? node.op_type() : domain + ":" + node.op_type()));
-    Site site(node, model_.opset, std::move(inputs), std::move(floats));
+    Site site(node, model_.opset, std::move(inputs));
     // Rules write to a first output and read what their operator must have.
     if (rule != nullptr && node.output_size() == 0) return site.contradiction("it has no outputs");
     if (rule != nullptr && shapes) {
@@ -121,17 +116,14 @@ class Walk {
   // The tensor of a Constant node, which may lie outside its message.
   void take_constant(Site& site) {
     if (site.node().op_type() != "Constant") return;
-    const std::string& name = site.node().output(0);
-    const auto known = model_.constants.find(name);
+    const auto known = model_.constants.find(site.node().output(0));
     if (known == model_.constants.end()) return;
-    site.outputs().front() = known->second.value;
-    if (known->second.floats) floats_[name] = *known->second.floats;
+    site.outputs().front() = known->second;
   }
 
   const StaticModel::State& model_;
   const onnx::GraphProto& graph_;
   std::map<std::string, StaticValue>& values_;
-  std::unordered_map<std::string, std::vector<float>> floats_;
   std::set<std::string> fixed_, freed_;
 };
 
@@ -160,10 +152,10 @@ Result<StaticValue> input_of(const onnx::ValueInfoProto& input, const std::map<s
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("input {} cannot have the shape {}", shown(input.name()), to_string(asked->second)));
   }
-  return StaticValue{dtype, asked->second, std::nullopt};
+  return StaticValue{dtype, asked->second};
 }
 
-Result<KnownTensor> constant_of(const onnx::GraphProto& graph, const std::string& name, const Tensor& tensor) {
+Result<StaticValue> constant_of(const onnx::GraphProto& graph, const std::string& name, const Tensor& tensor) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
     if (input.name() != name) continue;
     const auto& type = input.type().tensor_type();
@@ -171,7 +163,7 @@ Result<KnownTensor> constant_of(const onnx::GraphProto& graph, const std::string
       return fail(ErrorCode::kInvalidArgument, fmt::format("input {} cannot be the constant {} {}", shown(name),
                                                            to_string(tensor.dtype()), to_string(tensor.shape())));
     }
-    return known_tensor(tensor.dtype(), tensor.shape(), tensor.bytes());
+    return known_value(tensor.dtype(), tensor.shape(), tensor.bytes());
   }
   return fail(ErrorCode::kInvalidArgument, fmt::format("the constant {} is no input of the model", shown(name)));
 }
@@ -189,8 +181,8 @@ Result<StaticGraph> StaticModel::infer(const std::map<std::string, Shape>& shape
   StaticGraph graph;
   Walk walk(*state_, graph.values_);
   for (const auto& [name, tensor] : constants) {
-    ASSAY_TRY(const KnownTensor known, constant_of(proto, name, tensor));
-    walk.take_known(name, known);
+    ASSAY_TRY(StaticValue known, constant_of(proto, name, tensor));
+    walk.take_known(name, std::move(known));
   }
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (graph.values_.contains(input.name())) continue;

@@ -21,6 +21,9 @@ struct StaticValue {
   std::optional<Shape> shape{};  ///< nullopt: it comes from an operator without a rule, or depends on data
   /// The elements, row by row, where they are integers or bools that depend on shapes and constants alone.
   std::optional<std::vector<std::int64_t>> elements{};
+  /// The same of a handful of float32 or float64, 16 at most, and the simplest arithmetic: exporters compute extents
+  /// so.
+  std::optional<std::vector<double>> reals{};
 };
 
 /// What one inference does (docs/metrics.md, "FLOPs and bytes").

@@ -186,6 +186,52 @@ TEST_F(Static, NodesWithoutTheirInputsOrOutputs) {
   EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("different lengths"));
 }
 
+// Sizes by way of fractions, as exporters write an image's: floor(sides × 0.7), the span of a range.
+TEST_F(Static, ExtentsComputedInFloats) {
+  input("x", {"batch", "3", "height", "width"});
+  output("y");
+  output("steps");
+  const auto floats = [&](const char* name, std::initializer_list<float> values, bool scalar = false) {
+    onnx::TensorProto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    if (!scalar) tensor.add_dims(static_cast<std::int64_t>(values.size()));
+    for (const float value : values) tensor.add_float_data(value);
+  };
+  const auto with = [](onnx::NodeProto& node, const char* name, std::int64_t value) {
+    onnx::AttributeProto& to = *node.add_attribute();
+    to.set_name(name);
+    to.set_type(onnx::AttributeProto::INT);
+    to.set_i(value);
+  };
+  floats("scale", {0.7F});
+  floats("zero", {0}, true);
+  floats("half", {0.5F}, true);
+  floats("scales", {1, 1, 0.7F, 2});
+  integers("sides", {2, 3});
+  integers("first", {0});
+  integers("two", {2});
+  add_node(graph(), "Shape", {"x"}, {"shape"});
+  add_node(graph(), "Gather", {"shape", "sides"}, {"both"});
+  with(add_node(graph(), "Cast", {"both"}, {"real"}), "to", onnx::TensorProto::FLOAT);
+  add_node(graph(), "Mul", {"real", "scale"}, {"scaled"});
+  add_node(graph(), "Floor", {"scaled"}, {"floored"});
+  with(add_node(graph(), "Cast", {"floored"}, {"new"}), "to", onnx::TensorProto::INT64);
+  add_node(graph(), "Slice", {"shape", "first", "two"}, {"kept"});
+  with(add_node(graph(), "Concat", {"kept", "new"}, {"sizes"}), "axis", 0);
+  add_node(graph(), "Resize", {"x", "", "", "sizes"}, {"by_sizes"});
+  add_node(graph(), "Resize", {"by_sizes", "", "scales"}, {"y"});
+  integers("last", {3});
+  add_node(graph(), "Gather", {"real", "first"}, {"height"});
+  add_node(graph(), "Squeeze", {"height"}, {"limit"});
+  add_node(graph(), "Range", {"zero", "limit", "half"}, {"steps"});
+  const StaticGraph graph = infer({{"x", {2, 3, 10, 15}}});
+  EXPECT_THAT(*graph.values().at("sizes").elements, ElementsAre(2, 3, 7, 10));
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{2, 3, 4, 20}));
+  EXPECT_EQ(graph.values().at("steps").shape, (Shape{20}));
+  EXPECT_FALSE(graph.values().at("floored").elements) << "only whole numbers are folded into files";
+}
+
 TEST(Broadcast, AsNumPy) {
   EXPECT_EQ(broadcast({3, 1}, {4}), (Shape{3, 4}));
   EXPECT_EQ(broadcast({}, {2}), (Shape{2}));

@@ -10,30 +10,30 @@
 namespace assay {
 namespace {
 
-template <class T>
-std::vector<std::int64_t> read(Bytes bytes) {
-  std::vector<std::int64_t> elements;
+template <class T, class As>
+std::vector<As> read(Bytes bytes) {
+  std::vector<As> elements;
   elements.reserve(bytes.size() / sizeof(T));
   for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
     T value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
-    elements.push_back(static_cast<std::int64_t>(value));
+    elements.push_back(static_cast<As>(value));
   }
   return elements;
 }
 
 bool may_be_known(DType dtype, std::int64_t elements) {
-  return elements <= kMostElements && (folds(dtype) || dtype == DType::kFloat32);
+  return (folds(dtype) && elements <= kMostElements) || (has_reals(dtype) && elements <= kMostReals);
 }
 
 // Reads the small tensors among `tensors`; the others are known by shape.
 Status take(TensorReader& reader, const std::string& name, const CheckedTensor& tensor,
-            std::map<std::string, KnownTensor>& to) {
+            std::map<std::string, StaticValue>& to) {
   Bytes bytes;
   if (may_be_known(tensor.dtype, tensor.elements)) {
     ASSAY_TRY(bytes, reader.bytes(tensor));
   }
-  to[name] = known_tensor(tensor.dtype, tensor.shape, bytes);
+  to[name] = known_value(tensor.dtype, tensor.shape, bytes);
   return {};
 }
 
@@ -47,7 +47,7 @@ Status read_constants(StaticModel::State& state) {
   for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer()) {
     const Shape dense(sparse.dims().begin(), sparse.dims().end());
     const auto dtype = static_cast<DType>(sparse.values().data_type());
-    state.initializers[sparse.values().name()].value = {dtype, dense, std::nullopt};
+    state.initializers[sparse.values().name()] = {dtype, dense};
   }
   std::unordered_map<const onnx::TensorProto*, const CheckedTensor*> of_nodes;
   for (const CheckedTensor& tensor : state.checked.constants) of_nodes.emplace(tensor.proto, &tensor);
@@ -63,20 +63,15 @@ Status read_constants(StaticModel::State& state) {
 
 }  // namespace
 
-KnownTensor known_tensor(DType dtype, const Shape& shape, Bytes bytes) {
-  constexpr std::int64_t kMostScales = 16;
-  KnownTensor known{{dtype, shape, std::nullopt}};
-  const std::int64_t count = count_of(shape);
-  if (!may_be_known(dtype, count)) return known;
-  if (dtype == DType::kInt64) known.value.elements = read<std::int64_t>(bytes);
-  if (dtype == DType::kInt32) known.value.elements = read<std::int32_t>(bytes);
-  if (dtype == DType::kBool) known.value.elements = read<std::uint8_t>(bytes);
-  if (dtype == DType::kFloat32 && count <= kMostScales) {
-    known.floats.emplace(static_cast<std::size_t>(count));
-    if (!bytes.empty())
-      std::memcpy(known.floats->data(), bytes.data(), std::min(bytes.size(), known.floats->size() * sizeof(float)));
-  }
-  settle_elements(known.value);
+StaticValue known_value(DType dtype, const Shape& shape, Bytes bytes) {
+  StaticValue known{dtype, shape};
+  if (!may_be_known(dtype, count_of(shape))) return known;
+  if (dtype == DType::kInt64) known.elements = read<std::int64_t, std::int64_t>(bytes);
+  if (dtype == DType::kInt32) known.elements = read<std::int32_t, std::int64_t>(bytes);
+  if (dtype == DType::kBool) known.elements = read<std::uint8_t, std::int64_t>(bytes);
+  if (dtype == DType::kFloat32) known.reals = read<float, double>(bytes);
+  if (dtype == DType::kFloat64) known.reals = read<double, double>(bytes);
+  settle_elements(known);
   return known;
 }
 

@@ -14,12 +14,8 @@
 
 namespace assay {
 
-/// A tensor whose values are known before the model runs.
-struct KnownTensor {
-  StaticValue value;                           ///< with elements, where they are few and of a type that folds
-  std::optional<std::vector<float>> floats{};  ///< a handful of float32: the scales of Resize
-};
-[[nodiscard]] KnownTensor known_tensor(DType dtype, const Shape& shape, Bytes bytes);
+/// A tensor that is there before the model runs: with its elements, where they are few and of a type that folds.
+[[nodiscard]] StaticValue known_value(DType dtype, const Shape& shape, Bytes bytes);
 
 /// What is known of a file whatever the shapes of its inputs. Pointers in `checked` lead into `file`.
 struct StaticModel::State {
@@ -30,8 +26,8 @@ struct StaticModel::State {
   std::vector<int> order{};                        ///< the places of the graph's nodes, each behind those it reads from
   std::int64_t opset = 0;                          ///< of the default domain; 0: not imported
   std::set<std::string, std::less<>> functions{};  ///< local ones: "DOMAIN:NAME"
-  std::map<std::string, KnownTensor> initializers{};
-  std::map<std::string, KnownTensor> constants{};  ///< outputs of Constant nodes that hold a tensor
+  std::map<std::string, StaticValue> initializers{};
+  std::map<std::string, StaticValue> constants{};  ///< outputs of Constant nodes that hold a tensor
   std::uint64_t weight_bytes = 0;                  ///< of all initialisers
 };
 
