@@ -146,7 +146,8 @@ Result<ExitCode> show(const ShowOptions& options, const Context& context) {
 struct CheckOptions {
   std::string folder;
   std::vector<std::string> engines{"onnxruntime"};
-  bool strict = false;
+  bool strict = false, specialise = false;
+  std::string keep;
   double timeout = 120;
   std::string output_format = "text";
 };
@@ -172,7 +173,8 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
 
   int passed = 0, failed = 0, unsupported = 0;
   Json results = Json::array();
-  const ZooCheckRequest request{options.folder, engines.usable, options.timeout, interrupted};
+  const ZooCheckRequest request{options.folder, engines.usable,     options.timeout,
+                                interrupted,    options.specialise, options.keep};
   const auto print = [&](const ZooCheckResult& result) {
     (result.status == "passed" ? passed : result.status == "failed" ? failed : unsupported) += 1;
     if (!context.json)
@@ -243,6 +245,8 @@ void register_zoo(CLI::App& app, Commands& commands) {
       ->check(CLI::IsMember({"text", "json"}));
   commands.add(show_command, [show_options](Context& context) { return show(*show_options, context); });
 
+  register_zoo_specialise(*zoo_app, commands);
+
   auto check_options = std::make_shared<CheckOptions>();
   CLI::App* check_command =
       zoo_app->add_subcommand("check", "Build and run every golden folder and compare with its outputs");
@@ -250,6 +254,9 @@ void register_zoo(CLI::App& app, Commands& commands) {
   check_command->add_option("--engine,--engines", check_options->engines, "Engines to run on")
       ->delimiter(',')
       ->capture_default_str();
+  check_command->add_flag("--static", check_options->specialise,
+                          "Run each model as `zoo specialise` writes it for the golden's shapes");
+  check_command->add_option("--keep", check_options->keep, "A folder in which the models are left");
   check_command->add_flag("--strict", check_options->strict, "Unsupported counts as failed");
   check_command->add_option("--timeout", check_options->timeout, "Seconds for one golden")->capture_default_str();
   check_command->add_option("--output-format", check_options->output_format, "text or json")

@@ -53,6 +53,7 @@ void register_engines(CLI::App& app, Commands& commands);
 void register_hardware(CLI::App& app, Commands& commands);
 void register_doctor(CLI::App& app, Commands& commands);
 void register_zoo(CLI::App& app, Commands& commands);
+void register_zoo_specialise(CLI::App& zoo, Commands& commands);
 void register_db(CLI::App& app, Commands& commands);
 void register_later(CLI::App& app, Commands& commands);
 

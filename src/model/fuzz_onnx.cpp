@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <span>
 
 #include "base/files.hpp"
 #include "model/model.hpp"
-#include "model/static_graph.hpp"
+#include "model/specialise.hpp"
 
 // Any bytes are refused with a reason, or describe a model that can be fed and moved.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -22,9 +21,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (info->outputs.empty()) std::abort();
   if (const auto inputs = assay::make_inputs(*info, {})) {
-    std::map<std::string, assay::Shape> shapes;
-    for (const assay::InputRecipe& input : inputs->recipes) shapes[input.name] = input.shape;
-    static_cast<void>(assay::StaticGraph::infer(path, shapes));
+    assay::SpecialiseRequest request;
+    for (const assay::InputRecipe& input : inputs->recipes) request.shapes[input.name] = input.shape;
+    static_cast<void>(assay::specialise(path, request, folder.path() / "static.onnx"));
   }
   const auto moved = folder.path() / "moved" / "model.onnx";
   if (!assay::write_perturbed(path, assay::DType::kFloat16, 1, moved) || !assay::inspect_model(moved)) std::abort();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
 
 #include <optional>
 #include <set>
 
 #include "base/files.hpp"
 #include "model/graph_builder_impl.hpp"
+#include "model/wire.hpp"
 
 // protobuf cannot stream: a message is whole in memory before it is written. So the small parts (graph without weights,
 // each tensor's header) are serialised by protobuf and put together here by the wire format's rule that a message is
@@ -21,13 +21,6 @@ constexpr std::uint64_t kExternalMinimum = 1024;    // smaller tensors stay in t
 
 // Field numbers of onnx-ml.proto.
 constexpr std::uint32_t kModelGraph = 7, kGraphInitializer = 5, kTensorRawData = 9;
-
-std::string length_delimited_header(std::uint32_t field, std::uint64_t length) {
-  std::uint8_t buffer[15];
-  std::uint8_t* end = google::protobuf::io::CodedOutputStream::WriteVarint32ToArray(field << 3 | 2, buffer);
-  end = google::protobuf::io::CodedOutputStream::WriteVarint64ToArray(length, end);
-  return {buffer, end};
-}
 
 Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size) {
   std::uint64_t written = 0;
@@ -90,9 +83,9 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
       entry("length", std::to_string(planned.size));
     }
     planned.header = proto.SerializeAsString();
-    if (!planned.external_offset) planned.header += length_delimited_header(kTensorRawData, planned.size);
+    if (!planned.external_offset) planned.header += wire::header_of(kTensorRawData, planned.size);
     const std::uint64_t message = planned.header.size() + (planned.external_offset ? 0 : planned.size);
-    planned.header = length_delimited_header(kGraphInitializer, message) + planned.header;
+    planned.header = wire::header_of(kGraphInitializer, message) + planned.header;
     initializer_bytes += planned.header.size() + (planned.external_offset ? 0 : planned.size);
   }
 
@@ -124,7 +117,7 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
 
   ASSAY_TRY(PendingFile file, PendingFile::create(path));
   ASSAY_CHECK_OK(file.write(model.SerializeAsString()));
-  ASSAY_CHECK_OK(file.write(length_delimited_header(kModelGraph, graph_head.size() + initializer_bytes)));
+  ASSAY_CHECK_OK(file.write(wire::header_of(kModelGraph, graph_head.size() + initializer_bytes)));
   ASSAY_CHECK_OK(file.write(graph_head));
   std::optional<PendingFile> data;
   if (external) {

@@ -10,13 +10,8 @@
 
 namespace assay {
 
-Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
-           std::vector<std::optional<std::vector<float>>> floats)
-    : node_(&node),
-      opset_(opset),
-      inputs_(std::move(inputs)),
-      floats_(std::move(floats)),
-      outputs_(static_cast<std::size_t>(node.output_size())) {}
+Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs)
+    : node_(&node), opset_(opset), inputs_(std::move(inputs)), outputs_(static_cast<std::size_t>(node.output_size())) {}
 
 const StaticValue& Site::in(std::size_t i) const {
   static const StaticValue missing{DType::kUndefined, Shape{}, std::nullopt};
@@ -29,9 +24,7 @@ const std::vector<std::int64_t>* Site::elements(std::size_t i) const {
   return has(i) && in(i).elements ? &*in(i).elements : nullptr;
 }
 
-const std::vector<float>* Site::floats(std::size_t i) const {
-  return i < floats_.size() && floats_[i] ? &*floats_[i] : nullptr;
-}
+const std::vector<double>* Site::reals(std::size_t i) const { return has(i) && in(i).reals ? &*in(i).reals : nullptr; }
 
 const onnx::AttributeProto* Site::attribute(std::string_view name) const {
   for (const onnx::AttributeProto& attribute : node_->attribute()) {
@@ -90,13 +83,27 @@ Status Site::give_checked(DType dtype, const Shape& shape) {
   return {};
 }
 
-void Site::pick_elements(const std::vector<std::size_t>& places) {
-  const auto* from = elements(0);
-  if (from == nullptr) return;
-  std::vector<std::int64_t> picked;
-  picked.reserve(places.size());
-  for (const std::size_t place : places) picked.push_back((*from)[place]);
-  give_elements(0, std::move(picked));
+void Site::give_reals(std::size_t i, std::vector<double> reals) {
+  if (i < outputs_.size()) outputs_[i].reals = std::move(reals);
+}
+
+void Site::keep_elements() {
+  if (const auto* from = elements(0)) give_elements(0, *from);
+  if (const auto* from = reals(0)) give_reals(0, *from);
+}
+
+void Site::pick_elements(std::size_t i, std::int64_t first, const std::vector<std::int64_t>& steps) {
+  if ((elements(0) == nullptr && reals(0) == nullptr) || i >= outputs_.size()) return;
+  if (count_of(*outputs_[i].shape) > kMostElements) return;
+  const std::vector<std::size_t> places = places_along(*outputs_[i].shape, first, steps);
+  const auto picked = [&]<class T>(const std::vector<T>& from) {
+    std::vector<T> to;
+    to.reserve(places.size());
+    for (const std::size_t place : places) to.push_back(from[place]);
+    return to;
+  };
+  if (const auto* from = elements(0)) give_elements(i, picked(*from));
+  if (const auto* from = reals(0)) give_reals(i, picked(*from));
 }
 
 tl::unexpected<Error> Site::contradiction(const std::string& what) const {
@@ -106,8 +113,16 @@ tl::unexpected<Error> Site::contradiction(const std::string& what) const {
                           shown(node_->op_type()), what));
 }
 
+Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<std::int64_t>* elements) {
+  if (elements == nullptr) return std::nullopt;
+  if (std::any_of(elements->begin(), elements->end(), [](auto e) { return e < 0; }))
+    return site.contradiction("a negative extent: " + to_string(Shape(*elements)));
+  return Shape(elements->begin(), elements->end());
+}
+
 ShapeRule find_rule(std::string_view op_type) {
-  for (const auto find : {find_elementwise_rule, find_layout_rule, find_index_rule, find_linear_rule}) {
+  for (const auto find : {find_elementwise_rule, find_reduce_rule, find_layout_rule, find_making_rule, find_index_rule,
+                          find_linear_rule}) {
     if (const ShapeRule rule = find(op_type)) return rule;
   }
   return nullptr;
@@ -140,22 +155,54 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   return result;
 }
 
-std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
-  const auto count = static_cast<std::size_t>(count_of(to));
-  std::vector<std::size_t> places(count, 0);
-  std::size_t stride = 1;  // of the axis in `from`
-  std::size_t repeat = 1;  // elements of `to` behind the axis
-  const std::size_t offset = to.size() - from.size();
-  for (std::size_t axis = to.size(); axis-- > 0;) {
-    const auto extent = static_cast<std::size_t>(to[axis]);
-    const std::int64_t own = axis >= offset ? from[axis - offset] : 1;
-    if (own != 1) {
-      for (std::size_t i = 0; i < count; ++i) places[i] += i / repeat % extent * stride;
-      stride *= static_cast<std::size_t>(own);
+std::vector<std::int64_t> strides_of(const Shape& shape) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = times(strides[i], shape[i]);
+  return strides;
+}
+
+std::vector<std::size_t> places_along(const Shape& shape, std::int64_t first, const std::vector<std::int64_t>& steps) {
+  std::vector<std::size_t> places(static_cast<std::size_t>(count_of(shape)));
+  Shape at(shape.size(), 0);
+  std::int64_t place = first;
+  for (std::size_t& one : places) {
+    one = static_cast<std::size_t>(place);
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      place += steps[axis];
+      if (++at[axis] < shape[axis]) break;
+      place -= steps[axis] * shape[axis];
+      at[axis] = 0;
     }
-    repeat *= extent;
   }
   return places;
+}
+
+std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
+  const std::vector<std::int64_t> strides = strides_of(from);
+  const std::size_t offset = to.size() - from.size();
+  std::vector<std::int64_t> steps(to.size(), 0);
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != 1) steps[offset + i] = strides[i];
+  return places_along(to, 0, steps);
+}
+
+bool folds(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
+
+bool has_reals(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+
+void settle_elements(StaticValue& value) {
+  const std::int64_t count = value.shape ? count_of(*value.shape) : -1;
+  const auto is_whole = [&](const auto& list, std::int64_t most) {
+    return list && count <= most && static_cast<std::int64_t>(list->size()) == count;
+  };
+  if (!folds(value.dtype) || !is_whole(value.elements, kMostElements)) value.elements.reset();
+  if (!has_reals(value.dtype) || !is_whole(value.reals, kMostReals)) value.reals.reset();
+  if (value.elements && value.dtype == DType::kInt32)
+    for (std::int64_t& element : *value.elements) element = static_cast<std::int32_t>(element);
+  if (value.elements && value.dtype == DType::kBool)
+    for (std::int64_t& element : *value.elements) element = element != 0 ? 1 : 0;
+  if (value.reals && value.dtype == DType::kFloat32)
+    for (double& real : *value.reals) real = static_cast<float>(real);
 }
 
 }  // namespace assay

@@ -18,11 +18,21 @@ namespace assay {
 /// Elements of a tensor that are kept at most: shapes have a handful, positions some thousands.
 inline constexpr std::int64_t kMostElements = 1 << 16;
 
+/// int64, int32 and bool: the element types that shapes are computed in.
+[[nodiscard]] bool folds(DType dtype);
+
+/// Likewise of numbers that sizes are computed with on the way: float32 and float64.
+inline constexpr std::int64_t kMostReals = 16;
+[[nodiscard]] bool has_reals(DType dtype);
+
+/// Makes a value's elements what a runtime would hold (int32 wraps around, a bool is 0 or 1, float32 is rounded), or
+/// drops them: too many, or of a type that does not fold.
+void settle_elements(StaticValue& value);
+
 /// A node with what is known of its inputs; a rule fills in its outputs. What it leaves stays unknown.
 class Site {
  public:
-  Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
-       std::vector<std::optional<std::vector<float>>> floats);
+  Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs);
 
   [[nodiscard]] const onnx::NodeProto& node() const { return *node_; }
   [[nodiscard]] std::int64_t opset() const { return opset_; }
@@ -35,8 +45,7 @@ class Site {
   [[nodiscard]] std::int64_t rank(std::size_t i) const { return static_cast<std::int64_t>(shape(i).size()); }
   /// Elements of an input that is there and known; nullptr otherwise.
   [[nodiscard]] const std::vector<std::int64_t>* elements(std::size_t i) const;
-  /// The same of a small constant of float32.
-  [[nodiscard]] const std::vector<float>* floats(std::size_t i) const;
+  [[nodiscard]] const std::vector<double>* reals(std::size_t i) const;
 
   [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const;
   [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
@@ -53,10 +62,14 @@ class Site {
   [[nodiscard]] const std::vector<StaticValue>& outputs() const { return outputs_; }
   void give(std::size_t i, DType dtype, Shape shape);
   void give_elements(std::size_t i, std::vector<std::int64_t> elements);
+  void give_reals(std::size_t i, std::vector<double> reals);
+  /// Output 0's: those of input 0, where they are known, in the same order.
+  void keep_elements();
   /// Output 0. Errors: invalid_argument, for a shape that no tensor can have.
   [[nodiscard]] Status give_checked(DType dtype, const Shape& shape);
-  /// Output 0's elements: those of input 0 at `places`, where they are known.
-  void pick_elements(const std::vector<std::size_t>& places);
+  /// Those of output i, whose shape is given: those of input 0, where they are known, at `first` plus `steps` for
+  /// each step along an axis of the output.
+  void pick_elements(std::size_t i, std::int64_t first, const std::vector<std::int64_t>& steps);
 
   /// invalid_argument: "node 'x' (MatMul): …".
   [[nodiscard]] tl::unexpected<Error> contradiction(const std::string& what) const;
@@ -65,10 +78,12 @@ class Site {
   const onnx::NodeProto* node_;
   std::int64_t opset_;
   std::vector<const StaticValue*> inputs_;
-  std::vector<std::optional<std::vector<float>>> floats_;
   std::vector<StaticValue> outputs_;
   mutable bool lacks_ = false;
 };
+
+/// Extents or counts given as elements, each from 0; nullopt: not known. Errors: invalid_argument.
+[[nodiscard]] Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<std::int64_t>* elements);
 
 using ShapeRule = Status (*)(Site&);
 
@@ -77,6 +92,8 @@ using ShapeRule = Status (*)(Site&);
 // The tables, by what operators do.
 [[nodiscard]] ShapeRule find_elementwise_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_layout_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_reduce_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_making_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_index_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_linear_rule(std::string_view op_type);
 
@@ -85,6 +102,13 @@ using ShapeRule = Status (*)(Site&);
 
 /// The shape that both broadcast to, by NumPy's rule; nullopt: they do not.
 [[nodiscard]] std::optional<Shape> broadcast(const Shape& a, const Shape& b);
+
+/// How far elements lie apart along each axis, in elements.
+[[nodiscard]] std::vector<std::int64_t> strides_of(const Shape& shape);
+
+/// Places of the elements of a tensor of `shape`, row by row: `first`, and `steps` for each step along an axis.
+[[nodiscard]] std::vector<std::size_t> places_along(const Shape& shape, std::int64_t first,
+                                                    const std::vector<std::int64_t>& steps);
 
 /// Where the elements of a tensor of `from` lie for each place of one of `to`, row by row. `from` broadcasts to `to`.
 [[nodiscard]] std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to);

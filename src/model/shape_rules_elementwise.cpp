@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that keep or broadcast shapes, and those that shrink axes to one value.
+// Operators that keep or broadcast shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "model/shape_rules.hpp"
 
@@ -24,7 +24,7 @@ Status same(Site& site) {
 }
 
 Status same_elements(Site& site) {
-  if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);
+  site.keep_elements();
   return same(site);
 }
 
@@ -56,24 +56,44 @@ Status not_of(Site& site) {
   return same(site);
 }
 
+Status cast_to(Site& site, DType to) {
+  site.give(0, to, site.shape(0));
+  // settle_elements() does the rest.
+  site.keep_elements();
+  if (const auto* elements = site.elements(0)) site.give_reals(0, {elements->begin(), elements->end()});
+  if (const auto* reals = site.reals(0); reals != nullptr && folds(to)) {
+    constexpr double kWithin = 2147483647;  // beyond int32, runtimes differ
+    Elements whole;
+    for (const double real : *reals) {
+      if (!(std::abs(real) <= kWithin)) return {};
+      whole.push_back(to == DType::kBool ? (real != 0 ? 1 : 0) : static_cast<std::int64_t>(real));
+    }
+    site.give_elements(0, std::move(whole));
+  }
+  return {};
+}
+
 Status cast(Site& site) {
   const auto to = static_cast<DType>(site.integer("to", 0));
   if (site.attribute("to") == nullptr || site.integer("to", 0) < 1 || to_string(to) == "undefined")
     return site.contradiction(fmt::format("to the element type {}", site.integer("to", 0)));
-  site.give(0, to, site.shape(0));
-  const auto* elements = site.elements(0);
-  if (elements == nullptr || !(is_integer(to) || to == DType::kBool)) return {};
-  Elements result = *elements;
-  if (to == DType::kBool) {
-    for (std::int64_t& x : result) x = x == 0 ? 0 : 1;
-  } else if (to == DType::kInt32) {
-    for (std::int64_t& x : result) x = static_cast<std::int32_t>(x);
-  } else if (to != DType::kInt64) {
-    return {};
-  }
-  site.give_elements(0, std::move(result));
-  return {};
+  return cast_to(site, to);
 }
+Status cast_like(Site& site) { return cast_to(site, site.in(1).dtype); }
+
+// Floor, Ceil and Sqrt are exact or correctly rounded everywhere.
+template <double (*Function)(double)>
+Status mapped(Site& site) {
+  if (const auto* reals = site.reals(0)) {
+    std::vector<double> result = *reals;
+    for (double& x : result) x = Function(x);
+    site.give_reals(0, std::move(result));
+  }
+  return same(site);
+}
+double floor_of(double x) { return std::floor(x); }
+double ceil_of(double x) { return std::ceil(x); }
+double root_of(double x) { return std::sqrt(x); }
 
 Status dropped(Site& site) {
   site.give(1, DType::kBool, site.shape(0));
@@ -115,6 +135,11 @@ std::optional<std::int64_t> divide(std::int64_t a, std::int64_t b) {
   if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) return std::nullopt;
   return a / b;
 }
+// The sign of the dividend, as C's fmod.
+std::optional<std::int64_t> remainder(std::int64_t a, std::int64_t b) {
+  if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
+  return a % b;
+}
 // The sign of the divisor, as Python's.
 std::optional<std::int64_t> modulo(std::int64_t a, std::int64_t b) {
   if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0);
@@ -145,10 +170,30 @@ Binary function_of(const std::string& op) {
   return found == all.end() ? nullptr : found->second;
 }
 
+// Of two operands. That float32 is computed in double and rounded then changes nothing for these operators.
+void combine_reals(Site& site, const Shape& shape) {
+  using Function = double (*)(double, double);
+  static const std::map<std::string, Function> all = {{"Add", [](double a, double b) { return a + b; }},
+                                                      {"Sub", [](double a, double b) { return a - b; }},
+                                                      {"Mul", [](double a, double b) { return a * b; }},
+                                                      {"Div", [](double a, double b) { return a / b; }}};
+  const auto function = all.find(site.node().op_type());
+  const auto* left = site.reals(0);
+  const auto* right = site.reals(1);
+  if (function == all.end() || left == nullptr || right == nullptr || count_of(shape) > kMostReals) return;
+  const std::vector<std::size_t> a = broadcast_places(site.shape(0), shape);
+  const std::vector<std::size_t> b = broadcast_places(site.shape(1), shape);
+  std::vector<double> result(a.size());
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = function->second((*left)[a[i]], (*right)[b[i]]);
+  site.give_reals(0, std::move(result));
+}
+
 Status combined_as(Site& site, DType dtype) {
   ASSAY_TRY(const Shape shape, common_shape(site));
   site.give(0, dtype, shape);
-  const Binary function = function_of(site.node().op_type());
+  combine_reals(site, shape);
+  Binary function = function_of(site.node().op_type());
+  if (site.node().op_type() == "Mod" && site.integer("fmod", 0) != 0) function = remainder;
   const std::vector<Elements> all = operands(site, shape);
   if (function == nullptr || all.empty()) return {};
   Elements result = all.front();
@@ -175,55 +220,6 @@ Status where(Site& site) {
   Elements result(all[0].size());
   for (std::size_t i = 0; i < result.size(); ++i) result[i] = all[0][i] != 0 ? all[1][i] : all[2][i];
   site.give_elements(0, std::move(result));
-  return {};
-}
-
-// Which axes a reduction takes away or leaves as 1: attribute until opset 17 (12 for ReduceSum), input from then on.
-Status reduced(Site& site) {
-  bool given = false;
-  const auto axes = site.integers_of("axes", 1, given);
-  if (given && !axes) return {};
-  const bool keep = site.integer("keepdims", 1) != 0;
-  std::vector<bool> gone(site.shape(0).size(), !axes || axes->empty());
-  if ((!axes || axes->empty()) && site.integer("noop_with_empty_axes", 0) != 0) return same_elements(site);
-  for (const std::int64_t axis : axes.value_or(Elements{})) {
-    ASSAY_TRY(const std::size_t at, site.axis(axis, site.rank(0)));
-    gone[at] = true;
-  }
-  Shape shape;
-  for (std::size_t i = 0; i < gone.size(); ++i) {
-    if (!gone[i])
-      shape.push_back(site.shape(0)[i]);
-    else if (keep)
-      shape.push_back(1);
-  }
-  site.give(0, site.in(0).dtype, shape);
-  // Of a vector: what exporters make of shapes.
-  const Elements* elements = site.elements(0);
-  const std::string& op = site.node().op_type();
-  if (elements == nullptr || elements->empty() || !std::all_of(gone.begin(), gone.end(), [](bool g) { return g; }))
-    return {};
-  std::optional<std::int64_t> value;
-  if (op == "ReduceMax") value = *std::max_element(elements->begin(), elements->end());
-  if (op == "ReduceMin") value = *std::min_element(elements->begin(), elements->end());
-  const auto fold = [&](Unsigned first, auto combine) {
-    for (const std::int64_t x : *elements) first = combine(first, static_cast<Unsigned>(x));
-    return wrapped(first);
-  };
-  if (op == "ReduceSum") value = fold(0, [](Unsigned a, Unsigned b) { return a + b; });
-  if (op == "ReduceProd") value = fold(1, [](Unsigned a, Unsigned b) { return a * b; });
-  if (value) site.give_elements(0, {*value});
-  return {};
-}
-
-Status best(Site& site) {
-  ASSAY_TRY(const std::size_t axis, site.axis(site.integer("axis", 0), site.rank(0)));
-  Shape shape = site.shape(0);
-  if (site.integer("keepdims", 1) != 0)
-    shape[axis] = 1;
-  else
-    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  site.give(0, DType::kInt64, shape);
   return {};
 }
 
@@ -260,13 +256,15 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
         {"Neg", negated},
         {"Not", not_of},
         {"Cast", cast},
+        {"CastLike", cast_like},
+        {"Floor", mapped<floor_of>},
+        {"Ceil", mapped<ceil_of>},
+        {"Sqrt", mapped<root_of>},
         {"Where", where},
         {"Dropout", dropped},
         {"QuantizeLinear", quantised},
         {"DequantizeLinear", dequantised},
         {"DynamicQuantizeLinear", quantised_by_itself},
-        {"ArgMax", best},
-        {"ArgMin", best},
         {"IsNaN", nan_like},
         {"IsInf", nan_like},
     };
@@ -274,7 +272,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Acos",
                            "Asin",
                            "Atan",
-                           "Ceil",
                            "Celu",
                            "Clip",
                            "Cos",
@@ -282,7 +279,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Elu",
                            "Erf",
                            "Exp",
-                           "Floor",
                            "Gelu",
                            "HardSigmoid",
                            "HardSwish",
@@ -301,7 +297,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Sinh",
                            "Softplus",
                            "Softsign",
-                           "Sqrt",
                            "Tan",
                            "Tanh",
                            "ThresholdedRelu",
@@ -317,9 +312,6 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
       rules.emplace(op, combined);
     for (const char* op : {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"}) rules.emplace(op, compared);
-    for (const char* op : {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
-                           "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
-      rules.emplace(op, reduced);
     return rules;
   }();
   const auto found = all.find(op_type);

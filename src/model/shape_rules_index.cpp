@@ -32,12 +32,23 @@ Status gathered(Site& site) {
   ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, shape));
   ASSAY_CHECK_OK(check_indices(site, 1, data[axis]));
   const Elements* indices = site.elements(1);
-  if (indices == nullptr || data.size() != 1 || site.elements(0) == nullptr) return {};
-  std::vector<std::size_t> places;
-  places.reserve(indices->size());
-  for (const std::int64_t index : *indices)
-    places.push_back(static_cast<std::size_t>(index < 0 ? index + data[0] : index));
-  site.pick_elements(places);
+  if (indices == nullptr || count_of(shape) > kMostElements) return {};
+  // [outer, extent, inner], of which whole rows of `inner` are taken.
+  const std::int64_t inner = count_of(Shape(data.begin() + static_cast<std::ptrdiff_t>(axis) + 1, data.end()));
+  const bool none = count_of(shape) == 0;
+  const std::int64_t outer = none ? 0 : count_of(Shape(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(axis)));
+  const auto taken = [&]<class T>(const std::vector<T>& from) {
+    std::vector<T> rows;
+    for (std::int64_t i = 0; i < outer; ++i) {
+      for (const std::int64_t index : *indices) {
+        const auto row = from.begin() + (i * data[axis] + (index < 0 ? index + data[axis] : index)) * inner;
+        rows.insert(rows.end(), row, row + inner);
+      }
+    }
+    return rows;
+  };
+  if (const auto* from = site.elements(0)) site.give_elements(0, taken(*from));
+  if (const auto* from = site.reals(0)) site.give_reals(0, taken(*from));
   return {};
 }
 

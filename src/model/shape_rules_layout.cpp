@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move, cut and join elements, and those that make or tell shapes.
+// Operators that move, cut and join elements.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <map>
 
 #include "model/shape_rules.hpp"
@@ -14,37 +12,7 @@ namespace {
 
 using Elements = std::vector<std::int64_t>;
 
-// Elements that stay as they are, in the same order.
-void keep_elements(Site& site) {
-  if (const auto* elements = site.elements(0)) site.give_elements(0, *elements);
-}
-
 bool is_small(const Shape& shape) { return count_of(shape) <= kMostElements; }
-
-// Extents or counts given as elements, each from 0; nullopt: not known.
-Result<std::optional<Shape>> as_shape(const Site& site, const Elements* elements) {
-  if (elements == nullptr) return std::nullopt;
-  if (std::any_of(elements->begin(), elements->end(), [](auto e) { return e < 0; }))
-    return site.contradiction("a negative extent: " + to_string(Shape(*elements)));
-  return Shape(elements->begin(), elements->end());
-}
-
-Status shape_of(Site& site) {
-  const std::int64_t rank = site.rank(0);
-  const auto clamped = [&](std::int64_t at) { return std::clamp(at < 0 ? at + rank : at, std::int64_t{0}, rank); };
-  const std::int64_t start = clamped(site.integer("start", 0));
-  const std::int64_t end = std::max(start, clamped(site.integer("end", rank)));
-  const Shape& shape = site.shape(0);
-  site.give(0, DType::kInt64, {end - start});
-  site.give_elements(0, Elements(shape.begin() + start, shape.begin() + end));
-  return {};
-}
-
-Status size_of(Site& site) {
-  site.give(0, DType::kInt64, {});
-  site.give_elements(0, {count_of(site.shape(0))});
-  return {};
-}
 
 Status reshaped(Site& site) {
   const Elements* wanted = site.elements(1);
@@ -71,11 +39,10 @@ Status reshaped(Site& site) {
   if (count_of(shape) != count)
     return site.contradiction(to_string(site.shape(0)) + " to " + to_string(Shape(*wanted)));
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
-// Where the elements of a transposed tensor were.
 Status transposed(Site& site) {
   const Shape& shape = site.shape(0);
   Elements order = site.integers("perm").value_or(Elements{});
@@ -83,15 +50,18 @@ Status transposed(Site& site) {
     for (std::size_t i = shape.size(); i-- > 0;) order.push_back(static_cast<std::int64_t>(i));
   if (order.size() != shape.size()) return site.contradiction("perm of another rank");
   Shape result;
+  const std::vector<std::int64_t> strides = strides_of(shape);
+  std::vector<std::int64_t> steps;
   std::vector<bool> taken(shape.size(), false);
   for (const std::int64_t from : order) {
     ASSAY_TRY(const std::size_t axis, site.axis(from, site.rank(0)));
     if (taken[axis]) return site.contradiction("an axis twice in perm");
     taken[axis] = true;
     result.push_back(shape[axis]);
+    steps.push_back(strides[axis]);
   }
   site.give(0, site.in(0).dtype, result);
-  if (site.elements(0) != nullptr && shape.size() < 2) keep_elements(site);
+  site.pick_elements(0, 0, steps);
   return {};
 }
 
@@ -110,7 +80,7 @@ Status unsqueezed(Site& site) {
   std::size_t from = 0;
   for (const bool one : added) shape.push_back(one ? 1 : site.shape(0)[from++]);
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
@@ -129,7 +99,7 @@ Status squeezed(Site& site) {
   for (std::size_t i = 0; i < gone.size(); ++i)
     if (!gone[i]) shape.push_back(site.shape(0)[i]);
   site.give(0, site.in(0).dtype, shape);
-  keep_elements(site);
+  site.keep_elements();
   return {};
 }
 
@@ -141,7 +111,25 @@ Status flattened(Site& site) {
   site.give(
       0, site.in(0).dtype,
       {count_of(Shape(shape.begin(), shape.begin() + from_0)), count_of(Shape(shape.begin() + from_0, shape.end()))});
+  site.keep_elements();
   return {};
+}
+
+// Of all inputs, `outer` times a share of each; nullopt: some are not known.
+template <class T>
+std::optional<std::vector<T>> interleaved(const Site& site, std::int64_t outer,
+                                          const std::vector<T>* (Site::*list)(std::size_t) const) {
+  for (std::size_t i = 0; i < site.inputs(); ++i)
+    if ((site.*list)(i) == nullptr) return std::nullopt;
+  std::vector<T> all;
+  for (std::int64_t row = 0; row < outer; ++row) {
+    for (std::size_t i = 0; i < site.inputs(); ++i) {
+      const std::vector<T>& part = *(site.*list)(i);
+      const auto width = static_cast<std::ptrdiff_t>(part.size()) / outer;
+      all.insert(all.end(), part.begin() + row * width, part.begin() + (row + 1) * width);
+    }
+  }
+  return all;
 }
 
 Status joined(Site& site) {
@@ -158,14 +146,11 @@ Status joined(Site& site) {
     shape[axis] = plus(shape[axis], more);
   }
   site.give(0, site.in(0).dtype, shape);
-  if (shape.size() != 1 || !is_small(shape)) return {};
-  Elements all;
-  for (std::size_t i = 0; i < site.inputs(); ++i) {
-    const Elements* elements = site.elements(i);
-    if (elements == nullptr) return {};
-    all.insert(all.end(), elements->begin(), elements->end());
-  }
-  site.give_elements(0, std::move(all));
+  const std::int64_t outer =
+      count_of(shape) == 0 ? 0 : count_of(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis)));
+  if (!is_small(shape)) return {};
+  if (auto all = interleaved<std::int64_t>(site, outer, &Site::elements)) site.give_elements(0, std::move(*all));
+  if (auto all = interleaved<double>(site, outer, &Site::reals)) site.give_reals(0, std::move(*all));
   return {};
 }
 
@@ -183,9 +168,8 @@ Status sliced(Site& site) {
   if (ends->size() != starts->size() || (axes && axes->size() != starts->size()) ||
       (!steps->empty() && steps->size() != starts->size()))
     return site.contradiction("starts, ends, axes and steps of different lengths");
-  // Of a vector, which places are taken.
-  std::int64_t first = 0;
-  std::int64_t stride = 1;
+  std::int64_t first = 0;  // the place that the slice begins at
+  std::vector<std::int64_t> along = strides_of(shape);
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const std::int64_t which = axes ? (*axes)[i] : static_cast<std::int64_t>(i);
     ASSAY_TRY(const std::size_t axis, site.axis(which, site.rank(0)));
@@ -205,15 +189,11 @@ Status sliced(Site& site) {
     const std::int64_t span = step > 0 ? to - from : from - to;
     const std::int64_t width = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
     shape[axis] = span > 0 ? 1 + (span - 1) / width : 0;
-    first = from;
-    stride = step;
+    if (shape[axis] > 0) first = plus(first, times(from, along[axis]));
+    along[axis] = shape[axis] > 1 ? times(along[axis], step) : 0;
   }
   site.give(0, site.in(0).dtype, shape);
-  if (site.rank(0) != 1 || starts->size() != 1) return {};
-  std::vector<std::size_t> places(static_cast<std::size_t>(shape[0]));
-  for (std::int64_t i = 0; i < shape[0]; ++i)
-    places[static_cast<std::size_t>(i)] = static_cast<std::size_t>(first + i * stride);
-  site.pick_elements(places);
+  site.pick_elements(0, first, along);
   return {};
 }
 
@@ -234,30 +214,33 @@ Status split(Site& site) {
   if (sum != extent || static_cast<std::int64_t>(parts->size()) != outputs)
     return site.contradiction(fmt::format("{} into {}", extent, to_string(Shape(*parts))));
   std::int64_t first = 0;
+  const std::vector<std::int64_t> strides = strides_of(site.shape(0));
   for (std::size_t i = 0; i < parts->size(); ++i) {
     Shape shape = site.shape(0);
     shape[axis] = (*parts)[i];
     site.give(i, site.in(0).dtype, shape);
-    if (const auto* elements = site.elements(0); elements != nullptr && shape.size() == 1) {
-      site.give_elements(i, Elements(elements->begin() + first, elements->begin() + first + shape[0]));
-    }
+    site.pick_elements(i, times(first, strides[axis]), strides);
     first += (*parts)[i];
   }
   return {};
 }
 
 Status expanded(Site& site) {
-  ASSAY_TRY(const std::optional<Shape> to, as_shape(site, site.elements(1)));
+  ASSAY_TRY(const std::optional<Shape> to, extents_from(site, site.elements(1)));
   if (!to) return {};
   const std::optional<Shape> shape = broadcast(site.shape(0), *to);
   if (!shape) return site.contradiction(to_string(site.shape(0)) + " to " + to_string(*to));
   ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, *shape));
-  if (is_small(*shape) && site.elements(0) != nullptr) site.pick_elements(broadcast_places(site.shape(0), *shape));
+  const std::vector<std::int64_t> strides = strides_of(site.shape(0));
+  std::vector<std::int64_t> steps(shape->size(), 0);
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if (site.shape(0)[i] != 1) steps[shape->size() - strides.size() + i] = strides[i];
+  site.pick_elements(0, 0, steps);
   return {};
 }
 
 Status tiled(Site& site) {
-  ASSAY_TRY(const std::optional<Shape> repeats, as_shape(site, site.elements(1)));
+  ASSAY_TRY(const std::optional<Shape> repeats, extents_from(site, site.elements(1)));
   if (!repeats) return {};
   Shape shape = site.shape(0);
   if (repeats->size() != shape.size()) return site.contradiction("repeats of another rank");
@@ -265,11 +248,19 @@ Status tiled(Site& site) {
     shape[i] = times(shape[i], (*repeats)[i]);
   }
   ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, shape));
-  if (shape.size() == 1 && is_small(shape) && site.elements(0) != nullptr) {
-    std::vector<std::size_t> places(static_cast<std::size_t>(shape[0]));
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] = i % static_cast<std::size_t>(site.shape(0)[0]);
-    site.pick_elements(places);
+  const Elements* elements = site.elements(0);
+  if (elements == nullptr || !is_small(shape)) return {};
+  // Each axis is two: how often, and the input's own.
+  Shape twice;
+  std::vector<std::int64_t> steps;
+  const std::vector<std::int64_t> strides = strides_of(site.shape(0));
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    twice.insert(twice.end(), {(*repeats)[i], site.shape(0)[i]});
+    steps.insert(steps.end(), {0, strides[i]});
   }
+  Elements tiled;
+  for (const std::size_t place : places_along(twice, 0, steps)) tiled.push_back((*elements)[place]);
+  site.give_elements(0, std::move(tiled));
   return {};
 }
 
@@ -295,90 +286,6 @@ Status padded(Site& site) {
   return site.give_checked(site.in(0).dtype, shape);
 }
 
-Status range(Site& site) {
-  const Elements* start = site.elements(0);
-  const Elements* limit = site.elements(1);
-  const Elements* step = site.elements(2);
-  if (start == nullptr || limit == nullptr || step == nullptr || start->empty() || limit->empty() || step->empty())
-    return {};
-  if (step->front() == 0) return site.contradiction("a step of 0");
-  const double count = std::ceil((static_cast<double>(limit->front()) - static_cast<double>(start->front())) /
-                                 static_cast<double>(step->front()));
-  if (count > 1e15) return site.contradiction("too large");
-  const std::int64_t length = count > 0 ? static_cast<std::int64_t>(count) : 0;
-  site.give(0, site.in(0).dtype, {length});
-  if (length > kMostElements) return {};
-  Elements elements(static_cast<std::size_t>(length));
-  for (std::int64_t i = 0; i < length; ++i)
-    elements[static_cast<std::size_t>(i)] = plus(start->front(), times(i, step->front()));
-  site.give_elements(0, std::move(elements));
-  return {};
-}
-
-Status filled(Site& site) {
-  ASSAY_TRY(const std::optional<Shape> shape, as_shape(site, site.elements(0)));
-  if (!shape) return {};
-  const onnx::AttributeProto* value = site.attribute("value");
-  const DType dtype = value == nullptr ? DType::kFloat32 : static_cast<DType>(value->t().data_type());
-  ASSAY_CHECK_OK(site.give_checked(dtype, *shape));
-  if (dtype != DType::kInt64 || !is_small(*shape)) return {};
-  std::int64_t element = 0;
-  if (value->t().int64_data_size() == 1)
-    element = value->t().int64_data(0);
-  else if (value->t().raw_data().size() == sizeof element)
-    std::memcpy(&element, value->t().raw_data().data(), sizeof element);
-  else
-    return {};
-  site.give_elements(0, Elements(static_cast<std::size_t>(count_of(*shape)), element));
-  return {};
-}
-
-Status constant(Site& site) {
-  if (const onnx::AttributeProto* value = site.attribute("value")) {
-    site.give(0, static_cast<DType>(value->t().data_type()), Shape(value->t().dims().begin(), value->t().dims().end()));
-    Elements elements(value->t().int64_data().begin(), value->t().int64_data().end());
-    if (value->t().data_type() != onnx::TensorProto::INT64) return {};
-    const std::string& raw = value->t().raw_data();
-    if (!raw.empty() && raw.size() <= kMostElements * sizeof(std::int64_t)) {
-      elements.resize(raw.size() / sizeof(std::int64_t));
-      std::memcpy(elements.data(), raw.data(), elements.size() * sizeof(std::int64_t));
-    }
-    if (static_cast<std::int64_t>(elements.size()) == count_of(*site.outputs()[0].shape))
-      site.give_elements(0, std::move(elements));
-  } else if (site.attribute("value_int") != nullptr) {
-    site.give(0, DType::kInt64, {});
-    site.give_elements(0, {site.integer("value_int", 0)});
-  } else if (const auto integers = site.integers("value_ints")) {
-    site.give(0, DType::kInt64, {static_cast<std::int64_t>(integers->size())});
-    site.give_elements(0, *integers);
-  } else if (site.attribute("value_float") != nullptr) {
-    site.give(0, DType::kFloat32, {});
-  } else if (const onnx::AttributeProto* floats = site.attribute("value_floats")) {
-    site.give(0, DType::kFloat32, {floats->floats_size()});
-  }
-  return {};
-}
-
-// Opset 10 has scales as input 1, from 11 on they are input 2 and sizes input 3.
-Status resized(Site& site) {
-  const bool older = site.opset() < 11;
-  Shape shape = site.shape(0);
-  if (site.attribute("axes") != nullptr || site.text("keep_aspect_ratio_policy", "stretch") != "stretch") return {};
-  if (const Elements* sizes = older ? nullptr : site.elements(3)) {
-    if (sizes->size() != shape.size()) return site.contradiction("sizes of another rank");
-    return site.give_checked(site.in(0).dtype, Shape(sizes->begin(), sizes->end()));
-  }
-  const std::vector<float>* scales = site.floats(older ? 1 : 2);
-  if (scales == nullptr || scales->size() != shape.size()) return {};
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const auto scale = static_cast<double>((*scales)[i]);
-    const double extent = std::floor(static_cast<double>(shape[i]) * scale);
-    if (!(scale > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", scale));
-    shape[i] = static_cast<std::int64_t>(extent);
-  }
-  return site.give_checked(site.in(0).dtype, shape);
-}
-
 Status depth_to_space(Site& site) {
   const std::int64_t block = site.integer("blocksize", 1);
   if (site.rank(0) != 4 || block < 1 || site.shape(0)[1] % times(block, block) != 0)
@@ -400,8 +307,6 @@ Status space_to_depth(Site& site) {
 
 ShapeRule find_layout_rule(std::string_view op_type) {
   static const std::map<std::string_view, ShapeRule> all = {
-      {"Shape", shape_of},
-      {"Size", size_of},
       {"Reshape", reshaped},
       {"Transpose", transposed},
       {"Unsqueeze", unsqueezed},
@@ -413,10 +318,6 @@ ShapeRule find_layout_rule(std::string_view op_type) {
       {"Expand", expanded},
       {"Tile", tiled},
       {"Pad", padded},
-      {"Range", range},
-      {"ConstantOfShape", filled},
-      {"Constant", constant},
-      {"Resize", resized},
       {"DepthToSpace", depth_to_space},
       {"SpaceToDepth", space_to_depth},
   };

@@ -246,11 +246,11 @@ double flops_of(const Site& site) {
   }
   // What only moves, cuts, joins, types or tells the shape of elements computes nothing.
   static const std::set<std::string_view> moves = {
-      "Cast",      "Concat",  "Constant",       "ConstantOfShape", "DepthToSpace", "Expand",
-      "Flatten",   "Gather",  "GatherElements", "GatherND",        "Identity",     "Pad",
-      "Range",     "Reshape", "Scatter",        "ScatterElements", "ScatterND",    "Shape",
-      "Size",      "Slice",   "SpaceToDepth",   "Split",           "Squeeze",      "Tile",
-      "Transpose", "Trilu",   "Unsqueeze",      "Where",           "Dropout"};
+      "Cast",   "CastLike",  "Concat",  "Constant",       "ConstantOfShape", "DepthToSpace",
+      "Expand", "Flatten",   "Gather",  "GatherElements", "GatherND",        "Identity",
+      "Pad",    "Range",     "Reshape", "Scatter",        "ScatterElements", "ScatterND",
+      "Shape",  "Size",      "Slice",   "SpaceToDepth",   "Split",           "Squeeze",
+      "Tile",   "Transpose", "Trilu",   "Unsqueeze",      "Where",           "Dropout"};
   if (moves.contains(op)) return 0;
   // Reductions and pooling read each element once.
   if (op.starts_with("Reduce") || op.starts_with("Global")) return elements_of(site.in(0));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct StaticValue {
   std::optional<Shape> shape{};  ///< nullopt: it comes from an operator without a rule, or depends on data
   /// The elements, row by row, where they are integers or bools that depend on shapes and constants alone.
   std::optional<std::vector<std::int64_t>> elements{};
+  /// The same of a handful of float32 or float64, 16 at most, and the simplest arithmetic: exporters compute extents
+  /// so.
+  std::optional<std::vector<double>> reals{};
 };
 
 /// What one inference does (docs/metrics.md, "FLOPs and bytes").
@@ -32,13 +36,11 @@ struct StaticCost {
                                             ///< their own; values without a shape are left out
 };
 
-/// An ONNX graph with the shapes that follow from those of its inputs, and with integers folded that depend on shapes
-/// alone. Built once, immutable.
+/// An ONNX graph with the shapes that follow from those of its inputs, and with integers and bools folded that depend
+/// on shapes and constants alone. Immutable; StaticModel makes it.
 class StaticGraph {
  public:
-  /// `shapes`: of every input, by name. Errors: those of inspect_model; invalid_argument: an input without a shape, or
-  /// one that contradicts the file; extents in the graph that do not fit together, naming the node; sizes that
-  /// overflow.
+  /// StaticModel::open() and infer() for who wants one set of shapes. Errors: those of both.
   [[nodiscard]] static Result<StaticGraph> infer(const std::filesystem::path& model,
                                                  const std::map<std::string, Shape>& shapes);
 
@@ -49,9 +51,34 @@ class StaticGraph {
   [[nodiscard]] const std::vector<std::string>& unknown_operators() const { return unknown_; }
 
  private:
+  friend class StaticModel;
   std::map<std::string, StaticValue> values_;
   StaticCost cost_;
   std::vector<std::string> unknown_;
+};
+
+/// An ONNX file, opened and checked once, from which graphs of any shapes are inferred.
+///
+/// Lifetime: keeps the file mapped; copies share it. Thread: const members from any.
+class StaticModel {
+ public:
+  /// Errors: those of inspect_model. Cost: reads the graph and its small tensors.
+  [[nodiscard]] static Result<StaticModel> open(const std::filesystem::path& model);
+
+  /// `shapes`: of every input, by name. `constants`: values of inputs that are known; they need no shape, and of int64,
+  /// int32 and bool the elements are folded as those of the file's own constants are. An input that has an initialiser
+  /// of its name counts as that constant unless `constants` gives another.
+  /// Errors: invalid_argument: an input without a shape, or one that contradicts the file; a constant that is no input,
+  /// or of another type; extents in the graph that do not fit together, naming the node; sizes that overflow.
+  [[nodiscard]] Result<StaticGraph> infer(const std::map<std::string, Shape>& shapes,
+                                          const std::map<std::string, Tensor>& constants = {}) const;
+
+  struct State;  ///< model/static_model.hpp, for the module's own
+  [[nodiscard]] const State& state() const { return *state_; }
+
+ private:
+  StaticModel() = default;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace assay

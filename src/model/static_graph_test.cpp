@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/static_graph.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
+#include <optional>
+#include <set>
 
 #include "model/onnx_testing.hpp"
 #include "model/shape_rules.hpp"
+#include "model/tensor_files.hpp"
 
 namespace assay {
 namespace {
@@ -181,6 +186,52 @@ TEST_F(Static, NodesWithoutTheirInputsOrOutputs) {
   EXPECT_THAT(refusal({{"x", {8, 4}}}), HasSubstr("different lengths"));
 }
 
+// Sizes by way of fractions, as exporters write an image's: floor(sides × 0.7), the span of a range.
+TEST_F(Static, ExtentsComputedInFloats) {
+  input("x", {"batch", "3", "height", "width"});
+  output("y");
+  output("steps");
+  const auto floats = [&](const char* name, std::initializer_list<float> values, bool scalar = false) {
+    onnx::TensorProto& tensor = *graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    if (!scalar) tensor.add_dims(static_cast<std::int64_t>(values.size()));
+    for (const float value : values) tensor.add_float_data(value);
+  };
+  const auto with = [](onnx::NodeProto& node, const char* name, std::int64_t value) {
+    onnx::AttributeProto& to = *node.add_attribute();
+    to.set_name(name);
+    to.set_type(onnx::AttributeProto::INT);
+    to.set_i(value);
+  };
+  floats("scale", {0.7F});
+  floats("zero", {0}, true);
+  floats("half", {0.5F}, true);
+  floats("scales", {1, 1, 0.7F, 2});
+  integers("sides", {2, 3});
+  integers("first", {0});
+  integers("two", {2});
+  add_node(graph(), "Shape", {"x"}, {"shape"});
+  add_node(graph(), "Gather", {"shape", "sides"}, {"both"});
+  with(add_node(graph(), "Cast", {"both"}, {"real"}), "to", onnx::TensorProto::FLOAT);
+  add_node(graph(), "Mul", {"real", "scale"}, {"scaled"});
+  add_node(graph(), "Floor", {"scaled"}, {"floored"});
+  with(add_node(graph(), "Cast", {"floored"}, {"new"}), "to", onnx::TensorProto::INT64);
+  add_node(graph(), "Slice", {"shape", "first", "two"}, {"kept"});
+  with(add_node(graph(), "Concat", {"kept", "new"}, {"sizes"}), "axis", 0);
+  add_node(graph(), "Resize", {"x", "", "", "sizes"}, {"by_sizes"});
+  add_node(graph(), "Resize", {"by_sizes", "", "scales"}, {"y"});
+  integers("last", {3});
+  add_node(graph(), "Gather", {"real", "first"}, {"height"});
+  add_node(graph(), "Squeeze", {"height"}, {"limit"});
+  add_node(graph(), "Range", {"zero", "limit", "half"}, {"steps"});
+  const StaticGraph graph = infer({{"x", {2, 3, 10, 15}}});
+  EXPECT_THAT(*graph.values().at("sizes").elements, ElementsAre(2, 3, 7, 10));
+  EXPECT_EQ(graph.values().at("y").shape, (Shape{2, 3, 4, 20}));
+  EXPECT_EQ(graph.values().at("steps").shape, (Shape{20}));
+  EXPECT_FALSE(graph.values().at("floored").elements) << "only whole numbers are folded into files";
+}
+
 TEST(Broadcast, AsNumPy) {
   EXPECT_EQ(broadcast({3, 1}, {4}), (Shape{3, 4}));
   EXPECT_EQ(broadcast({}, {2}), (Shape{2}));
@@ -222,6 +273,99 @@ TEST(OnnxNodeTests, AgreeWithEveryShapeThatIsInferred) {
     }
   }
   EXPECT_GT(agreed, 500);
+}
+
+// Thousandths of floating elements, so that what only moves them can be seen to.
+Tensor as_integers(const Tensor& tensor) {
+  if (!is_floating(tensor.dtype())) return Tensor::copy_of(tensor.view()).value();
+  Tensor integers = Tensor::create(DType::kInt64, tensor.shape()).value();
+  std::int64_t at = 0;
+  for (std::int64_t& to : integers.as<std::int64_t>()) to = std::llround(1000 * element_as_double(tensor.view(), at++));
+  return integers;
+}
+
+void make_integers(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
+  for (onnx::ValueInfoProto& value : values) {
+    auto& type = *value.mutable_type()->mutable_tensor_type();
+    if (is_floating(static_cast<DType>(type.elem_type()))) type.set_elem_type(onnx::TensorProto::INT64);
+  }
+}
+
+// The operator of a test, if it agrees: with all inputs given as constants, what is folded must be what it expects.
+std::string folds_as_expected(const fs::path& folder, const testing::ModelFolder& scratch) {
+  static const std::set<std::string> moves = {"Concat",    "Expand",    "Flatten", "Gather",  "Identity",
+                                              "Reshape",   "Slice",     "Split",   "Squeeze", "Tile",
+                                              "Transpose", "Unsqueeze", "Where"};
+  onnx::ModelProto proto;
+  const auto bytes = read_file(folder / "model.onnx");
+  if (!bytes || !proto.ParseFromString(*bytes)) return "";
+  const std::string op = proto.graph().node(0).op_type();
+  if (moves.contains(op)) {
+    make_integers(*proto.mutable_graph()->mutable_input());
+    make_integers(*proto.mutable_graph()->mutable_output());
+  }
+  const auto tensor = [&](const char* what, int i) -> std::optional<Tensor> {
+    Result<NamedTensor> found = read_tensor_pb(folder / fmt::format("test_data_set_0/{}_{}.pb", what, i));
+    if (!found) return std::nullopt;
+    return moves.contains(op) ? as_integers(found->tensor) : std::move(found->tensor);
+  };
+  std::map<std::string, Tensor> constants;
+  for (int i = 0; i < proto.graph().input_size(); ++i)
+    if (auto value = tensor("input", i)) constants.emplace(proto.graph().input(i).name(), std::move(*value));
+  const Result<StaticModel> model = StaticModel::open(scratch.write(proto));
+  const Result<StaticGraph> graph = model ? model->infer({}, constants) : tl::unexpected<Error>(model.error());
+  if (!graph) return "";
+  bool any = false;
+  for (int i = 0; i < proto.graph().output_size(); ++i) {
+    const auto expected = tensor("output", i);
+    const StaticValue& value = graph->values().at(proto.graph().output(i).name());
+    if (!expected || !value.elements) continue;
+    any = true;
+    std::vector<std::int64_t> wanted;
+    for (std::int64_t at = 0; at < element_count(expected->shape()).value(); ++at)
+      wanted.push_back(static_cast<std::int64_t>(element_as_double(expected->view(), at)));
+    EXPECT_EQ(value.shape, expected->shape()) << folder;
+    EXPECT_TRUE(value.elements == wanted) << folder;
+  }
+  return any ? op : "";
+}
+
+TEST(OnnxNodeTests, AgreeWithEveryElementThatIsFolded) {
+  const char* folder = std::getenv("ASSAY_ONNX_NODE_TESTS");
+  if (folder == nullptr) GTEST_SKIP() << "ASSAY_ONNX_NODE_TESTS is not set";
+  const testing::ModelFolder scratch;
+  std::set<std::string> agreed;
+  for (const auto& entry : fs::directory_iterator(folder)) agreed.insert(folds_as_expected(entry.path(), scratch));
+  for (const char* op :
+       {"And",  "Concat",    "ConstantOfShape", "Div",     "Equal", "Expand", "Flatten", "Gather", "Identity",
+        "Mod",  "Not",       "Range",           "Reshape", "Shape", "Size",   "Slice",   "Split",  "Squeeze",
+        "Tile", "Transpose", "Unsqueeze",       "Where"})
+    EXPECT_TRUE(agreed.contains(op)) << op;
+}
+
+// Integers are as wide as their type, in a runtime and here.
+TEST_F(Static, ArithmeticWrapsAroundInItsType) {
+  input("x", {"n"});
+  output("y");
+  integers("large", {1LL << 31, 7});
+  integers("two", {2, 2});
+  const auto cast = [&](const char* from, const char* to) {
+    onnx::AttributeProto& type = *add_node(graph(), "Cast", {from}, {to}).add_attribute();
+    type.set_name("to");
+    type.set_type(onnx::AttributeProto::INT);
+    type.set_i(onnx::TensorProto::INT32);
+  };
+  cast("large", "narrow");
+  cast("two", "by");
+  add_node(graph(), "Sub", {"narrow", "by"}, {"difference"});
+  add_node(graph(), "Mul", {"difference", "by"}, {"product"});
+  add_node(graph(), "Add", {"large", "two"}, {"sum"});
+  add_node(graph(), "Relu", {"x"}, {"y"});
+  const StaticGraph graph = infer({{"x", {1}}});
+  EXPECT_THAT(*graph.values().at("narrow").elements, ElementsAre(INT32_MIN, 7));
+  EXPECT_THAT(*graph.values().at("difference").elements, ElementsAre(INT32_MAX - 1, 5));
+  EXPECT_THAT(*graph.values().at("product").elements, ElementsAre(-4, 10));
+  EXPECT_THAT(*graph.values().at("sum").elements, ElementsAre((1LL << 31) + 2, 9));
 }
 
 }  // namespace

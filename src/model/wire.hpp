@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include <assay/result.hpp>
 
@@ -37,5 +38,15 @@ class FieldReader {
 
 /// Reads one varint from the front of `bytes` and drops it there; nullopt when it is cut or longer than ten bytes.
 [[nodiscard]] std::optional<std::uint64_t> take_varint(std::span<const std::byte>& bytes);
+
+/// Tag and length of a field of kBytes, which its payload follows.
+[[nodiscard]] inline std::string header_of(std::uint32_t number, std::uint64_t length) {
+  std::string header;
+  for (std::uint64_t rest : {static_cast<std::uint64_t>(number) << 3 | Field::kBytes, length}) {
+    for (; rest >= 0x80; rest >>= 7) header.push_back(static_cast<char>((rest & 0x7F) | 0x80));
+    header.push_back(static_cast<char>(rest));
+  }
+  return header;
+}
 
 }  // namespace assay::wire

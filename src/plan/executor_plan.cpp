@@ -128,7 +128,10 @@ const Result<StaticCost>& LocalExecutor::State::cost_of(const fs::path& file, co
   if (const auto known = costs.find(key); known != costs.end()) return known->second;
   std::map<std::string, Shape> shapes;
   for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-  const Result<StaticGraph> graph = StaticGraph::infer(file, shapes);
+  auto opened = graphs.find(file);
+  if (opened == graphs.end()) opened = graphs.emplace(file, StaticModel::open(file)).first;
+  const Result<StaticGraph> graph =
+      opened->second ? opened->second->infer(shapes) : tl::unexpected<Error>(opened->second.error());
   Result<StaticCost> cost = StaticCost{};
   if (graph)
     cost = graph->cost();
@@ -170,6 +173,7 @@ void LocalExecutor::State::set_cost(Planned& cell, const PreparedModel& model) {
 Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel& model,
                                                             const std::vector<Target>& targets) {
   costs.clear();
+  graphs.clear();
   Given given;
   if (model.info && settings.data.empty() && !model.verdict) {
     Result<std::optional<GivenData>> found = find_given_data(*model.info, services.cache / "inputs");
@@ -225,6 +229,7 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
       cells.push_back(std::move(cell));
     }
   }
+  graphs.clear();
   return cells;
 }
 

@@ -74,6 +74,7 @@ struct LocalExecutor::State {
   std::uint64_t memory_limit;                 ///< of one worker; the same for all, or none would ever be found warm
   std::map<std::string, Reference> made;      ///< of the model that runs, by Planned::reference_key()
   std::map<std::string, Result<StaticCost>> costs;  ///< of the model that runs, by file and inputs' shapes
+  std::map<std::filesystem::path, Result<StaticModel>> graphs;  ///< files of that model, while its cells are planned
   std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/files.hpp"
+#include "model/specialise.hpp"
 #include "tensor/safetensors.hpp"
 #include "verify/verify.hpp"
 #include "worker/worker.hpp"
@@ -39,9 +40,23 @@ Status compare_outputs(const zoo::GoldenCase& golden, const fs::path& expected, 
   return fail(ErrorCode::kMismatch, verdict.message);
 }
 
+// The model at these inputs' shapes, beside it.
+Result<fs::path> specialised(const fs::path& model, const std::vector<InputRecipe>& inputs) {
+  SpecialiseRequest request;
+  for (const InputRecipe& input : inputs) request.shapes.emplace(input.name, input.shape);
+  ASSAY_TRY(const SpecialisedModel done, specialise(model, request, fs::path(model).replace_extension(".static.onnx")));
+  if (done.dynamic.empty()) return done.path;
+  return fail(ErrorCode::kMismatch, fmt::format("node '{}' ({}) has no static shape", done.dynamic.front().name,
+                                                done.dynamic.front().op_type));
+}
+
 // Runs a model once in a worker of its own and leaves its outputs in `outputs`.
-Status run_once(const fs::path& model, const std::vector<InputRecipe>& inputs, const EngineRegistry& registry,
+Status run_once(const fs::path& built, const std::vector<InputRecipe>& inputs, const EngineRegistry& registry,
                 const ZooCheckRequest& request, const std::string& engine, const fs::path& outputs) {
+  fs::path model = built;
+  if (request.specialise) {
+    ASSAY_TRY(model, specialised(built, inputs));
+  }
   const auto timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(request.timeout_s * 1e9));
   ASSAY_TRY(const EngineLocation location, registry.locate(engine));
   Worker::StartOptions start;
@@ -146,13 +161,15 @@ Status check_zoo(const ZooCheckRequest& request, const std::function<void(const 
     if (request.cancelled()) break;
     ZooCheckResult result;
     result.name = folder.filename().string();
-    ASSAY_TRY(const TemporaryDirectory work, TemporaryDirectory::create("assay-golden-"));
-    const Result<zoo::GoldenCase> golden = zoo::prepare_golden(folder, work.path());
+    ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-golden-"));
+    const fs::path work = request.keep.empty() ? scratch.path() : request.keep;
+    ASSAY_CHECK_OK(make_directories(work));
+    const Result<zoo::GoldenCase> golden = zoo::prepare_golden(folder, work);
     // What assay itself refuses is the same on every engine, and told once.
     if (!golden) add("", tl::unexpected<Error>(golden.error()), false, result);
     for (const std::string& engine : request.engines) {
       if (!golden || request.cancelled()) break;
-      Status done = run_golden(*golden, registry, request, engine, work.path(), result);
+      Status done = run_golden(*golden, registry, request, engine, scratch.path(), result);
       if (done && golden->refused_part) done = fail(ErrorCode::kUnsupported, *golden->refused_part);
       add(engine, done, request.engines.size() > 1, result);
     }

@@ -17,6 +17,8 @@ struct ZooCheckRequest {
   std::vector<std::string> engines{"onnxruntime"};
   double timeout_s = 120;  ///< for one golden on one engine
   std::function<bool()> cancelled = [] { return false; };
+  bool specialise = false;       ///< run each model as specialise() writes it for the golden's shapes
+  std::filesystem::path keep{};  ///< where the models are left: NAME.onnx, NAME.static.onnx; empty: nowhere
 };
 
 /// Engines asked for: all of them looked at before any runs.
@@ -38,7 +40,8 @@ struct ZooCheckResult {
 };
 
 /// Builds and runs every golden below the folder, in order of their names; what has no meta.json is none and is passed
-/// over. `each` is called as they finish. Errors: not_found or invalid_argument for the folder or the engine.
+/// over. A specialised model whose shapes are not all static fails, naming the node. `each` is called as they finish.
+/// Errors: not_found or invalid_argument for the folder or the engine.
 [[nodiscard]] Status check_zoo(const ZooCheckRequest& request, const std::function<void(const ZooCheckResult&)>& each);
 
 }  // namespace assay

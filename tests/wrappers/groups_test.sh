@@ -18,6 +18,7 @@ expect "core" hardware --output-format json
 expect "core" engines
 expect "core" db rebuild
 expect "core" zoo build bert -o run
+expect "core" zoo specialise m.onnx -o run
 expect "core" bench --engine null --iterations 100
 expect "core cpu openvino" run --models-set small
 expect "core cpu openvino" run --output-dir report

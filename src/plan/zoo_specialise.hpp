@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "hub/hub.hpp"
+#include "model/specialise.hpp"
+
+namespace assay {
+
+struct ZooSpecialiseRequest {
+  std::string model;          ///< a name, a folder or an .onnx file
+  std::string model_class{};  ///< of what is built
+  std::uint64_t seed = 0;     ///< likewise, of seeded weights
+  std::filesystem::path output{};
+  std::optional<std::int64_t> batch{};  ///< nullopt: the file's own where that is fixed, else 1
+  std::int64_t sequence = 128;
+  std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name
+  /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
+  /// extents, or one for all of them.
+  std::map<std::string, std::string> constants{};
+};
+
+struct ZooSpecialised {
+  SpecialisedModel model;
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of its inputs
+};
+
+/// `assay zoo specialise`: builds what is to be built and writes it for one set of shapes, those that make_inputs()
+/// would give it. Leaves no `output` where it fails.
+/// Errors: those of build_by_name, inspect_graph, make_inputs and specialise; invalid_argument: a constant that is no
+/// input, or no values for it; unsupported for formats that assay does not read.
+[[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub);
+
+}  // namespace assay
