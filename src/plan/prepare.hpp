@@ -9,6 +9,7 @@
 
 #include "hub/hub.hpp"
 #include "model/model.hpp"
+#include "plan/forms.hpp"
 #include "plan/generation.hpp"
 #include "plan/settings.hpp"
 #include "plan/targets.hpp"
@@ -28,6 +29,7 @@ struct PreparedModel {
   std::optional<ModelInfo> info;             ///< nullopt for formats that only the runtime reads (.xml)
   std::optional<Target::Verdict> verdict;    ///< why it cannot run at all (not built, unsupported, too large)
   std::string note;                          ///< what the user should know of where it came from
+  std::optional<FormGraph> formed;           ///< what is timed instead of `file`, which stays the reference
 };
 
 /// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result) and

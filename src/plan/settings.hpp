@@ -11,6 +11,7 @@
 
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay {
 
@@ -50,6 +51,7 @@ struct RunSettings {
   bool resource_pool = true;
   bool parallel = false;
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
+  zoo::Form form = zoo::Form::kPortable;                         ///< of the graphs that generate
 };
 
 }  // namespace assay
