@@ -17,6 +17,7 @@ class OnnxruntimeEngine final : public Engine {
   static constexpr bool kCompilesShapes = false;
   static constexpr bool kConcurrentContexts = true;
   static constexpr bool kTimesItself = true;
+  static constexpr bool kSharesMemory = true;
 
   [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);
   [[nodiscard]] static std::vector<OptionInfo> option_infos() { return OrtProgram::option_infos(); }

@@ -2,6 +2,7 @@
 #include "ort_context.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ Status OrtContext::add_set() {
   ASSAY_TRY(set.binding, ort_make<OrtBindingPtr>(*model_->runtime, &OrtApi::CreateIoBinding, model_->session.get()));
   set.inputs.resize(shapes().size());
   ASSAY_CHECK_OK(bind_outputs_of(set));
+  for (const auto& [input, memory] : shared_) ASSAY_CHECK_OK(bind_input(set, input, memory.get()));
   sets_.push_back(std::move(set));
   return {};
 }
@@ -71,6 +73,10 @@ Status OrtContext::bind_outputs_of(Set& set) {
   api.ClearBoundOutputs(set.binding.get());
   for (std::size_t i = 0; i < outputs().size(); ++i) {
     const char* name = outputs()[i].name.c_str();
+    if (const OrtValue* memory = shared_value(&Alias::output, i)) {
+      ASSAY_CHECK_OK(model_->runtime->check(api.BindOutput(set.binding.get(), name, memory)));
+      continue;
+    }
     ASSAY_CHECK_OK(model_->runtime->check(
         state_ == Outputs::kBound ? api.BindOutput(set.binding.get(), name, buffers_[i].value.get())
                                   : api.BindOutputToDevice(set.binding.get(), name, model_->host_memory.get())));
@@ -109,7 +115,9 @@ Status OrtContext::bind_state(std::size_t set) {
   for (std::size_t i = 0; i < shapes().size(); ++i) {
     const auto alias = std::ranges::find(aliases(), i, &Alias::input);
     const bool state = state_begun() && alias != aliases().end();
-    ASSAY_CHECK_OK(bind_input(sets_[set], i, state ? latest_[alias->output].get() : sets_[set].inputs[i].get()));
+    const OrtValue* value = state ? latest_[alias->output].get() : sets_[set].inputs[i].get();
+    if (const OrtValue* memory = shared_value(&Alias::input, i)) value = memory;
+    ASSAY_CHECK_OK(bind_input(sets_[set], i, value));
   }
   return {};
 }
@@ -124,6 +132,37 @@ Status OrtContext::keep_state() {
     ASSAY_CHECK_OK(check_alias(left, inputs()[alias.input].name, shapes()[alias.input]));
   }
   latest_ = std::move(values);
+  return {};
+}
+
+const OrtValue* OrtContext::shared_value(std::size_t Alias::*end, std::size_t index) const {
+  const auto share = std::ranges::find(shares(), index, end);
+  return share == shares().end() ? nullptr : shared_.at(share->input).get();
+}
+
+Status OrtContext::do_share(const Alias& share) {
+  const TensorShape& shape = shapes()[share.input];
+  const auto element = static_cast<ONNXTensorElementDataType>(shape.dtype);
+  const OrtRuntime& runtime = *model_->runtime;
+  OrtAllocator* allocator = nullptr;
+  ASSAY_CHECK_OK(runtime.check(runtime.api().GetAllocatorWithDefaultOptions(&allocator)));
+  ASSAY_TRY(OrtValuePtr memory, ort_make<OrtValuePtr>(runtime, &OrtApi::CreateTensorAsOrtValue, allocator,
+                                                      shape.dims.data(), shape.dims.size(), element));
+  for (Set& set : sets_) ASSAY_CHECK_OK(bind_input(set, share.input, memory.get()));
+  shared_.insert_or_assign(share.input, std::move(memory));
+  // Outputs of our own sizes are learnt for all of them or none.
+  return state_ == Outputs::kVarying ? Status() : unbind_outputs();
+}
+
+Status OrtContext::do_reset_state() {
+  const OrtRuntime& runtime = *model_->runtime;
+  for (const auto& [input, memory] : shared_) {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    ASSAY_CHECK_OK(runtime.check(runtime.api().GetTensorMutableData(memory.get(), &data)));
+    ASSAY_CHECK_OK(runtime.check(runtime.api().GetTensorSizeInBytes(memory.get(), &bytes)));
+    std::memset(data, 0, bytes);
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace assay::plugin {
 /// one, outside of any timed interval, buffers of that size are bound and reused from then on. A run that fails with
 /// them is repeated without: a model whose outputs change size with the data refuses a buffer of another size (in words
 /// that differ by version), and has its outputs allocated by every run from then on. So has a context with open
-/// extents, and one whose outputs become inputs: the value that a run left is bound as it is, never copied.
+/// extents, and one whose outputs become inputs: the value that a run left is bound as it is, never copied. An output
+/// that is one memory with an input is a tensor that is bound as both in every set.
 class OrtContext final : public RuntimeContext {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(std::shared_ptr<const OrtModel> model,
@@ -47,6 +49,8 @@ class OrtContext final : public RuntimeContext {
   [[nodiscard]] Status do_run(std::size_t set, Interval& took) override;
   [[nodiscard]] Status do_get_output(std::size_t index, assay_tensor& out) override;
   [[nodiscard]] Status do_alias(const Alias& alias) override;
+  [[nodiscard]] Status do_share(const Alias& share) override;
+  [[nodiscard]] Status do_reset_state() override;
 
   [[nodiscard]] Status add_set();
   /// Binds what the next run needs and the binding of `set` has not.
@@ -61,10 +65,13 @@ class OrtContext final : public RuntimeContext {
   [[nodiscard]] Status unbind_outputs();
   [[nodiscard]] Status bind_outputs_of(Set& set);
   [[nodiscard]] Status bind_input(Set& set, std::size_t index, const OrtValue* value);
+  /// The memory that an input shares with an output; nullptr: none.
+  [[nodiscard]] const OrtValue* shared_value(std::size_t Alias::*end, std::size_t index) const;
   [[nodiscard]] Result<std::vector<OrtValuePtr>> latest_values() const;
 
   std::shared_ptr<const OrtModel> model_;
-  std::vector<Output> buffers_;  // before sets_: the bindings refer to these
+  std::vector<Output> buffers_;                // before sets_: the bindings refer to these
+  std::map<std::size_t, OrtValuePtr> shared_;  ///< by input
   std::vector<Set> sets_;
   Outputs state_ = Outputs::kUnknown;
   std::size_t latest_set_ = 0;

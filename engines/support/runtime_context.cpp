@@ -19,6 +19,10 @@ bool RuntimeContext::is_aliased(std::size_t input) const {
   return std::ranges::find(aliases_, input, &Alias::input) != aliases_.end();
 }
 
+bool RuntimeContext::is_shared(std::size_t input) const {
+  return std::ranges::find(shares_, input, &Alias::input) != shares_.end();
+}
+
 bool RuntimeContext::has_open_extents() const {
   return std::ranges::any_of(shapes_, [](const TensorShape& shape) { return std::ranges::count(shape.dims, -1) > 0; });
 }
@@ -29,6 +33,10 @@ Status RuntimeContext::set_input(std::size_t set, std::size_t index, const assay
                 fmt::format("input set {} before set {}: sets have no gaps", set, bound_.size()));
   }
   ASSAY_CHECK_OK(check_input(inputs_, shapes_, index, tensor));
+  if (is_shared(index)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("input '{}' is one memory with an output: nothing is bound there", inputs_[index].name));
+  }
   static std::byte nothing[64];  // never read: runtimes refuse a null pointer even for no elements
   assay_tensor given = tensor;
   if (given.data == nullptr) given.data = nothing;
@@ -40,7 +48,9 @@ Status RuntimeContext::set_input(std::size_t set, std::size_t index, const assay
 
 Status RuntimeContext::check_ready(std::size_t set, bool has_state) const {
   bool ready = set < bound_.size();
-  for (std::size_t i = 0; ready && i < shapes_.size(); ++i) ready = bound_[set][i] || (has_state && is_aliased(i));
+  for (std::size_t i = 0; ready && i < shapes_.size(); ++i) {
+    ready = bound_[set][i] || (has_state && is_aliased(i)) || is_shared(i);
+  }
   if (ready) return {};
   return fail(ErrorCode::kInvalidArgument, fmt::format("input set {} is not completely bound", set));
 }
@@ -79,17 +89,41 @@ Status RuntimeContext::get_output(std::size_t index, assay_tensor& out) {
   return do_get_output(index, out);
 }
 
-Status RuntimeContext::alias_output_to_input(std::size_t output, std::size_t input) {
+Status RuntimeContext::check_pair(std::size_t output, std::size_t input) const {
   if (output >= outputs_.size() || input >= inputs_.size()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("output {} of {} cannot become input {} of {}", output,
                                                          outputs_.size(), input, inputs_.size()));
   }
-  ASSAY_CHECK_OK(check_alias(outputs_[output], inputs_[input].name, shapes_[input]));
+  return check_alias(outputs_[output], inputs_[input].name, shapes_[input]);
+}
+
+Status RuntimeContext::alias_output_to_input(std::size_t output, std::size_t input) {
+  ASSAY_CHECK_OK(check_pair(output, input));
   const Alias alias{output, input};
-  std::erase_if(aliases_, [&](const Alias& a) { return a.input == input; });
+  for (std::vector<Alias>* told : {&aliases_, &shares_})
+    std::erase_if(*told, [&](const Alias& a) { return a.input == input; });
   aliases_.push_back(alias);
   ASSAY_CHECK_OK(reset_state());
   return do_alias(alias);
+}
+
+Status RuntimeContext::share_output_with_input(std::size_t output, std::size_t input) {
+  ASSAY_CHECK_OK(check_pair(output, input));
+  if (std::ranges::count(shapes_[input].dims, -1) > 0) {
+    return fail(ErrorCode::kMismatch,
+                fmt::format("input '{}' has open extents: what is one memory with an output keeps its size",
+                            inputs_[input].name));
+  }
+  const Alias share{output, input};
+  ASSAY_CHECK_OK(do_share(share));
+  for (std::vector<Alias>* told : {&aliases_, &shares_})
+    std::erase_if(*told, [&](const Alias& a) { return a.input == input; });
+  shares_.push_back(share);
+  return reset_state();
+}
+
+Status RuntimeContext::do_share(const Alias&) {
+  return fail(ErrorCode::kUnsupported, "this runtime cannot write an output over an input");
 }
 
 Status RuntimeContext::reset_state() {

@@ -22,6 +22,7 @@ class RuntimeContext : public Context {
                                  assay_samples& samples) final;
   [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input) final;
   [[nodiscard]] Status reset_state() final;
+  [[nodiscard]] Status share_output_with_input(std::size_t output, std::size_t input) final;
 
  protected:
   /// When a run began and ended, by the host's clock.
@@ -45,24 +46,29 @@ class RuntimeContext : public Context {
   /// Prepares for a new alias, already in aliases().
   [[nodiscard]] virtual Status do_alias(const Alias& alias) = 0;
   [[nodiscard]] virtual Status do_reset_state() { return {}; }
+  /// Makes the memory of a new share, of shapes()[share.input]; not yet in shares(). Zeros are do_reset_state's.
+  [[nodiscard]] virtual Status do_share(const Alias& share);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const { return outputs_; }
   [[nodiscard]] const std::vector<TensorShape>& shapes() const { return shapes_; }
   [[nodiscard]] const std::vector<Alias>& aliases() const { return aliases_; }
+  [[nodiscard]] const std::vector<Alias>& shares() const { return shares_; }
   [[nodiscard]] bool is_aliased(std::size_t input) const;
+  [[nodiscard]] bool is_shared(std::size_t input) const;
   [[nodiscard]] bool state_begun() const { return state_begun_; }
   /// Whether an extent is left open, so that outputs may have other extents in each run.
   [[nodiscard]] bool has_open_extents() const;
 
  private:
+  [[nodiscard]] Status check_pair(std::size_t output, std::size_t input) const;
   [[nodiscard]] Status check_ready(std::size_t set, bool has_state) const;
   [[nodiscard]] Status burst(std::size_t runs, std::size_t first_set, std::size_t sets, assay_samples& samples);
 
   std::vector<ValueInfo> inputs_, outputs_;
   std::vector<TensorShape> shapes_;
   std::vector<std::vector<bool>> bound_;  ///< by set and input
-  std::vector<Alias> aliases_;
+  std::vector<Alias> aliases_, shares_;
   bool ran_ = false, state_begun_ = false;
 };
 

@@ -258,6 +258,15 @@ typedef struct assay_engine_table {
      given up to save memory. Called before it, outside of any measured time; context_create works without. NULL:
      nothing. */
   assay_error* (*context_prepare)(assay_program*, const assay_tensor* const* shapes, size_t count);
+
+  /* Makes input `input` and output `output` one memory that the engine keeps where it computes, the same for all sets:
+     each run reads a state there and writes the next one over it. For graphs that are made for it, which read nothing
+     of that input once a part of that output is written. The element types are equal, and so are the extents, all
+     known in context_create. Zeros at first and after reset_state, which each call implies; nothing is bound there.
+     get_output shows it as any output. An input is shared or aliased, as told last. A run that fails leaves it
+     unknown. Errors: mismatch, for types or extents that are not equal; unsupported, where the runtime cannot. NULL:
+     the engine cannot. */
+  assay_error* (*share_output_with_input)(assay_context*, size_t output, size_t input);
 } assay_engine_table;
 
 typedef const assay_engine_table* (*assay_engine_get_fn)(const assay_host_api*);

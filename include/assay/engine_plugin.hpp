@@ -73,6 +73,9 @@ class Context {
     return fail(ErrorCode::kUnsupported, "this engine cannot make an output the next run's input");
   }
   [[nodiscard]] virtual Status reset_state() { return {}; }
+  [[nodiscard]] virtual Status share_output_with_input(std::size_t, std::size_t) {
+    return fail(ErrorCode::kUnsupported, "this engine cannot keep an output where an input is");
+  }
 };
 
 /// A loaded model, immutable, shared by its contexts.
@@ -95,6 +98,7 @@ class Program {
 ///   `static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);`
 ///   `static std::vector<OptionInfo> option_infos();`
 /// and, where it has extensions (engine_abi.h), `static const void* extension(std::string_view name);`.
+/// `static constexpr bool kSharesMemory = true;` where contexts know share_output_with_input().
 /// kTimesItself: at least some contexts answer has_run_timed() with true.
 class Engine {
  public:

@@ -279,6 +279,11 @@ const assay_engine_table& table() noexcept {
     made.concurrent_contexts = E::kConcurrentContexts ? 1 : 0;
     made.error_hint = [](const assay_error* e) noexcept { return c_string(e->hint); };
     made.context_prepare = &prepare_context;
+    if constexpr (requires { requires E::kSharesMemory; }) {
+      made.share_output_with_input = [](assay_context* c, std::size_t output, std::size_t input) noexcept {
+        return guard([&] { return c->object->share_output_with_input(output, input); });
+      };
+    }
     return made;
   }();
   return t;

@@ -68,6 +68,8 @@ void MeasuringOptions::add_to(CLI::App& command) {
       .add_option("--output-tokens", output_tokens,
                   "Tokens that generative models give; default: 32. 0: one forward pass instead")
       ->delimiter(',');
+  command.add_option("--form", form,
+                     "How generative models keep their cache: portable (default), fixed, native (ONNX Runtime's own)");
   command.add_option("--precision", precision,
                      "float32 (default, strictly), float16, bfloat16, runtime (its own choice), as_is");
   command.add_option("--streams", streams, "Requests in flight at once, for throughput; default: 1")->delimiter(',');
@@ -122,6 +124,13 @@ Result<RunSettings> MeasuringOptions::settings() const {
         ErrorCode::kInvalidArgument,
         fmt::format("--output-tokens {}: with --data a forward pass is measured, not a generation", outputs.front()),
         "leave one of them out");
+  if (!form.empty()) {
+    const std::optional<zoo::Form> known = zoo::find_form(form);
+    if (!known)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--form: '{}' is not valid; valid: portable, fixed, native", form));
+    out.form = *known;
+  }
   ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
   ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));
   if (warmup) {

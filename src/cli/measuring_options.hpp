@@ -44,6 +44,7 @@ struct MeasuringOptions {
   bool no_resource_pool = false, use_resource_pool = false;
   bool debug = false, quiet = false;
   std::string output_format = "text";
+  std::string form;
 
   /// Adds the options. `--hardware` also answers to `--device`, `--engines` to `--engine`.
   void add_to(CLI::App& command);

@@ -207,6 +207,12 @@ Status LoadedContext::alias_output_to_input(std::size_t output, std::size_t inpu
   return check(table(), table().alias_output_to_input(object_.get(), output, input));
 }
 
+Status LoadedContext::share_output_with_input(std::size_t output, std::size_t input) {
+  if (table().share_output_with_input == nullptr)
+    return fail(ErrorCode::kUnsupported, fmt::format("{} cannot write outputs over inputs", text(table().name)));
+  return check(table(), table().share_output_with_input(object_.get(), output, input));
+}
+
 Status LoadedContext::reset_state() {
   if (table().reset_state == nullptr) return {};
   return check(table(), table().reset_state(object_.get()));

@@ -35,6 +35,7 @@ class EnginePlugin {
   [[nodiscard]] std::vector<std::string> formats() const;
   [[nodiscard]] bool compiles_shapes() const { return table_->compiles_shapes != 0; }
   [[nodiscard]] bool concurrent_contexts() const { return table_->concurrent_contexts != 0; }
+  [[nodiscard]] bool shares_memory() const { return table_->share_output_with_input != nullptr; }
   [[nodiscard]] const assay_engine_table& table() const { return *table_; }
 
  private:
@@ -60,6 +61,9 @@ class LoadedContext {
   /// Makes an output of each run the next run's input, without a copy; reset_state() begins anew with what is bound.
   [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input);
   [[nodiscard]] Status reset_state();
+  /// Makes the two one memory of the engine's, zeros at first and after reset_state(). Errors: unsupported, where the
+  /// engine cannot; the caller then makes an alias.
+  [[nodiscard]] Status share_output_with_input(std::size_t output, std::size_t input);
 
  private:
   friend class LoadedProgram;
@@ -83,6 +87,8 @@ class LoadedProgram {
   /// `inputs` in the order of inputs(); their bytes are not looked at. An extent of -1 stays open: each set_input
   /// settles it for its set.
   [[nodiscard]] Result<LoadedContext> create_context(std::span<const TensorView> inputs) const;
+  /// Whether its contexts know share_output_with_input().
+  [[nodiscard]] bool shares_memory() const { return plugin_.shares_memory(); }
 
  private:
   friend class LoadedEngine;

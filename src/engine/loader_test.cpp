@@ -83,6 +83,7 @@ TEST(EnginePlugin, TreatsTheMissingTailOfAnOlderTableAsNotImplemented) {
   const Shape shape{1, 16};
   LoadedContext context = program.create_context(std::array{TensorView{DType::kFloat32, shape, {}}}).value();
   EXPECT_EQ(context.alias_output_to_input(0, 0).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(context.share_output_with_input(0, 0).error().code, ErrorCode::kUnsupported);
 }
 
 TEST(EnginePlugin, RefusesATableThatLacksWhatEveryEngineHas) {

@@ -98,11 +98,18 @@ Value GraphBuilder::node(std::string_view path, const std::string& op_type, cons
 std::vector<Value> GraphBuilder::nodes(std::string_view path, const std::string& op_type,
                                        const std::vector<Value>& inputs, std::size_t outputs,
                                        const std::vector<Attribute>& attributes, DType dtype) {
-  std::string name = fmt::format("{}/{}", path, op_type);
+  const std::size_t colon = op_type.find(':');
+  const std::string domain = colon == std::string::npos ? std::string() : op_type.substr(0, colon);
+  const std::string operation = colon == std::string::npos ? op_type : op_type.substr(colon + 1);
+  std::string name = fmt::format("{}/{}", path, operation);
   if (const std::size_t before = impl_->node_names[name]++; before > 0) name += fmt::format("_{}", before);
   onnx::NodeProto& node = *impl_->graph.add_node();
   node.set_name(name);
-  node.set_op_type(op_type);
+  node.set_op_type(operation);
+  if (!domain.empty()) {
+    node.set_domain(domain);
+    impl_->domains.insert(domain);
+  }
   for (const Value& input : inputs) node.add_input(input.name);
   for (const Attribute& attribute : attributes) set_attribute(*node.add_attribute(), attribute);
   if (dtype == DType::kUndefined && !inputs.empty()) dtype = inputs.front().dtype;

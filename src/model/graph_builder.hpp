@@ -59,7 +59,8 @@ class GraphBuilder {
   [[nodiscard]] std::vector<std::string> input_names() const;  ///< in the graph's order
 
   /// Adds a node at `path` ("" or "/encoder/layer.0"). `dtype` is its output's; kUndefined: that of its first input.
-  /// An input with an empty name is an optional one left out.
+  /// An input with an empty name is an optional one left out. `op_type` may be "DOMAIN:Operator" for an operator of
+  /// another domain, in its version 1.
   Value node(std::string_view path, const std::string& op_type, const std::vector<Value>& inputs,
              const std::vector<Attribute>& attributes = {}, DType dtype = DType::kUndefined);
   /// The same with several outputs, all of one dtype.

@@ -38,6 +38,8 @@ struct GraphBuilder::Impl {
   std::map<std::tuple<DType, Shape, std::string>, std::string> constants;
   std::map<std::string, std::string> metadata;
 
+  std::set<std::string> domains;  ///< of operators, beside ONNX's own
+
   Value constant(DType dtype, const Shape& shape, std::string bytes);
   Value named(const std::string& name, DType dtype, const Shape& shape, ByteSource source, Initializer::Origin origin);
 };

@@ -109,6 +109,11 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
   onnx::OperatorSetIdProto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(impl_->opset);
+  for (const std::string& domain : impl_->domains) {
+    onnx::OperatorSetIdProto& other = *model.add_opset_import();
+    other.set_domain(domain);
+    other.set_version(1);
+  }
   for (const auto& [key, value] : impl_->metadata) {
     onnx::StringStringEntryProto& property = *model.add_metadata_props();
     property.set_key(key);

@@ -39,14 +39,15 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const PreparedModel& mod
                                                         const CellShape& shape, const std::string& precision,
                                                         std::chrono::nanoseconds timeout) {
   LoadRequest load;
-  load.model = model.file;
+  load.model = model.formed ? model.formed->model.path : model.file;
   if (model.generation && model.generation->step) load.step_model = model.generation->step->path;
   load.device_id = target.device.id;
   load.precision = precision;
   load.threads = static_cast<int>(shape.threads > 0 ? shape.threads : usable_threads());
   load.streams = static_cast<int>(shape.streams);
   load.options = settings.engine_options;
-  if (target.engine == "null" && model.info) add_signature(load.options, *model.info);
+  if (target.engine == "null" && model.info)
+    add_signature(load.options, model.formed ? model.formed->info : *model.info);
   Worker::StartOptions start;
   start.memory_limit_bytes = memory_limit;
   start.executable = services.registry->places().worker;

@@ -141,8 +141,12 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
                                   Json& outputs) {
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
   Worker& worker = leased.worker();
-  const BindRequest bind{cell.inputs.recipes, settings.seed, rotating_sets(cell.inputs.recipes, settings.input_sets),
-                         static_cast<int>(cell.shape.streams), cell.generation};
+  BindRequest bind{cell.inputs.recipes, settings.seed, rotating_sets(cell.inputs.recipes, settings.input_sets),
+                   static_cast<int>(cell.shape.streams), cell.generation};
+  if (cell.formed) {
+    bind.inputs = cell.formed->recipes;
+    bind.generation = cell.formed->generation;
+  }
   ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
   row.compilation_time_ms = bound.compilation_ms;
   set_effective(row, bound.effective);

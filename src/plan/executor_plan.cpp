@@ -51,6 +51,16 @@ ModelInfo info_from(const LoadReply& loaded, const fs::path& file) {
   return info;
 }
 
+// What a graph of another form is given of a cell. The last token is given and not taken in again.
+Timed timed(const FormGraph& graph, const Planned& cell) {
+  Timed made{{}, graph.generation};
+  made.generation.output_tokens = cell.generation->output_tokens;
+  made.generation.prompt_tokens = cell.generation->prompt_tokens;
+  made.generation.cache_tokens = made.generation.prompt_tokens + made.generation.output_tokens - 1;
+  made.recipes = form_inputs(graph, cell.inputs.recipes, made.generation.cache_tokens);
+  return made;
+}
+
 // Tokens that the states of a model that generates can hold.
 std::optional<std::int64_t> most_tokens(const PreparedModel& model) {
   const GenerationGraphs& graphs = *model.generation;
@@ -117,6 +127,7 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
+    if (model.formed) cell.formed = timed(*model.formed, cell);
     set_cost(cell, model);
   }
   name_row(cell.row);
@@ -204,6 +215,15 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
                           fmt::format("{} reads no .{} file, but: {}", engine, model.format, join(formats, ", ")),
                           {},
                           "`assay engines` lists what each engine reads"});
+      });
+      continue;
+    }
+    if (model.formed && model.formed->model.form == zoo::form_name(zoo::Form::kNative) && engine != "onnxruntime") {
+      refuse([&](Record& row) {
+        set_failure(row, {ErrorCode::kUnsupported,
+                          fmt::format("the form native is ONNX Runtime's own: {} has none", engine),
+                          {},
+                          "--form fixed and --form portable are for every engine"});
       });
       continue;
     }

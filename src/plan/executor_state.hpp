@@ -29,6 +29,12 @@ struct Given {
   std::string note{};  ///< why they cannot be used at all
 };
 
+/// A prompt and how to go on from it.
+struct Timed {
+  std::vector<InputRecipe> recipes;
+  Generation generation;
+};
+
 /// A cell that is about to run: everything that its row says before.
 struct Planned {
   const Target* target;
@@ -40,6 +46,7 @@ struct Planned {
   std::string given_note{};               ///< why outputs that came with the model are not this cell's reference
   std::optional<Error> contradiction{};   ///< in the file, as the static graph tells it for these inputs
   DType arithmetic = DType::kFloat32;     ///< what the candidate computes in: its reference is made for that
+  std::optional<Timed> formed{};          ///< what the candidate gets where it has another form than the reference
 
   // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
   [[nodiscard]] std::string reference_key() const {

@@ -34,18 +34,6 @@ std::string growing_mask(const ModelInfo& info) {
   return {};
 }
 
-Generation describe(const zoo::BuiltModel& prompt, const zoo::BuiltModel& step, const ModelInfo& info) {
-  Generation generation;
-  generation.tokens = has_input(info, kDecoderIds) ? kDecoderIds : kIds;
-  generation.mask = growing_mask(info);
-  for (const zoo::StateTensor& state : step.states) {
-    const auto from = std::ranges::find(prompt.states, state.input, &zoo::StateTensor::input);
-    generation.states.push_back(
-        {from == prompt.states.end() ? state.output : from->output, state.input, state.output});
-  }
-  return generation;
-}
-
 // Ids that begin with the image's, as a file: no recipe says so.
 Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cache) {
   ASSAY_TRY(Tensor tensor, make_input(ids, 0, 0));
@@ -80,6 +68,17 @@ bool refuses_parts(const Error& error) {
 
 }  // namespace
 
+Generation describe_generation(const zoo::BuiltModel& prompt, const zoo::BuiltModel& step, const ModelInfo& info) {
+  Generation generation;
+  generation.tokens = has_input(info, kDecoderIds) ? kDecoderIds : kIds;
+  generation.mask = growing_mask(info);
+  for (const zoo::StateTensor& state : step.states) {
+    const auto from = std::ranges::find(prompt.states, state.input, &zoo::StateTensor::input);
+    generation.states.push_back({from == prompt.states.end() ? state.output : from->output, state.input, state.output});
+  }
+  return generation;
+}
+
 Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request, const fs::path& folder) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
   if (kind == zoo::Generates::kNothing) return std::optional<GenerationGraphs>();
@@ -102,7 +101,7 @@ Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& requ
   }
   const zoo::BuiltModel& step = graphs.step ? *graphs.step : graphs.prompt;
   ASSAY_TRY(graphs.step_info, inspect_graph(step.path));
-  graphs.generation = describe(graphs.prompt, step, graphs.step_info);
+  graphs.generation = describe_generation(graphs.prompt, step, graphs.step_info);
   graphs.prompt_in_states = graphs.generation.tokens == kIds;
   return std::optional(std::move(graphs));
 }

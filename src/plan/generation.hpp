@@ -30,6 +30,10 @@ struct GenerationGraphs {
   }
 };
 
+/// How the two go together, with no lengths yet. `info`: of the step's graph.
+[[nodiscard]] Generation describe_generation(const zoo::BuiltModel& prompt, const zoo::BuiltModel& step,
+                                             const ModelInfo& info);
+
 /// Builds them into `folder` (model.onnx, step.onnx). nullopt: the model does not generate, or not in a way that assay
 /// can drive. `request` asks for a whole model and is left so. Errors: those of zoo::build.
 [[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request,

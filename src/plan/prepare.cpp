@@ -43,11 +43,16 @@ Result<std::shared_ptr<const TemporaryDirectory>> own_folder(const fs::path& cac
 
 // What a configuration and its weights become: seconds, and never stale. A model that generates is what
 // `model.generation` is then told of.
-Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const fs::path& cache, bool generate,
+Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings& settings, const fs::path& cache,
                                    PreparedModel& model) {
   ASSAY_TRY(model.built, own_folder(cache));
-  if (generate) {
+  // Given inputs are those of a forward pass.
+  if (settings.output_tokens.front() > 0 && settings.data.empty()) {
     ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
+    if (model.generation && settings.form != zoo::Form::kPortable) {
+      model.identity.form = zoo::form_name(settings.form);  // of a refusal too
+      ASSAY_TRY(model.formed, build_form(request, settings.form, model.built->path() / "form.onnx"));
+    }
     if (model.generation) return model.generation->prompt;
   }
   return zoo::build(request, model.built->path() / "model.onnx");
@@ -151,9 +156,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
     model.in_float32->weights_rounded_to = precision;
   }
   request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
-  // Given inputs are those of a forward pass.
-  const bool generate = settings.output_tokens.front() > 0 && settings.data.empty();
-  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, cache, generate, model));
+  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, settings, cache, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
   ASSAY_CHECK_OK(inspect(model));

@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "hub/hub.hpp"
 #include "model/model.hpp"
+#include "plan/forms.hpp"
 #include "plan/generation.hpp"
 #include "plan/settings.hpp"
 #include "plan/targets.hpp"
@@ -31,6 +32,7 @@ struct PreparedModel {
   std::string note;                          ///< what the user should know of where it came from
   /// Of a model built in 16 bits: what builds it in float32 on weights rounded to them, for its reference.
   std::shared_ptr<zoo::BuildRequest> in_float32{};
+  std::optional<FormGraph> formed;           ///< what is timed instead of `file`, which stays the reference
 };
 
 /// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result) and

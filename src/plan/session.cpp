@@ -41,6 +41,7 @@ std::string plan_hash(const SessionRequest& request) {
                       settings.measure.warmup_iterations.value_or(-1), settings.verify, settings.benchmark);
   for (const auto streams : settings.streams) text += fmt::format("streams={}\n", streams);
   for (const auto threads : settings.threads) text += fmt::format("threads={}\n", threads);
+  if (settings.form != zoo::Form::kPortable) text += fmt::format("form={}\n", zoo::form_name(settings.form));
   for (const auto& [key, value] : settings.engine_options) text += fmt::format("option={}={}\n", key, value);
   return sha256_hex(text);
 }

@@ -11,6 +11,7 @@
 
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay {
 
@@ -51,6 +52,7 @@ struct RunSettings {
   bool parallel = false;
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
   double scale = 1.0;  ///< of the layers of models that the zoo builds
+  zoo::Form form = zoo::Form::kPortable;                         ///< of the graphs that generate
 };
 
 }  // namespace assay

@@ -185,8 +185,9 @@ std::string generation_table(const std::vector<Record>& rows) {
          out +
          "\nGreedy, with fixed lengths of prompt and output; a latency above is that of a whole generation. TTFT: from "
          "the start of the prompt's run to the first token's id on the host. TPOT: from id to id, the mean over all "
-         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. Form: `portable` "
-         "is a cache that grows by concatenation.\n\n";
+         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. Form: "
+         "`portable` "
+         "is a cache that grows by concatenation, `fixed` and `native` one of a maximal length.\n\n";
 }
 
 // Of the rows that stand for a model, this target's.

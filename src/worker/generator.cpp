@@ -16,13 +16,6 @@
 namespace assay {
 namespace {
 
-Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name, const char* what) {
-  const auto found = std::ranges::find(values, name, &ValueSignature::name);
-  if (found == values.end())
-    return fail(ErrorCode::kMismatch, fmt::format("the program has no {} '{}' to generate with", what, name));
-  return static_cast<std::size_t>(found - values.begin());
-}
-
 // Leaves open what a generation changes from run to run: every unknown extent of an input but its batch.
 Shape opened(const ValueSignature& input, Shape shape) {
   for (std::size_t axis = 1; axis < shape.size(); ++axis)
@@ -49,10 +42,22 @@ void put(Tensor& tokens, std::size_t row, std::int64_t id) {
 
 }  // namespace
 
+Result<std::size_t> Generator::index_of(const std::vector<ValueSignature>& values, const std::string& name,
+                                        const char* what) {
+  const auto found = std::ranges::find(values, name, &ValueSignature::name);
+  if (found == values.end())
+    return fail(ErrorCode::kMismatch, fmt::format("the program has no {} '{}' to generate with", what, name));
+  return static_cast<std::size_t>(found - values.begin());
+}
+
 Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedProgram& step,
                                     const Generation& generation, const std::vector<std::vector<Tensor>>& sets) {
   const bool same = &prompt == &step;
   const std::vector<Tensor>& first = sets.front();
+  if (generation.cache_tokens > 0) {
+    if (!same) return fail(ErrorCode::kUnsupported, "states that keep their length go through one graph");
+    return create_with_caches(prompt, generation, sets);
+  }
   std::vector<TensorView> shapes;
   for (std::size_t i = 0; i < first.size(); ++i) {
     const ValueSignature& input = prompt.inputs()[i];
@@ -67,21 +72,7 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   for (std::size_t set = 0; set < sets.size(); ++set) {
     for (std::size_t i = 0; i < first.size(); ++i) ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
   }
-  ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation.tokens, "input"));
-  if (first[ids].shape().size() != 2)
-    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {}; tokens are [batch, sequence]", generation.tokens,
-                                                  to_string(first[ids].shape())));
-  const std::int64_t batch = first[ids].shape().front();
-  ASSAY_TRY(made.tokens_, Tensor::create(step.inputs()[made.tokens_input_].dtype, {batch, 1}));
-  if (made.mask_input_) {
-    const InputRecipe ones{.name = generation.mask,
-                           .dtype = step.inputs()[*made.mask_input_].dtype,
-                           .shape = {batch, generation.prompt_tokens + generation.output_tokens},
-                           .fill = Fill::kConstant,
-                           .low = 1.0};
-    ASSAY_TRY(made.ones_, make_input(ones, 0, 0));
-    made.mask_ = {made.ones_.dtype(), {batch, generation.prompt_tokens}, {}};
-  }
+  ASSAY_CHECK_OK(made.make_tokens(prompt, step, first));
   if (same) {
     made.step_set_ = sets.size();
     ASSAY_CHECK_OK(made.steps().set_input(made.step_set_, made.tokens_input_, made.tokens_.view()));
@@ -91,6 +82,27 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   for (const State& state : made.states_)
     if (state.step_output) ASSAY_CHECK_OK(made.steps().alias_output_to_input(*state.step_output, state.step_input));
   return made;
+}
+
+// Room for a step's tokens and for the longest mask.
+Status Generator::make_tokens(const LoadedProgram& prompt, const LoadedProgram& step,
+                              const std::vector<Tensor>& first) {
+  ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation_.tokens, "input"));
+  if (first[ids].shape().size() != 2)
+    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {}; tokens are [batch, sequence]", generation_.tokens,
+                                                  to_string(first[ids].shape())));
+  const std::int64_t batch = first[ids].shape().front();
+  ASSAY_TRY(tokens_, Tensor::create(step.inputs()[tokens_input_].dtype, {batch, 1}));
+  if (mask_input_) {
+    const InputRecipe ones{.name = generation_.mask,
+                           .dtype = step.inputs()[*mask_input_].dtype,
+                           .shape = {batch, generation_.prompt_tokens + generation_.output_tokens},
+                           .fill = Fill::kConstant,
+                           .low = 1.0};
+    ASSAY_TRY(ones_, make_input(ones, 0, 0));
+    mask_ = {ones_.dtype(), {batch, generation_.prompt_tokens}, {}};
+  }
+  return {};
 }
 
 Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
@@ -169,6 +181,7 @@ Status Generator::next() {
     }
   }
   ++further_;
+  if (positions_input_) step_place_.as<std::int64_t>()[0] = generation_.prompt_tokens + further_ - 1;
   if (mask_input_) {
     mask_.shape[1] = generation_.prompt_tokens + further_;
     ASSAY_TRY(const std::uint64_t bytes, byte_size(mask_.dtype, mask_.shape));

@@ -17,8 +17,9 @@
 namespace assay {
 
 /// One stream of a generative model: a prompt's run, then greedy tokens. The states stay with the engine: they go from
-/// step to step by alias_output_to_input, and from a prompt's graph to another for the steps as views.
-/// Thread: one at a time.
+/// step to step by alias_output_to_input, and from a prompt's graph to another for the steps as views. States that keep
+/// their length (Generation::cache_tokens) stay where they are by share_output_with_input; an engine that cannot has
+/// the same graph twice, with static shapes for the prompt and for the steps. Thread: one at a time.
 class Generator final : public BurstSource {
  public:
   /// `step`: the program of the further tokens, the same as `prompt` where that begins with an empty past. `sets`: the
@@ -51,6 +52,13 @@ class Generator final : public BurstSource {
   Generator(Generation generation, LoadedContext prompt, std::size_t sets)
       : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
+  [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
+                                                            const std::vector<std::vector<Tensor>>& sets);
+  [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
+                                                    const char* what);
+  Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step, const std::vector<Tensor>& first);
+  Status keep_caches(const std::vector<TensorView>& shapes);
+  Status bind_others(const LoadedProgram& program, const std::vector<std::vector<Tensor>>& sets);
   Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
                     const std::vector<Tensor>& first_set);
   [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
@@ -79,6 +87,10 @@ class Generator final : public BurstSource {
   Tensor wide_{};              ///< logits of 16 bits as float32
   TensorView mask_;            ///< of the next step, into ones_
   std::int64_t further_ = 0;   ///< steps since the prompt
+  // Of states that keep their length.
+  std::vector<Tensor> caches_;  ///< zeros, where the engine does not keep them itself
+  std::optional<std::size_t> positions_input_;
+  Tensor prompt_places_, step_place_;
 };
 
 }  // namespace assay

@@ -45,8 +45,9 @@ Generation generation(std::int64_t tokens) {
 }
 
 Tensor integers(Shape shape, double high) {
-  return make_input({.name = "x", .dtype = DType::kInt64, .shape = std::move(shape), .fill = Fill::kInteger, .high = high},
-                    7, 0)
+  return make_input(
+             {.name = "x", .dtype = DType::kInt64, .shape = std::move(shape), .fill = Fill::kInteger, .high = high}, 7,
+             0)
       .value();
 }
 
@@ -54,10 +55,11 @@ std::vector<std::vector<Tensor>> prompts(std::size_t sets) {
   std::vector<std::vector<Tensor>> made(sets);
   for (std::vector<Tensor>& set : made) {
     set.push_back(integers({kBatch, kPrompt}, 9));
-    set.push_back(make_input({.name = "m", .dtype = DType::kInt64, .shape = {kBatch, kPrompt}, .fill = Fill::kConstant,
-                              .low = 1.0},
-                             0, 0)
-                      .value());
+    set.push_back(
+        make_input(
+            {.name = "m", .dtype = DType::kInt64, .shape = {kBatch, kPrompt}, .fill = Fill::kConstant, .low = 1.0}, 0,
+            0)
+            .value());
     set.push_back(Tensor::create(DType::kFloat32, {kBatch, 0}).value());
   }
   return made;
@@ -121,14 +123,50 @@ TEST(Generator, TeachesTheSameTokensToWhateverRuns) {
   EXPECT_EQ(shorter.teach(0, 5, prompt_ms).value().shape(), (Shape{kBatch, 2, 10}));
 }
 
+TEST(Generator, MakesThePlacesAndTheCachesThatKeepTheirLength) {
+  const LoadedProgram model = program(
+      "input_ids:int64[batch,sequence];cache_position:int64[sequence];attention_mask:int64[batch,cache];"
+      "past:float32[batch,2,cache,4]",
+      "logits:float32[batch,1,10];present:float32[batch,2,cache,4]");
+  Generation made = generation(4);
+  made.mask = "";
+  made.cache_tokens = kPrompt + 3;
+  made.positions = "cache_position";
+  EXPECT_TRUE(made.makes("past"));
+  EXPECT_FALSE(made.makes("attention_mask"));
+  std::vector<std::vector<Tensor>> sets(2);
+  for (std::vector<Tensor>& set : sets) {
+    set.push_back(integers({kBatch, kPrompt}, 9));
+    set.emplace_back();
+    set.push_back(integers({kBatch, made.cache_tokens}, 1));
+    set.emplace_back();
+  }
+  ASSERT_FALSE(model.shares_memory()) << "the null engine has the graph twice";
+  Result<Generator> generator = Generator::create(model, model, made, sets);
+  ASSERT_TRUE(generator) << to_string(generator.error());
+  double prompt_ms = 0;
+  const Tensor first = generator->teach(0, 5, prompt_ms).value();
+  EXPECT_EQ(first.shape(), (Shape{kBatch, 4, 10}));
+  Room room(5);
+  ASSERT_TRUE(generator->run_timed(1, 1, room.columns));
+  EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken));
+  const Tensor again = generator->teach(1, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "each generation begins anew";
+
+  made.positions = "places";
+  EXPECT_FALSE(Generator::create(model, model, made, sets)) << "there is no such input";
+  const LoadedProgram step = decoder();
+  EXPECT_EQ(Generator::create(model, step, made, sets).error().code, ErrorCode::kUnsupported);
+}
+
 TEST(Generator, HandsThePromptsStatesToAProgramOfTheSteps) {
   const LoadedProgram prompt =
       program("input_ids:int64[batch,sequence];mask:int64[batch,sequence];decoder_input_ids:int64[batch,decoder]",
               "logits:float32[batch,1,10];self:float32[batch,decoder];cross:float32[batch,sequence]");
-  const LoadedProgram step =
-      program("decoder_input_ids:int64[batch,decoder];mask:int64[batch,sequence];self_past:float32[batch,past];"
-              "cross_past:float32[batch,sequence]",
-              "logits:float32[batch,1,10];self:float32[batch,past+decoder]");
+  const LoadedProgram step = program(
+      "decoder_input_ids:int64[batch,decoder];mask:int64[batch,sequence];self_past:float32[batch,past];"
+      "cross_past:float32[batch,sequence]",
+      "logits:float32[batch,1,10];self:float32[batch,past+decoder]");
   Generation made;
   made.output_tokens = 3;
   made.prompt_tokens = 1;

@@ -51,6 +51,7 @@ template <class V> void fields(V& v, Generation::State& x) {
 template <class V> void fields(V& v, Generation& x) {
   v("output_tokens", x.output_tokens); v("prompt_tokens", x.prompt_tokens); v("tokens", x.tokens); v("mask", x.mask);
   v("logits", x.logits); v("states", x.states);
+  v("cache_tokens", x.cache_tokens); v("positions", x.positions);
 }
 template <class V> void fields(V& v, BindRequest& x) {
   v("inputs", x.inputs); v("seed", x.seed); v("sets", x.sets); v("streams", x.streams);

@@ -22,11 +22,16 @@ double milliseconds_since(std::int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) / 1e6;
 }
 
-/// The recipe for each input of the program, in its order.
+/// The recipe for each input of the program, in its order; nullptr for those that a generation makes.
 Result<std::vector<const InputRecipe*>> match(const std::vector<ValueSignature>& inputs,
-                                              const std::vector<InputRecipe>& recipes) {
+                                              const std::vector<InputRecipe>& recipes,
+                                              const std::optional<Generation>& generation) {
   std::vector<const InputRecipe*> matched;
   for (const ValueSignature& input : inputs) {
+    if (generation && generation->makes(input.name)) {
+      matched.push_back(nullptr);
+      continue;
+    }
     const auto found = std::ranges::find(recipes, input.name, &InputRecipe::name);
     if (found == recipes.end())
       return fail(ErrorCode::kMismatch, fmt::format("the program's input '{}' was given no values", input.name));
@@ -141,10 +146,14 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
   if (request.streams > 1 && !plugin_.concurrent_contexts())
     return fail(ErrorCode::kUnsupported, fmt::format("{} runs one request at a time, {} streams were asked for",
                                                      plugin_.name(), request.streams));
-  ASSAY_TRY(const auto recipes, match(program_->inputs(), request.inputs));
+  ASSAY_TRY(const auto recipes, match(program_->inputs(), request.inputs, request.generation));
   std::vector<std::vector<Tensor>> sets(request.sets);
   for (std::size_t set = 0; set < request.sets; ++set) {
     for (const InputRecipe* recipe : recipes) {
+      if (recipe == nullptr) {
+        sets[set].emplace_back();
+        continue;
+      }
       ASSAY_TRY(Tensor tensor, with_context(make_input(*recipe, request.seed, set),
                                             fmt::format("while making input '{}'", recipe->name)));
       sets[set].push_back(std::move(tensor));

@@ -37,6 +37,15 @@ struct Generation {
   std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
   std::string logits = "logits";     ///< output of both, float32 or of 16 bits, [B, 1, vocabulary]
   std::vector<State> states{};
+  /// Tokens that the states have room for, and keep; one graph runs prompt and steps then. 0: states that grow.
+  std::int64_t cache_tokens = 0;
+  std::string positions{};  ///< input of where the run's tokens stand in the states, int64 [S]; "": there is none
+
+  /// Whether nobody gives values for an input: the worker makes them.
+  [[nodiscard]] bool makes(const std::string& input) const {
+    if (cache_tokens == 0) return false;
+    return input == positions || std::ranges::find(states, input, &State::step_input) != states.end();
+  }
 };
 
 struct LoadRequest {

@@ -24,7 +24,9 @@ Value causal_mask(const Module& at, const TokenSpan& span, const std::optional<V
                   std::optional<std::int64_t> window) {
   GraphBuilder& graph = at.graph();
   const Value keys = at.node("Range", {graph.integer(0), span.total, graph.integer(1)});
-  const Value tokens = span.past ? at.node("Range", {*span.past, span.total, graph.integer(1)}) : keys;
+  const Value tokens = span.places ? *span.places
+                       : span.past ? at.node("Range", {*span.past, span.total, graph.integer(1)})
+                                   : keys;
   const Value queries = at.node("Unsqueeze", {tokens, graph.integers({1})});
   Value allowed = at.node("LessOrEqual", {keys, queries}, {}, DType::kBool);
   if (window) {
@@ -101,6 +103,12 @@ Value merge_heads(const Module& at, const Value& input, std::int64_t heads, std:
 
 Value append(const Module& at, const std::optional<Value>& past, const Value& now) {
   return past ? at.node("Concat", {*past, now}, {{"axis", std::int64_t{2}}}) : now;
+}
+
+Value write_at(const Module& at, const Value& cache, const Value& now, const Value& places) {
+  const Value column = at.node("Reshape", {places, at.graph().integers({1, 1, -1, 1})});
+  const Value indices = at.node("Expand", {column, at.node("Shape", {now}, {}, DType::kInt64)});
+  return at.node("ScatterElements", {cache, indices, now}, {{"axis", std::int64_t{2}}});
 }
 
 }  // namespace assay::zoo

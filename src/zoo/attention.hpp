@@ -44,5 +44,8 @@ Value merge_heads(const Module& at, const Value& input, std::int64_t heads, std:
 
 /// What was there before and what is new, along axis 2; `past` nullopt: what is new.
 Value append(const Module& at, const std::optional<Value>& past, const Value& now);
+/// `cache` [B, heads, cache, width] with `now` [B, heads, S, width] at `places` [S] of axis 2. Nothing else reads the
+/// cache's former value, so that a runtime may write where it stands.
+Value write_at(const Module& at, const Value& cache, const Value& now, const Value& places);
 
 }  // namespace assay::zoo

@@ -48,6 +48,7 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["part"] = part_name(request.part);
   identity["last_logits_only"] = request.last_logits_only;
   if (request.weights_rounded_to) identity["weights_rounded_to"] = to_string(*request.weights_rounded_to);
+  if (request.form != Form::kPortable) identity["form"] = form_name(request.form);
   if (request.longest > 0) identity["longest"] = request.longest;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
@@ -93,11 +94,13 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   const DType precision = dtype_from(request.precision).value_or(DType::kUndefined);
   if (precision != DType::kFloat32 && precision != DType::kFloat16 && precision != DType::kBFloat16)
     return unsupported("precision", request.precision, "built are float32, float16 and bfloat16");
+  if (request.form != Form::kPortable && request.part != Part::kDecode)
+    return unsupported("form", std::string(form_name(request.form)), "only a decode has other forms");
 
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
   GraphBuilder graph(config.model_class());
   Inputs inputs(graph, request, config);
-  States states(graph, request.part);
+  States states(graph, request.part, request.form);
   BuildContext context{Module(graph, parameters), config, inputs, states, request.last_logits_only};
   ASSAY_CHECK_OK(find_skeleton(architecture.skeleton)(context));
   ASSAY_CHECK_OK(inputs.finish());
@@ -115,7 +118,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.category = what.category;
   built.family = what.family;
   built.task = what.task;
-  built.form = "portable";
+  built.form = form_name(request.form);
   built.config_hash = hash_of(config, request);
   ASSAY_TRY(built.weights_hash, parameters.hash());
   built.builder_version = kBuilderVersion;

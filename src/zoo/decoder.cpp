@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "zoo/blocks.hpp"
+#include "zoo/native_attention.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -21,15 +23,18 @@ struct Shared {
   std::map<std::int64_t, Value> masks;  ///< additive, by window; 0: none
   std::map<std::string, Rotary> rotaries;
   std::optional<Value> bias;
+  // Of the native form: no masks, and a table instead of a rotary where the operator turns.
+  std::optional<NativeTokens> native;
+  std::map<std::string, RotaryTable> tables;
 };
 
 struct Projected {
-  Value query, key, value;  ///< [B, heads, S, width]
+  Value query, key, value;  ///< [B, heads, S, width], or as they come: [B, S, heads · width]
 };
 
-// [B, S, n · width] by head, each with its norm where there is one.
+// [B, S, n · width] by head or as it comes, each head with its norm where there is one.
 Value heads_of(const Module& attention, const DecoderSpec& spec, const Value& input, std::int64_t heads,
-               const std::string& norm) {
+               const std::string& norm, bool by_head) {
   GraphBuilder& graph = attention.graph();
   Value flat = input;
   if (spec.clip_qkv) {
@@ -37,17 +42,18 @@ Value heads_of(const Module& attention, const DecoderSpec& spec, const Value& in
   }
   if (norm.empty() || spec.query_key_norm == QueryKeyNorm::kNone ||
       spec.query_key_norm == QueryKeyNorm::kHeadAfterRope) {
-    return split_heads(attention, flat, heads, spec.head_width);
+    return by_head ? split_heads(attention, flat, heads, spec.head_width) : flat;
   }
   const Module at = attention / norm;
   if (spec.query_key_norm == QueryKeyNorm::kFull) {
     flat = decoder_norm(at, flat, spec.query_key_norm_kind, {heads * spec.head_width}, spec.epsilon);
-    return split_heads(attention, flat, heads, spec.head_width);
+    return by_head ? split_heads(attention, flat, heads, spec.head_width) : flat;
   }
   const Value split = attention.node("Reshape", {flat, graph.integers({0, 0, heads, spec.head_width})});
   const Shape weight =
       spec.query_key_norm == QueryKeyNorm::kPerHead ? Shape{heads, spec.head_width} : Shape{spec.head_width};
   const Value normed = decoder_norm(at, split, spec.query_key_norm_kind, weight, spec.epsilon);
+  if (!by_head) return attention.node("Reshape", {normed, graph.integers({0, 0, heads * spec.head_width})});
   return attention.node("Transpose", {normed}, {{"perm", Integers{0, 2, 1, 3}}});
 }
 
@@ -79,7 +85,8 @@ std::vector<Value> joined_parts(const Module& at, const DecoderSpec& spec, const
   return {flat(parts[0], queries), flat(parts[2], queries), flat(parts[1], queries)};
 }
 
-Projected project(const Module& attention, const DecoderSpec& spec, const Value& input) {
+Projected project(const Module& attention, const DecoderSpec& spec, const Value& input, bool by_head,
+                  bool values_by_head) {
   const std::int64_t queries = spec.heads * spec.head_width;
   const std::int64_t keys = spec.key_value_heads * spec.head_width;
   std::vector<Value> parts;
@@ -95,14 +102,13 @@ Projected project(const Module& attention, const DecoderSpec& spec, const Value&
         decoder_linear(attention / spec.name("qkv"), spec, input, spec.hidden, queries + 2 * keys, spec.qkv_bias);
     parts = joined_parts(attention, spec, joined);
   }
-  return {heads_of(attention, spec, parts[0], spec.heads, spec.name("query_norm")),
-          heads_of(attention, spec, parts[1], spec.key_value_heads, spec.name("key_norm")),
-          heads_of(attention, spec, parts[2], spec.key_value_heads, "")};
+  return {heads_of(attention, spec, parts[0], spec.heads, spec.name("query_norm"), by_head),
+          heads_of(attention, spec, parts[1], spec.key_value_heads, spec.name("key_norm"), by_head),
+          heads_of(attention, spec, parts[2], spec.key_value_heads, "", values_by_head)};
 }
 
-Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
-                     const Shared& shared, const AttentionCache& cache, States& states) {
-  Projected now = project(at, spec, input);
+// Query and key by head, turned, and normed where that comes after.
+void turn(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Shared& shared, Projected& now) {
   if (!kind.rope.empty()) {
     const Rotary& rotary = shared.rotaries.at(kind.rope);
     now.query = rotate(at, now.query, rotary, spec.head_width);
@@ -113,8 +119,18 @@ Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind&
     now.query = decoder_norm(at / spec.name("query_norm"), now.query, spec.query_key_norm_kind, weight, spec.epsilon);
     now.key = decoder_norm(at / spec.name("key_norm"), now.key, spec.query_key_norm_kind, weight, spec.epsilon);
   }
-  const Value keys = append(at, cache.key, now.key);
-  const Value values = append(at, cache.value, now.value);
+}
+
+// [B, S, heads · width]
+Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
+                     const Shared& shared, const AttentionCache& cache, States& states) {
+  Projected now = project(at, spec, input, true, true);
+  turn(at, spec, kind, shared, now);
+  const auto joined = [&](const std::optional<Value>& before, const Value& added) {
+    return shared.span.places ? write_at(at, *before, added, *shared.span.places) : append(at, before, added);
+  };
+  const Value keys = joined(cache.key, now.key);
+  const Value values = joined(cache.value, now.value);
   states.give(cache.key_output, keys);
   states.give(cache.value_output, values);
 
@@ -126,8 +142,38 @@ Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind&
   attention.soft_cap = spec.attention_soft_cap;
   attention.bias = shared.bias;
   attention.mask = shared.masks.at(kind.window.value_or(0));
+  return merge_heads(at, attend(at, now.query, keys, values, attention), spec.heads, spec.head_width);
+}
+
+// The same by GroupQueryAttention, which turns query and key where it can and nothing stands between.
+Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
+                      const Shared& shared, const AttentionCache& cache, States& states) {
+  NativeAttention attention;
+  attention.heads = spec.heads;
+  attention.key_value_heads = spec.key_value_heads;
+  attention.scale = kind.scale;
+  attention.soft_cap = spec.attention_soft_cap;
+  attention.window = kind.window;
+  if (const auto table = shared.tables.find(kind.rope); table != shared.tables.end()) attention.rotary = table->second;
+  const bool normed_after = spec.query_key_norm == QueryKeyNorm::kHeadAfterRope;
+  const bool by_head = normed_after || (!kind.rope.empty() && !attention.rotary);
+  Projected now = project(at, spec, input, by_head, false);
+  if (by_head) {
+    turn(at, spec, kind, shared, now);
+    now.query = merge_heads(at, now.query, spec.heads, spec.head_width);
+    now.key = merge_heads(at, now.key, spec.key_value_heads, spec.head_width);
+  }
+  const NativeResult result = attend_native(at, now.query, now.key, now.value, cache, *shared.native, attention);
+  states.give(cache.key_output, result.keys);
+  states.give(cache.value_output, result.values);
+  return result.mixed;
+}
+
+Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
+                     const Shared& shared, const AttentionCache& cache, States& states) {
   const std::int64_t width = spec.heads * spec.head_width;
-  Value mixed = merge_heads(at, attend(at, now.query, keys, values, attention), spec.heads, spec.head_width);
+  Value mixed = shared.native ? attend_natively(at, spec, kind, input, shared, cache, states)
+                              : attend_plainly(at, spec, kind, input, shared, cache, states);
   if (const std::string& inner = spec.name("attention_inner_norm"); !inner.empty()) {
     mixed = decoder_norm(at / inner, mixed, spec.norm, {width}, spec.epsilon);
   }
@@ -174,8 +220,7 @@ Value sinusoids(const Module& at, const Value& positions, const DecoderSpec& spe
   const Value numbers = at.node("Cast", {moved}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
   const Value angles =
       at.node("Mul", {at.node("Unsqueeze", {numbers, graph.integers({2})}), graph.numbers(frequencies, {1, 1, half})});
-  Value rows =
-      at.node("Concat", {at.node("Sin", {angles}), at.node("Cos", {angles})}, {{"axis", std::int64_t{-1}}});
+  Value rows = at.node("Concat", {at.node("Sin", {angles}), at.node("Cos", {angles})}, {{"axis", std::int64_t{-1}}});
   if (!spec.zero_position) return rows;
   const Value zero = at.node("Equal", {moved, graph.integer(*spec.zero_position)}, {}, DType::kBool);
   return at.node("Where", {at.node("Unsqueeze", {zero, graph.integers({2})}), graph.number(0.0F), rows}, {},
@@ -234,6 +279,20 @@ Value learned_positions(const Module& base, const DecoderSpec& spec, const Decod
   return embedding(table, positions, spec.learned_positions + spec.position_offset, spec.hidden);
 }
 
+TokenSpan span_of(const Module& base, const DecoderSpec& spec, Form form, const DecoderInputs& inputs,
+                  const std::vector<AttentionCache>& caches, const std::map<std::string, RotaryTable>& tables) {
+  const std::optional<Value> cache = caches.empty() ? std::nullopt : caches.front().key;
+  if (form == Form::kNative) {
+    const bool told = std::ranges::all_of(
+        spec.layers, [&](const LayerKind& layer) { return layer.rope.empty() || tables.contains(layer.rope); });
+    // Nobody asks where the tokens stand: no nodes for it.
+    if (told && spec.learned_positions == 0) return {};
+    return masked_span(base, inputs.embeddings, *inputs.attention_mask);
+  }
+  if (form == Form::kFixed && cache) return placed_span(base, inputs.embeddings, *cache, *inputs.cache_position);
+  return token_span(base, inputs.embeddings, cache);
+}
+
 }  // namespace
 
 Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Shape& weight_shape, float epsilon) {
@@ -265,8 +324,7 @@ Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Sh
   const bool plain = kind == NormKind::kLayerPlain || weight_shape.size() > 1;
   const Value scale = plain ? graph.numbers(std::vector<float>(static_cast<std::size_t>(width), 1.0F), {width})
                             : at.parameter("weight", weight_shape, Role::kScale);
-  Value normed =
-      at.node("LayerNormalization", {input, scale}, {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+  Value normed = at.node("LayerNormalization", {input, scale}, {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
   if (kind == NormKind::kLayerPlain || weight_shape.size() == 1) return normed;
   return at.node("Mul", {normed, at.parameter("weight", weight_shape, Role::kScale)});
 }
@@ -318,13 +376,21 @@ Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Valu
 }
 
 Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs, States& states) {
+  const Form form = states.take_form();
+  if (form == Form::kNative) ASSAY_CHECK_OK(check_native(spec, inputs));
+  const Extent tokens = form == Form::kPortable ? "past" : "cache";
   std::vector<AttentionCache> caches;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     caches.push_back(take_attention_cache(states, static_cast<std::int64_t>(i), spec.key_value_heads, spec.head_width,
-                                          spec.head_width));
+                                          spec.head_width, "", tokens));
   }
+  const Module rotary_place = base / "rotary_emb";
   Shared shared;
-  shared.span = token_span(base, inputs.embeddings, caches.empty() ? std::nullopt : caches.front().key);
+  if (form == Form::kNative) {
+    shared.native = native_tokens(base / "attention", *inputs.attention_mask);
+    if (!inputs.position_ids) shared.tables = rotary_tables(rotary_place, spec);
+  }
+  shared.span = span_of(base, spec, form, inputs, caches, shared.tables);
   Value hidden = inputs.embeddings;
   if (!spec.name("project_in").empty() && spec.embedding_width != spec.hidden) {
     hidden = linear(base / spec.name("project_in"), hidden, {spec.embedding_width, spec.hidden}, false);
@@ -337,17 +403,16 @@ Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderI
   }
   base.graph().declare(hidden, {"batch", "sequence", spec.hidden});
 
-  const Module rotary_place = base / "rotary_emb";
   std::optional<Value> positions = inputs.position_ids;
   for (const LayerKind& layer : spec.layers) {
-    if (layer.rope.empty() || shared.rotaries.contains(layer.rope)) continue;
+    if (layer.rope.empty() || shared.rotaries.contains(layer.rope) || shared.tables.contains(layer.rope)) continue;
     if (!positions) positions = running_positions(rotary_place, shared.span);
     shared.rotaries.emplace(layer.rope, rotary(rotary_place, spec.ropes.at(layer.rope), *positions));
   }
   const Module mask_place = base / "mask";
   for (const LayerKind& layer : spec.layers) {
     const std::int64_t window = layer.window.value_or(0);
-    if (shared.masks.contains(window)) continue;
+    if (shared.native || shared.masks.contains(window)) continue;
     shared.masks.emplace(
         window, additive(mask_place, causal_mask(mask_place, shared.span, inputs.attention_mask, layer.window)));
   }

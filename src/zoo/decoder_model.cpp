@@ -29,10 +29,12 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
   DecoderInputs taken;
   taken.embeddings = embeddings;
   if (inputs.wants("attention_mask")) {
-    ASSAY_TRY(taken.attention_mask,
-              inputs.take("attention_mask", kMasks,
-                          {"batch", context.states.decodes() ? Extent("past + sequence") : Extent("sequence")}));
+    const bool fixed = context.states.form() == Form::kFixed;
+    const Extent tokens = fixed ? "cache" : context.states.decodes() ? "past + sequence" : "sequence";
+    ASSAY_TRY(taken.attention_mask, inputs.take("attention_mask", kMasks, {"batch", tokens}));
   }
+  if (context.states.form() == Form::kFixed)
+    taken.cache_position = context.graph().input("cache_position", DType::kInt64, {"sequence"});
   if (inputs.wants("position_ids")) {
     // Without a mask transformers looks for several sequences in one row.
     if (!taken.attention_mask) return unsupported("input", "position_ids without attention_mask");

@@ -88,6 +88,68 @@ TEST_F(Decoder, WritesNothingWhenTheWeightsAreMoreThanAllowed) {
   EXPECT_FALSE(std::filesystem::exists(path("model.onnx")));
 }
 
+TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
+  Json config = golden_config("llama");
+  config["head_dim"] = 16;
+  config["num_key_value_heads"] = 2;
+  BuildRequest request;
+  request.config = config;
+  request.part = Part::kDecode;
+  request.form = Form::kNative;
+  const Result<BuiltModel> native = build(request, path("model.onnx"));
+  ASSERT_TRUE(native) << to_string(native.error());
+  EXPECT_EQ(native->form, "native");
+  EXPECT_THAT(native->inputs, SizeIs(2 + 4));
+  const onnx::ModelProto graph = model();
+  EXPECT_EQ(shown(graph.graph().input(1)), "batch, past + sequence");
+  EXPECT_EQ(shown(graph.graph().input(2)), "batch, 2, cache, 16");
+  EXPECT_EQ(shown(graph.graph().output(1)), "batch, 2, cache, 16");
+  ASSERT_EQ(graph.opset_import_size(), 2);
+  EXPECT_EQ(graph.opset_import(1).domain(), "com.microsoft");
+  int operators = 0;
+  for (const onnx::NodeProto& node : graph.graph().node()) {
+    if (node.op_type() != "GroupQueryAttention") {
+      EXPECT_EQ(node.domain(), "");
+      continue;
+    }
+    ++operators;
+    EXPECT_EQ(node.domain(), "com.microsoft");
+    EXPECT_EQ(node.input_size(), 9) << "it turns queries and keys itself";
+  }
+  EXPECT_EQ(operators, 2);
+
+  request.form = Form::kFixed;
+  const Result<BuiltModel> fixed = build(request, path("model.onnx"));
+  ASSERT_TRUE(fixed) << to_string(fixed.error());
+  EXPECT_THAT(fixed->inputs,
+              ElementsAre("input_ids", "attention_mask", "cache_position", "past_key_values.0.key",
+                          "past_key_values.0.value", "past_key_values.1.key", "past_key_values.1.value"));
+  EXPECT_EQ(shown(model().graph().input(1)), "batch, cache");
+  EXPECT_EQ(shown(model().graph().output(1)), "batch, 2, cache, 16");
+  EXPECT_EQ(model().opset_import_size(), 1);
+  EXPECT_NE(fixed->config_hash, native->config_hash);
+}
+
+TEST_F(Decoder, RefusesFormsThatAnAttentionOrAPartHasNot) {
+  const auto refusal = [&](const Json& config, Form form, Part part) {
+    BuildRequest request;
+    request.config = config;
+    request.part = part;
+    request.form = form;
+    const Result<BuiltModel> built = build(request, path("model.onnx"));
+    return built ? std::string() : to_string(built.error());
+  };
+  EXPECT_THAT(refusal(golden_config("llama"), Form::kFixed, Part::kWhole), HasSubstr("unsupported: form = fixed"));
+  EXPECT_THAT(refusal(golden_config("llama"), Form::kNative, Part::kPrefill), HasSubstr("unsupported: form = native"));
+  EXPECT_THAT(refusal(golden_config("t5"), Form::kNative, Part::kDecode), HasSubstr("unsupported: form = native"));
+  Json odd = golden_config("llama");
+  odd["head_dim"] = 12;
+  EXPECT_THAT(refusal(odd, Form::kNative, Part::kDecode), HasSubstr("a multiple of 8 elements, these have 12"));
+  EXPECT_EQ(refusal(odd, Form::kFixed, Part::kDecode), "");
+  const Json bloom = find_known("bigscience/bloom-560m")->config;
+  EXPECT_THAT(refusal(bloom, Form::kNative, Part::kDecode), HasSubstr("fall with the distance"));
+}
+
 TEST_F(Decoder, RefusesConfigurationsThatContradictThemselves) {
   const auto refusal = [&](const char* key, const Json& value) {
     Json config = golden_config("llama");

@@ -87,8 +87,19 @@ TokenSpan token_span(const Module& at, const Value& tokens, const std::optional<
   return {length, at.node("Add", {before, length}), before};
 }
 
+TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask) {
+  const Value length = extent(at, tokens, 1);
+  const Value total = extent(at, mask, 1);
+  return {length, total, at.node("Sub", {total, length})};
+}
+
+TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places) {
+  return {extent(at, tokens, 1), extent(at, cache, 2), std::nullopt, places};
+}
+
 Value running_positions(const Module& at, const TokenSpan& span) {
   GraphBuilder& graph = at.graph();
+  if (span.places) return at.node("Unsqueeze", {*span.places, graph.integers({0})});
   const Value range = at.node("Range", {span.past.value_or(graph.integer(0)), span.total, graph.integer(1)});
   return at.node("Unsqueeze", {range, graph.integers({0})});
 }
@@ -98,6 +109,7 @@ Value masked_positions(const Module& at, const TokenSpan& span, const Value& mas
   const Value ones = cast(at, mask, DType::kInt64);
   const Value counted = at.node("Mul", {at.node("CumSum", {ones, graph.integer(1)}), ones});
   Value positions = first == 1 ? counted : at.node("Add", {counted, graph.integer(first - 1)});
+  if (span.places) return at.node("Gather", {positions, *span.places}, {{"axis", std::int64_t{1}}});
   if (!span.past) return positions;
   return at.node("Slice", {positions, at.node("Unsqueeze", {*span.past, graph.integers({0})}),
                            graph.integers({INT64_MAX}), graph.integers({1})});

@@ -20,9 +20,15 @@ struct TokenSpan {
   Value length;               ///< S: tokens of this run
   Value total;                ///< past + S
   std::optional<Value> past;  ///< tokens before this run; nullopt: none
+  /// int64 [S]: where this run's tokens stand in a cache of a maximal length, which is `total` then; `past` is nullopt.
+  std::optional<Value> places{};
 };
 /// `tokens` [B, S, …]; `past` a state [B, heads, past, width].
 TokenSpan token_span(const Module& at, const Value& tokens, const std::optional<Value>& past);
+/// The same where the mask [B, past + S] tells what was before.
+TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask);
+/// Of a run whose tokens are written at `places` [S] into a cache, a state [B, heads, cache, width].
+TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places);
 
 /// past, past + 1, …: int64 [1, S].
 Value running_positions(const Module& at, const TokenSpan& span);
@@ -45,6 +51,7 @@ struct RopeSpec {
     std::int64_t positions;
   };
   std::optional<Dynamic> dynamic;
+  std::int64_t max_positions = 0;  ///< that the configuration promises; 0: it does not say
 };
 
 struct RopeSource {

@@ -211,6 +211,7 @@ Result<RopeSpec> read_rope(const RopeSource& source) {
     return unsupported(source.key + ".partial_rotary_factor", fmt::format("{}", partial));
   }
   RopeSpec spec;
+  spec.max_positions = source.max_positions;
   spec.width = static_cast<std::int64_t>(static_cast<double>(source.head_width) * partial);
   if (spec.width < 2 || spec.width % 2 != 0 || spec.width > source.head_width) {
     const std::string hint =

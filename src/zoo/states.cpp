@@ -21,6 +21,24 @@ std::string_view part_name(Part part) {
   return "decode";
 }
 
+std::string_view form_name(Form form) {
+  switch (form) {
+    case Form::kPortable:
+      return "portable";
+    case Form::kFixed:
+      return "fixed";
+    case Form::kNative:
+      break;
+  }
+  return "native";
+}
+
+std::optional<Form> find_form(std::string_view name) {
+  for (const Form form : {Form::kPortable, Form::kFixed, Form::kNative})
+    if (form_name(form) == name) return form;
+  return std::nullopt;
+}
+
 std::optional<Value> States::take(const StateTensor& state) {
   if (part_ == Part::kWhole) return std::nullopt;
   tensors_.push_back(state);
@@ -37,6 +55,9 @@ Status States::finish() {
   if (tensors_.empty()) {
     return unsupported("part", std::string(part_name(part_)),
                        "this architecture keeps nothing from one run to the next");
+  }
+  if (form_ != Form::kPortable && !form_taken_) {
+    return unsupported("form", std::string(form_name(form_)), "this architecture is built in the portable form");
   }
   for (StateTensor& state : tensors_) {
     if (part_ == Part::kDecode) graph_->move_input_last(state.input);

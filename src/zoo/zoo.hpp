@@ -70,13 +70,22 @@ enum class Part {
 };
 [[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
 
+/// How a decode graph keeps its states (docs/zoo.md, "Generative models"). Whole graphs and prefills are portable.
+enum class Form {
+  kPortable,  ///< caches are taken short and given longer, by concatenation
+  kFixed,     ///< caches of a maximal length, written at given places: plain operators
+  kNative,    ///< the same, written by ONNX Runtime's com.microsoft.GroupQueryAttention
+};
+[[nodiscard]] std::string_view form_name(Form form);  ///< "portable", "fixed", "native"
+[[nodiscard]] std::optional<Form> find_form(std::string_view name);
+
 /// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
 /// recurrence's state.
 struct StateTensor {
   std::string input;   ///< of the decode graph: "past_key_values.0.key"
   std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
   DType dtype = DType::kFloat32;
-  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}
+  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" where the length stays
 };
 
 /// How the class of a configuration gives one token after another.
@@ -107,6 +116,7 @@ struct BuildRequest {
   bool weights_left_out = false;  ///< the file's weights are a hole: for those who look at the graph alone
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
   std::optional<DType> weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
+  Form form = Form::kPortable;    ///< another: of a decode, unsupported where the architecture's attention has no such
 };
 
 struct BuiltModel {

@@ -37,6 +37,16 @@ GraphBuilder shift_model() {
   return graph;
 }
 
+/// present = past + x, element by element: it may be computed where past stands. last = 2 x.
+GraphBuilder sum_model() {
+  GraphBuilder graph("sum");
+  const Value past = graph.input("past", DType::kFloat32, {"rows", std::int64_t{4}});
+  const Value x = graph.input("x", DType::kFloat32, {std::int64_t{1}, std::int64_t{4}});
+  graph.output("present", graph.node("", "Add", {past, x}), {"rows", std::int64_t{4}});
+  graph.output("last", graph.node("", "Add", {x, x}), {std::int64_t{1}, std::int64_t{4}});
+  return graph;
+}
+
 Tensor floats(Shape shape, float first = 0) {
   Tensor tensor = Tensor::create(DType::kFloat32, std::move(shape)).value();
   for (float& value : tensor.as<float>()) value = first++;
@@ -249,6 +259,45 @@ TEST_P(State, CarriesACacheOfFixedSizeWithoutWritingWhatItReads) {
                      ASSERT_THAT(context->reset_state(), IsOk());
                    }
                    EXPECT_EQ(begin.as<float>()[0], -8) << "the caller's buffer is only read";
+                 });
+}
+
+TEST_P(State, KeepsOneMemoryForAnInputAndAnOutputOrSaysThatItCannot) {
+  on_each_device(sum_model(), {"past:float32[rows,4];x:float32[1,4]", "present:float32[rows,4];last:float32[1,4]"},
+                 [](const LoadedProgram& program, bool) {
+                   auto context = create(program, {2, 4}, {1, 4});
+                   ASSERT_THAT(context, IsOk());
+                   const Status shared = context->share_output_with_input(0, 0);
+                   if (!shared) {
+                     EXPECT_THAT(shared, Fails(ErrorCode::kUnsupported));
+                     return;
+                   }
+                   const Tensor ones = floats({1, 4}, 1), tens = floats({1, 4}, 10), past = floats({2, 4}, 7);
+                   ASSERT_THAT(context->set_input(0, 1, ones.view()), IsOk());
+                   ASSERT_THAT(context->set_input(1, 1, tens.view()), IsOk());
+                   for (int generation = 0; generation < 2; ++generation) {
+                     for (const std::size_t set : {0U, 1U, 0U}) ASSERT_THAT(context->run(set), IsOk());
+                     const auto present = context->output(0), last = context->output(1);
+                     ASSERT_THAT(present, IsOk());
+                     EXPECT_EQ(present->shape, (Shape{2, 4}));
+                     EXPECT_THAT(values_of(*present), ElementsAre(12, 15, 18, 21, 12, 15, 18, 21)) << "of all sets";
+                     EXPECT_THAT(values_of(*last), ElementsAre(2, 4, 6, 8));
+                     const std::byte* where = present->bytes.data();
+                     ASSERT_THAT(context->run(0), IsOk());
+                     EXPECT_EQ(context->output(0)->bytes.data(), where) << "the same memory";
+                     ASSERT_THAT(context->reset_state(), IsOk());
+                   }
+                   EXPECT_THAT(context->set_input(0, 0, past.view()), Fails(ErrorCode::kInvalidArgument));
+                   EXPECT_THAT(context->share_output_with_input(1, 0), Fails(ErrorCode::kMismatch));
+                   EXPECT_THAT(context->share_output_with_input(2, 0), Fails(ErrorCode::kInvalidArgument));
+                   // Told otherwise, it is an input again.
+                   ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
+                   ASSERT_THAT(context->set_input(0, 0, past.view()), IsOk());
+                   for (int i = 0; i < 2; ++i) ASSERT_THAT(context->run(0), IsOk());
+                   EXPECT_THAT(values_of(*context->output(0)), ElementsAre(9, 12, 15, 18, 13, 16, 19, 22));
+                   auto open = create(program, {-1, 4}, {1, 4});
+                   ASSERT_THAT(open, IsOk());
+                   EXPECT_THAT(open->share_output_with_input(0, 0), Fails(ErrorCode::kMismatch));
                  });
 }
 
