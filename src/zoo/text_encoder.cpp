@@ -130,7 +130,8 @@ Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText em
   ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(context));
   tie_text_heads(encoder);
   ASSAY_TRY(const Embedded embedded, embed(encoder));
-  encoder.graph().declare(embedded.hidden, {"batch", "sequence", encoder.hidden});
+  // The shape of `hidden` is left undeclared: where it knows it, ONNX Runtime makes one node of each residual sum and
+  // the norm after it, which on a CPU takes longer than the three of them (docs/performance.md).
   ASSAY_TRY(const std::optional<Value> mask, mask_input(encoder));
   ASSAY_TRY(const Value hidden, encode(encoder, embedded, mask));
   return build_text_heads(encoder, hidden, mask);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/registry.hpp"
+#include "worker/worker.hpp"
+
+namespace CLI {
+class App;
+}
+
+/// What the comparisons in this folder share: settings, and one model file on one runtime, run in fresh processes.
+namespace assay::bench {
+
+struct Settings {
+  std::vector<std::string> engines{"onnxruntime", "openvino"};
+  int pairs = 20, threads = 2;
+  std::size_t sets = 4;
+  double seconds = 2;
+  std::int64_t least = 15;  ///< samples per process, however long one takes
+  std::int64_t batch = 1, sequence = 128;
+  std::filesystem::path folder;  ///< for what is written: models, inputs, samples
+};
+
+/// The options of all comparisons, with the defaults that `settings` has.
+void add_options(CLI::App& app, Settings& settings);
+
+constexpr std::uint64_t kSeed = 7;
+
+/// One model file on one runtime. `settings` and `registry` must live longer.
+class Cell {
+ public:
+  Cell(const Settings& settings, const EngineRegistry& registry, EngineLocation location, std::filesystem::path model);
+
+  /// Writes the inputs to files that begin with `inputs`, and finds how many samples fill the time.
+  Status prepare(const std::string& inputs);
+
+  /// The median of one fresh process, in nanoseconds: assay's worker, or the bare loop (bare_ENGINE) beside it.
+  Result<double> assay_median();
+  Result<double> bare_median();
+
+  [[nodiscard]] const std::vector<InputRecipe>& recipes() const { return recipes_; }
+  [[nodiscard]] std::int64_t iterations() const { return iterations_; }
+  void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
+
+ private:
+  [[nodiscard]] std::int64_t warmup() const;
+  [[nodiscard]] LoadRequest load_request() const;
+  [[nodiscard]] std::filesystem::path newest_library() const;
+  Result<std::unique_ptr<Worker>> start();
+  Result<double> measure(Worker& worker, const MeasurePlan& plan);
+
+  const Settings& settings_;
+  const EngineRegistry& registry_;
+  EngineLocation location_;
+  std::filesystem::path model_;
+  std::vector<InputRecipe> recipes_;
+  std::filesystem::path inputs_;
+  std::int64_t iterations_ = 0;
+};
+
+}  // namespace assay::bench
