@@ -109,15 +109,16 @@ class Signature {
   const OrtSession* session_;
 };
 
-/// What a model of type `own` is computed in. The CPU provider has kernels for halves on ARM alone; elsewhere it puts
-/// casts around the operators and computes in float32.
+/// What a model of type `own` is computed in. The CPU provider has kernels for halves on ARM alone; elsewhere, and for
+/// bfloat16, what it runs at all it computes in float32, between casts.
 std::string arithmetic_of(const OrtProvider& provider, const std::string& own) {
 #if defined(__aarch64__)
   constexpr bool kHalves = true;
 #else
   constexpr bool kHalves = false;
 #endif
-  return own == "float16" && provider.append == OrtProvider::Append::kNothing && !kHalves ? "float32" : own;
+  if (provider.append != OrtProvider::Append::kNothing) return own;
+  return own == "bfloat16" || (own == "float16" && !kHalves) ? "float32" : own;
 }
 
 }  // namespace

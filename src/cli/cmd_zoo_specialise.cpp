@@ -26,7 +26,7 @@ struct SpecialiseOptions {
 Result<std::map<std::string, std::string>> pairs(const char* option, const std::vector<std::string>& texts) {
   std::map<std::string, std::string> found;
   for (const std::string& text : texts) {
-    const std::size_t sign = text.rfind('=');
+    const std::size_t sign = text.find('=');
     if (sign == std::string::npos || sign == 0 || sign + 1 == text.size())
       return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not valid; give NAME=VALUE", option, text));
     if (!found.emplace(text.substr(0, sign), text.substr(sign + 1)).second)

@@ -35,6 +35,8 @@ constexpr std::array<std::string_view, 3> kInFloat32{"Range", "ReduceL2", "Reduc
 constexpr std::array<std::string_view, 16> kGiveNoFloats{
     "And",  "ArgMax",      "ArgMin",  "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN",
     "Less", "LessOrEqual", "NonZero", "Not",   "Or",      "Shape",          "Size",  "Xor"};
+// Where most is computed: in the new type again after an operator that does not have it.
+constexpr std::array<std::string_view, 3> kLowWithWeights{"Gemm", "LayerNormalization", "MatMul"};
 // Any type does: a value is taken as it is.
 constexpr std::array<std::string_view, 3> kTakeAnyType{"Cast", "Shape", "Size"};
 
@@ -140,6 +142,7 @@ class Lowering {
       any = true;
       varies |= value->kind != Kind::kConstant;
       if (value->kind == Kind::kActivation) (value->high ? high : low) = true;
+      if (value->kind == Kind::kWeight && is_one_of(node.op_type(), kLowWithWeights)) low = true;
     }
     const bool gives = gives_floats(node);
     // What no float goes into and floats come out of is a cast of integers.

@@ -128,13 +128,15 @@ TEST(GraphPrecision, ComputesInFloat32WhatHasNoBfloat16) {
     const Value x = graph.input("x", DType::kFloat32, {"batch", kTwo, std::int64_t{4}, std::int64_t{4}});
     const Value w = graph.initializer("w", DType::kFloat32, {1, 2, 1, 1}, floats({1, 2}));
     const Value y = graph.node("/conv", "Relu", {graph.node("/conv", "Conv", {x, w})});
-    graph.output("y", y, {"batch", std::int64_t{1}, std::int64_t{4}, std::int64_t{4}});
+    const Value dense = graph.initializer("dense", DType::kFloat32, {4, 4}, floats(std::vector<float>(16, 0.5F)));
+    const Value z = graph.node("/dense", "Relu", {graph.node("/dense", "MatMul", {y, dense})});
+    graph.output("z", z, {"batch", std::int64_t{1}, std::int64_t{4}, std::int64_t{4}});
     graph.lower_floats(precision);
     return operators(written(graph));
   };
-  EXPECT_THAT(convolution(DType::kFloat16), ElementsAre("Conv", "Relu"));
-  // What follows stays there: one cast instead of two.
-  EXPECT_THAT(convolution(DType::kBFloat16), ElementsAre("Cast1", "Cast1", "Conv", "Relu", "Cast16"));
+  EXPECT_THAT(convolution(DType::kFloat16), ElementsAre("Conv", "Relu", "MatMul", "Relu"));
+  // What follows stays there, one cast instead of two, until it meets weights.
+  EXPECT_THAT(convolution(DType::kBFloat16), ElementsAre("Cast1", "Cast1", "Conv", "Relu", "Cast16", "MatMul", "Relu"));
 }
 
 TEST(GraphPrecision, LeavesTheScalesOfAResize) {

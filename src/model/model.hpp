@@ -110,6 +110,8 @@ struct GivenData {
 
 /// The file with every weight moved by one unit in the last place of the coarser of `dtype` and its own type, up or
 /// down by a seeded bit: for judging how well conditioned a model is. Written to `to`, external data beside it.
+/// A tensor that is not rounded to `dtype` moves by its own type's: among rounded weights it is a table, such as the
+/// frequencies of a rotation, that every candidate keeps whole.
 ///
 /// Weights are the initialisers of type float64, float32, float16 and bfloat16. Left as they are: zeros, infinities,
 /// NaN, single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.

@@ -93,12 +93,13 @@ class Editor {
   Status edit_range(const CheckedTensor& tensor, Bytes bytes, const Copy& copy, std::uint64_t offset) const {
     const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
     const auto width = static_cast<std::size_t>(bit_width(tensor.dtype)) / 8;
+    const DType unit = change_.move_seed && !is_rounded(tensor.dtype, bytes) ? tensor.dtype : change_.precision;
     std::vector<std::byte> chunk;
     for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
       const Bytes source = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
       chunk.assign(source.begin(), source.end());
       if (change_.move_seed)
-        move_by_one_ulp(tensor.dtype, chunk, change_.precision, random, at / width);
+        move_by_one_ulp(tensor.dtype, chunk, unit, random, at / width);
       else
         round_to_precision(tensor.dtype, chunk, change_.precision);
       ASSAY_CHECK_OK(copy.write(offset + at, chunk));
@@ -128,6 +129,18 @@ class Editor {
 
  private:
   static constexpr std::size_t kChunk = 1 << 20;
+
+  // Whether all elements are numbers that the precision has.
+  [[nodiscard]] bool is_rounded(DType dtype, Bytes bytes) const {
+    std::vector<std::byte> chunk;
+    for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
+      const Bytes source = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
+      chunk.assign(source.begin(), source.end());
+      round_to_precision(dtype, chunk, change_.precision);
+      if (!std::ranges::equal(chunk, source)) return false;
+    }
+    return true;
+  }
 
   [[nodiscard]] std::uint64_t offset_of(Bytes part) const {
     return static_cast<std::uint64_t>(part.data() - file_.bytes().data());

@@ -144,6 +144,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   request.model_class = source.model_class;
   request.weights = source.weights;
   request.seed = settings.seed;
+  request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   // "runtime" and "as_is" leave the graph in float32.
   const DType precision = dtype_from(settings.precision).value_or(DType::kFloat32);
   if (precision != DType::kFloat32) {
@@ -153,9 +154,9 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
     model.in_float32->model_class = request.model_class;
     model.in_float32->weights = request.weights;
     model.in_float32->seed = request.seed;
+    model.in_float32->max_weight_bytes = request.max_weight_bytes;
     model.in_float32->weights_rounded_to = precision;
   }
-  request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request, settings, cache, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);

@@ -194,13 +194,16 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   ASSAY_CHECK_OK(judged(revive(engine, model, precision, until)));
   const std::size_t sets = distinct_sets(recipes);
   const fs::path files = live_->folder ? live_->folder->path() : fs::path();
+  const bool narrow = model.in_float32 && std::ranges::any_of(recipes, [](const InputRecipe& recipe) {
+                        return is_floating(recipe.dtype) && bit_width(recipe.dtype) == 16;
+                      });
   const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
-    if (!model.in_float32) return given;
+    if (!narrow) return given;
     return widened_inputs(given, seed, set, files);
   };
   for (std::size_t set = 0; set < sets; ++set) {
     // What is in files is of one set.
-    if (set == 0 || model.in_float32) {
+    if (set == 0 || narrow) {
       ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
       const Result<BindReply> bound = live_->worker->bind({inputs, seed, sets, 1, generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));

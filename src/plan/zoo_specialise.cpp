@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "model/names.hpp"
 #include "plan/prepare.hpp"
@@ -136,16 +137,13 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
     return fail(ErrorCode::kUnsupported, fmt::format("'{}' is in a format that only its runtime reads", asked.model),
                 "give an .onnx file, a folder with config.json, or a name");
   }
-  // Built where it shall be, so that weights beside it need not be moved.
-  ASSAY_TRY(const zoo::BuiltModel built,
-            build_by_name(asked.model, asked.model_class, "float32", asked.seed, asked.output, hub));
-  Result<ZooSpecialised> done = specialise_file(built.path, asked);
-  if (!done) {
-    std::error_code ignored;
-    fs::remove(asked.output, ignored);
-    fs::remove(asked.output.string() + ".data", ignored);
-  }
-  return done;
+  // In a folder beside the output and under its name: weights beside the model are then linked and not copied, and an
+  // older output stays until the new one is whole.
+  const fs::path output = fs::absolute(asked.output);
+  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".specialise-", output.parent_path()));
+  ASSAY_TRY(const zoo::BuiltModel built, build_by_name(asked.model, asked.model_class, "float32", asked.seed,
+                                                       folder.path() / output.filename(), hub));
+  return specialise_file(built.path, asked);
 }
 
 }  // namespace assay

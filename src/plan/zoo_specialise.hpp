@@ -35,7 +35,7 @@ struct ZooSpecialised {
 };
 
 /// `assay zoo specialise`: builds what is to be built and writes it for one set of shapes, those that make_inputs()
-/// would give it. Leaves no `output` where it fails.
+/// would give it. Where it fails, an older `output` stays as it was.
 /// Errors: those of build_by_name, inspect_graph, make_inputs and specialise; invalid_argument: a constant that is no
 /// input, or no values for it; unsupported for formats that assay does not read.
 [[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub);

@@ -45,7 +45,7 @@ std::optional<RotaryTable> rotary_table(const Module& at, const RopeSpec& spec, 
   const bool fits = head_width % kTurnedHeadMultiple == 0 && pairs % kTurnedPairsMultiple == 0;
   if (depends_on_length || !fits || spec.max_positions < 1 || spec.max_positions > kMostPositions) return std::nullopt;
   const auto table = [&](const char* wave, ByteSource source) {
-    return at.graph().initializer(at.name_of(fmt::format("{}_{}_cache", name, wave)), DType::kFloat32,
+    return at.graph().table(at.name_of(fmt::format("{}_{}_cache", name, wave)), DType::kFloat32,
                                   {spec.max_positions, pairs}, std::move(source));
   };
   return RotaryTable{table("cos", waves(spec, [](double angle) { return std::cos(angle); })),

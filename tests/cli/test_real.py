@@ -350,7 +350,7 @@ class Zoo(tool.ToolTest):
         for name in ("bert", "clip", "detr", "llama", "resnet", "t5", "vit", "wav2vec2", "whisper"):
             for precision in ("float16", "bfloat16"):
                 rows = self.run_json("bench", "--model-id", tool.SOURCE / "tests" / "goldens" / name, "--hardware", "cpu", "openvino", "--precision", precision,
-                                     "--batch-sizes", "2", "--sequence-lengths", "8", "--output-tokens", "3", "--verify-only",
+                                     "--batch-sizes", "2", "--sequence-lengths", "48", "--output-tokens", "3", "--verify-only",
                                      expect=None)["results"]
                 for row in rows:
                     with self.subTest(golden=name, precision=precision, engine=row["engine"]):

@@ -109,6 +109,12 @@ class Command(Compared):
         self.run_tool("zoo", "build", "prajjwal1/bert-tiny", "-o", "dynamic.onnx", expect=0)
         self.assert_same_outputs(self.folder / "static.onnx", self.folder / "dynamic.onnx")
 
+    def test_an_older_file_stays_where_it_fails(self):
+        (self.folder / "old.onnx").write_text("older")
+        self.run_tool("zoo", "specialise", "prajjwal1/bert-tiny", "-o", "old.onnx", "--constant", "nothing=1", expect=2)
+        self.assertEqual((self.folder / "old.onnx").read_text(), "older")
+        self.assertEqual([path.name for path in self.folder.glob(".specialise-*")], [])
+
     def user_model(self, **fixed):
         """The rows of x before `length`, and how many columns: as [length, columns / 2, 2]."""
         values = lambda name, kind, shape: helper.make_tensor_value_info(name, kind, shape)
