@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "zoo/tensors.hpp"
+
 namespace assay::zoo {
 namespace {
 
@@ -14,11 +16,6 @@ namespace {
 constexpr std::int64_t kHeadMultiple = 8, kTurnedHeadMultiple = 16, kTurnedPairsMultiple = 8;
 /// Longer tables than this are not written: two of them with 64 pairs take 67 MB.
 constexpr std::int64_t kMostPositions = 131'072;
-
-Value cast(const Module& at, const Value& input, DType to) {
-  if (input.dtype == to) return input;
-  return at.node("Cast", {input}, {{"to", static_cast<std::int64_t>(to)}}, to);
-}
 
 // Row by row: a table is never held whole.
 template <class Wave>
@@ -46,7 +43,7 @@ std::optional<RotaryTable> rotary_table(const Module& at, const RopeSpec& spec, 
   if (depends_on_length || !fits || spec.max_positions < 1 || spec.max_positions > kMostPositions) return std::nullopt;
   const auto table = [&](const char* wave, ByteSource source) {
     return at.graph().table(at.name_of(fmt::format("{}_{}_cache", name, wave)), DType::kFloat32,
-                                  {spec.max_positions, pairs}, std::move(source));
+                            {spec.max_positions, pairs}, std::move(source));
   };
   return RotaryTable{table("cos", waves(spec, [](double angle) { return std::cos(angle); })),
                      table("sin", waves(spec, [](double angle) { return std::sin(angle); })), spec.interleaved};
