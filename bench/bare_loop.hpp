@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the two bare loops share: their command line, their inputs, the loop itself. Nothing of assay is used, so that a
-/// sceptic can read each program from top to bottom.
+/// What the two bare loops share: their command line, their inputs, the loop itself. Nothing of assay is used, so that
+/// a sceptic can read each program from top to bottom.
 ///
-///   bare_RUNTIME LIBRARY MODEL INPUTS THREADS WARMUP ITERATIONS     prints one duration in nanoseconds per line
+///   bare_RUNTIME LIBRARY MODEL INPUTS THREADS
 ///
+/// For each number N on a line of its input it runs N times and prints N durations in nanoseconds, one per line.
 /// INPUTS is a text file, one line per input and set: SET NAME ONNX_TYPE RANK DIM… FILE_WITH_THE_BYTES
 
 #include <chrono>
@@ -32,7 +33,7 @@ struct Input {
 struct Arguments {
   std::string library, model;
   std::vector<std::vector<Input>> sets;
-  int threads = 1, warmup = 0, iterations = 0;
+  int threads = 1;
 };
 
 [[noreturn]] inline void die(const std::string& why) {
@@ -41,13 +42,11 @@ struct Arguments {
 }
 
 inline Arguments parse(int argc, char** argv) {
-  if (argc != 7) die("usage: LIBRARY MODEL INPUTS THREADS WARMUP ITERATIONS");
+  if (argc != 5) die("usage: LIBRARY MODEL INPUTS THREADS");
   Arguments arguments;
   arguments.library = argv[1];
   arguments.model = argv[2];
   arguments.threads = std::atoi(argv[4]);
-  arguments.warmup = std::atoi(argv[5]);
-  arguments.iterations = std::atoi(argv[6]);
   std::ifstream list(argv[3]);
   for (std::string line; std::getline(list, line);) {
     std::istringstream fields(line);
@@ -70,20 +69,23 @@ inline Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-/// `choose(set)` is not timed, `run(set)` is.
+/// `choose(set)` is not timed, `run(set)` is. Each burst begins with the first set.
 template <class Choose, class Run>
 void loop(const Arguments& arguments, Choose choose, Run run) {
-  std::vector<std::int64_t> durations;
-  durations.reserve(static_cast<std::size_t>(arguments.iterations));
-  for (int i = 0; i < arguments.warmup + arguments.iterations; ++i) {
-    const std::size_t set = static_cast<std::size_t>(i) % arguments.sets.size();
-    choose(set);
-    const auto start = std::chrono::steady_clock::now();
-    run(set);
-    const auto end = std::chrono::steady_clock::now();
-    if (i >= arguments.warmup) durations.push_back((end - start) / std::chrono::nanoseconds(1));
+  for (int iterations = 0; std::scanf("%d", &iterations) == 1;) {
+    std::vector<std::int64_t> durations;
+    durations.reserve(static_cast<std::size_t>(iterations));
+    for (int i = 0; i < iterations; ++i) {
+      const std::size_t set = static_cast<std::size_t>(i) % arguments.sets.size();
+      choose(set);
+      const auto start = std::chrono::steady_clock::now();
+      run(set);
+      const auto end = std::chrono::steady_clock::now();
+      durations.push_back((end - start) / std::chrono::nanoseconds(1));
+    }
+    for (const std::int64_t duration : durations) std::printf("%lld\n", static_cast<long long>(duration));
+    std::fflush(stdout);
   }
-  for (const std::int64_t duration : durations) std::printf("%lld\n", static_cast<long long>(duration));
 }
 
 }  // namespace bare

@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < output_count; ++i) {
       char* name = nullptr;
       must(api->SessionGetOutputName(session, i, allocator, &name));
-      must(outputs == nullptr ? api->BindOutputToDevice(binding, name, memory) : api->BindOutput(binding, name, outputs[i]));
+      must(outputs == nullptr ? api->BindOutputToDevice(binding, name, memory)
+                              : api->BindOutput(binding, name, outputs[i]));
     }
     if (outputs == nullptr) {
       must(api->RunWithBinding(session, nullptr, binding));
@@ -63,5 +64,7 @@ int main(int argc, char** argv) {
     }
     bindings.push_back(binding);
   }
-  bare::loop(arguments, [](std::size_t) {}, [&](std::size_t set) { must(api->RunWithBinding(session, nullptr, bindings[set])); });
+  bare::loop(
+      arguments, [](std::size_t) {},
+      [&](std::size_t set) { must(api->RunWithBinding(session, nullptr, bindings[set])); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bare loop around OpenVINO's C API (bare_loop.hpp), the model reshaped to its inputs as OpenVINO's own benchmark does.
+// A bare loop around OpenVINO's C API (bare_loop.hpp), the model reshaped to its inputs as OpenVINO's own benchmark
+// does.
 
 #include <openvino/c/openvino.h>
 
@@ -13,10 +14,14 @@ void must(ov_status_e status) {
 
 ov_element_type_e element_type(int onnx_type) {
   switch (onnx_type) {
-    case 1: return F32;
-    case 6: return I32;
-    case 7: return I64;
-    default: bare::die("no such input type in this benchmark");
+    case 1:
+      return F32;
+    case 6:
+      return I32;
+    case 7:
+      return I64;
+    default:
+      bare::die("no such input type in this benchmark");
   }
 }
 
@@ -74,7 +79,8 @@ int main(int argc, char** argv) {
   bare::loop(
       arguments,
       [&](std::size_t set) {
-        for (const Bound& bound : sets[set]) must(ov_infer_request_set_input_tensor_by_index(request, bound.index, bound.tensor));
+        for (const Bound& bound : sets[set])
+          must(ov_infer_request_set_input_tensor_by_index(request, bound.index, bound.tensor));
       },
       [&](std::size_t) { must(ov_infer_request_infer(request)); });
 }

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <numeric>
 
 #include "measure/samples_file.hpp"
 
@@ -55,11 +60,80 @@ double median(std::vector<std::int64_t> durations) {
   return static_cast<double>(*middle);
 }
 
+// assay's worker.
+class Assay final : public Loaded {
+ public:
+  Assay(std::unique_ptr<Worker> worker, fs::path samples) : worker_(std::move(worker)), samples_(std::move(samples)) {}
+  Result<std::vector<std::int64_t>> run(std::int64_t n) override {
+    MeasurePlan plan;
+    plan.warmup_iterations = 0;
+    plan.iterations = n;
+    ASSAY_TRY([[maybe_unused]] const MeasureReply reply, worker_->measure({plan, samples_}, 10min));
+    ASSAY_TRY(SamplesFile file, read_samples(samples_));
+    return std::move(file.samples.duration_ns);
+  }
+
+ private:
+  std::unique_ptr<Worker> worker_;
+  fs::path samples_;
+};
+
+// A bare loop, driven through its standard input and output.
+class Bare final : public Loaded {
+ public:
+  static Result<std::unique_ptr<Loaded>> start(std::vector<std::string> command) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      return fail(ErrorCode::kInternal, "no pair of sockets");
+    std::vector<char*> arguments;
+    for (std::string& argument : command) arguments.push_back(argument.data());
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    pid_t pid = 0;
+    const int error = ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    if (error != 0) {
+      ::close(ends[0]);
+      return fail(ErrorCode::kInternal, fmt::format("cannot start {}", command.front()));
+    }
+    return std::unique_ptr<Loaded>(new Bare(pid, ends[0], command.front()));
+  }
+  Bare(const Bare&) = delete;
+  Bare& operator=(const Bare&) = delete;
+  ~Bare() override {
+    std::fclose(pipe_);  // the end of its input ends it
+    ::waitpid(pid_, nullptr, 0);
+  }
+
+  Result<std::vector<std::int64_t>> run(std::int64_t n) override {
+    const std::string asked = fmt::format("{}\n", n);
+    std::vector<std::int64_t> durations;
+    if (::write(::fileno(pipe_), asked.data(), asked.size()) == static_cast<ssize_t>(asked.size()))
+      for (long long duration = 0; std::ssize(durations) < n && std::fscanf(pipe_, "%lld", &duration) == 1;)
+        durations.push_back(duration);
+    if (std::ssize(durations) == n) return durations;
+    return fail(ErrorCode::kInternal, fmt::format("{} gave {} of {} durations", name_, durations.size(), n));
+  }
+
+ private:
+  Bare(pid_t pid, int end, std::string name) : pid_(pid), pipe_(::fdopen(end, "r")), name_(std::move(name)) {}
+  pid_t pid_;
+  std::FILE* pipe_;
+  std::string name_;
+};
+
 }  // namespace
 
 void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--engines", settings.engines)->delimiter(',')->capture_default_str();
   app.add_option("--pairs", settings.pairs)->check(CLI::Range(2, 1000))->capture_default_str();
+  app.add_option("--turns", settings.turns, "Of each process of a pair")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   app.add_option("--threads", settings.threads)->capture_default_str();
   app.add_option("--sets", settings.sets, "Rotating input sets")->capture_default_str();
   app.add_option("--seconds", settings.seconds, "Of samples per process")->capture_default_str();
@@ -73,45 +147,33 @@ Cell::Cell(const Settings& settings, const EngineRegistry& registry, EngineLocat
     : settings_(settings), registry_(registry), location_(std::move(location)), model_(std::move(model)) {}
 
 Status Cell::prepare(const std::string& inputs) {
-  ASSAY_TRY(const auto worker, start());
+  ASSAY_TRY(auto worker, start_worker());
   ASSAY_TRY(const LoadReply loaded, worker->load(load_request(), 10min));
   for (const ValueSignature& input : loaded.inputs) recipes_.push_back(recipe_for(settings_, input));
   inputs_ = settings_.folder / inputs;
   ASSAY_CHECK_OK(write_inputs(inputs_, recipes_, settings_.sets));
-  MeasurePlan pilot;
-  pilot.warmup_iterations = 3;
-  pilot.iterations = 10;
-  ASSAY_TRY(const double run_ns, measure(*worker, pilot));
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({recipes_, kSeed, settings_.sets, 1}, 10min));
+  Assay pilot(std::move(worker), settings_.folder / "samples");
+  ASSAY_TRY([[maybe_unused]] const auto warmed, pilot.run(3));
+  ASSAY_TRY(std::vector<std::int64_t> durations, pilot.run(10));
+  const double run_ns = median(std::move(durations));
   iterations_ = std::clamp(static_cast<std::int64_t>(settings_.seconds * 1e9 / run_ns), settings_.least,
                            std::max(settings_.least, std::int64_t{20'000}));
   return {};
 }
 
-Result<double> Cell::assay_median() {
-  ASSAY_TRY(const auto worker, start());
+Result<std::unique_ptr<Loaded>> Cell::start_assay() {
+  ASSAY_TRY(auto worker, start_worker());
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load_request(), 10min));
-  MeasurePlan plan;
-  plan.warmup_iterations = warmup();
-  plan.iterations = iterations_;
-  return measure(*worker, plan);
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({recipes_, kSeed, settings_.sets, 1}, 10min));
+  return std::make_unique<Assay>(std::move(worker), settings_.folder / "samples");
 }
 
-Result<double> Cell::bare_median() {
+Result<std::unique_ptr<Loaded>> Cell::start_bare() {
   const fs::path program = registry_.places().worker.parent_path() / ("bare_" + location_.engine);
-  const std::string command = fmt::format("'{}' '{}' '{}' '{}' {} {} {}", program.string(), newest_library().string(),
-                                          model_.string(), inputs_.string(), settings_.threads, warmup(), iterations_);
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return fail(ErrorCode::kInternal, fmt::format("cannot start {}", command));
-  std::vector<std::int64_t> durations;
-  for (long long duration = 0; std::fscanf(pipe, "%lld", &duration) == 1;) durations.push_back(duration);
-  if (pclose(pipe) != 0 || durations.size() != static_cast<std::size_t>(iterations_)) {
-    return fail(ErrorCode::kInternal,
-                fmt::format("{} gave {} of {} durations", command, durations.size(), iterations_));
-  }
-  return median(std::move(durations));
+  return Bare::start({program.string(), newest_library().string(), model_.string(), inputs_.string(),
+                      std::to_string(settings_.threads)});
 }
-
-std::int64_t Cell::warmup() const { return std::max<std::int64_t>(5, iterations_ / 5); }
 
 LoadRequest Cell::load_request() const {
   LoadRequest request;
@@ -121,18 +183,10 @@ LoadRequest Cell::load_request() const {
   return request;
 }
 
-Result<std::unique_ptr<Worker>> Cell::start() {
+Result<std::unique_ptr<Worker>> Cell::start_worker() {
   Worker::StartOptions options;
   options.executable = registry_.places().worker;
   return Worker::start(location_, options);
-}
-
-Result<double> Cell::measure(Worker& worker, const MeasurePlan& plan) {
-  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker.bind({recipes_, kSeed, settings_.sets, 1}, 10min));
-  const fs::path samples = settings_.folder / "samples";
-  ASSAY_TRY([[maybe_unused]] const MeasureReply reply, worker.measure({plan, samples}, 10min));
-  ASSAY_TRY(SamplesFile file, read_samples(samples));
-  return median(std::move(file.samples.duration_ns));
 }
 
 // The bare loop of ONNX Runtime opens this; that of OpenVINO is linked.
@@ -142,6 +196,28 @@ fs::path Cell::newest_library() const {
     if (entry.path().filename().string().starts_with("libonnxruntime.so")) newest = std::max(newest, entry.path());
   }
   return newest;
+}
+
+Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
+                                             int turns, std::mt19937& random) {
+  const std::int64_t rounds = std::clamp<std::int64_t>(iterations / 3, 1, turns);
+  const std::int64_t each = (iterations + rounds - 1) / rounds;
+  for (const auto& process : processes) {
+    ASSAY_TRY([[maybe_unused]] const auto warmed, process->run(std::max<std::int64_t>(5, iterations / 5)));
+  }
+  std::vector<std::vector<std::int64_t>> durations(processes.size());
+  std::vector<std::size_t> order(processes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) {
+      ASSAY_TRY(const std::vector<std::int64_t> more, processes[i]->run(each));
+      durations[i].insert(durations[i].end(), more.begin(), more.end());
+    }
+  }
+  std::vector<double> medians;
+  for (std::vector<std::int64_t>& all : durations) medians.push_back(median(std::move(all)));
+  return medians;
 }
 
 }  // namespace assay::bench

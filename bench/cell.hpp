@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace assay::bench {
 struct Settings {
   std::vector<std::string> engines{"onnxruntime", "openvino"};
   int pairs = 20, threads = 2;
+  int turns = 10;  ///< of each process of a pair
   std::size_t sets = 4;
   double seconds = 2;
   std::int64_t least = 15;  ///< samples per process, however long one takes
@@ -32,7 +34,15 @@ void add_options(CLI::App& app, Settings& settings);
 
 constexpr std::uint64_t kSeed = 7;
 
-/// One model file on one runtime. `settings` and `registry` must live longer.
+/// A process of its own that has loaded a model, and runs it when asked.
+class Loaded {
+ public:
+  virtual ~Loaded() = default;
+  /// Durations of n runs in nanoseconds; the first is on the first input set.
+  virtual Result<std::vector<std::int64_t>> run(std::int64_t n) = 0;
+};
+
+/// One model file on one runtime. `settings` and `registry` must live longer, and it longer than what it starts.
 class Cell {
  public:
   Cell(const Settings& settings, const EngineRegistry& registry, EngineLocation location, std::filesystem::path model);
@@ -40,20 +50,18 @@ class Cell {
   /// Writes the inputs to files that begin with `inputs`, and finds how many samples fill the time.
   Status prepare(const std::string& inputs);
 
-  /// The median of one fresh process, in nanoseconds: assay's worker, or the bare loop (bare_ENGINE) beside it.
-  Result<double> assay_median();
-  Result<double> bare_median();
+  /// A fresh process: assay's worker, or the bare loop (bare_ENGINE) beside it.
+  Result<std::unique_ptr<Loaded>> start_assay();
+  Result<std::unique_ptr<Loaded>> start_bare();
 
   [[nodiscard]] const std::vector<InputRecipe>& recipes() const { return recipes_; }
   [[nodiscard]] std::int64_t iterations() const { return iterations_; }
   void set_iterations(std::int64_t iterations) { iterations_ = iterations; }
 
  private:
-  [[nodiscard]] std::int64_t warmup() const;
   [[nodiscard]] LoadRequest load_request() const;
   [[nodiscard]] std::filesystem::path newest_library() const;
-  Result<std::unique_ptr<Worker>> start();
-  Result<double> measure(Worker& worker, const MeasurePlan& plan);
+  Result<std::unique_ptr<Worker>> start_worker();
 
   const Settings& settings_;
   const EngineRegistry& registry_;
@@ -63,5 +71,10 @@ class Cell {
   std::filesystem::path inputs_;
   std::int64_t iterations_ = 0;
 };
+
+/// The median of each process, in nanoseconds. All have loaded their model; after a warm-up they run in `turns`, each
+/// round in random order, `iterations` each in all: what the machine does meanwhile it does to all of them.
+Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
+                                             int turns, std::mt19937& random);
 
 }  // namespace assay::bench

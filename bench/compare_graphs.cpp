@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is one graph of a model as fast as another?
 //
-// For each runtime: rounds of fresh processes in random order, each the bare loop (bare_*.cpp) on one of the files,
-// with the same inputs, rotation, threads, warm-up and number of samples. Printed is, for each baseline, the ratio of
+// For each runtime: rounds of fresh processes, each the bare loop (bare_*.cpp) on one of the files, with the same
+// inputs, rotation, threads, warm-up and number of samples, taken in turns. Printed is, for each baseline, the ratio of
 // medians (candidate / baseline) and its 95 % interval over the rounds.
 
 #include <fmt/format.h>
@@ -58,10 +58,13 @@ Status compare(const Settings& settings, const EngineRegistry& registry, const s
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   for (int round = 0; round < settings.pairs; ++round) {
     std::ranges::shuffle(order, random);
+    std::vector<std::unique_ptr<Loaded>> processes(cells.size());
     for (const std::size_t i : order) {
-      ASSAY_TRY(const double median_ns, cells[i].bare_median());
-      medians[i].push_back(median_ns);
+      ASSAY_TRY(processes[i], cells[i].start_bare());
     }
+    ASSAY_TRY(const std::vector<double> round_medians,
+              medians_in_turns(processes, cells.front().iterations(), settings.turns, random));
+    for (const std::size_t i : order) medians[i].push_back(round_medians[i]);
     fmt::print(stderr, "{} round {}:", engine, round + 1);
     for (std::size_t i = 0; i < cells.size(); ++i) {
       fmt::print(stderr, " {} {:.2f} ms", label(files[i]), medians[i].back() / 1e6);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does assay report what a bare loop on the runtime's own API measures?
 //
-// For each runtime and model: pairs of fresh processes in random order, one running the bare loop (bare_*.cpp), one
-// assay's worker; same model file, inputs, rotation, threads, warm-up and number of samples. Printed is the ratio of
+// For each runtime and model: pairs of fresh processes, one running the bare loop (bare_*.cpp), one assay's worker;
+// same model file, inputs, rotation, threads, warm-up and number of samples, taken in turns. Printed is the ratio of
 // medians (assay / bare), its 95 % interval over the pairs, and the same as a difference in microseconds.
 
 #include <fmt/format.h>
@@ -45,11 +45,14 @@ Status compare(const Settings& settings, const EngineRegistry& registry, const s
   ASSAY_CHECK_OK(cell.prepare(engine + ".inputs"));
   std::vector<double> bare, ours;
   for (int pair = 0; pair < settings.pairs; ++pair) {
+    std::vector<std::unique_ptr<Loaded>> both(2);
     const bool bare_first = random() % 2 == 0;
-    for (const bool run_bare : {bare_first, !bare_first}) {
-      ASSAY_TRY(const double value, run_bare ? cell.bare_median() : cell.assay_median());
-      (run_bare ? bare : ours).push_back(value);
+    for (const bool start_bare : {bare_first, !bare_first}) {
+      ASSAY_TRY(both[start_bare ? 0 : 1], start_bare ? cell.start_bare() : cell.start_assay());
     }
+    ASSAY_TRY(const std::vector<double> medians, medians_in_turns(both, cell.iterations(), settings.turns, random));
+    bare.push_back(medians[0]);
+    ours.push_back(medians[1]);
     fmt::print(stderr, "{} {} pair {}: bare {:.1f} us, assay {:.1f} us\n", engine, name, pair + 1, bare.back() / 1e3,
                ours.back() / 1e3);
   }
