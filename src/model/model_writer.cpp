@@ -119,9 +119,18 @@ Status place(const ExternalRange& data, const fs::path& output) {
   return link_or_copy(data.file, target);
 }
 
+Status place_external_data(std::span<const CheckedTensor* const> tensors, const fs::path& output) {
+  std::set<fs::path> placed;
+  for (const CheckedTensor* tensor : tensors)
+    if (tensor->external && placed.insert(tensor->external->location).second)
+      ASSAY_CHECK_OK(place(*tensor->external, output));
+  return {};
+}
+
 }  // namespace
 
-Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path& output) {
+Status write_parts(const OnnxFile& file, const ModelParts& parts, std::span<const CheckedTensor* const> kept_tensors,
+                   const fs::path& output) {
   ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
   const std::vector<Bytes> kept = kept_fields(encoded, parts);
   const std::string head = parts.head.SerializeAsString();
@@ -143,15 +152,8 @@ Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path
   ASSAY_CHECK_OK(to.write(added));
   for (const Bytes field : kept) ASSAY_CHECK_OK(to.write(field));
   ASSAY_CHECK_OK(to.write(constants));
+  ASSAY_CHECK_OK(place_external_data(kept_tensors, output));
   return to.commit(Persistence::kScratch);
-}
-
-Status place_external_data(std::span<const CheckedTensor* const> tensors, const fs::path& output) {
-  std::set<fs::path> placed;
-  for (const CheckedTensor* tensor : tensors)
-    if (tensor->external && placed.insert(tensor->external->location).second)
-      ASSAY_CHECK_OK(place(*tensor->external, output));
-  return {};
 }
 
 }  // namespace assay

@@ -24,13 +24,11 @@ struct ModelParts {
   onnx::GraphProto constants;             ///< its initialisers come behind them
 };
 
-/// Copies what is kept byte by byte, and replaces `output` when the new file is whole. Not synced to disk: it can be
-/// made again. Errors: invalid_argument (2 GiB or more, the folder cannot be written), internal (disk full).
-[[nodiscard]] Status write_parts(const OnnxFile& file, const ModelParts& parts, const std::filesystem::path& output);
-
-/// Makes the external data of `tensors` be there for a model `output`: see specialise().
-/// Errors: invalid_argument: another file is in the way; internal (disk full).
-[[nodiscard]] Status place_external_data(std::span<const CheckedTensor* const> tensors,
-                                         const std::filesystem::path& output);
+/// Copies what is kept byte by byte, makes the external data of `kept`, the tensors among it, be there for `output`
+/// (see specialise()), and then replaces `output`, when the new file is whole. Not synced to disk: it can be made
+/// again. Errors: invalid_argument (2 GiB or more, the folder cannot be written, another file is where the data
+/// belong), internal (disk full).
+[[nodiscard]] Status write_parts(const OnnxFile& file, const ModelParts& parts,
+                                 std::span<const CheckedTensor* const> kept, const std::filesystem::path& output);
 
 }  // namespace assay

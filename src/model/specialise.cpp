@@ -244,8 +244,7 @@ Result<SpecialisedModel> specialise(const StaticModel& model, const SpecialiseRe
   ASSAY_TRY(const StaticGraph graph, model.infer(request.shapes, request.constants));
   Specialiser specialiser(state, graph, request);
   const ModelParts parts = specialiser.run();
-  ASSAY_CHECK_OK(place_external_data(specialiser.kept_tensors(), output));
-  ASSAY_CHECK_OK(write_parts(state.file, parts, output));
+  ASSAY_CHECK_OK(write_parts(state.file, parts, specialiser.kept_tensors(), output));
 
   SpecialisedModel result{output};
   for (const onnx::ValueInfoProto& input : parts.added.input()) result.inputs.push_back(input.name());
