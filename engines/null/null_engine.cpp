@@ -267,6 +267,7 @@ class NullEngine final : public plugin::Engine {
   static constexpr const char* kName = "null";
   static constexpr const char* kFormats = "null,onnx";
   static constexpr bool kCompilesShapes = true, kConcurrentContexts = true, kTimesItself = false;
+  static constexpr bool kSharesMemory = true;  // asked, its contexts refuse: what any engine may answer
 
   explicit NullEngine(const assay_host_api& host) : host_(host) {}
   static Result<std::unique_ptr<Engine>> create(const std::string&, const assay_host_api& host) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <type_traits>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -40,6 +41,22 @@ void put(Tensor& tokens, std::size_t row, std::int64_t id) {
     tokens.as<std::int32_t>()[row] = static_cast<std::int32_t>(id);
 }
 
+// Floats of 16 bits in the order of their values.
+std::uint16_t ordered(std::uint16_t bits) {
+  constexpr std::uint16_t kSign = 0x8000;
+  return static_cast<std::uint16_t>((bits & kSign) != 0 ? ~bits : bits | kSign);
+}
+
+// The place of the largest of a row of logits, whose type logits() has looked at. Within a token's time.
+template <class T>
+std::size_t largest(const std::byte* row, std::size_t width) {
+  const auto* values = reinterpret_cast<const T*>(row);
+  if constexpr (std::is_same_v<T, std::uint16_t>)
+    return static_cast<std::size_t>(std::ranges::max_element(values, values + width, {}, &ordered) - values);
+  else
+    return static_cast<std::size_t>(std::max_element(values, values + width) - values);
+}
+
 }  // namespace
 
 Result<std::size_t> Generator::index_of(const std::vector<ValueSignature>& values, const std::string& name,
@@ -56,7 +73,11 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   const std::vector<Tensor>& first = sets.front();
   if (generation.cache_tokens > 0) {
     if (!same) return fail(ErrorCode::kUnsupported, "states that keep their length go through one graph");
-    return create_with_caches(prompt, generation, sets);
+    if (prompt.shares_memory()) {
+      Result<Generator> made = create_with_caches(prompt, generation, sets, true);
+      if (made || made.error().code != ErrorCode::kUnsupported) return made;
+    }
+    return create_with_caches(prompt, generation, sets, false);
   }
   std::vector<TensorView> shapes;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -200,20 +221,16 @@ Result<TensorView> Generator::logits() {
     return fail(ErrorCode::kMismatch,
                 fmt::format("'{}' is {} {}; logits of the last position are floats [{}, 1, n]", generation_.logits,
                             to_string(view.dtype), to_string(shape), tokens_.shape()[0]));
-  if (!narrow) return view;
-  if (wide_.shape() != shape) {
-    ASSAY_TRY(wide_, Tensor::create(DType::kFloat32, shape));
-  }
-  widen(view.dtype, view.bytes, wide_.as<float>());
-  return std::as_const(wide_).view();
+  return view;
 }
 
 Status Generator::choose() {
   ASSAY_TRY(const TensorView view, logits());
   const auto width = static_cast<std::size_t>(view.shape[2]);
-  const auto* row = reinterpret_cast<const float*>(view.bytes.data());
-  for (std::size_t i = 0; i < static_cast<std::size_t>(view.shape[0]); ++i, row += width)
-    put(tokens_, i, std::max_element(row, row + width) - row);
+  const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(view.shape[0]);
+  const auto place = view.dtype == DType::kFloat32 ? &largest<float> : &largest<std::uint16_t>;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(view.shape[0]); ++row)
+    put(tokens_, row, static_cast<std::int64_t>(place(view.bytes.data() + row * bytes, width)));
   return {};
 }
 
@@ -277,10 +294,17 @@ Result<Tensor> Generator::teach(std::size_t set, std::uint64_t seed, double& pro
       return fail(ErrorCode::kMismatch, fmt::format("'{}' has {} columns after the prompt and {} after a further token",
                                                     generation_.logits, all.shape()[2], width));
     }
-    const auto bytes = static_cast<std::size_t>(width) * sizeof(float);
-    for (std::int64_t row = 0; row < batch; ++row)
-      std::memcpy(all.bytes().data() + static_cast<std::size_t>(row * (further + 1) + step) * bytes,
-                  view.bytes.data() + static_cast<std::size_t>(row) * bytes, bytes);
+    const auto columns = static_cast<std::size_t>(width);
+    const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(batch);
+    for (std::size_t row = 0; row < static_cast<std::size_t>(batch); ++row) {
+      const auto from = view.bytes.subspan(row * bytes, bytes);
+      const std::span<float> to = all.as<float>().subspan(
+          (row * static_cast<std::size_t>(further + 1) + static_cast<std::size_t>(step)) * columns, columns);
+      if (view.dtype == DType::kFloat32)
+        std::memcpy(to.data(), from.data(), bytes);
+      else
+        widen(view.dtype, from, to);
+    }
     if (step == further) return all;
     for (std::int64_t row = 0; row < batch; ++row) {
       put(tokens_, static_cast<std::size_t>(row),

@@ -52,8 +52,9 @@ class Generator final : public BurstSource {
   Generator(Generation generation, LoadedContext prompt, std::size_t sets)
       : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
+  /// `shares`: by share_output_with_input, which an engine may refuse; else by two contexts.
   [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
-                                                            const std::vector<std::vector<Tensor>>& sets);
+                                                            const std::vector<std::vector<Tensor>>& sets, bool shares);
   [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
                                                     const char* what);
   Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step, const std::vector<Tensor>& first);
@@ -82,11 +83,10 @@ class Generator final : public BurstSource {
   std::size_t prompt_logits_ = 0, step_logits_ = 0, tokens_input_ = 0;
   std::optional<std::size_t> mask_input_;
   std::vector<State> states_;
-  Tensor tokens_;              ///< [B, 1]
-  Tensor ones_;                ///< room for the longest mask
-  Tensor wide_{};              ///< logits of 16 bits as float32
-  TensorView mask_;            ///< of the next step, into ones_
-  std::int64_t further_ = 0;   ///< steps since the prompt
+  Tensor tokens_;             ///< [B, 1]
+  Tensor ones_;               ///< room for the longest mask
+  TensorView mask_;           ///< of the next step, into ones_
+  std::int64_t further_ = 0;  ///< steps since the prompt
   // Of states that keep their length.
   std::vector<Tensor> caches_;  ///< zeros, where the engine does not keep them itself
   std::optional<std::size_t> positions_input_;

@@ -42,12 +42,12 @@ std::vector<TensorView> shapes_of(const LoadedProgram& program, const Generation
 }  // namespace
 
 Result<Generator> Generator::create_with_caches(const LoadedProgram& program, const Generation& generation,
-                                                const std::vector<std::vector<Tensor>>& sets) {
+                                                const std::vector<std::vector<Tensor>>& sets, bool shares) {
   const std::vector<Tensor>& first = sets.front();
   ASSAY_TRY(const std::size_t ids, index_of(program.inputs(), generation.tokens, "input"));
   const std::int64_t batch = first[ids].shape().empty() ? 1 : first[ids].shape().front();
-  const bool shares = program.shares_memory();
-  const auto tokens = shares ? std::nullopt : std::optional(generation.prompt_tokens);
+  std::optional<std::int64_t> tokens;
+  if (!shares) tokens = generation.prompt_tokens;
   const std::vector<TensorView> shapes = shapes_of(program, generation, first, batch, tokens);
   const std::vector<TensorView> step_shapes = shapes_of(program, generation, first, batch, 1);
   ASSAY_CHECK_OK(program.prepare_context(shapes));
