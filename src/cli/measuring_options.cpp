@@ -69,7 +69,7 @@ void MeasuringOptions::add_to(CLI::App& command) {
                   "Tokens that generative models give; default: 32. 0: one forward pass instead")
       ->delimiter(',');
   command.add_option("--form", form,
-                     "How generative models keep their cache: portable (default), fixed, native (ONNX Runtime's own)");
+                     "How generative models keep their cache: portable (default), fixed, native (the runtime's own)");
   command.add_option("--precision", precision,
                      "float32 (default, strictly), float16, bfloat16, runtime (its own choice), as_is");
   command.add_option("--streams", streams, "Requests in flight at once, for throughput; default: 1")->delimiter(',');

@@ -39,7 +39,8 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const PreparedModel& mod
                                                         const CellShape& shape, const std::string& precision,
                                                         std::chrono::nanoseconds timeout) {
   LoadRequest load;
-  load.model = model.formed ? model.formed->model.path : model.file;
+  const Result<FormGraph>* formed = model.form_for(target.engine);
+  load.model = formed != nullptr ? (*formed)->model.path : model.file;
   if (model.generation && model.generation->step) load.step_model = model.generation->step->path;
   load.device_id = target.device.id;
   load.precision = precision;
@@ -47,7 +48,7 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const PreparedModel& mod
   load.streams = static_cast<int>(shape.streams);
   load.options = settings.engine_options;
   if (target.engine == "null" && model.info)
-    add_signature(load.options, model.formed ? model.formed->info : *model.info);
+    add_signature(load.options, formed != nullptr ? (*formed)->info : *model.info);
   Worker::StartOptions start;
   start.memory_limit_bytes = memory_limit;
   start.executable = services.registry->places().worker;

@@ -3,6 +3,7 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "plan/estimate.hpp"
 #include "plan/executor_state.hpp"
 
 namespace assay {
@@ -56,7 +57,8 @@ Timed timed(const FormGraph& graph, const Planned& cell) {
   Timed made{{}, graph.generation};
   made.generation.output_tokens = cell.generation->output_tokens;
   made.generation.prompt_tokens = cell.generation->prompt_tokens;
-  made.generation.cache_tokens = made.generation.prompt_tokens + made.generation.output_tokens - 1;
+  if (!graph.generation.states.empty())  // else the runtime's own
+    made.generation.cache_tokens = made.generation.prompt_tokens + made.generation.output_tokens - 1;
   made.recipes = form_inputs(graph, cell.inputs.recipes, made.generation.cache_tokens);
   return made;
 }
@@ -127,64 +129,40 @@ Result<Planned> LocalExecutor::State::plan(const PreparedModel& model, const Mod
     }
     ASSAY_TRY(const std::string hash, input_hash(cell.inputs.recipes, settings.seed, settings.input_sets));
     set_shape(cell.row, shape, cell.inputs, hash);
-    if (model.formed) cell.formed = timed(*model.formed, cell);
+    if (const Result<FormGraph>* formed = model.form_for(target.engine)) cell.formed = timed(**formed, cell);
     set_cost(cell, model);
   }
   name_row(cell.row);
   return cell;
 }
 
-const Result<StaticCost>& LocalExecutor::State::cost_of(const fs::path& file, const std::vector<InputRecipe>& inputs) {
-  const std::string key = file.string() + " " + input_shape_text(inputs);
-  if (const auto known = costs.find(key); known != costs.end()) return known->second;
-  std::map<std::string, Shape> shapes;
-  for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-  auto opened = graphs.find(file);
-  if (opened == graphs.end()) opened = graphs.emplace(file, StaticModel::open(file)).first;
-  const Result<StaticGraph> graph =
-      opened->second ? opened->second->infer(shapes) : tl::unexpected<Error>(opened->second.error());
-  Result<StaticCost> cost = StaticCost{};
-  if (graph)
-    cost = graph->cost();
-  else
-    cost = tl::unexpected<Error>(graph.error());
-  if (!cost) log_debug("{}: no FLOPs: {}", file.string(), cost.error().message);
-  return costs.emplace(key, std::move(cost)).first->second;
-}
-
 // What one inference computes and moves, where the graph tells; of a model that generates, a whole generation.
 void LocalExecutor::State::set_cost(Planned& cell, const PreparedModel& model) {
   if (!model.info || model.info->format != "onnx") return;
-  const Result<StaticCost>& first = cost_of(model.file, cell.inputs.recipes);
-  if (!first) {
-    if (first.error().code == ErrorCode::kInvalidArgument) cell.contradiction = first.error();
+  const bool generates = cell.generation.has_value();
+  const Result<RunCost> cost =
+      costs.run(model.file, cell.inputs.recipes, axes_of(cell.shape), generates ? &*model.generation : nullptr,
+                generates ? cell.generation->prompt_tokens : 0, generates ? cell.generation->output_tokens : 0);
+  if (!cost) {
+    if (cost.error().code == ErrorCode::kInvalidArgument) cell.contradiction = cost.error();
     return;
   }
-  StaticCost cost = *first;
-  if (cell.generation && cell.generation->output_tokens > 1) {
-    // Both grow by the same with each token of the past: the mean step is that of the mean past.
-    const std::int64_t steps = cell.generation->output_tokens - 1;
-    for (const std::int64_t past : {(steps - 1) / 2, steps / 2}) {
-      const Result<ModelInputs> inputs =
-          step_inputs(*model.generation, axes_of(cell.shape), cell.generation->prompt_tokens + past);
-      if (!inputs) return;
-      const Result<StaticCost>& step = cost_of(model.generation->step_info.path, inputs->recipes);
-      if (!step) return;
-      cost.flops += step->flops * static_cast<double>(steps) / 2;
-      cost.bytes += step->bytes * static_cast<double>(steps) / 2;
-      cost.counted = std::min(cost.counted, step->counted);
-    }
-  }
-  cell.row.flops = cost.flops;
-  cell.row.bytes = cost.bytes;
-  cell.row.flops_counted = cost.counted;
+  // Weights by themselves fit: prepare_model has seen to that.
+  const std::uint64_t weights =
+      cost->first.weight_bytes + (generates && model.generation->step ? model.generation->step_info.weight_bytes : 0);
+  if (const auto why = lack_of_memory(weights, cost->activation_bytes(), free_memory()))
+    set_verdict(cell.row, {CellStatus::kSkipped, std::string(reason::kTooLarge), *why,
+                           "take a smaller batch, sequence or model, or a machine with more memory"});
+  if (!cost->steps_known) return;
+  cell.row.flops = cost->flops();
+  cell.row.bytes = cost->bytes();
+  cell.row.flops_counted = cost->counted();
 }
 
 // The cells of all targets, in their order.
 Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel& model,
                                                             const std::vector<Target>& targets) {
-  costs.clear();
-  graphs.clear();
+  costs = {};
   Given given;
   if (model.info && settings.data.empty() && !model.verdict) {
     Result<std::optional<GivenData>> found = find_given_data(*model.info, services.cache / "inputs");
@@ -218,13 +196,8 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
       });
       continue;
     }
-    if (model.formed && model.formed->model.form == zoo::form_name(zoo::Form::kNative) && engine != "onnxruntime") {
-      refuse([&](Record& row) {
-        set_failure(row, {ErrorCode::kUnsupported,
-                          fmt::format("the form native is ONNX Runtime's own: {} has none", engine),
-                          {},
-                          "--form fixed and --form portable are for every engine"});
-      });
+    if (const Result<FormGraph>* formed = model.form_for(target.engine); formed != nullptr && !*formed) {
+      refuse([&](Record& row) { set_failure(row, formed->error()); });
       continue;
     }
     const Result<ModelInfo> info = signature(model, target);
@@ -249,7 +222,7 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
       cells.push_back(std::move(cell));
     }
   }
-  graphs.clear();
+  costs.close();
   return cells;
 }
 

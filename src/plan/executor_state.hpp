@@ -12,7 +12,7 @@
 
 #include "base/files.hpp"
 #include "measure/environment.hpp"
-#include "model/static_graph.hpp"
+#include "plan/cost.hpp"
 #include "plan/executor.hpp"
 #include "plan/reference.hpp"
 #include "plan/row.hpp"
@@ -42,11 +42,11 @@ struct Planned {
   ModelInputs inputs;
   Record row;
   std::optional<Generation> generation{};  ///< with this cell's lengths
-  std::filesystem::path given_outputs{};  ///< what the model should compute on these inputs, where it came with that
-  std::string given_note{};               ///< why outputs that came with the model are not this cell's reference
-  std::optional<Error> contradiction{};   ///< in the file, as the static graph tells it for these inputs
-  DType arithmetic = DType::kFloat32;     ///< what the candidate computes in: its reference is made for that
-  std::optional<Timed> formed{};          ///< what the candidate gets where it has another form than the reference
+  std::filesystem::path given_outputs{};   ///< what the model should compute on these inputs, where it came with that
+  std::string given_note{};                ///< why outputs that came with the model are not this cell's reference
+  std::optional<Error> contradiction{};    ///< in the file, as the static graph tells it for these inputs
+  DType arithmetic = DType::kFloat32;      ///< what the candidate computes in: its reference is made for that
+  std::optional<Timed> formed{};           ///< what the candidate gets where it has another form than the reference
 
   // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
   [[nodiscard]] std::string reference_key() const {
@@ -80,9 +80,8 @@ struct LocalExecutor::State {
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::uint64_t memory_limit;                 ///< of one worker; the same for all, or none would ever be found warm
   std::map<std::string, Reference> made;      ///< of the model that runs, by Planned::reference_key()
-  std::map<std::string, Result<StaticCost>> costs;  ///< of the model that runs, by file and inputs' shapes
-  std::map<std::filesystem::path, Result<StaticModel>> graphs;  ///< files of that model, while its cells are planned
-  std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
+  GraphCosts costs;                           ///< of the model that runs
+  std::map<std::string, DType> chosen;        ///< the precision that a runtime chose for the model, by target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
   State(const RunInfo& r, const RunSettings& s, ExecutorServices v, TemporaryDirectory folder)
@@ -115,8 +114,6 @@ struct LocalExecutor::State {
   [[nodiscard]] Result<Planned> plan(const PreparedModel& model, const ModelInfo& info, const Target& target,
                                      const CellShape& shape, const Given& given);
   [[nodiscard]] Result<std::vector<Planned>> plan_all(const PreparedModel& model, const std::vector<Target>& targets);
-  [[nodiscard]] const Result<StaticCost>& cost_of(const std::filesystem::path& file,
-                                                  const std::vector<InputRecipe>& inputs);
   void set_cost(Planned& cell, const PreparedModel& model);
   [[nodiscard]] Status tell_arithmetic(const PreparedModel& model, Planned& cell);
   void make_references(const PreparedModel& model, std::vector<Planned>& cells);

@@ -4,22 +4,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
+#include <utility>
 
-#include "plan/generation.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "worker/process.hpp"
 
 namespace assay {
 namespace {
 
 constexpr std::string_view kPositions = "cache_position", kCache = "cache";
 
+tl::unexpected<Error> no_form(zoo::Form form) {
+  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: form = {}", zoo::form_name(form)),
+              "other forms than the portable one are of decoders whose prompt needs no graph of its own");
+}
+
 }  // namespace
 
 Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const std::filesystem::path& file) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
-  if (kind != zoo::Generates::kFromEmptyPast)
-    return fail(ErrorCode::kUnsupported, fmt::format("unsupported: form = {}", zoo::form_name(form)),
-                "other forms than the portable one are of decoders whose prompt needs no graph of its own");
+  if (kind != zoo::Generates::kFromEmptyPast) return no_form(form);
   request.part = zoo::Part::kDecode;
   request.last_logits_only = true;
   request.form = form;
@@ -33,6 +40,42 @@ Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const s
   graph.generation = describe_generation(graph.model, graph.model, graph.info);
   const auto places = std::ranges::find(graph.info.inputs, kPositions, &ModelValue::name);
   if (places != graph.info.inputs.end()) graph.generation.positions = kPositions;
+  return graph;
+}
+
+Result<FormGraph> make_stateful(const GenerationGraphs& portable, const EngineRegistry& registry,
+                                const std::filesystem::path& file) {
+  if (portable.step) return no_form(zoo::Form::kNative);
+  ASSAY_TRY(const EngineLocation location, registry.locate(kStatefulEngine));
+  const std::filesystem::path program = registry.places().worker.parent_path() / "assay-openvino-stateful";
+  ChildProcess::Options options;
+  options.arguments = {program.string(), portable.prompt.path.string(), file.string(), portable.generation.tokens};
+  for (const Generation::State& state : portable.generation.states)
+    options.arguments.push_back(state.step_input + "=" + state.step_output);
+  options.environment = {{"LD_LIBRARY_PATH", location.home.string()}};
+  ASSAY_TRY(ChildProcess process, ChildProcess::spawn(options));
+  const std::optional<ProcessEnd> end = process.wait(std::chrono::minutes(10));
+  if (!end) return fail(ErrorCode::kTimeout, "OpenVINO's stateful model was not made within ten minutes");
+  if (end->exit_status != 0 || end->signal != 0)
+    return fail(ErrorCode::kInternal,
+                fmt::format("OpenVINO's stateful model was not made: {}", join(process.last_words(), "; ")));
+  FormGraph graph{portable.prompt, portable.step_info, portable.generation};
+  graph.model.path = file;
+  graph.model.form = zoo::form_name(zoo::Form::kNative);
+  graph.model.states.clear();
+  graph.generation.states.clear();
+  const auto kept = [&](const ModelValue& value) {
+    return std::ranges::any_of(portable.generation.states, [&](const Generation::State& state) {
+      return state.step_input == value.name || state.step_output == value.name;
+    });
+  };
+  std::erase_if(graph.info.inputs, kept);
+  std::erase_if(graph.info.outputs, kept);
+  graph.info.path = file;
+  ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
+  std::error_code unknown;
+  graph.info.file_bytes = std::filesystem::file_size(file, unknown) +
+                          std::filesystem::file_size(std::filesystem::path(file).replace_extension(".bin"), unknown);
   return graph;
 }
 

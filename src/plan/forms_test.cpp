@@ -41,6 +41,7 @@ class Bench {
     registry_.emplace(places);
   }
 
+  [[nodiscard]] const EngineRegistry& registry() const { return *registry_; }
   [[nodiscard]] std::string missing(const std::string& engine) const {
     const auto found = registry_->locate(engine);
     return found ? std::string() : to_string(found.error());
@@ -130,7 +131,7 @@ struct Portable {
 
 void expect_as_portable(Bench& bench, Portable& portable, const FormGraph& graph, const std::string& engine) {
   Generation generation = graph.generation;
-  generation.cache_tokens = kPrompt + kOutput - 1;
+  if (!generation.states.empty()) generation.cache_tokens = kPrompt + kOutput - 1;
   const std::vector<Tensor> computed =
       bench.run(engine, graph.model.path, form_inputs(graph, portable.prompt, generation.cache_tokens), generation, {});
   ASSERT_EQ(portable.logits.size(), 3U);
@@ -186,6 +187,18 @@ constexpr Case kQwen3{"qwen3", R"({"model_type":"qwen3","architectures":["Qwen3F
 
 TEST_P(FormsOn, NativeComputesWhatPortableComputes) { compare(zoo::Form::kNative, "onnxruntime"); }
 TEST_P(FormsOn, FixedComputesWhatPortableComputes) { compare(zoo::Form::kFixed, "onnxruntime"); }
+TEST_P(FormsOn, StatefulComputesWhatPortableComputes) {
+  for (const char* needed : {"onnxruntime", "openvino"})
+    if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
+  Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
+  const auto graph = make_stateful(portable.graphs, bench_.registry(), bench_.folder.path() / "form.xml");
+  ASSERT_TRUE(graph) << to_string(graph.error());
+  EXPECT_EQ(graph->model.form, "native");
+  EXPECT_EQ(graph->model.path.extension(), ".xml");
+  EXPECT_THAT(graph->generation.states, ::testing::IsEmpty());
+  EXPECT_GT(graph->info.file_bytes, portable.graphs.step_info.weight_bytes);
+  expect_as_portable(bench_, portable, *graph, "openvino");
+}
 TEST_P(FormsOn, FixedComputesTheSameInTwoStaticShapes) { compare(zoo::Form::kFixed, "openvino"); }
 
 INSTANTIATE_TEST_SUITE_P(Decoders, FormsOn,
@@ -197,7 +210,8 @@ TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
   if (goldens == nullptr) GTEST_SKIP() << "ASSAY_GOLDENS_DIR names no goldens";
   Bench bench;
   if (const std::string why = bench.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
-  int native = 0, fixed = 0;
+  const bool openvino = bench.missing("openvino").empty();
+  int native = 0, fixed = 0, stateful = 0;
   for (const auto& folder : fs::directory_iterator(goldens)) {
     const auto config = read_json(folder.path() / "config.json"), meta = read_json(folder.path() / "meta.json");
     if (!config || !meta) continue;
@@ -219,11 +233,19 @@ TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
       expect_as_portable(bench, *portable, *graph, "onnxruntime");
       ++(form == zoo::Form::kNative ? native : fixed);
     }
+    if (!openvino) continue;
+    if (!portable) portable = Portable::make(bench, *config, model_class);
+    const auto graph = make_stateful(portable->graphs, bench.registry(), bench.folder.path() / "form.xml");
+    ASSERT_TRUE(graph) << to_string(graph.error());
+    expect_as_portable(bench, *portable, *graph, "openvino");
+    ++stateful;
   }
   EXPECT_GT(native, 0);
   EXPECT_GE(fixed, native);
   RecordProperty("native", native);
   RecordProperty("fixed", fixed);
+  EXPECT_EQ(stateful > 0, openvino);
+  RecordProperty("stateful", stateful);
 }
 
 TEST(Forms, AreRefusedWhereTheGraphOrTheAttentionHasNone) {

@@ -56,7 +56,8 @@ Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cac
   const fs::path folder = cache.empty() ? fs::temp_directory_path() : cache;
   ASSAY_CHECK_OK(make_directories(folder));
   ids.fill = Fill::kFile;
-  ids.file = folder / fmt::format("prompt_{}x{}_{}.safetensors", ids.shape[0], length, sha256_hex(content).substr(0, 24));
+  ids.file =
+      folder / fmt::format("prompt_{}x{}_{}.safetensors", ids.shape[0], length, sha256_hex(content).substr(0, 24));
   const NamedView named{ids.name, tensor.view()};
   return write_safetensors(ids.file, std::span(&named, 1), {}, Persistence::kScratch);
 }

@@ -15,7 +15,7 @@ namespace assay {
 
 /// The graphs of a model that gives one token after another, for timing: logits of the last position only.
 struct GenerationGraphs {
-  zoo::BuiltModel prompt;                ///< of the prompt, and of the further tokens where `step` is absent
+  zoo::BuiltModel prompt;                 ///< of the prompt, and of the further tokens where `step` is absent
   std::optional<zoo::BuiltModel> step{};  ///< of the further tokens
   ModelInfo step_info{};                  ///< of the graph that runs them
   /// What both have; its lengths are a cell's to set.
@@ -39,8 +39,8 @@ struct GenerationGraphs {
 [[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request,
                                                                        const std::filesystem::path& folder);
 
-/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding. Before the
-/// tokens that `axes` asks for stand those of the prompt's image, where it has one; such ids lie in `axes.cache`.
+/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding. Before
+/// the tokens that `axes` asks for stand those of the prompt's image, where it has one; such ids lie in `axes.cache`.
 /// Errors: those of make_inputs; internal (disk full).
 [[nodiscard]] Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes);
 

@@ -82,7 +82,7 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
   EXPECT_EQ(request.part, zoo::Part::kWhole) << "left as it was";
 
   const ModelInfo info = inspect_model(built.prompt.path).value();
-  const std::vector<InputRecipe> prompt = 
+  const std::vector<InputRecipe> prompt =
       prompt_inputs(info, {.batch = kBatch, .sequence = kPrompt, .cache = folder_.path()}).value().recipes;
   Generation generation = built.generation;
   generation.output_tokens = 32;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -14,6 +15,7 @@
 #include "measure/environment.hpp"
 #include "model/classify.hpp"
 #include "model/names.hpp"
+#include "plan/estimate.hpp"
 #include "plan/sizes.hpp"
 #include "plan/zoo_source.hpp"
 #include "tensor/random.hpp"
@@ -23,9 +25,16 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kFloat32 = "float32";
+
 Target::Verdict not_built(std::string message) {
   return {CellStatus::kSkipped, std::string(reason::kNotBuilt), std::move(message),
           "`assay zoo list` shows what is built"};
+}
+
+Target::Verdict too_large(std::string message) {
+  return {CellStatus::kSkipped, std::string(reason::kTooLarge), std::move(message),
+          "use a smaller model, or a machine with more memory"};
 }
 
 // A folder in `cache` that goes with its last owner. Those that a killed assay left go after a week.
@@ -41,18 +50,36 @@ Result<std::shared_ptr<const TemporaryDirectory>> own_folder(const fs::path& cac
   return std::make_shared<const TemporaryDirectory>(std::move(folder));
 }
 
+// The form that was asked for: one graph for every engine, or each engine's own.
+void build_forms(zoo::BuildRequest& request, zoo::Form form, const Preparing& with, PreparedModel& model) {
+  model.identity.form = zoo::form_name(form);  // of a refusal too
+  const fs::path folder = model.built->path();
+  if (form != zoo::Form::kNative) {
+    model.formed.emplace("", build_form(request, form, folder / "form.onnx"));
+    return;
+  }
+  for (const std::string& engine : with.engines) {
+    const std::string name = engine.substr(0, engine.find('@'));
+    if (model.formed.contains(name)) continue;
+    if (name == kNativeEngine)
+      model.formed.emplace(name, build_form(request, form, folder / "form.onnx"));
+    else if (name == kStatefulEngine && with.registry != nullptr)
+      model.formed.emplace(name, make_stateful(*model.generation, *with.registry, folder / "form.xml"));
+    else
+      model.formed.emplace(name, fail(ErrorCode::kUnsupported, fmt::format("the form native: {} has none", name),
+                                      "--form fixed and --form portable are for every engine"));
+  }
+}
+
 // What a configuration and its weights become: seconds, and never stale. A model that generates is what
 // `model.generation` is then told of.
-Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings& settings, const fs::path& cache,
+Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings& settings, const Preparing& with,
                                    PreparedModel& model) {
-  ASSAY_TRY(model.built, own_folder(cache));
+  ASSAY_TRY(model.built, own_folder(with.cache));
   // Given inputs are those of a forward pass.
   if (settings.output_tokens.front() > 0 && settings.data.empty()) {
     ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
-    if (model.generation && settings.form != zoo::Form::kPortable) {
-      model.identity.form = zoo::form_name(settings.form);  // of a refusal too
-      ASSAY_TRY(model.formed, build_form(request, settings.form, model.built->path() / "form.onnx"));
-    }
+    if (model.generation && settings.form != zoo::Form::kPortable) build_forms(request, settings.form, with, model);
     if (model.generation) return model.generation->prompt;
   }
   return zoo::build(request, model.built->path() / "model.onnx");
@@ -105,14 +132,7 @@ Status inspect(PreparedModel& model) {
     weight_bytes += model.generation->step_info.weight_bytes;
     *row.model_size_mb += static_cast<double>(model.generation->step_info.file_bytes) / 1e6;
   }
-  // Twice the weights to run (DESIGN: weights × 2), with the activations left to luck.
-  const std::uint64_t available = free_memory();
-  if (weight_bytes > available / 2)
-    model.verdict = {CellStatus::kSkipped, std::string(reason::kTooLarge),
-                     fmt::format("weights of {:.1f} GB need about {:.1f} GB to run, {:.1f} GB are free",
-                                 static_cast<double>(weight_bytes) / 1e9, static_cast<double>(weight_bytes) * 2e-9,
-                                 static_cast<double>(available) / 1e9),
-                     "use a smaller model, or a machine with more memory"};
+  if (const auto why = lack_of_memory(weight_bytes, 0, free_memory())) model.verdict = too_large(*why);
   return {};
 }
 
@@ -127,7 +147,7 @@ Status refused(PreparedModel& model, const Error& error) {
   return {};
 }
 
-Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSettings& settings, const fs::path& cache) {
+Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSettings& settings, const Preparing& with) {
   Record& row = model.identity;
   row.model_id = source.model_id;
   row.architecture = source.architecture;
@@ -139,38 +159,19 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
         not_built(fmt::format("the architecture '{}' is not part of this version of assay", source.architecture));
     return {};
   }
-  zoo::BuildRequest request;
-  request.config = source.config;
-  request.model_class = source.model_class;
-  request.weights = source.weights;
-  request.seed = settings.seed;
-  request.max_weight_bytes = free_memory() / 2;  // what inspect() would refuse needs not be written first
-  // "runtime" and "as_is" leave the graph in float32.
-  const DType precision = dtype_from(settings.precision).value_or(DType::kFloat32);
-  if (precision != DType::kFloat32) {
-    request.precision = settings.precision;
-    model.in_float32 = std::make_shared<zoo::BuildRequest>();
-    model.in_float32->config = request.config;
-    model.in_float32->model_class = request.model_class;
-    model.in_float32->weights = request.weights;
-    model.in_float32->seed = request.seed;
-    model.in_float32->max_weight_bytes = request.max_weight_bytes;
-    model.in_float32->weights_rounded_to = precision;
+  zoo::BuildRequest request = build_request(source, settings);
+  if (request.precision != kFloat32) {
+    model.in_float32 = std::make_shared<zoo::BuildRequest>(build_request(source, settings));
+    model.in_float32->precision = kFloat32;
+    model.in_float32->max_weight_bytes = free_memory() / 2;
+    model.in_float32->weights_rounded_to = dtype_from(settings.precision);
   }
-  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, settings, cache, model));
+  ASSAY_TRY(const zoo::BuiltModel built, build_into(request, settings, with, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
   ASSAY_CHECK_OK(inspect(model));
   if (model.info->max_sequence) model.max_sequence = model.info->max_sequence;
   return {};
-}
-
-// Whether it does not fit, and why.
-std::optional<std::string> too_large(const Status& prepared, const PreparedModel& model) {
-  if (!prepared)
-    return prepared.error().code == ErrorCode::kOutOfMemory ? std::optional(prepared.error().message) : std::nullopt;
-  const bool large = model.verdict && model.verdict->reason_code == reason::kTooLarge;
-  return large ? std::optional(model.verdict->message) : std::nullopt;
 }
 
 // The checkpoint of the size that was asked for. `named`: what the user or the set names.
@@ -185,42 +186,69 @@ Result<ZooSource> of_size(const ZooSource& named, const std::string& size) {
                                                    size, join(there, ", ")));
 }
 
-// The model, or the largest smaller one that fits in its place, where it may be of any size.
+// The model or, where it may be of any size, the largest of its sizes that fits into memory and, as far as is known,
+// into a cell's time; of those too slow, the quickest. `why`: what keeps the model itself from being it. nullopt: none
+// fits into memory.
+Result<std::optional<ZooSource>> largest_fitting(const ZooSource& source, bool any_size, const RunSettings& settings,
+                                                 const MachineRate* rate, std::string& why) {
+  std::vector<ZooSource> sizes{source};
+  std::optional<ZooSource> quickest;
+  double least_s = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    // What the user named has the time that it takes.
+    const Result<Estimate> told = estimate(sizes[i], settings, any_size ? rate : nullptr);
+    if (!told && i > 0 && told.error().code == ErrorCode::kUnsupported) continue;
+    if (!told) return tl::unexpected<Error>(told.error());
+    const auto memory = lack_of_memory(told->weight_bytes, told->activation_bytes, free_memory());
+    const auto lack = memory ? memory : lack_of_time(*told, settings);
+    if (!lack) return std::optional(sizes[i]);
+    if (!memory && (!quickest || told->cell_s < least_s)) {
+      quickest = sizes[i];
+      least_s = told->cell_s;
+    }
+    if (i > 0) continue;
+    why = *lack;
+    if (any_size) std::ranges::move(smaller_sizes(source), std::back_inserter(sizes));
+  }
+  return quickest;
+}
+
+// The model, or, where it may be of any size, the largest that fits in its place.
 Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
-                       const fs::path& cache) {
+                       const Preparing& with) {
   ASSAY_TRY(ZooSource source, of_size(named, settings.size));
-  if (settings.scale != 1.0 && !source.planned) {
+  if (source.planned) return prepare_zoo(model, source, settings, with);
+  if (settings.scale != 1.0) {
     const bool weights = source.weights.has_value();
     ASSAY_TRY(source, scaled(source, settings.scale, fmt::format("{}*{}", source.size, settings.scale)));
     model.identity.add_flag(flag::kScaled);
     if (weights)
       source.note = fmt::format("{}: seeded weights, for those of its folder have all layers", model.choice.name);
   }
-  const PreparedModel asked = model;
-  Status prepared = prepare_zoo(model, source, settings, cache);
-  const std::optional<std::string> why = too_large(prepared, model);
-  if (!why || !model.choice.any_size || !settings.size.empty()) return prepared;
-  for (const ZooSource& smaller : smaller_sizes(source)) {
-    PreparedModel next = asked;
-    const Status tried = prepare_zoo(next, smaller, settings, cache);
-    if (too_large(tried, next) || (!tried && tried.error().code == ErrorCode::kUnsupported)) continue;
-    ASSAY_CHECK_OK(tried);
-    if (next.verdict) continue;
-    next.identity.add_flag(flag::kScaled);
-    next.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, smaller.model_id, smaller.size,
-                            source.model_id, *why);
-    model = std::move(next);
+  std::string why;
+  const bool any_size = model.choice.any_size && settings.size.empty();
+  ASSAY_TRY(const std::optional<ZooSource> fitting, largest_fitting(source, any_size, settings, with.rate, why));
+  if (!fitting) {
+    model.verdict = too_large(why);
+    model.identity.model_id = source.model_id;
+    model.identity.architecture = source.architecture;
+    model.note = source.note;
     return {};
   }
-  return prepared;
+  ASSAY_CHECK_OK(prepare_zoo(model, *fitting, settings, with));
+  if (fitting->model_id == source.model_id && fitting->size == source.size) return {};
+  model.identity.add_flag(flag::kScaled);
+  model.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, fitting->model_id, fitting->size,
+                           source.model_id, why);
+  return {};
 }
 
-Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path& cache, hub::Hub& hub) {
+Status resolve(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
   ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
   Record& row = model.identity;
   if (found.kind == ModelReference::Kind::kName || found.kind == ModelReference::Kind::kConfigFolder) {
-    ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
-    return prepare_fitting(model, source, settings, cache);
+    ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub));
+    return prepare_fitting(model, source, settings, with);
   }
   if (settings.scale != 1.0)
     return fail(ErrorCode::kUnsupported, fmt::format("--scale {}: a model file keeps its layers", settings.scale));
@@ -249,8 +277,13 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const fs::path
 
 }  // namespace
 
-Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const fs::path& cache,
-                                    hub::Hub& hub) {
+const Result<FormGraph>* PreparedModel::form_for(const std::string& engine) const {
+  auto found = formed.find(engine.substr(0, engine.find('@')));
+  if (found == formed.end()) found = formed.find("");
+  return found == formed.end() ? nullptr : &found->second;
+}
+
+Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings, const Preparing& with) {
   PreparedModel model;
   model.choice = choice;
   Record& row = model.identity;
@@ -261,7 +294,7 @@ Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings
   row.size = choice.size;
   row.modality = choice.modality;
   if (choice.reference.empty()) return model;  // an engine that needs no file
-  const Status resolved = resolve(model, settings, cache, hub);
+  const Status resolved = resolve(model, settings, with);
   if (!resolved) ASSAY_CHECK_OK(with_context(refused(model, resolved.error()), "while preparing " + choice.name));
   if (row.family.empty()) row.family = "other";
   return model;

@@ -41,8 +41,9 @@ class ReferenceMaker {
   ~ReferenceMaker();
 
   /// `precision`: of the candidate's arithmetic. For float16 and bfloat16 the weights are rounded to it first; the
-  /// arithmetic stays the graph's own, and float32 of a graph that the zoo built in 16 bits. One that has no unit in the last place counts as float32.
-  /// `generation`: what a run is, of a model that generates. `timeout`: for all of it. Never fails: a reference that cannot be made is `none`, with the reason.
+  /// arithmetic stays the graph's own, and float32 of a graph that the zoo built in 16 bits. One that has no unit in
+  /// the last place counts as float32. `generation`: what a run is, of a model that generates. `timeout`: for all of
+  /// it. Never fails: a reference that cannot be made is `none`, with the reason.
   [[nodiscard]] Reference make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
                                const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                                const std::string& input_hash, const std::optional<Generation>& generation,

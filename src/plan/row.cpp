@@ -47,11 +47,11 @@ std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
 
 Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
   Record row = model.identity;
-  if (model.formed) {
-    row.form = model.formed->model.form;
-    row.config_hash = model.formed->model.config_hash;
-    row.graph_hash = model.formed->info.graph_hash;
-    row.model_size_mb = static_cast<double>(model.formed->info.file_bytes) / 1e6;
+  if (const Result<FormGraph>* formed = model.form_for(target.engine); formed != nullptr && *formed) {
+    row.form = (*formed)->model.form;
+    row.config_hash = (*formed)->model.config_hash;
+    row.graph_hash = (*formed)->info.graph_hash;
+    row.model_size_mb = static_cast<double>((*formed)->info.file_bytes) / 1e6;
   }
   row.run_id = run.run_id;
   row.host = run.host;

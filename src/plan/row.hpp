@@ -17,7 +17,7 @@ namespace assay {
 /// One point of the matrix, before it runs.
 struct CellShape {
   std::int64_t batch = 1;
-  std::int64_t sequence = 128;  ///< counts only for models with a sequence axis
+  std::int64_t sequence = 128;     ///< counts only for models with a sequence axis
   std::int64_t output_tokens = 0;  ///< likewise for models that generate
   std::int64_t streams = 1;
   std::int64_t threads = 0;  ///< 0: all that this process may use

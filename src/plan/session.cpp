@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
 #include "plan/version.hpp"
@@ -195,10 +196,25 @@ Status check_data(const PreparedModel& model, const SessionRequest& request) {
 }
 
 // Resolved, built and checked, with the data it shall run on.
-Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, hub::Hub& hub) {
-  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, request.cache / "models", hub));
+Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with) {
+  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
   ASSAY_CHECK_OK(check_data(model, request));
   return model;
+}
+
+// How fast the machine is, where a model of any size is asked for: its largest is the one that time allows. Without a
+// target that computes nobody waits.
+std::optional<MachineRate> rate_for(const SessionRequest& request, const std::vector<Target>& targets,
+                                    const EngineRegistry& registry) {
+  const bool asked = std::ranges::any_of(request.models, &ModelChoice::any_size) && request.settings.size.empty();
+  const bool computes =
+      std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.engine != "null"; });
+  if (!asked || !computes) return std::nullopt;
+  if (request.doing) request.doing("measuring the rate of matrix multiplication");
+  const Result<MachineRate> rate = measure_rate(registry, request.cancelled);
+  if (rate) return *rate;
+  log_warning("sizes are chosen by memory alone: {}", rate.error().message);
+  return std::nullopt;
 }
 
 // Options that an engine does not have, and values that they do not take, are the user's mistake, found before anything
@@ -275,10 +291,14 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   }
   std::vector<PreparedModel> models;
   hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
+  const std::optional<MachineRate> rate = rate_for(request, out.targets, registry);
+  Preparing with{request.cache / "models", &hub, rate ? &*rate : nullptr, &registry};
+  for (const Target& target : out.targets)
+    if (target.runnable()) with.engines.push_back(target.engine);
   for (const ModelChoice& choice : request.models) {
     if (request.cancelled()) break;
     if (request.doing) request.doing("preparing " + choice.name);
-    Result<PreparedModel> model = prepare(choice, request, hub);
+    Result<PreparedModel> model = prepare(choice, request, with);
     if (!model) {
       // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());

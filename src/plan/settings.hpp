@@ -51,7 +51,7 @@ struct RunSettings {
   bool resource_pool = true;
   bool parallel = false;
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
-  double scale = 1.0;  ///< of the layers of models that the zoo builds
+  double scale = 1.0;                                            ///< of the layers of models that the zoo builds
   zoo::Form form = zoo::Form::kPortable;                         ///< of the graphs that generate
 };
 

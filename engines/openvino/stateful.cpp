@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay-openvino-stateful MODEL.onnx OUT.xml IDS PAST=PRESENT...
+//
+// Writes the model with its caches as OpenVINO's variables, which begin empty: inputs PAST and outputs PRESENT are
+// gone. This is the form in which OpenVINO's own users run models that generate. The batch is that of the input IDS.
+// The C API that the plug-in uses has no passes, so this is a program of its own, for the release of OpenVINO that it
+// was built with; its process carries nothing of assay.
+
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <memory>
+#include <openvino/op/broadcast.hpp>
+#include <openvino/op/concat.hpp>
+#include <openvino/op/constant.hpp>
+#include <openvino/op/gather.hpp>
+#include <openvino/op/shape_of.hpp>
+#include <openvino/op/util/read_value_base.hpp>
+#include <openvino/openvino.hpp>
+#include <openvino/pass/make_stateful.hpp>
+#include <openvino/pass/manager.hpp>
+#include <string>
+
+namespace {
+
+std::shared_ptr<ov::Node> integers(const std::vector<std::int64_t>& values, const ov::Shape& shape) {
+  return ov::op::v0::Constant::create(ov::element::i64, shape, values);
+}
+
+// A variable is read before anything was written: zeros of no length along the open axes but the first, the batch.
+void begin_empty(ov::Model& model, const std::string& ids) {
+  const auto extents = std::make_shared<ov::op::v3::ShapeOf>(model.input(ids), ov::element::i64);
+  const auto batch = std::make_shared<ov::op::v8::Gather>(extents, integers({0}, {1}), integers({0}, {}));
+  for (const auto& node : model.get_ordered_ops()) {
+    const auto read = std::dynamic_pointer_cast<ov::op::util::ReadValueBase>(node);
+    if (!read) continue;
+    const ov::PartialShape shape = read->get_output_partial_shape(0);
+    ov::OutputVector dims;
+    for (std::int64_t axis = 0; axis < shape.rank().get_length(); ++axis) {
+      const ov::Dimension& dim = shape[axis];
+      if (dim.is_dynamic() && axis == 0)
+        dims.push_back(batch);
+      else
+        dims.push_back(integers({dim.is_dynamic() ? 0 : dim.get_length()}, {1}));
+    }
+    const auto zero = ov::op::v0::Constant::create(read->get_output_element_type(0), {}, {0.0F});
+    const auto empty = std::make_shared<ov::op::v3::Broadcast>(zero, std::make_shared<ov::op::v0::Concat>(dims, 0));
+    read->set_arguments(ov::OutputVector{empty});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 5) {
+    std::fprintf(stderr, "usage: %s MODEL.onnx OUT.xml IDS PAST=PRESENT...\n", argv[0]);
+    return 2;
+  }
+  try {
+    std::map<std::string, std::string> pairs;
+    for (int i = 4; i < argc; ++i) {
+      const std::string pair = argv[i];
+      const auto at = pair.find('=');
+      if (at == std::string::npos) {
+        std::fprintf(stderr, "'%s' is no PAST=PRESENT\n", argv[i]);
+        return 2;
+      }
+      pairs.emplace(pair.substr(0, at), pair.substr(at + 1));
+    }
+    const std::shared_ptr<ov::Model> model = ov::Core().read_model(argv[1]);
+    ov::pass::Manager manager;
+    manager.register_pass<ov::pass::MakeStateful>(pairs);
+    manager.run_passes(model);
+    begin_empty(*model, argv[3]);
+    model->validate_nodes_and_infer_types();
+    ov::serialize(model, argv[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/rate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/files.hpp"
+#include "measure/environment.hpp"
+#include "model/graph_builder.hpp"
+#include "worker/worker.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+// Numbers around 0, none of them 0: products stay normal and no runtime finds the matrix sparse.
+ByteSource small_numbers(std::int64_t count) {
+  return [count](const ByteSink& sink) -> Status {
+    std::array<float, 4096> block{};
+    for (std::size_t i = 0; i < block.size(); ++i) block[i] = (static_cast<float>(i * 7 % 31) - 15.5F) / 256.0F;
+    for (std::int64_t left = count; left > 0;) {
+      const std::int64_t now = std::min<std::int64_t>(left, block.size());
+      ASSAY_CHECK_OK(sink(std::as_bytes(std::span(block).first(static_cast<std::size_t>(now)))));
+      left -= now;
+    }
+    return {};
+  };
+}
+
+// Seconds for x [rows, inner] by a weight [inner, columns].
+Result<double> multiply(const EngineRegistry& registry, const EngineLocation& location, std::int64_t rows,
+                        std::int64_t inner, std::int64_t columns, const std::function<bool()>& cancelled) {
+  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-rate-"));
+  GraphBuilder graph("rate");
+  const Value x = graph.input("x", DType::kFloat32, {rows, inner});
+  const Value weight = graph.initializer("weight", DType::kFloat32, {inner, columns}, small_numbers(inner * columns));
+  graph.output("y", graph.node("", "MatMul", {x, weight}), {rows, columns});
+  LoadRequest load;
+  load.model = folder.path() / "rate.onnx";
+  load.precision = "float32";
+  load.threads = usable_threads();
+  if (location.engine.starts_with("openvino")) load.device_id = "CPU";
+  ASSAY_CHECK_OK(graph.write(load.model));
+  Worker::StartOptions start;
+  start.executable = registry.places().worker;
+  start.cancelled = cancelled;
+  ASSAY_TRY(const std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
+  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, kPatience));
+  const InputRecipe input{.name = "x", .dtype = DType::kFloat32, .shape = {rows, inner}, .fill = Fill::kNormal};
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({{input}, 0, 1, 1}, kPatience));
+  std::vector<double> milliseconds;
+  for (int run = 0; run < 6; ++run) {
+    ASSAY_TRY(const InferReply reply, worker->infer({0, folder.path() / "y.safetensors"}, kPatience));
+    if (run > 0) milliseconds.push_back(reply.run_ms);
+  }
+  std::ranges::sort(milliseconds);
+  return milliseconds[milliseconds.size() / 2] / 1e3;
+}
+
+}  // namespace
+
+Result<MachineRate> measure_rate(const EngineRegistry& registry, const std::function<bool()>& cancelled) {
+  MachineRate rate;
+  for (const char* engine : {"onnxruntime", "openvino"}) {
+    const Result<EngineLocation> location = registry.locate(engine);
+    if (!location) continue;
+    rate.engine = engine;
+    ASSAY_TRY(const double wide, multiply(registry, *location, 512, 2048, 2048, cancelled));
+    ASSAY_TRY(const double thin, multiply(registry, *location, 1, 4096, 16384, cancelled));
+    if (wide <= 0 || thin <= 0) return fail(ErrorCode::kInternal, "a multiplication took no time");
+    rate.flops_per_s = 2.0 * 512 * 2048 * 2048 / wide;
+    rate.bytes_per_s = 4.0 * 4096 * 16384 / thin;
+    return rate;
+  }
+  return fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
+}
+
+}  // namespace assay
