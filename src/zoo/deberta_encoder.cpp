@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "zoo/distance.hpp"
+#include "zoo/tensors.hpp"
 #include "zoo/text_encoder.hpp"
 
 namespace assay::zoo {
@@ -36,10 +37,6 @@ struct Shared {
   std::optional<Value> index;    ///< into it, by query and key: int64 [S, S]
   std::optional<Value> allowed;  ///< bool [B, 1, S, S]
 };
-
-Value cast(const Module& at, const Value& value, DType dtype) {
-  return at.node("Cast", {value}, {{"to", static_cast<std::int64_t>(dtype)}}, dtype);
-}
 
 // A list of kinds or, older, "c2p|p2c". How many there are.
 Result<std::int64_t> read_kinds(const Json& given, Relative& relative) {
@@ -255,7 +252,7 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
   Value hidden = embedded.hidden;
   std::optional<Value> kept;
   if (mask) {
-    const Value flags = mask->dtype == DType::kBool ? *mask : cast(encoder.base, *mask, DType::kBool);
+    const Value flags = cast(encoder.base, *mask, DType::kBool);
     shared.allowed = encoder.base.node("And", {encoder.base.node("Unsqueeze", {flags, graph.integers({1, 2})}),
                                                encoder.base.node("Unsqueeze", {flags, graph.integers({1, 3})})});
     kept = cast(encoder.base, encoder.base.node("Unsqueeze", {flags, graph.integers({2})}), DType::kFloat32);

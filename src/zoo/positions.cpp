@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/positions.hpp"
 
+#include "zoo/tensors.hpp"
+
 namespace assay::zoo {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Value extent(const Module& at, const Value& tensor, std::int64_t axis) {
+// An extent as a scalar.
+Value count_along(const Module& at, const Value& tensor, std::int64_t axis) {
   const Value shape = at.node("Shape", {tensor}, {}, DType::kInt64);
   return at.node("Gather", {shape, at.graph().integer(axis)}, {{"axis", std::int64_t{0}}});
-}
-
-Value cast(const Module& at, const Value& input, DType to) {
-  if (input.dtype == to) return input;
-  return at.node("Cast", {input}, {{"to", static_cast<std::int64_t>(to)}}, to);
 }
 
 // Each frequency where the rotated pairs lie.
@@ -81,20 +79,20 @@ Value partners(const Module& at, const Value& input, const Rotary& rotary) {
 }  // namespace
 
 TokenSpan token_span(const Module& at, const Value& tokens, const std::optional<Value>& past) {
-  const Value length = extent(at, tokens, 1);
+  const Value length = count_along(at, tokens, 1);
   if (!past) return {length, length, std::nullopt};
-  const Value before = extent(at, *past, 2);
+  const Value before = count_along(at, *past, 2);
   return {length, at.node("Add", {before, length}), before};
 }
 
 TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask) {
-  const Value length = extent(at, tokens, 1);
-  const Value total = extent(at, mask, 1);
+  const Value length = count_along(at, tokens, 1);
+  const Value total = count_along(at, mask, 1);
   return {length, total, at.node("Sub", {total, length})};
 }
 
 TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places) {
-  return {extent(at, tokens, 1), extent(at, cache, 2), std::nullopt, places};
+  return {count_along(at, tokens, 1), count_along(at, cache, 2), std::nullopt, places};
 }
 
 Value running_positions(const Module& at, const TokenSpan& span) {
