@@ -73,7 +73,7 @@ class Cell {
 };
 
 /// The median of each process, in nanoseconds. All have loaded their model; after a warm-up they run in `turns`, each
-/// round in random order, `iterations` each in all: what the machine does meanwhile it does to all of them.
+/// round in random order, at least `iterations` each in all: what the machine does meanwhile it does to all of them.
 Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
                                              int turns, std::mt19937& random);
 

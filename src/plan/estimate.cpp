@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "measure/environment.hpp"
+#include "report/model_facts.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
@@ -66,6 +68,7 @@ Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, 
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-estimate-"));
   zoo::BuildRequest request = build_request(source, settings);
   request.weights_left_out = true;
+  request.max_weight_bytes = free_memory() / 2;
   std::optional<GenerationGraphs> generation;
   const std::int64_t tokens = *std::ranges::min_element(settings.output_tokens);
   if (tokens > 0 && settings.data.empty()) {
@@ -101,7 +104,10 @@ Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, 
 std::optional<std::string> lack_of_memory(std::uint64_t weight_bytes, std::uint64_t activation_bytes,
                                           std::uint64_t available) {
   const auto weights = static_cast<double>(weight_bytes), activations = static_cast<double>(activation_bytes);
-  const double needed = 2 * weights + activations;
+  StaticCost cost;
+  cost.weight_bytes = weight_bytes;
+  cost.peak_activation_bytes = activation_bytes;
+  const auto needed = static_cast<double>(memory_to_run(cost));
   if (needed <= static_cast<double>(available)) return std::nullopt;
   const std::string beside =
       activation_bytes > 0 ? fmt::format(" and activations of {}", gigabytes(activations)) : std::string();

@@ -3,7 +3,6 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "plan/estimate.hpp"
 #include "plan/executor_state.hpp"
 
 namespace assay {
@@ -147,12 +146,6 @@ void LocalExecutor::State::set_cost(Planned& cell, const PreparedModel& model) {
     if (cost.error().code == ErrorCode::kInvalidArgument) cell.contradiction = cost.error();
     return;
   }
-  // Weights by themselves fit: prepare_model has seen to that.
-  const std::uint64_t weights =
-      cost->first.weight_bytes + (generates && model.generation->step ? model.generation->step_info.weight_bytes : 0);
-  if (const auto why = lack_of_memory(weights, cost->activation_bytes(), free_memory()))
-    set_verdict(cell.row, {CellStatus::kSkipped, std::string(reason::kTooLarge), *why,
-                           "take a smaller batch, sequence or model, or a machine with more memory"});
   if (!cost->steps_known) return;
   cell.row.flops = cost->flops();
   cell.row.bytes = cost->bytes();
@@ -197,7 +190,12 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
       continue;
     }
     if (const Result<FormGraph>* formed = model.form_for(target.engine); formed != nullptr && !*formed) {
-      refuse([&](Record& row) { set_failure(row, formed->error()); });
+      const Error& error = formed->error();
+      refuse([&](Record& row) {
+        set_failure(row, error);
+        if (error.code == ErrorCode::kOutOfMemory)
+          set_verdict(row, {CellStatus::kSkipped, std::string(reason::kTooLarge), error.message, error.hint});
+      });
       continue;
     }
     const Result<ModelInfo> info = signature(model, target);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "worker/process.hpp"
 
 namespace assay {
+namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kPositions = "cache_position", kCache = "cache";
@@ -20,6 +22,15 @@ constexpr std::string_view kPositions = "cache_position", kCache = "cache";
 tl::unexpected<Error> no_form(zoo::Form form) {
   return fail(ErrorCode::kUnsupported, fmt::format("unsupported: form = {}", zoo::form_name(form)),
               "other forms than the portable one are of decoders whose prompt needs no graph of its own");
+}
+
+// This assay's converter does not run with this OpenVINO.
+tl::unexpected<Error> no_stateful(const std::string& why) {
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("unsupported: form = native: OpenVINO's stateful model is made by a program for the release "
+                          "that assay was built with: {}",
+                          why),
+              "build assay with this release of OpenVINO, or take --form portable");
 }
 
 }  // namespace
@@ -43,22 +54,29 @@ Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const s
   return graph;
 }
 
-Result<FormGraph> make_stateful(const GenerationGraphs& portable, const EngineRegistry& registry,
-                                const std::filesystem::path& file) {
+Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with, const fs::path& file) {
   if (portable.step) return no_form(zoo::Form::kNative);
-  ASSAY_TRY(const EngineLocation location, registry.locate(kStatefulEngine));
-  const std::filesystem::path program = registry.places().worker.parent_path() / "assay-openvino-stateful";
   ChildProcess::Options options;
-  options.arguments = {program.string(), portable.prompt.path.string(), file.string(), portable.generation.tokens};
+  options.arguments = {with.program.string(), portable.prompt.path.string(), file.string(), portable.generation.tokens};
   for (const Generation::State& state : portable.generation.states)
     options.arguments.push_back(state.step_input + "=" + state.step_output);
-  options.environment = {{"LD_LIBRARY_PATH", location.home.string()}};
-  ASSAY_TRY(ChildProcess process, ChildProcess::spawn(options));
-  const std::optional<ProcessEnd> end = process.wait(std::chrono::minutes(10));
-  if (!end) return fail(ErrorCode::kTimeout, "OpenVINO's stateful model was not made within ten minutes");
+  const char* libraries = std::getenv("LD_LIBRARY_PATH");
+  options.environment = {
+      {"LD_LIBRARY_PATH", with.runtime.home.string() + (libraries != nullptr ? std::string(":") + libraries : "")}};
+  Result<ChildProcess> process = ChildProcess::spawn(options);
+  if (!process) return no_stateful(process.error().message);
+  const auto until = std::chrono::steady_clock::now() + with.timeout;
+  std::optional<ProcessEnd> end;
+  while (!end && !with.cancelled() && std::chrono::steady_clock::now() < until)
+    end = process->wait(std::chrono::milliseconds(200));
+  if (!end && with.cancelled()) return fail(ErrorCode::kCancelled, "making OpenVINO's stateful model was interrupted");
+  if (!end)
+    return fail(ErrorCode::kTimeout, "OpenVINO's stateful model was not made within --timeout", "give more time");
+  constexpr int kNotLoaded = 127;  // what the system's loader exits with
+  const std::string words = join(process->last_words(), "; ");
+  if (end->exit_status == kNotLoaded) return no_stateful(words);
   if (end->exit_status != 0 || end->signal != 0)
-    return fail(ErrorCode::kInternal,
-                fmt::format("OpenVINO's stateful model was not made: {}", join(process.last_words(), "; ")));
+    return fail(ErrorCode::kInternal, fmt::format("OpenVINO's stateful model was not made: {}", words));
   FormGraph graph{portable.prompt, portable.step_info, portable.generation};
   graph.model.path = file;
   graph.model.form = zoo::form_name(zoo::Form::kNative);
@@ -74,8 +92,8 @@ Result<FormGraph> make_stateful(const GenerationGraphs& portable, const EngineRe
   graph.info.path = file;
   ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
   std::error_code unknown;
-  graph.info.file_bytes = std::filesystem::file_size(file, unknown) +
-                          std::filesystem::file_size(std::filesystem::path(file).replace_extension(".bin"), unknown);
+  graph.info.file_bytes =
+      fs::file_size(file, unknown) + fs::file_size(fs::path(file).replace_extension(".bin"), unknown);
   return graph;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -33,10 +35,18 @@ inline constexpr const char* kStatefulEngine = "openvino";
 [[nodiscard]] Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form,
                                            const std::filesystem::path& file);
 
-/// OpenVINO's stateful model, made of the portable graphs into `file` (.xml, weights beside it) by the program
-/// assay-openvino-stateful beside the worker. Errors: unsupported, for a model whose prompt needs a graph of its own;
-/// not_found: the program, or OpenVINO of its release; internal: what it says.
-[[nodiscard]] Result<FormGraph> make_stateful(const GenerationGraphs& portable, const EngineRegistry& registry,
+/// How OpenVINO's stateful model is made.
+struct Stateful {
+  std::filesystem::path program;  ///< assay-openvino-stateful, beside the worker
+  EngineLocation runtime;         ///< OpenVINO of the release that it was built with
+  std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+  std::function<bool()> cancelled = [] { return false; };
+};
+
+/// OpenVINO's stateful model, made of the portable graphs into `file` (.xml, weights beside it). Errors: unsupported,
+/// for a model whose prompt needs a graph of its own, and where the program does not run with this OpenVINO; timeout;
+/// cancelled; internal: what it says.
+[[nodiscard]] Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with,
                                               const std::filesystem::path& file);
 
 /// What the graph is given of the `portable` one's prompt, where caches hold `cache_tokens`: the same values.

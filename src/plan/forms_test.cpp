@@ -41,7 +41,12 @@ class Bench {
     registry_.emplace(places);
   }
 
-  [[nodiscard]] const EngineRegistry& registry() const { return *registry_; }
+  [[nodiscard]] Stateful stateful() const {
+    Stateful with;
+    with.program = fs::path(ASSAY_BINARY_DIR) / "bin/assay-openvino-stateful";
+    with.runtime = registry_->locate("openvino").value();
+    return with;
+  }
   [[nodiscard]] std::string missing(const std::string& engine) const {
     const auto found = registry_->locate(engine);
     return found ? std::string() : to_string(found.error());
@@ -191,7 +196,7 @@ TEST_P(FormsOn, StatefulComputesWhatPortableComputes) {
   for (const char* needed : {"onnxruntime", "openvino"})
     if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
   Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
-  const auto graph = make_stateful(portable.graphs, bench_.registry(), bench_.folder.path() / "form.xml");
+  const auto graph = make_stateful(portable.graphs, bench_.stateful(), bench_.folder.path() / "form.xml");
   ASSERT_TRUE(graph) << to_string(graph.error());
   EXPECT_EQ(graph->model.form, "native");
   EXPECT_EQ(graph->model.path.extension(), ".xml");
@@ -235,7 +240,7 @@ TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
     }
     if (!openvino) continue;
     if (!portable) portable = Portable::make(bench, *config, model_class);
-    const auto graph = make_stateful(portable->graphs, bench.registry(), bench.folder.path() / "form.xml");
+    const auto graph = make_stateful(portable->graphs, bench.stateful(), bench.folder.path() / "form.xml");
     ASSERT_TRUE(graph) << to_string(graph.error());
     expect_as_portable(bench, *portable, *graph, "openvino");
     ++stateful;
@@ -246,6 +251,31 @@ TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
   RecordProperty("fixed", fixed);
   EXPECT_EQ(stateful > 0, openvino);
   RecordProperty("stateful", stateful);
+}
+
+TEST(Forms, OpenVinosIsRefusedWhereItsProgramDoesNotRun) {
+  Bench bench;
+  if (const std::string why = bench.missing("openvino"); !why.empty()) GTEST_SKIP() << why;
+  GenerationGraphs graphs;
+  graphs.generation.states.push_back({"present", "past", "present"});
+  const auto refusal = [&](const Stateful& with) {
+    const auto graph = make_stateful(graphs, with, bench.folder.path() / "form.xml");
+    EXPECT_FALSE(graph);
+    return graph ? Error{} : graph.error();
+  };
+  Stateful with = bench.stateful();
+  with.runtime.home = bench.folder.path();  // no library of that release
+  EXPECT_EQ(refusal(with).code, ErrorCode::kUnsupported);
+  EXPECT_THAT(refusal(with).message, HasSubstr("libopenvino.so"));
+  with.program = bench.folder.path() / "absent";
+  EXPECT_EQ(refusal(with).code, ErrorCode::kUnsupported);
+  with = bench.stateful();
+  graphs.prompt.path = bench.folder.path() / "absent.onnx";
+  EXPECT_THAT(refusal(with).message, HasSubstr("absent.onnx"));
+  with.cancelled = [] { return true; };
+  EXPECT_EQ(refusal(with).code, ErrorCode::kCancelled);
+  graphs.step.emplace();
+  EXPECT_THAT(refusal(with).message, HasSubstr("unsupported: form = native"));
 }
 
 TEST(Forms, AreRefusedWhereTheGraphOrTheAttentionHasNone) {

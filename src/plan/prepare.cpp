@@ -51,23 +51,32 @@ Result<std::shared_ptr<const TemporaryDirectory>> own_folder(const fs::path& cac
 }
 
 // The form that was asked for: one graph for every engine, or each engine's own.
-void build_forms(zoo::BuildRequest& request, zoo::Form form, const Preparing& with, PreparedModel& model) {
-  model.identity.form = zoo::form_name(form);  // of a refusal too
+void build_forms(zoo::BuildRequest& request, const RunSettings& settings, const Preparing& with, PreparedModel& model) {
   const fs::path folder = model.built->path();
-  if (form != zoo::Form::kNative) {
-    model.formed.emplace("", build_form(request, form, folder / "form.onnx"));
+  if (settings.form != zoo::Form::kNative) {
+    model.formed.emplace("", build_form(request, settings.form, folder / "form.onnx"));
     return;
   }
   for (const std::string& engine : with.engines) {
     const std::string name = engine.substr(0, engine.find('@'));
-    if (model.formed.contains(name)) continue;
-    if (name == kNativeEngine)
-      model.formed.emplace(name, build_form(request, form, folder / "form.onnx"));
-    else if (name == kStatefulEngine && with.registry != nullptr)
-      model.formed.emplace(name, make_stateful(*model.generation, *with.registry, folder / "form.xml"));
-    else
-      model.formed.emplace(name, fail(ErrorCode::kUnsupported, fmt::format("the form native: {} has none", name),
-                                      "--form fixed and --form portable are for every engine"));
+    if (model.formed.contains(engine)) continue;
+    Result<FormGraph> graph = fail(ErrorCode::kUnsupported, fmt::format("the form native: {} has none", name),
+                                   "--form fixed and --form portable are for every engine");
+    if (name == kNativeEngine) {
+      graph = build_form(request, settings.form, folder / fmt::format("form{}.onnx", model.formed.size()));
+    } else if (name == kStatefulEngine && with.registry != nullptr) {
+      Stateful stateful;
+      stateful.program = with.registry->places().worker.parent_path() / "assay-openvino-stateful";
+      stateful.timeout = settings.timeout;
+      stateful.cancelled = with.cancelled;
+      if (Result<EngineLocation> runtime = with.registry->locate(engine)) {
+        stateful.runtime = *runtime;
+        graph = make_stateful(*model.generation, stateful, folder / fmt::format("form{}.xml", model.formed.size()));
+      } else {
+        graph = tl::unexpected<Error>(runtime.error());
+      }
+    }
+    model.formed.emplace(engine, std::move(graph));
   }
 }
 
@@ -79,7 +88,7 @@ Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings
   // Given inputs are those of a forward pass.
   if (settings.output_tokens.front() > 0 && settings.data.empty()) {
     ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
-    if (model.generation && settings.form != zoo::Form::kPortable) build_forms(request, settings.form, with, model);
+    if (model.generation && settings.form != zoo::Form::kPortable) build_forms(request, settings, with, model);
     if (model.generation) return model.generation->prompt;
   }
   return zoo::build(request, model.built->path() / "model.onnx");
@@ -186,61 +195,101 @@ Result<ZooSource> of_size(const ZooSource& named, const std::string& size) {
                                                    size, join(there, ", ")));
 }
 
-// The model or, where it may be of any size, the largest of its sizes that fits into memory and, as far as is known,
-// into a cell's time; of those too slow, the quickest. `why`: what keeps the model itself from being it. nullopt: none
-// fits into memory.
-Result<std::optional<ZooSource>> largest_fitting(const ZooSource& source, bool any_size, const RunSettings& settings,
-                                                 const MachineRate* rate, std::string& why) {
-  std::vector<ZooSource> sizes{source};
-  std::optional<ZooSource> quickest;
-  double least_s = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    // What the user named has the time that it takes.
-    const Result<Estimate> told = estimate(sizes[i], settings, any_size ? rate : nullptr);
-    if (!told && i > 0 && told.error().code == ErrorCode::kUnsupported) continue;
-    if (!told) return tl::unexpected<Error>(told.error());
-    const auto memory = lack_of_memory(told->weight_bytes, told->activation_bytes, free_memory());
-    const auto lack = memory ? memory : lack_of_time(*told, settings);
-    if (!lack) return std::optional(sizes[i]);
-    if (!memory && (!quickest || told->cell_s < least_s)) {
-      quickest = sizes[i];
-      least_s = told->cell_s;
-    }
-    if (i > 0) continue;
-    why = *lack;
-    if (any_size) std::ranges::move(smaller_sizes(source), std::back_inserter(sizes));
+// Whether it does not fit, and why.
+std::optional<std::string> too_large(const Status& prepared, const PreparedModel& model) {
+  if (!prepared)
+    return prepared.error().code == ErrorCode::kOutOfMemory ? std::optional(prepared.error().message) : std::nullopt;
+  const bool large = model.verdict && model.verdict->reason_code == reason::kTooLarge;
+  return large ? std::optional(model.verdict->message) : std::nullopt;
+}
+
+/// What keeps a model from running here, before it is built.
+struct Lack {
+  std::optional<std::string> memory, time;
+  double cell_s = 0;
+};
+
+// `rate`: nullptr for what the user named, which has the time that it takes, and activations that a runtime may spare.
+Result<Lack> lack_of(const ZooSource& source, const RunSettings& settings, const MachineRate* rate) {
+  const Result<Estimate> told = estimate(source, settings, rate);
+  Lack lack;
+  if (!told && told.error().code == ErrorCode::kOutOfMemory) {
+    lack.memory = told.error().message;
+    return lack;
   }
-  return quickest;
+  if (!told) return tl::unexpected<Error>(told.error());
+  lack.memory = lack_of_memory(told->weight_bytes, rate == nullptr ? 0 : told->activation_bytes, free_memory());
+  lack.time = lack_of_time(*told, settings);
+  lack.cell_s = told->cell_s;
+  return lack;
+}
+
+// The largest of a model's smaller sizes that fits into memory and into a cell's time, in place of it; of those too
+// slow, the quickest. Leaves `model` as it is where none fits into memory. `asked`: what each of them begins with.
+Status prepare_smaller(PreparedModel& model, const PreparedModel& asked, const ZooSource& source, const Lack& lack,
+                       const RunSettings& settings, const Preparing& with) {
+  const std::string& why = lack.memory ? *lack.memory : *lack.time;
+  const auto try_size = [&](const ZooSource& size) -> Result<bool> {
+    PreparedModel next = asked;
+    const Status tried = prepare_zoo(next, size, settings, with);
+    if (too_large(tried, next)) return false;
+    ASSAY_CHECK_OK(tried);
+    if (size.size != source.size || size.model_id != source.model_id) {
+      next.identity.add_flag(flag::kScaled);
+      next.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, size.model_id, size.size,
+                              source.model_id, why);
+    }
+    model = std::move(next);
+    return true;
+  };
+  std::vector<std::pair<double, ZooSource>> slow;
+  if (!lack.memory) slow.emplace_back(lack.cell_s, source);
+  for (ZooSource& size : smaller_sizes(source)) {
+    const Result<Lack> its = lack_of(size, settings, with.rate);
+    if (!its && its.error().code == ErrorCode::kUnsupported) continue;
+    if (!its) return tl::unexpected<Error>(its.error());
+    if (its->memory) continue;
+    if (its->time) {
+      slow.emplace_back(its->cell_s, std::move(size));
+      continue;
+    }
+    ASSAY_TRY(const bool done, try_size(size));
+    if (done) return {};
+  }
+  std::ranges::stable_sort(slow, {}, [](const auto& each) { return each.first; });
+  for (const auto& [seconds, size] : slow) {
+    ASSAY_TRY(const bool done, try_size(size));
+    if (done) return {};
+  }
+  return {};
 }
 
 // The model, or, where it may be of any size, the largest that fits in its place.
 Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
                        const Preparing& with) {
   ASSAY_TRY(ZooSource source, of_size(named, settings.size));
-  if (source.planned) return prepare_zoo(model, source, settings, with);
-  if (settings.scale != 1.0) {
+  if (settings.scale != 1.0 && !source.planned) {
     const bool weights = source.weights.has_value();
     ASSAY_TRY(source, scaled(source, settings.scale, fmt::format("{}*{}", source.size, settings.scale)));
     model.identity.add_flag(flag::kScaled);
     if (weights)
       source.note = fmt::format("{}: seeded weights, for those of its folder have all layers", model.choice.name);
   }
-  std::string why;
+  model.identity.model_id = source.model_id;
+  model.identity.architecture = source.architecture;
+  model.note = source.note;
+  if (source.planned) return prepare_zoo(model, source, settings, with);
   const bool any_size = model.choice.any_size && settings.size.empty();
-  ASSAY_TRY(const std::optional<ZooSource> fitting, largest_fitting(source, any_size, settings, with.rate, why));
-  if (!fitting) {
-    model.verdict = too_large(why);
-    model.identity.model_id = source.model_id;
-    model.identity.architecture = source.architecture;
-    model.note = source.note;
-    return {};
+  ASSAY_TRY(Lack lack, lack_of(source, settings, any_size ? with.rate : nullptr));
+  const PreparedModel asked = model;
+  if (!lack.memory && !lack.time) {
+    const Status prepared = prepare_zoo(model, source, settings, with);
+    lack.memory = too_large(prepared, model);
+    if (!lack.memory || !any_size) return prepared;
+  } else {
+    model.verdict = too_large(lack.memory ? *lack.memory : *lack.time);
   }
-  ASSAY_CHECK_OK(prepare_zoo(model, *fitting, settings, with));
-  if (fitting->model_id == source.model_id && fitting->size == source.size) return {};
-  model.identity.add_flag(flag::kScaled);
-  model.note = fmt::format("{}: {}, size {}, stands in for {}: {}", model.choice.name, fitting->model_id, fitting->size,
-                           source.model_id, why);
-  return {};
+  return any_size ? prepare_smaller(model, asked, source, lack, settings, with) : Status();
 }
 
 Status resolve(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
@@ -278,7 +327,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
 }  // namespace
 
 const Result<FormGraph>* PreparedModel::form_for(const std::string& engine) const {
-  auto found = formed.find(engine.substr(0, engine.find('@')));
+  auto found = formed.find(engine);
   if (found == formed.end()) found = formed.find("");
   return found == formed.end() ? nullptr : &found->second;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +41,7 @@ struct PreparedModel {
   /// What is timed instead of `file`, which stays the reference: by engine, "" for every other; or why there is none.
   std::map<std::string, Result<FormGraph>> formed{};
 
-  /// Of a target's engine ("openvino@2026.4" is openvino); nullptr: it runs `file`.
+  /// Of a target's engine; nullptr: it runs `file`.
   [[nodiscard]] const Result<FormGraph>* form_for(const std::string& engine) const;
 };
 
@@ -51,6 +52,7 @@ struct Preparing {
   const MachineRate* rate = nullptr;         ///< of this machine, for models of any size; none: memory tells their size
   const EngineRegistry* registry = nullptr;  ///< with `engines`: whose native forms are made
   std::vector<std::string> engines{};
+  std::function<bool()> cancelled = [] { return false; };
 };
 
 /// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result)

@@ -33,52 +33,65 @@ ByteSource small_numbers(std::int64_t count) {
   };
 }
 
-// Seconds for x [rows, inner] by a weight [inner, columns].
-Result<double> multiply(const EngineRegistry& registry, const EngineLocation& location, std::int64_t rows,
-                        std::int64_t inner, std::int64_t columns, const std::function<bool()>& cancelled) {
-  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-rate-"));
-  GraphBuilder graph("rate");
-  const Value x = graph.input("x", DType::kFloat32, {rows, inner});
-  const Value weight = graph.initializer("weight", DType::kFloat32, {inner, columns}, small_numbers(inner * columns));
-  graph.output("y", graph.node("", "MatMul", {x, weight}), {rows, columns});
-  LoadRequest load;
-  load.model = folder.path() / "rate.onnx";
-  load.precision = "float32";
-  load.threads = usable_threads();
-  if (location.engine.starts_with("openvino")) load.device_id = "CPU";
-  ASSAY_CHECK_OK(graph.write(load.model));
-  Worker::StartOptions start;
-  start.executable = registry.places().worker;
-  start.cancelled = cancelled;
-  ASSAY_TRY(const std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
-  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, kPatience));
-  const InputRecipe input{.name = "x", .dtype = DType::kFloat32, .shape = {rows, inner}, .fill = Fill::kNormal};
-  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({{input}, 0, 1, 1}, kPatience));
-  std::vector<double> milliseconds;
-  for (int run = 0; run < 6; ++run) {
-    ASSAY_TRY(const InferReply reply, worker->infer({0, folder.path() / "y.safetensors"}, kPatience));
-    if (run > 0) milliseconds.push_back(reply.run_ms);
+struct Multiplier {
+  const EngineRegistry& registry;
+  EngineLocation location;
+  int threads;
+  const fs::path& folder;
+  const std::function<bool()>& cancelled;
+
+  // Seconds for x [rows, inner] by a weight [inner, columns].
+  [[nodiscard]] Result<double> seconds(std::int64_t rows, std::int64_t inner, std::int64_t columns) const {
+    GraphBuilder graph("rate");
+    const Value x = graph.input("x", DType::kFloat32, {rows, inner});
+    const Value weight = graph.initializer("weight", DType::kFloat32, {inner, columns}, small_numbers(inner * columns));
+    graph.output("y", graph.node("", "MatMul", {x, weight}), {rows, columns});
+    LoadRequest load;
+    load.model = folder / "rate.onnx";
+    load.precision = "float32";
+    load.threads = threads;
+    if (location.engine == "openvino") load.device_id = "CPU";
+    ASSAY_CHECK_OK(graph.write(load.model));
+    Worker::StartOptions start;
+    start.executable = registry.places().worker;
+    start.cancelled = cancelled;
+    ASSAY_TRY(const std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
+    ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, kPatience));
+    const InputRecipe input{.name = "x", .dtype = DType::kFloat32, .shape = {rows, inner}, .fill = Fill::kNormal};
+    ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({{input}, 0, 1, 1}, kPatience));
+    std::vector<double> milliseconds;
+    for (int run = 0; run < 6; ++run) {
+      ASSAY_TRY(const InferReply reply, worker->infer({0, folder / "y.safetensors"}, kPatience));
+      if (run > 0) milliseconds.push_back(reply.run_ms);
+    }
+    std::ranges::sort(milliseconds);
+    const double median_s = milliseconds[milliseconds.size() / 2] / 1e3;
+    if (median_s > 0) return median_s;
+    return fail(ErrorCode::kInternal, "a multiplication took no time");
   }
-  std::ranges::sort(milliseconds);
-  return milliseconds[milliseconds.size() / 2] / 1e3;
-}
+
+  [[nodiscard]] Result<MachineRate> rate() const {
+    ASSAY_TRY(const double wide, seconds(512, 2048, 2048));
+    ASSAY_TRY(const double thin, seconds(1, 4096, 16384));
+    return MachineRate{2.0 * 512 * 2048 * 2048 / wide, 4.0 * 4096 * 16384 / thin, location.engine};
+  }
+};
 
 }  // namespace
 
-Result<MachineRate> measure_rate(const EngineRegistry& registry, const std::function<bool()>& cancelled) {
-  MachineRate rate;
+Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, const fs::path& folder,
+                                 const std::function<bool()>& cancelled) {
+  ASSAY_CHECK_OK(make_directories(folder));
+  ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("rate-", folder));
+  Result<MachineRate> rate =
+      fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
   for (const char* engine : {"onnxruntime", "openvino"}) {
     const Result<EngineLocation> location = registry.locate(engine);
     if (!location) continue;
-    rate.engine = engine;
-    ASSAY_TRY(const double wide, multiply(registry, *location, 512, 2048, 2048, cancelled));
-    ASSAY_TRY(const double thin, multiply(registry, *location, 1, 4096, 16384, cancelled));
-    if (wide <= 0 || thin <= 0) return fail(ErrorCode::kInternal, "a multiplication took no time");
-    rate.flops_per_s = 2.0 * 512 * 2048 * 2048 / wide;
-    rate.bytes_per_s = 4.0 * 4096 * 16384 / thin;
-    return rate;
+    rate = Multiplier{registry, *location, threads > 0 ? threads : usable_threads(), own.path(), cancelled}.rate();
+    if (rate || rate.error().code == ErrorCode::kCancelled) return rate;
   }
-  return fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
+  return rate;
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -10,7 +11,7 @@
 
 namespace assay {
 
-/// How fast a runtime multiplies matrices on this machine's processor, in float32 with all threads: what estimates of
+/// How fast a runtime multiplies matrices on this machine's processor, in float32: what estimates of
 /// time stand on.
 struct MachineRate {
   double flops_per_s = 0;  ///< [512, 2048] by [2048, 2048]: 2 × multiply-adds over time
@@ -18,8 +19,11 @@ struct MachineRate {
   std::string engine;      ///< by which it was measured
 };
 
-/// Takes about two seconds: a worker for each of the two, the median of five runs. Errors: not_found, when no runtime
-/// that computes is here; the engine's; cancelled.
-[[nodiscard]] Result<MachineRate> measure_rate(const EngineRegistry& registry, const std::function<bool()>& cancelled);
+/// Takes about two seconds: a worker for each of the two, the median of five runs on `threads` (0: all that this
+/// process may use). 268 MB lie in `folder` meanwhile. Errors: not_found, when no runtime that computes is here; of the
+/// last runtime that was tried; cancelled.
+[[nodiscard]] Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads,
+                                               const std::filesystem::path& folder,
+                                               const std::function<bool()>& cancelled);
 
 }  // namespace assay

@@ -47,11 +47,11 @@ std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
 
 Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
   Record row = model.identity;
-  if (const Result<FormGraph>* formed = model.form_for(target.engine); formed != nullptr && *formed) {
-    row.form = (*formed)->model.form;
-    row.config_hash = (*formed)->model.config_hash;
-    row.graph_hash = (*formed)->info.graph_hash;
-    row.model_size_mb = static_cast<double>((*formed)->info.file_bytes) / 1e6;
+  if (const Result<FormGraph>* formed = model.form_for(target.engine)) {
+    row.form = zoo::form_name(settings.form);
+    row.config_hash = *formed ? (*formed)->model.config_hash : std::string();
+    row.graph_hash = *formed ? (*formed)->info.graph_hash : std::string();
+    row.model_size_mb = *formed ? Number(static_cast<double>((*formed)->info.file_bytes) / 1e6) : Number();
   }
   row.run_id = run.run_id;
   row.host = run.host;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "base/clock.hpp"
@@ -52,8 +53,21 @@ bool is_uuid(const std::string& text) {
   return text.size() == kLength && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
 }
 
-// The run that --resume continues, or a fresh one.
-std::string run_id_of(const SessionRequest& request, std::vector<std::string>& notes) {
+Json to_json(const MachineRate& rate) {
+  return {{"flops_per_s", rate.flops_per_s}, {"bytes_per_s", rate.bytes_per_s}, {"engine", rate.engine}};
+}
+
+std::optional<MachineRate> rate_from(const Json& json) {
+  const auto positive = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_number() && json[key].get<double>() > 0;
+  };
+  if (!positive("flops_per_s") || !positive("bytes_per_s")) return std::nullopt;
+  return MachineRate{json["flops_per_s"], json["bytes_per_s"], json.value("engine", "")};
+}
+
+// The run that --resume continues, or a fresh one. `rate`: what its sizes were chosen by.
+std::string run_id_of(const SessionRequest& request, std::vector<std::string>& notes,
+                      std::optional<MachineRate>& rate) {
   const fs::path file = request.output_dir / kRunFile;
   if (request.resume && !request.output_dir.empty()) {
     const Result<Json> last = read_json(file);
@@ -61,7 +75,10 @@ std::string run_id_of(const SessionRequest& request, std::vector<std::string>& n
       const bool there = last && last->is_object() && last->contains(key) && (*last)[key].is_string();
       return there ? (*last)[key].get<std::string>() : std::string();
     };
-    if (text("plan") == plan_hash(request) && is_uuid(text("run_id"))) return text("run_id");
+    if (text("plan") == plan_hash(request) && is_uuid(text("run_id"))) {
+      rate = rate_from(last->value("rate", Json()));
+      return text("run_id");
+    }
     notes.push_back(
         fmt::format("--resume: no earlier run of this plan in '{}': starting afresh", request.output_dir.string()));
   }
@@ -211,9 +228,13 @@ std::optional<MachineRate> rate_for(const SessionRequest& request, const std::ve
       std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.engine != "null"; });
   if (!asked || !computes) return std::nullopt;
   if (request.doing) request.doing("measuring the rate of matrix multiplication");
-  const Result<MachineRate> rate = measure_rate(registry, request.cancelled);
+  const std::vector<std::int64_t>& threads = request.settings.threads;
+  const auto least = static_cast<int>(*std::ranges::min_element(
+      threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; }));
+  const Result<MachineRate> rate = measure_rate(registry, least, request.cache, request.cancelled);
   if (rate) return *rate;
-  log_warning("sizes are chosen by memory alone: {}", rate.error().message);
+  if (rate.error().code != ErrorCode::kCancelled)
+    log_warning("sizes are chosen by memory alone: {}", rate.error().message);
   return std::nullopt;
 }
 
@@ -265,7 +286,8 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   const Hardware machine = detect_hardware();
   const EngineRegistry registry(EngineRegistry::default_places());
   out.run = make_run_info(request.command, machine, registry);
-  out.run.run_id = run_id_of(request, out.notes);
+  std::optional<MachineRate> rate;
+  out.run.run_id = run_id_of(request, out.notes, rate);
 
   TargetRequest wanted = request.targets;
   if (request.best_hardware_only)
@@ -291,8 +313,9 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   }
   std::vector<PreparedModel> models;
   hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
-  const std::optional<MachineRate> rate = rate_for(request, out.targets, registry);
+  if (!rate) rate = rate_for(request, out.targets, registry);
   Preparing with{request.cache / "models", &hub, rate ? &*rate : nullptr, &registry};
+  with.cancelled = request.cancelled;
   for (const Target& target : out.targets)
     if (target.runnable()) with.engines.push_back(target.engine);
   for (const ModelChoice& choice : request.models) {
@@ -309,7 +332,8 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     models.push_back(std::move(*model));
   }
   if (!request.output_dir.empty()) {
-    const Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
+    Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
+    if (rate) mark["rate"] = to_json(*rate);
     ASSAY_CHECK_OK(write_file_atomically(request.output_dir / kRunFile, json_text(mark, 2) + "\n"));
   }
 

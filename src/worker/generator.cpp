@@ -73,11 +73,11 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   const std::vector<Tensor>& first = sets.front();
   if (generation.cache_tokens > 0) {
     if (!same) return fail(ErrorCode::kUnsupported, "states that keep their length go through one graph");
-    if (prompt.shares_memory()) {
-      Result<Generator> made = create_with_caches(prompt, generation, sets, true);
-      if (made || made.error().code != ErrorCode::kUnsupported) return made;
-    }
-    return create_with_caches(prompt, generation, sets, false);
+    bool shares = prompt.shares_memory();
+    const bool may_refuse = shares;
+    Result<Generator> made = create_with_caches(prompt, generation, sets, shares);
+    if (shares == may_refuse) return made;
+    return create_with_caches(prompt, generation, sets, shares);
   }
   std::vector<TensorView> shapes;
   for (std::size_t i = 0; i < first.size(); ++i) {

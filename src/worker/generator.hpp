@@ -52,13 +52,13 @@ class Generator final : public BurstSource {
   Generator(Generation generation, LoadedContext prompt, std::size_t sets)
       : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
-  /// `shares`: by share_output_with_input, which an engine may refuse; else by two contexts.
+  /// `shares`: by share_output_with_input, which an engine may refuse and is then false; else by two contexts.
   [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
-                                                            const std::vector<std::vector<Tensor>>& sets, bool shares);
+                                                            const std::vector<std::vector<Tensor>>& sets, bool& shares);
   [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
                                                     const char* what);
   Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step, const std::vector<Tensor>& first);
-  Status keep_caches(const std::vector<TensorView>& shapes);
+  Status keep_caches(const std::vector<TensorView>& shapes, bool& shares);
   Status bind_others(const LoadedProgram& program, const std::vector<std::vector<Tensor>>& sets);
   Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
                     const std::vector<Tensor>& first_set);

@@ -42,7 +42,7 @@ std::vector<TensorView> shapes_of(const LoadedProgram& program, const Generation
 }  // namespace
 
 Result<Generator> Generator::create_with_caches(const LoadedProgram& program, const Generation& generation,
-                                                const std::vector<std::vector<Tensor>>& sets, bool shares) {
+                                                const std::vector<std::vector<Tensor>>& sets, bool& shares) {
   const std::vector<Tensor>& first = sets.front();
   ASSAY_TRY(const std::size_t ids, index_of(program.inputs(), generation.tokens, "input"));
   const std::int64_t batch = first[ids].shape().empty() ? 1 : first[ids].shape().front();
@@ -66,7 +66,7 @@ Result<Generator> Generator::create_with_caches(const LoadedProgram& program, co
     made.compilation_ns_ += SteadyClock().now_ns() - begun;
   }
   ASSAY_CHECK_OK(made.bind_others(program, sets));
-  ASSAY_CHECK_OK(made.keep_caches(step_shapes));
+  ASSAY_CHECK_OK(made.keep_caches(step_shapes, shares));
   return made;
 }
 
@@ -101,11 +101,13 @@ Status Generator::bind_others(const LoadedProgram& program, const std::vector<st
 }
 
 // One memory with what the run leaves; else zeros for the prompt, whose states the steps go on from.
-Status Generator::keep_caches(const std::vector<TensorView>& shapes) {
+Status Generator::keep_caches(const std::vector<TensorView>& shapes, bool& shares) {
   for (const State& state : states_) {
     if (!state.step_output) return fail(ErrorCode::kMismatch, "no run leaves a state that is to keep its length");
     if (!step_) {
-      ASSAY_CHECK_OK(prompt_.share_output_with_input(*state.step_output, state.step_input));
+      const Status shared = prompt_.share_output_with_input(*state.step_output, state.step_input);
+      if (!shared && shared.error().code == ErrorCode::kUnsupported) shares = false;
+      ASSAY_CHECK_OK(shared);
       continue;
     }
     const TensorView& shape = shapes[state.step_input];

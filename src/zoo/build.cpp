@@ -120,7 +120,9 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.task = what.task;
   built.form = form_name(request.form);
   built.config_hash = hash_of(config, request);
-  ASSAY_TRY(built.weights_hash, parameters.hash());
+  if (!request.weights_left_out) {
+    ASSAY_TRY(built.weights_hash, parameters.hash());
+  }
   built.builder_version = kBuilderVersion;
   built.seeded = !request.weights.has_value();
   built.parameter_count = parameters.count();
