@@ -33,13 +33,17 @@ function(assay_add_library name)
 endfunction()
 
 # Tests of a module: one executable assay_<name>_test, each GoogleTest case a CTest, labelled (default: unit).
+# Sanitisers run what needs no third-party runtime: other tests are not built for them, but where a part is (SANITIZED).
 function(assay_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPS;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "" "SOURCES;DEPS;LABELS;PROPERTIES")
   if(NOT ASSAY_DEVELOPER)
     return()
   endif()
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
+  endif()
+  if(ASSAY_SANITIZE AND "runtime" IN_LIST arg_LABELS AND NOT arg_SANITIZED)
+    return()
   endif()
   add_executable(assay_${name}_test ${arg_SOURCES})
   target_link_libraries(assay_${name}_test PRIVATE ${arg_DEPS} assay_build_flags GTest::gmock GTest::gmock_main)
