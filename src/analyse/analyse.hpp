@@ -64,6 +64,9 @@ struct Speedup {
 /// Whether the 95 % intervals of two medians are disjoint, so that a difference may be claimed.
 [[nodiscard]] bool told_apart(const Record& a, const Record& b);
 
+/// A number for a sentence: that many significant digits, but never an exponent for a large one ("10400").
+[[nodiscard]] std::string in_words(double value, int digits = 3);
+
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.
 [[nodiscard]] std::vector<std::string> recommendations(std::span<const Record> rows);
 

@@ -140,5 +140,14 @@ TEST(Comparable, OnlyRowsOfOneModelWhateverItsName) {
   EXPECT_TRUE(comparable(a, b));
 }
 
+TEST(Recommend, NumbersInSentencesHaveNoExponent) {
+  EXPECT_EQ(in_words(0.012345), "0.0123");
+  EXPECT_EQ(in_words(99.96), "100");
+  EXPECT_EQ(in_words(231.4), "231");
+  EXPECT_EQ(in_words(10415.4), "10415");
+  EXPECT_EQ(in_words(1234.56, 4), "1235");
+  EXPECT_EQ(in_words(12.345, 4), "12.35");
+}
+
 }  // namespace
 }  // namespace assay

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -34,25 +35,30 @@ std::vector<const Record*> by_latency(std::span<const Record> rows, const std::s
 std::string latency_advice(const std::string& model, const std::vector<const Record*>& order) {
   const Record& first = *order[0];
   if (order.size() == 1)
-    return fmt::format("{}: {} is the only verified choice here: {:.3g} ms at {}", model, target_key(first),
-                       *first.latency_p50_ms, shape_words(first));
+    return fmt::format("{}: {} is the only verified choice here: {} ms at {}", model, target_key(first),
+                       in_words(*first.latency_p50_ms), shape_words(first));
   const Record& second = *order[1];
   if (!told_apart(first, second))
     return fmt::format(
-        "{}: {} and {} cannot be told apart for latency ({:.3g} and {:.3g} ms at {}): choose by memory or "
+        "{}: {} and {} cannot be told apart for latency ({} and {} ms at {}): choose by memory or "
         "measure longer",
-        model, target_key(first), target_key(second), *first.latency_p50_ms, *second.latency_p50_ms,
+        model, target_key(first), target_key(second), in_words(*first.latency_p50_ms), in_words(*second.latency_p50_ms),
         shape_words(first));
   const double low = *second.latency_p50_low_ms / *first.latency_p50_high_ms;
   const double high = *second.latency_p50_high_ms / *first.latency_p50_low_ms;
   return fmt::format(
-      "{}: use {} for latency: {:.3g} ms at {}, {:.2f} times as fast as {} (from the medians' 95 % intervals: "
+      "{}: use {} for latency: {} ms at {}, {:.2f} times as fast as {} (from the medians' 95 % intervals: "
       "{:.2f} to {:.2f})",
-      model, target_key(first), *first.latency_p50_ms, shape_words(first),
+      model, target_key(first), in_words(*first.latency_p50_ms), shape_words(first),
       *second.latency_p50_ms / *first.latency_p50_ms, target_key(second), low, high);
 }
 
 }  // namespace
+
+std::string in_words(double value, int digits) {
+  const bool large = std::abs(value) >= std::pow(10.0, digits - 1);
+  return large ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
+}
 
 std::vector<std::string> recommendations(std::span<const Record> all) {
   std::vector<Record> rows;
@@ -71,9 +77,10 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
         best = row;
     if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
       const Record* single = representative(rows, model, target_key(*best));
-      std::string line = fmt::format(
-          "{}: for throughput use {} at {}{}: {:.4g} items/s", model, target_key(*best), shape_words(*best),
-          best->streams.value_or(1) > 1 ? fmt::format(" and {} streams", *best->streams) : "", *best->throughput_ips);
+      std::string line =
+          fmt::format("{}: for throughput use {} at {}{}: {} items/s", model, target_key(*best), shape_words(*best),
+                      best->streams.value_or(1) > 1 ? fmt::format(" and {} streams", *best->streams) : "",
+                      in_words(*best->throughput_ips, 4));
       if (single != nullptr && single != best && single->effective_precision == best->effective_precision &&
           single->throughput_ips && *single->throughput_ips > 0)
         line += fmt::format(", {:.2f} times that of {}", *best->throughput_ips / *single->throughput_ips,

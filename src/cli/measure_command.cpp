@@ -24,7 +24,7 @@ std::string finished_line(const Record& row) {
   if (row.batch_size) line += " " + shape_key(row);
   line +=
       fmt::format(": {}", row.status == CellStatus::kCompleted ? to_string(row.verification) : to_string(row.status));
-  if (row.latency_p50_ms) line += fmt::format(", median {:.4g} ms", *row.latency_p50_ms);
+  if (row.latency_p50_ms) line += fmt::format(", median {} ms", in_words(*row.latency_p50_ms, 4));
   if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + row.message + ")";
   return line;
 }
