@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
+#include "plan/session_models.hpp"
 #include "plan/version.hpp"
 #include "store/store.hpp"
 #include "store/unsaved.hpp"
@@ -178,66 +179,6 @@ RunInfo make_run_info(const std::string& command, const Hardware& machine, const
 
 namespace {
 
-hub::Progress fetching(const std::function<void(const std::string&)>& doing) {
-  if (!doing) return {};
-  // Only what changes the line: pieces come by the thousand.
-  return [doing, shown = std::string()](const std::string& model, std::uint64_t done, std::uint64_t total) mutable {
-    std::string line = fmt::format("fetching {}: {:.0f} of {:.0f} MB", model, static_cast<double>(done) / 1e6,
-                                   static_cast<double>(total) / 1e6);
-    if (line == shown) return;
-    shown = std::move(line);
-    doing(shown);
-  };
-}
-
-PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
-  PreparedModel model;
-  model.choice = choice;
-  model.identity.model = choice.name;
-  model.identity.model_id = choice.reference;
-  model.identity.family = choice.family.empty() ? "other" : choice.family;
-  model.verdict = {CellStatus::kFailed, std::string(to_string(error.code)), error.message, error.hint};
-  return model;
-}
-
-// What --data holds must be the model's inputs; a model that only the runtime reads is asked when it is loaded.
-Status check_data(const PreparedModel& model, const SessionRequest& request) {
-  if (request.settings.data.empty() || !model.info || model.verdict) return {};
-  const Result<std::optional<std::int64_t>> batch =
-      fixed_batch(*model.info, {.data = request.settings.data, .cache = request.cache / "inputs"});
-  if (batch) return {};
-  Error error = batch.error();
-  // Data of another type or shape is the user's mistake, not a finding about a runtime.
-  if (error.code == ErrorCode::kMismatch) error.code = ErrorCode::kInvalidArgument;
-  return with_context(Status(tl::unexpected<Error>(std::move(error))), "while reading --data for " + model.choice.name);
-}
-
-// Resolved, built and checked, with the data it shall run on.
-Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with) {
-  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
-  ASSAY_CHECK_OK(check_data(model, request));
-  return model;
-}
-
-// How fast the machine is, where a model of any size is asked for: its largest is the one that time allows. Without a
-// target that computes nobody waits.
-std::optional<MachineRate> rate_for(const SessionRequest& request, const std::vector<Target>& targets,
-                                    const EngineRegistry& registry) {
-  const bool asked = std::ranges::any_of(request.models, &ModelChoice::any_size) && request.settings.size.empty();
-  const bool computes =
-      std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.engine != "null"; });
-  if (!asked || !computes) return std::nullopt;
-  if (request.doing) request.doing("measuring the rate of matrix multiplication");
-  const std::vector<std::int64_t>& threads = request.settings.threads;
-  const auto least = static_cast<int>(*std::ranges::min_element(
-      threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; }));
-  const Result<MachineRate> rate = measure_rate(registry, least, request.cache, request.cancelled);
-  if (rate) return *rate;
-  if (rate.error().code != ErrorCode::kCancelled)
-    log_warning("sizes are chosen by memory alone: {}", rate.error().message);
-  return std::nullopt;
-}
-
 // Options that an engine does not have, and values that they do not take, are the user's mistake, found before anything
 // runs.
 Status check_options(const std::vector<Target>& targets, const RunSettings& settings) {
@@ -311,26 +252,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
     if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
   }
-  std::vector<PreparedModel> models;
-  hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
-  if (!rate) rate = rate_for(request, out.targets, registry);
-  Preparing with{request.cache / "models", &hub, rate ? &*rate : nullptr, &registry};
-  with.cancelled = request.cancelled;
-  for (const Target& target : out.targets)
-    if (target.runnable()) with.engines.push_back(target.engine);
-  for (const ModelChoice& choice : request.models) {
-    if (request.cancelled()) break;
-    if (request.doing) request.doing("preparing " + choice.name);
-    Result<PreparedModel> model = prepare(choice, request, with);
-    if (!model) {
-      // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
-      if (request.models.size() == 1) return tl::unexpected<Error>(model.error());
-      out.usage_error = true;
-      model = unprepared(choice, model.error());
-    }
-    if (!model->note.empty()) out.notes.push_back(model->note);
-    models.push_back(std::move(*model));
-  }
+  ASSAY_TRY(std::vector<PreparedModel> models, prepare_models(request, registry, rate, out));
   if (!request.output_dir.empty()) {
     Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
     if (rate) mark["rate"] = to_json(*rate);
