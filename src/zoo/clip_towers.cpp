@@ -89,11 +89,12 @@ Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& 
   hidden = layer_norm(base / "final_layer_norm", hidden, sizes.hidden, sizes.epsilon);
 
   Tower tower{hidden, 0, sizes.hidden, {}, sizes.hidden};
-  if (style["pool"] == "end") {
-    // Checkpoints from before the key was right say 2 and mean the largest id.
+  if (style["pool"] == "end" || style["pool"] == "end_token") {
+    // CLIP's checkpoints from before the key was right say 2 and mean the largest id.
     constexpr std::int64_t kOlderEnd = 2;
     const std::int64_t end = config.integer("eos_token_id");
-    tower.pooled = pool_at_end(base, hidden, ids, end == kOlderEnd ? std::nullopt : std::optional(end));
+    const bool largest = style["pool"] == "end" && end == kOlderEnd;
+    tower.pooled = pool_at_end(base, hidden, ids, largest ? std::nullopt : std::optional(end));
   } else {  // "last", which may be padding
     tower.pooled = token(base, hidden, -1);
   }
