@@ -116,6 +116,7 @@ Skeleton find_skeleton(const std::string& name) {
       {"llava", build_llava},
       {"mobilebert_encoder", build_mobilebert_encoder},
       {"nystromformer_encoder", build_nystromformer_encoder},
+      {"poolformer_cnn", build_poolformer_cnn},
       {"regnet_cnn", build_regnet_cnn},
       {"resnet_cnn", build_resnet_cnn},
       {"segformer", build_segformer},
