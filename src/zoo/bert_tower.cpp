@@ -3,9 +3,9 @@
 // modeling_align.py.
 #include <fmt/format.h>
 
-#include "zoo/clap.hpp"
 #include "zoo/layers.hpp"
 #include "zoo/tensors.hpp"
+#include "zoo/two_tower.hpp"
 
 namespace assay::zoo {
 namespace {

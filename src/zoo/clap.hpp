@@ -14,8 +14,4 @@ namespace assay::zoo {
 [[nodiscard]] Result<Tower> clap_audio_tower(const Module& base, const Config& config, Inputs& inputs,
                                              const std::string& batch);
 
-/// A BERT or RoBERTa as the text tower at `base`: takes input_ids and, where wanted, attention_mask, position_ids and,
-/// where the architecture's "text" says so, token_type_ids. Errors: those of inputs and configuration.
-[[nodiscard]] Result<Tower> bert_text_tower(const Module& base, const Config& config, Inputs& inputs);
-
 }  // namespace assay::zoo

@@ -62,8 +62,10 @@ Status build_two_tower(BuildContext& context) {
   const Json& model_class = config.architecture().description["classes"][config.model_class()];
   if (model_class.value("task", "") == "image_classification") return classify_image(context);
   const Json& pair = config.architecture().description["pair"];
-  ASSAY_TRY(const Tower text,
-            clip_text_tower(context.model / "text_model", config.part("text_config"), context.inputs));
+  const Config& text_config = config.part("text_config");
+  const auto text_tower =
+      text_config.architecture().description["text"].value("tower", "") == "bert" ? bert_text_tower : clip_text_tower;
+  ASSAY_TRY(const Tower text, text_tower(context.model / "text_model", text_config, context.inputs));
   ASSAY_TRY(const Tower image, clip_vision_tower(context.model / "vision_model", config.part("vision_config"),
                                                  context.inputs, kImages, true));
   if (!image.pooled) return unsupported("vision_config.vision_use_head", "false");

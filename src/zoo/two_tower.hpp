@@ -24,6 +24,10 @@ struct Tower {
 /// attention_mask and position_ids. Errors: those of inputs and configuration.
 [[nodiscard]] Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& inputs);
 
+/// A BERT or RoBERTa as the text tower at `base`: takes input_ids and, where wanted, attention_mask, position_ids and,
+/// where the architecture's "text" says so, token_type_ids. Errors: those of inputs and configuration.
+[[nodiscard]] Result<Tower> bert_text_tower(const Module& base, const Config& config, Inputs& inputs);
+
 /// The vision tower at `base`; its input pixel_values gets the batch symbol `batch`. `pooled`: whether the pooled row
 /// is wanted.
 [[nodiscard]] Result<Tower> clip_vision_tower(const Module& base, const Config& config, Inputs& inputs,
