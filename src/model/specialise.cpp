@@ -55,7 +55,8 @@ std::string packed(const StaticValue& value) {
 Status check_request(const onnx::GraphProto& graph, const StaticModel::State& model, const SpecialiseRequest& request) {
   std::set<std::string_view> inputs;
   for (const onnx::ValueInfoProto& input : graph.input()) inputs.insert(input.name());
-  for (const auto& [name, shape] : request.shapes) {
+  for (const auto& given : request.shapes) {
+    const std::string& name = given.first;  // no structured binding: the analyzer loses one in a lambda
     const auto refuse = [&](std::string_view why) {
       return fail(ErrorCode::kInvalidArgument, fmt::format("a shape is given for {}, which {}", shown(name), why));
     };
