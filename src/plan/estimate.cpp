@@ -68,20 +68,20 @@ Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, 
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-estimate-"));
   zoo::BuildRequest request = build_request(source, settings);
   request.weights_left_out = true;
-  request.max_weight_bytes = free_memory() / 2;
+  std::filesystem::path file = folder.path() / "model.onnx";
+  ASSAY_TRY(const zoo::BuiltModel whole, zoo::build(request, file));
+  Estimate told;
+  const std::uint64_t element = request.precision == "float32" ? 4 : 2;
+  told.weight_bytes = element * static_cast<std::uint64_t>(whole.parameter_count);
+  // Its graph is not looked into: one tensor alone may be more than a file's may be here.
+  if (told.weight_bytes > free_memory()) return told;
   std::optional<GenerationGraphs> generation;
   const std::int64_t tokens = *std::ranges::min_element(settings.output_tokens);
   if (tokens > 0 && settings.data.empty()) {
     ASSAY_TRY(generation, build_generation(request, folder.path()));
   }
-  std::filesystem::path file = folder.path() / "model.onnx";
-  if (!generation) {
-    ASSAY_TRY([[maybe_unused]] const zoo::BuiltModel built, zoo::build(request, file));
-  } else {
-    file = generation->prompt.path;
-  }
+  if (generation) file = generation->prompt.path;
   ASSAY_TRY(const ModelInfo info, inspect_graph(file));
-  Estimate told;
   const bool both = generation && generation->step;
   const std::uint64_t step_weights = generation ? generation->step_info.weight_bytes : 0;
   told.weight_bytes = info.weight_bytes + (both ? step_weights : 0);

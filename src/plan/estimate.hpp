@@ -24,7 +24,7 @@ struct Estimate {
 };
 
 /// `rate`: nullptr: no time is told. Of every run: no less than its FLOPs take, no less than reading the weights once.
-/// Errors: those of zoo::build; out_of_memory: the weights of one graph alone do not fit.
+/// Weights alone are told of a model with more of them than memory is free. Errors: those of zoo::build.
 [[nodiscard]] Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, const MachineRate* rate);
 
 /// What zoo::build is asked for.

@@ -213,10 +213,6 @@ struct Lack {
 Result<Lack> lack_of(const ZooSource& source, const RunSettings& settings, const MachineRate* rate) {
   const Result<Estimate> told = estimate(source, settings, rate);
   Lack lack;
-  if (!told && told.error().code == ErrorCode::kOutOfMemory) {
-    lack.memory = told.error().message;
-    return lack;
-  }
   if (!told) return tl::unexpected<Error>(told.error());
   lack.memory = lack_of_memory(told->weight_bytes, rate == nullptr ? 0 : told->activation_bytes, free_memory());
   lack.time = lack_of_time(*told, settings);
@@ -286,9 +282,9 @@ Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSe
     const Status prepared = prepare_zoo(model, source, settings, with);
     lack.memory = too_large(prepared, model);
     if (!lack.memory || !any_size) return prepared;
-  } else {
-    model.verdict = too_large(lack.memory ? *lack.memory : *lack.time);
+    model = asked;
   }
+  model.verdict = too_large(lack.memory ? *lack.memory : *lack.time);
   return any_size ? prepare_smaller(model, asked, source, lack, settings, with) : Status();
 }
 
