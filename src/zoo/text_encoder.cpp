@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "zoo/catalogue.hpp"
+#include "zoo/tensors.hpp"
 
 namespace assay::zoo {
 
@@ -35,11 +36,13 @@ Module descend(const Module& at, std::string_view path) {
 Result<TextEncoder> TextEncoder::read(BuildContext& context) {
   const Config& config = context.config;
   const Json& description = config.architecture().description;
-  const bool bare = description["classes"][config.model_class()]["head"] == "none";
-  TextEncoder encoder{
-      .context = &context,
-      .variations = zoo_file("bert")["variations"],
-      .base = bare ? context.model : descend(context.model, description["base_prefix"].get<std::string>())};
+  const Json& model_class = description["classes"][config.model_class()];
+  const bool bare = model_class["head"] == "none";
+  // DPR's classes have bases of their own.
+  const std::string base = model_class.value("base", description["base_prefix"].get<std::string>());
+  TextEncoder encoder{.context = &context,
+                      .variations = zoo_file("bert")["variations"],
+                      .base = bare ? context.model : descend(context.model, base)};
   if (description.contains("variations")) encoder.variations.merge_patch(description["variations"]);
 
   encoder.vocabulary = encoder.integer("vocab_size");
@@ -132,7 +135,16 @@ Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText em
   ASSAY_TRY(const Embedded embedded, embed(encoder));
   // The shape of `hidden` is left undeclared: where it knows it, ONNX Runtime makes one node of each residual sum and
   // the norm after it, which on a CPU takes longer than the three of them (docs/performance.md).
-  ASSAY_TRY(const std::optional<Value> mask, mask_input(encoder));
+  ASSAY_TRY(std::optional<Value> mask, mask_input(encoder));
+  // DPR leaves padding out by itself where nobody gives a mask.
+  if (!mask && embedded.ids && encoder.flag("embeddings", "masks_padding")) {
+    const Value& ids = *embedded.ids;
+    if (const auto padding = context.config.optional_integer("pad_token_id")) {
+      const Value is_padding = encoder.base.node(
+          "Equal", {ids, cast(encoder.base, context.graph().integer(*padding), ids.dtype)}, {}, DType::kBool);
+      mask = encoder.base.node("Not", {is_padding});
+    }
+  }
   ASSAY_TRY(const Value hidden, encode(encoder, embedded, mask));
   return build_text_heads(encoder, hidden, mask);
 }

@@ -191,6 +191,21 @@ Status discriminator(const TextEncoder& encoder, const Encoded& encoded) {
   return {};
 }
 
+// DPR: the first token, projected where the configuration says how wide.
+Status first_token(const TextEncoder& encoder, const Encoded& encoded) {
+  const Config& config = encoder.context->config;
+  const Json& model_class = config.architecture().description["classes"][config.model_class()];
+  Value pooled = token(encoder.base, encoded.hidden, 0);
+  std::int64_t width = encoder.hidden;
+  if (const std::int64_t projected = config.integer("projection_dim"); projected > 0) {
+    const Module at = descend(encoder.context->model, model_class["projection"].get<std::string>());
+    pooled = linear_rank2(at, pooled, {width, projected});
+    width = projected;
+  }
+  encoder.graph().output("pooler_output", pooled, {"batch", width});
+  return {};
+}
+
 Emit find_head(const std::string& name) {
   static const std::map<std::string, Emit> all = {{"none", hidden_states},
                                                   {"masked_lm", masked_lm},
@@ -199,7 +214,8 @@ Emit find_head(const std::string& name) {
                                                   {"sequence_classification", sequence_classification},
                                                   {"token_classification", token_classification},
                                                   {"question_answering", question_answering},
-                                                  {"discriminator", discriminator}};
+                                                  {"discriminator", discriminator},
+                                                  {"first_token", first_token}};
   const auto found = all.find(name);
   ASSAY_CHECK(found != all.end(), "zoo/*.json names a head that is there");
   return found->second;
