@@ -279,7 +279,7 @@ Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSe
   ASSAY_TRY(Lack lack, lack_of(source, settings, any_size ? with.rate : nullptr));
   const PreparedModel asked = model;
   if (!lack.memory && !lack.time) {
-    const Status prepared = prepare_zoo(model, source, settings, with);
+    Status prepared = prepare_zoo(model, source, settings, with);
     lack.memory = too_large(prepared, model);
     if (!lack.memory || !any_size) return prepared;
     model = asked;

@@ -88,6 +88,7 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
                                     [&](const ModelValue& value) { return value.name == name; });
     if (input == info.inputs.end()) {
       std::vector<std::string> names;
+      names.reserve(info.inputs.size());
       for (const ModelValue& value : info.inputs) names.push_back(value.name);
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("--constant: '{}' is no input of the model; there are: {}", name, join(names, ", ")));
