@@ -39,9 +39,9 @@ void begin_empty(ov::Model& model, const std::string& ids) {
     for (std::int64_t axis = 0; axis < shape.rank().get_length(); ++axis) {
       const ov::Dimension& dim = shape[axis];
       if (dim.is_dynamic() && axis == 0)
-        dims.push_back(batch);
+        dims.emplace_back(batch);
       else
-        dims.push_back(integers({dim.is_dynamic() ? 0 : dim.get_length()}, {1}));
+        dims.emplace_back(integers({dim.is_dynamic() ? 0 : dim.get_length()}, {1}));
     }
     const auto zero = ov::op::v0::Constant::create(read->get_output_element_type(0), {}, {0.0F});
     const auto empty = std::make_shared<ov::op::v3::Broadcast>(zero, std::make_shared<ov::op::v0::Concat>(dims, 0));

@@ -160,6 +160,7 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
   }
   ASSAY_TRY(const ZooCheckEngines engines, zoo_check_engines(options.engines));
   std::vector<Failure> missing;
+  missing.reserve(engines.not_built.size() + engines.unavailable.size());
   for (const std::string& engine : engines.not_built)
     missing.push_back({std::string(reason::kNotBuilt),
                        fmt::format("the engine '{}' is not part of this version of assay", engine), ""});

@@ -62,7 +62,7 @@ TEST(ClassifyConfiguration, CategoriesAreThoseOfTheGoldens) {
     if (!meta) continue;
     const Architecture* built = find_architecture((*meta)["model_type"]);
     if (built == nullptr) continue;
-    EXPECT_EQ(classify(*built, (*meta)["class"]).category, (*meta)["category"]) << folder.path();
+    EXPECT_EQ(classify(*built, (*meta)["class"]).category, (*meta)["category"].get<std::string>()) << folder.path();
     ++compared;
   }
   EXPECT_GT(compared, 10);
