@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/cost.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/log.hpp"
@@ -17,8 +15,6 @@ double RunCost::counted() const {
 std::uint64_t RunCost::activation_bytes() const {
   return std::max(first.peak_activation_bytes, step.peak_activation_bytes);
 }
-
-std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); }
 
 const Result<StaticCost>& GraphCosts::at(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs) {
   const std::string key = file.string() + " " + input_shape_text(inputs);

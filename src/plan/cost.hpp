@@ -31,9 +31,6 @@ struct RunCost {
   [[nodiscard]] std::uint64_t activation_bytes() const;
 };
 
-/// "1.5 GB"
-[[nodiscard]] std::string gigabytes(double bytes);
-
 /// The graphs of one model, each read once, and what they cost at shapes asked before.
 class GraphCosts {
  public:

@@ -17,6 +17,8 @@ namespace {
 constexpr double kVerifyingRuns = 4 + 2;
 constexpr double kShareOfTimeout = 0.5;
 
+std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); }
+
 // The smallest cell that was asked for.
 InputAxes axes_of(const RunSettings& settings, const ModelInfo& info, std::int64_t beside, std::int64_t tokens) {
   InputAxes axes;
@@ -73,8 +75,9 @@ Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, 
   Estimate told;
   const std::uint64_t element = request.precision == "float32" ? 4 : 2;
   told.weight_bytes = element * static_cast<std::uint64_t>(whole.parameter_count);
-  // Its graph is not looked into: one tensor alone may be more than a file's may be here.
-  if (told.weight_bytes > free_memory()) return told;
+  // Else its graph is looked into; not that of too many weights: one tensor alone may be more than a file's may be
+  // here.
+  if (rate == nullptr || told.weight_bytes > free_memory()) return told;
   std::optional<GenerationGraphs> generation;
   const std::int64_t tokens = *std::ranges::min_element(settings.output_tokens);
   if (tokens > 0 && settings.data.empty()) {
@@ -97,7 +100,7 @@ Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, 
                 generation ? generation->prompt_tokens(info, axes.sequence) : 0, generation ? tokens : 0);
   if (!cost) return told;
   told.activation_bytes = cost->activation_bytes();
-  if (rate != nullptr) tell_time(told, *cost, step_weights, settings, *rate);
+  tell_time(told, *cost, step_weights, settings, *rate);
   return told;
 }
 

@@ -23,8 +23,8 @@ struct Estimate {
   std::string told;   ///< the figures behind run_s, for people
 };
 
-/// `rate`: nullptr: no time is told. Of every run: no less than its FLOPs take, no less than reading the weights once.
-/// Weights alone are told of a model with more of them than memory is free. Errors: those of zoo::build.
+/// `rate`: nullptr: weights alone are told, as of a model with more of them than memory is free. Of every run: no less
+/// than its FLOPs take, no less than reading the weights once. Errors: those of zoo::build.
 [[nodiscard]] Result<Estimate> estimate(const ZooSource& source, const RunSettings& settings, const MachineRate* rate);
 
 /// What zoo::build is asked for.

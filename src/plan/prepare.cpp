@@ -209,12 +209,12 @@ struct Lack {
   double cell_s = 0;
 };
 
-// `rate`: nullptr for what the user named, which has the time that it takes, and activations that a runtime may spare.
+// `rate`: nullptr for what the user named, which is held to its weights alone.
 Result<Lack> lack_of(const ZooSource& source, const RunSettings& settings, const MachineRate* rate) {
   const Result<Estimate> told = estimate(source, settings, rate);
   Lack lack;
   if (!told) return tl::unexpected<Error>(told.error());
-  lack.memory = lack_of_memory(told->weight_bytes, rate == nullptr ? 0 : told->activation_bytes, free_memory());
+  lack.memory = lack_of_memory(told->weight_bytes, told->activation_bytes, free_memory());
   lack.time = lack_of_time(*told, settings);
   lack.cell_s = told->cell_s;
   return lack;

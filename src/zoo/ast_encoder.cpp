@@ -3,6 +3,7 @@
 // pre-norm encoder.
 #include <fmt/format.h>
 
+#include "zoo/backbones.hpp"
 #include "zoo/blocks.hpp"
 #include "zoo/skeletons.hpp"
 
@@ -105,12 +106,7 @@ Status build_ast_encoder(BuildContext& context) {
   }
   const Module classifier = context.model / "classifier";
   const Value normed = layer_norm(classifier / "layernorm", pooled, sizes.hidden, sizes.epsilon);
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", normed, {"batch", sizes.hidden});
-  } else {
-    graph.output("logits", linear_rank2(classifier / "dense", normed, {sizes.hidden, labels}), {"batch", labels});
-  }
+  give_class_logits(context, classifier / "dense", normed, sizes.hidden);
   return {};
 }
 

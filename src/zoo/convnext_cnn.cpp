@@ -95,13 +95,7 @@ Status build_convnext_cnn(BuildContext& context) {
     graph.output("pooler_output", pooled, {"batch", map.channels});
     return {};
   }
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", pooled, {"batch", map.channels});
-  } else {
-    graph.output("logits", linear_rank2(context.model / "classifier", pooled, {map.channels, labels}),
-                 {"batch", labels});
-  }
+  give_class_logits(context, context.model / "classifier", pooled, map.channels);
   return {};
 }
 

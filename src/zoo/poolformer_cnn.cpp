@@ -108,13 +108,7 @@ Status build_poolformer_cnn(BuildContext& context) {
     return {};
   }
   const Value pooled = mean(context.model, norm_image(context.model / "norm", map), {2, 3});
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", pooled, {"batch", map.channels});
-  } else {
-    graph.output("logits", linear_rank2(context.model / "classifier", pooled, {map.channels, labels}),
-                 {"batch", labels});
-  }
+  give_class_logits(context, context.model / "classifier", pooled, map.channels);
   return {};
 }
 

@@ -110,12 +110,7 @@ Status build_resnet_cnn(BuildContext& context) {
   }
   const Module classifier = context.model / "classifier";
   const Value flat = (classifier / "0").node("Flatten", {pooled});
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", flat, {"batch", in});
-  } else {
-    graph.output("logits", linear_rank2(classifier / "1", flat, {in, labels}), {"batch", labels});
-  }
+  give_class_logits(context, classifier / "1", flat, in);
   return {};
 }
 

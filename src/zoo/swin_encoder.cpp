@@ -2,6 +2,7 @@
 // transformers' modeling_swin.py.
 #include <fmt/format.h>
 
+#include "zoo/backbones.hpp"
 #include "zoo/blocks.hpp"
 #include "zoo/image_skeletons.hpp"
 #include "zoo/swin_stages.hpp"
@@ -82,13 +83,7 @@ Status build_swin_encoder(BuildContext& context) {
     graph.output("pooler_output", pooled, {"batch", grid.channels});
     return {};
   }
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", pooled, {"batch", grid.channels});
-  } else {
-    graph.output("logits", linear_rank2(context.model / "classifier", pooled, {grid.channels, labels}),
-                 {"batch", labels});
-  }
+  give_class_logits(context, context.model / "classifier", pooled, grid.channels);
   return {};
 }
 

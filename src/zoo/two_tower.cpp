@@ -2,9 +2,11 @@
 // transformers' modeling_clip.py, modeling_siglip.py and their kin: two towers, a projection of each, and how alike
 // the texts and the images are.
 #include "zoo/two_tower.hpp"
+#include "zoo/backbones.hpp"
 
 #include <fmt/format.h>
 
+#include "zoo/backbones.hpp"
 #include "zoo/blocks.hpp"
 
 namespace assay::zoo {
@@ -46,12 +48,7 @@ Status classify_image(BuildContext& context) {
           : tower.hidden;
   const Value mean =
       base.node("ReduceMean", {patches}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{0}}});
-  const std::int64_t labels = context.config.label_count();
-  if (labels == 0) {
-    graph.output("logits", mean, {"batch", tower.width});
-  } else {
-    graph.output("logits", linear_rank2(context.model / "classifier", mean, {tower.width, labels}), {"batch", labels});
-  }
+  give_class_logits(context, context.model / "classifier", mean, tower.width);
   return {};
 }
 

@@ -2,6 +2,7 @@
 // transformers' modeling_vit.py: a pre-norm encoder over image patches and a class token.
 #include <fmt/format.h>
 
+#include "zoo/backbones.hpp"
 #include "zoo/blocks.hpp"
 #include "zoo/skeletons.hpp"
 
@@ -107,13 +108,7 @@ Status build_vit_encoder(BuildContext& context) {
     return {};
   }
   const Value first = token(base, hidden, 0);
-  const std::int64_t labels = config.label_count();
-  if (labels == 0) {  // torch.nn.Identity
-    graph.output("logits", first, {"batch", sizes.hidden});
-  } else {
-    graph.output("logits", linear_rank2(context.model / "classifier", first, {sizes.hidden, labels}),
-                 {"batch", labels});
-  }
+  give_class_logits(context, context.model / "classifier", first, sizes.hidden);
   return {};
 }
 
