@@ -7,6 +7,8 @@
 
 namespace assay {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 /// The time of all samples, as an input: logic takes a Clock&, tests script it.
 class Clock {
  public:

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
 
@@ -18,7 +19,6 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kCpuFolder = "/sys/devices/system/cpu";
-constexpr double kNsPerSecond = 1e9;
 
 template <class T>
 Json or_null(const std::optional<T>& value) {
@@ -38,7 +38,8 @@ std::vector<std::string> cgroup_folders(const Host& host, std::string_view contr
     if (controllers.empty()) {
       mount = host.exists("/sys/fs/cgroup/cgroup.controllers") ? "/sys/fs/cgroup" : "/sys/fs/cgroup/unified";
     } else if (const auto names = split(controllers, ','); std::ranges::find(names, controller) != names.end()) {
-      mount = fmt::format("/sys/fs/cgroup/{}", host.exists(fmt::format("/sys/fs/cgroup/{}", controllers)) ? controllers : controller);
+      mount = fmt::format("/sys/fs/cgroup/{}",
+                          host.exists(fmt::format("/sys/fs/cgroup/{}", controllers)) ? controllers : controller);
     } else {
       continue;
     }
@@ -60,7 +61,8 @@ std::optional<double> cpu_quota(const Host& host) {
   for (const std::string& folder : cgroup_folders(host, "cpu")) {
     if (const auto text = host.text(folder + "/cpu.max")) {
       const auto parts = split(*text, ' ');  // "max 100000" or "150000 100000"
-      if (parts.size() == 2) consider(parse_number<double>(parts[0]).value_or(0), parse_number<double>(parts[1]).value_or(0));
+      if (parts.size() == 2)
+        consider(parse_number<double>(parts[0]).value_or(0), parse_number<double>(parts[1]).value_or(0));
     }
     consider(static_cast<double>(host.integer(folder + "/cpu.cfs_quota_us").value_or(-1)),
              static_cast<double>(host.integer(folder + "/cpu.cfs_period_us").value_or(0)));
@@ -164,7 +166,9 @@ Json machine_time(const Host& host) {
 Json process_counters(const Host& host) {
   rusage usage{};
   if (!host.real() || getrusage(RUSAGE_SELF, &usage) != 0) return nullptr;
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   return {{"cpu_s", seconds(usage.ru_utime) + seconds(usage.ru_stime)},
           {"voluntary_switches", usage.ru_nvcsw},
           {"involuntary_switches", usage.ru_nivcsw},
@@ -240,7 +244,8 @@ Json capture_environment(const Host& host) {
   const auto nodes = host.text("/sys/devices/system/node/online");
   const auto node_list = nodes ? parse_cpu_list(*nodes) : std::nullopt;
   Json load = nullptr;
-  if (const auto text = host.text("/proc/loadavg")) load = or_null(parse_number<double>(text->substr(0, text->find(' '))));
+  if (const auto text = host.text("/proc/loadavg"))
+    load = or_null(parse_number<double>(text->substr(0, text->find(' '))));
   return {{"kernel", or_null(host.text("/proc/sys/kernel/osrelease"))},
           {"clock_source", or_null(host.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"))},
           {"governor", or_null(governors(host, cpus))},
@@ -321,7 +326,8 @@ ClockQuality test_clock(const Clock& clock) {
   std::int64_t last = begin;
   for (int i = 0; i < kReadings; ++i) {
     const std::int64_t now = clock.now_ns();
-    if (now > last && (quality.resolution_ns == 0 || now - last < quality.resolution_ns)) quality.resolution_ns = now - last;
+    if (now > last && (quality.resolution_ns == 0 || now - last < quality.resolution_ns))
+      quality.resolution_ns = now - last;
     last = now;
   }
   quality.read_cost_ns = static_cast<double>(last - begin) / kReadings;

@@ -24,13 +24,16 @@ constexpr double kBurstNs = 50e6;
 constexpr std::size_t kBurstGrowth = 8;
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kBetweenBurstsNs = 50'000'000;
-constexpr std::int64_t kUnknownStart = std::numeric_limits<std::int64_t>::min();
 
 enum class Phase { kWarmup, kSampling, kDone };
 
 struct Stream {
   Stream(BurstSource& burst_source, std::uint32_t number)
-      : source(burst_source), index(number), kind(kBurstCapacity), start_ns(kBurstCapacity), duration_ns(kBurstCapacity) {
+      : source(burst_source),
+        index(number),
+        kind(kBurstCapacity),
+        start_ns(kBurstCapacity),
+        duration_ns(kBurstCapacity) {
     scratch.reserve(kBurstCapacity);
   }
   BurstSource& source;
@@ -112,7 +115,8 @@ class Session {
     return true;
   }
 
-  void accept(Stream& stream, Order order, SampleColumns& columns, std::int64_t begin, std::int64_t end, Status status) {
+  void accept(Stream& stream, Order order, SampleColumns& columns, std::int64_t begin, std::int64_t end,
+              Status status) {
     std::size_t runs = 0;
     if (columns.count > columns.capacity) {
       status = fail(ErrorCode::kInternal,
@@ -122,7 +126,8 @@ class Session {
     stream.scratch.clear();
     for (std::size_t i = 0; i < columns.count; ++i) {
       if (columns.duration_ns[i] < 0) {
-        status = fail(ErrorCode::kInternal, fmt::format("the engine reported a duration of {} ns", columns.duration_ns[i]));
+        status =
+            fail(ErrorCode::kInternal, fmt::format("the engine reported a duration of {} ns", columns.duration_ns[i]));
         columns.count = i;
         break;
       }
@@ -131,7 +136,8 @@ class Session {
       ++runs;
     }
     if (status && runs != order.n)
-      status = fail(ErrorCode::kInternal, fmt::format("the engine was asked for {} runs and reported {}", order.n, runs));
+      status =
+          fail(ErrorCode::kInternal, fmt::format("the engine was asked for {} runs and reported {}", order.n, runs));
     stream.last_n = order.n;
     stream.ns_per_run = static_cast<double>(end - begin) / static_cast<double>(order.n);
 
@@ -259,11 +265,15 @@ class Session {
     std::vector<std::thread> threads;
     threads.reserve(streams_.size());
     try {
-      for (Stream& stream : streams_) threads.emplace_back([this, &stream] { while (burst(stream)) {} });
+      for (Stream& stream : streams_)
+        threads.emplace_back([this, &stream] {
+          while (burst(stream)) {
+          }
+        });
     } catch (const std::system_error& error) {
       const std::lock_guard lock(mutex_);
-      failure_ = Error{ErrorCode::kInternal,
-                       fmt::format("cannot start thread {} of {}: {}", threads.size() + 1, streams_.size(), error.what())};
+      failure_ = Error{ErrorCode::kInternal, fmt::format("cannot start thread {} of {}: {}", threads.size() + 1,
+                                                         streams_.size(), error.what())};
     }
     while (true) {
       {

@@ -9,16 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "stats/stats.hpp"
 
 namespace assay {
 namespace {
 
 constexpr double kNsPerMs = 1e6;
-constexpr double kNsPerSecond = 1e9;
 constexpr std::size_t kFewSamples = 30;
 constexpr double kManyOutliers = 0.05;
-constexpr std::int64_t kUnknownStart = std::numeric_limits<std::int64_t>::min();
 
 struct Run {
   std::uint32_t stream;
@@ -103,11 +102,14 @@ struct QuantileFields {
   Number Record::*high;
   Text Record::*quality;
 };
-constexpr QuantileFields kQuantiles[] = {
-    {0.5, &Record::latency_p50_ms, &Record::latency_p50_low_ms, &Record::latency_p50_high_ms, &Record::latency_p50_quality},
-    {0.9, &Record::latency_p90_ms, &Record::latency_p90_low_ms, &Record::latency_p90_high_ms, &Record::latency_p90_quality},
-    {0.95, &Record::latency_p95_ms, &Record::latency_p95_low_ms, &Record::latency_p95_high_ms, &Record::latency_p95_quality},
-    {0.99, &Record::latency_p99_ms, &Record::latency_p99_low_ms, &Record::latency_p99_high_ms, &Record::latency_p99_quality}};
+constexpr QuantileFields kQuantiles[] = {{0.5, &Record::latency_p50_ms, &Record::latency_p50_low_ms,
+                                          &Record::latency_p50_high_ms, &Record::latency_p50_quality},
+                                         {0.9, &Record::latency_p90_ms, &Record::latency_p90_low_ms,
+                                          &Record::latency_p90_high_ms, &Record::latency_p90_quality},
+                                         {0.95, &Record::latency_p95_ms, &Record::latency_p95_low_ms,
+                                          &Record::latency_p95_high_ms, &Record::latency_p95_quality},
+                                         {0.99, &Record::latency_p99_ms, &Record::latency_p99_low_ms,
+                                          &Record::latency_p99_high_ms, &Record::latency_p99_quality}};
 
 void set_quantiles(const std::vector<double>& series, Record& record) {
   for (const QuantileFields& fields : kQuantiles) {
@@ -129,8 +131,10 @@ void set_generation(const Samples& samples, std::size_t from, Record& record) {
   const double mean = stats::mean(tokens);
   record.tpot_ms = mean / kNsPerMs;
   if (mean > 0) record.tokens_per_second = kNsPerSecond / mean;
-  const std::pair<double, Number Record::*> quantiles[] = {
-      {0.5, &Record::tpot_p50_ms}, {0.9, &Record::tpot_p90_ms}, {0.95, &Record::tpot_p95_ms}, {0.99, &Record::tpot_p99_ms}};
+  const std::pair<double, Number Record::*> quantiles[] = {{0.5, &Record::tpot_p50_ms},
+                                                           {0.9, &Record::tpot_p90_ms},
+                                                           {0.95, &Record::tpot_p95_ms},
+                                                           {0.99, &Record::tpot_p99_ms}};
   for (const auto& [p, field] : quantiles) record.*field = stats::estimate_quantile(tokens, p).value / kNsPerMs;
 }
 
@@ -163,12 +167,14 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   record.autocorrelation_time = stats::autocorrelation_time(series);
   const std::size_t outliers = stats::count_outliers(series);
   record.outliers = static_cast<std::int64_t>(outliers);
-  set_throughput(measurement, runs, mean * static_cast<double>(runs.size()), static_cast<double>(items_per_run), record);
+  set_throughput(measurement, runs, mean * static_cast<double>(runs.size()), static_cast<double>(items_per_run),
+                 record);
 
   if (known) {
     record.steady_class = measurement.steady_class;
     record.relative_half_width = measurement.relative_half_width;
-    if (measurement.steady_class == "unsteady" || measurement.steady_class == "slowdown") record.add_flag(flag::kUnsteady);
+    if (measurement.steady_class == "unsteady" || measurement.steady_class == "slowdown")
+      record.add_flag(flag::kUnsteady);
     const std::size_t all = steady_runs(samples, 0).size();
     if (measurement.loop_ns > 0)
       record.wall_time_per_iteration_ns = static_cast<double>(measurement.loop_ns) / static_cast<double>(all);

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "model/graph_builder_impl.hpp"
+#include "model/onnx_field_numbers.hpp"
 #include "model/wire.hpp"
 
 // protobuf cannot stream: a message is whole in memory before it is written. So the small parts (graph without weights,
@@ -20,7 +21,6 @@ constexpr std::uint64_t kExternalAlignment = 4096;  // runtimes map external dat
 constexpr std::uint64_t kExternalMinimum = 1024;    // smaller tensors stay in the model file
 
 // Field numbers of onnx-ml.proto.
-constexpr std::uint32_t kModelGraph = 7, kGraphInitializer = 5, kTensorRawData = 9;
 
 Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size) {
   std::uint64_t written = 0;
@@ -83,9 +83,9 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
       entry("length", std::to_string(planned.size));
     }
     planned.header = proto.SerializeAsString();
-    if (!planned.external_offset) planned.header += wire::header_of(kTensorRawData, planned.size);
+    if (!planned.external_offset) planned.header += wire::header_of(onnx_field::kTensorRawData, planned.size);
     const std::uint64_t message = planned.header.size() + (planned.external_offset ? 0 : planned.size);
-    planned.header = wire::header_of(kGraphInitializer, message) + planned.header;
+    planned.header = wire::header_of(onnx_field::kGraphInitializer, message) + planned.header;
     initializer_bytes += planned.header.size() + (planned.external_offset ? 0 : planned.size);
   }
 
@@ -122,7 +122,7 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
 
   ASSAY_TRY(PendingFile file, PendingFile::create(path));
   ASSAY_CHECK_OK(file.write(model.SerializeAsString()));
-  ASSAY_CHECK_OK(file.write(wire::header_of(kModelGraph, graph_head.size() + initializer_bytes)));
+  ASSAY_CHECK_OK(file.write(wire::header_of(onnx_field::kModelGraph, graph_head.size() + initializer_bytes)));
   ASSAY_CHECK_OK(file.write(graph_head));
   std::optional<PendingFile> data;
   if (external) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/index_limits.hpp"
 
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string_view>
@@ -48,10 +50,6 @@ class Tables {
     const onnx::NodeProto* node;
     int index;
   };
-
-  static bool is_any(std::string_view word, std::initializer_list<std::string_view> words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  }
 
   static std::int64_t attribute(const onnx::NodeProto& node, std::string_view name) {
     for (const onnx::AttributeProto& a : node.attribute()) {

@@ -24,10 +24,6 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
                      [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
 }
 
-bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
-}
-
 // Names that exporters give to extents which nobody named, and single letters: where they stand says more.
 bool is_generated(std::string_view symbol) {
   if (symbol.size() == 1) return true;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/files.hpp"
+#include "model/onnx_field_numbers.hpp"
 #include "model/wire.hpp"
 
 namespace assay {
@@ -18,7 +19,6 @@ namespace {
 using wire::Field;
 
 // Field numbers of onnx-ml.proto.
-constexpr std::uint32_t kModelIrVersion = 1, kModelGraph = 7;
 constexpr std::uint32_t kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
                         kSparseInitializer = 15;
 
@@ -51,9 +51,9 @@ Result<Encoded> take_apart(Bytes model) {
   for (;;) {
     ASSAY_TRY(const std::optional<Field> field, fields.next());
     if (!field) return encoded;
-    if (field->is(kModelGraph, Field::kBytes)) {
+    if (field->is(onnx_field::kModelGraph, Field::kBytes)) {
       ASSAY_CHECK_OK(take_graph(field->payload, encoded));
-    } else if (field->number != kModelIrVersion) {
+    } else if (field->number != onnx_field::kModelIrVersion) {
       encoded.model.push_back(field->whole);
     }
   }
@@ -148,7 +148,7 @@ Status write_parts(const OnnxFile& file, const ModelParts& parts, std::span<cons
   ASSAY_TRY(PendingFile to, PendingFile::create(output));
   ASSAY_CHECK_OK(to.write(head));
   for (const Bytes field : encoded.model) ASSAY_CHECK_OK(to.write(field));
-  ASSAY_CHECK_OK(to.write(wire::header_of(kModelGraph, graph)));
+  ASSAY_CHECK_OK(to.write(wire::header_of(onnx_field::kModelGraph, graph)));
   ASSAY_CHECK_OK(to.write(added));
   for (const Bytes field : kept) ASSAY_CHECK_OK(to.write(field));
   ASSAY_CHECK_OK(to.write(constants));

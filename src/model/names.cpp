@@ -19,10 +19,6 @@ using Kind = ModelReference::Kind;
 constexpr std::string_view kValid =
     "valid are .onnx, .xml (OpenVINO IR), .pt (TorchScript), a folder with model.onnx or config.json, or a name";
 
-bool is_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), text) != words.end();
-}
-
 bool has(const fs::path& folder, const char* name) {
   std::error_code error;
   return fs::is_regular_file(folder / name, error);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "model/onnx_field_numbers.hpp"
 #include "model/wire.hpp"
 
 namespace assay {
@@ -18,13 +19,6 @@ namespace {
 using wire::Field;
 using RawTable = std::unordered_map<const onnx::TensorProto*, Bytes>;
 
-// Field numbers of onnx-ml.proto on the way to weights.
-constexpr std::uint32_t kModelGraph = 7;
-constexpr std::uint32_t kGraphNode = 1;
-constexpr std::uint32_t kGraphInitializer = 5;
-constexpr std::uint32_t kNodeAttribute = 5;
-constexpr std::uint32_t kAttributeTensor = 5;
-constexpr std::uint32_t kTensorRaw = 9;
 // Smaller nodes and attributes are parsed whole: copying a few kilobytes is cheaper than walking them.
 constexpr std::size_t kSmall = 4096;
 
@@ -53,7 +47,7 @@ Status merge(Bytes bytes, google::protobuf::MessageLite& message, Wants wants, T
 
 Status merge_tensor(Bytes bytes, onnx::TensorProto& tensor, RawTable& raw) {
   return merge(
-      bytes, tensor, [](const Field& f) { return f.number == kTensorRaw; },
+      bytes, tensor, [](const Field& f) { return f.number == onnx_field::kTensorRawData; },
       [&](const Field& f) -> Status {
         raw[&tensor] = f.payload;
         return {};
@@ -62,11 +56,11 @@ Status merge_tensor(Bytes bytes, onnx::TensorProto& tensor, RawTable& raw) {
 
 Status merge_node(Bytes bytes, onnx::NodeProto& node, RawTable& raw) {
   return merge(
-      bytes, node, [](const Field& f) { return f.number == kNodeAttribute && f.payload.size() > kSmall; },
+      bytes, node, [](const Field& f) { return f.number == onnx_field::kNodeAttribute && f.payload.size() > kSmall; },
       [&](const Field& attribute) -> Status {
         onnx::AttributeProto& message = *node.add_attribute();
         return merge(
-            attribute.payload, message, [](const Field& f) { return f.number == kAttributeTensor; },
+            attribute.payload, message, [](const Field& f) { return f.number == onnx_field::kAttributeTensor; },
             [&](const Field& f) { return merge_tensor(f.payload, *message.mutable_t(), raw); });
       });
 }
@@ -75,17 +69,18 @@ Status merge_graph(Bytes bytes, onnx::GraphProto& graph, RawTable& raw) {
   return merge(
       bytes, graph,
       [](const Field& f) {
-        return f.number == kGraphInitializer || (f.number == kGraphNode && f.payload.size() > kSmall);
+        return f.number == onnx_field::kGraphInitializer ||
+               (f.number == onnx_field::kGraphNode && f.payload.size() > kSmall);
       },
       [&](const Field& f) {
-        return f.number == kGraphNode ? merge_node(f.payload, *graph.add_node(), raw)
-                                      : merge_tensor(f.payload, *graph.add_initializer(), raw);
+        return f.number == onnx_field::kGraphNode ? merge_node(f.payload, *graph.add_node(), raw)
+                                                  : merge_tensor(f.payload, *graph.add_initializer(), raw);
       });
 }
 
 Status merge_model(Bytes bytes, onnx::ModelProto& model, RawTable& raw) {
   return merge(
-      bytes, model, [](const Field& f) { return f.number == kModelGraph; },
+      bytes, model, [](const Field& f) { return f.number == onnx_field::kModelGraph; },
       [&](const Field& f) {
         return with_context(merge_graph(f.payload, *model.mutable_graph(), raw), "while reading the graph");
       });

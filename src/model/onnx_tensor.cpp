@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMostExtents = 64;
-constexpr std::uint64_t kMostElements = 1ULL << 60;
+constexpr std::uint64_t kMaxTensorElements = 1ULL << 60;
 
 // Entries of the typed field (float_data, int32_data, …) that `elements` take: complex numbers two, packed types a
 // byte.
@@ -24,13 +24,13 @@ std::uint64_t entries_of(DType dtype, std::uint64_t elements) {
   return bits > 0 && bits < 8 ? (elements * bits + 7) / 8 : elements;
 }
 
-struct Field {
+struct TypedField {
   std::string_view name;
   int size;
 };
 
 // The field of TensorProto that holds elements of this type when raw_data does not (onnx-ml.proto, TensorProto).
-Field field_of(const onnx::TensorProto& t, DType dtype) {
+TypedField field_of(const onnx::TensorProto& t, DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
     case DType::kComplex64:
@@ -60,7 +60,7 @@ bool has_other_fields(const onnx::TensorProto& t, std::string_view own) {
 
 Status check_inline(const onnx::TensorProto& tensor, std::optional<Bytes> raw, const CheckedTensor& checked,
                     const std::string& what) {
-  const Field field = field_of(tensor, checked.dtype);
+  const TypedField field = field_of(tensor, checked.dtype);
   if (has_other_fields(tensor, field.name)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} is {} but holds data of another type", what, to_string(checked.dtype)));
@@ -129,12 +129,12 @@ Result<std::uint64_t> check_extents(DType dtype, const Shape& shape, bool dynami
     }
     empty = empty || shape[axis] == 0;
     const auto extent = static_cast<std::uint64_t>(shape[axis] < 0 ? 1 : shape[axis]);
-    overflow = overflow || (extent > 0 && elements > kMostElements / extent);
+    overflow = overflow || (extent > 0 && elements > kMaxTensorElements / extent);
     if (!overflow) elements *= extent;
   }
   if (empty) return 0;
   const auto bits = static_cast<std::uint64_t>(std::max(1, bit_width(dtype)));
-  if (overflow || elements > kMostElements / bits) {
+  if (overflow || elements > kMaxTensorElements / bits) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: the size of {} {} overflows", what, to_string(dtype), to_string(shape)));
   }

@@ -16,6 +16,7 @@
 
 #include "model/graph_check.hpp"
 #include "model/model.hpp"
+#include "model/onnx_field_numbers.hpp"
 #include "model/wire.hpp"
 #include "tensor/random.hpp"
 #include "tensor/ulp.hpp"
@@ -192,18 +193,17 @@ class Editor {
 
 // The encoded initialisers of the main graph, in file order.
 Result<std::vector<Bytes>> encoded_initializers(Bytes model) {
-  constexpr std::uint32_t kGraph = 7, kInitializer = 5;
   std::vector<Bytes> found;
   wire::FieldReader fields(model);
   for (;;) {
     ASSAY_TRY(const std::optional<wire::Field> field, fields.next());
     if (!field) return found;
-    if (!field->is(kGraph, wire::Field::kBytes)) continue;
+    if (!field->is(onnx_field::kModelGraph, wire::Field::kBytes)) continue;
     wire::FieldReader graph(field->payload);
     for (;;) {
       ASSAY_TRY(const std::optional<wire::Field> part, graph.next());
       if (!part) break;
-      if (part->is(kInitializer, wire::Field::kBytes)) found.push_back(part->payload);
+      if (part->is(onnx_field::kGraphInitializer, wire::Field::kBytes)) found.push_back(part->payload);
     }
   }
 }

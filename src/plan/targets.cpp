@@ -12,8 +12,6 @@
 namespace assay {
 namespace {
 
-using Verdict = Target::Verdict;
-
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& valid) {
   const std::vector<std::string> near = closest(word, valid);
   return near.empty() ? std::string() : "did you mean " + join(near, " or ") + "?";
@@ -53,23 +51,24 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   const HardwareEntry& present = machine.entry(hardware);
   // A word whose engine is of a later version says so before it says that the machine lacks something.
   if (present.reason_code == reason::kNotBuilt) {
-    target.verdict = Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
+    target.verdict =
+        Target::Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
     return target;
   }
   if (!present.available && present.needs_runtime.empty()) {
-    target.verdict =
-        Verdict{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not, present.how_to_get};
+    target.verdict = Target::Verdict{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not,
+                                     present.how_to_get};
     return target;
   }
   if (entry == nullptr || !entry->built) {
-    target.verdict = Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt),
-                             fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
+    target.verdict = Target::Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt),
+                                     fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
     return target;
   }
   target.found = probe(engine);
   if (!target.found.available) {
-    target.verdict =
-        Verdict{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not, entry->how_to_get};
+    target.verdict = Target::Verdict{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
+                                     entry->how_to_get};
     return target;
   }
   const EngineDevice* device = best_device(target.found, hardware, device_id);
@@ -77,7 +76,7 @@ Target make_target(const std::string& hardware, const std::string& engine, const
     std::vector<std::string> ids;
     ids.reserve(target.found.devices.size());
     for (const EngineDevice& each : target.found.devices) ids.push_back(each.id);
-    target.verdict = Verdict{
+    target.verdict = Target::Verdict{
         CellStatus::kUnavailable, std::string(reason::kNoRuntime),
         device_id.empty() ? fmt::format("{} {} offers no {} device here (it has: {})", engine, target.found.version,
                                         hardware, join(ids, ", "))

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxHeader = 1 << 20;
+constexpr std::size_t kMaxNpyHeader = 1 << 20;
 
 constexpr std::array<std::pair<std::string_view, DType>, 12> kDescr{{{"|b1", DType::kBool},
                                                                      {"|i1", DType::kInt8},
@@ -168,7 +168,7 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::string_view name
   if (text.size() < start) return wrong("cut off inside its header");
   const std::size_t length =
       version == 1 ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
-  if (length > text.size() - start || length > kMaxHeader)
+  if (length > text.size() - start || length > kMaxNpyHeader)
     return wrong(fmt::format("a header of {} bytes does not fit a file of {} bytes", length, text.size()));
   const auto header = Reader(text.substr(start, length)).header();
   if (!header) return wrong("its header is not a dictionary of 'descr', 'fortran_order' and 'shape'");
@@ -194,9 +194,11 @@ Result<Tensor> read_npy(const std::filesystem::path& path) {
 }
 
 Status write_npy(const std::filesystem::path& path, const TensorView& view) {
-  const auto known = std::find_if(kDescr.begin(), kDescr.end(), [&](const auto& row) { return row.second == view.dtype; });
+  const auto known =
+      std::find_if(kDescr.begin(), kDescr.end(), [&](const auto& row) { return row.second == view.dtype; });
   if (known == kDescr.end())
-    return fail(ErrorCode::kUnsupported, fmt::format("cannot write {}: .npy has no {}", path.string(), to_string(view.dtype)));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("cannot write {}: .npy has no {}", path.string(), to_string(view.dtype)));
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", known->first,
                                    fmt::join(view.shape, ", "), view.shape.size() == 1 ? "," : "");
   constexpr std::size_t kStart = 10, kAlignment = 64;  // as NumPy aligns the data

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kMaxHeader = 100'000'000;
+constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 constexpr const char* kMetadata = "__metadata__";
 
 constexpr std::array<std::pair<std::string_view, DType>, 20> kNames{{{"F32", DType::kFloat32},
@@ -110,9 +110,9 @@ Result<SafetensorsContent> parse_safetensors(std::span<const std::byte> bytes, s
   const Complaint wrong(name);
   if (bytes.size() < kLengthBytes) return wrong(fmt::format("{} bytes are no safetensors file", bytes.size()));
   const std::uint64_t length = load_length(bytes);
-  if (length > kMaxHeader || length > bytes.size() - kLengthBytes)
+  if (length > kMaxSafetensorsHeader || length > bytes.size() - kLengthBytes)
     return wrong(fmt::format("a header of {} bytes does not fit a file of {} bytes (and {} at most)", length,
-                             bytes.size(), kMaxHeader));
+                             bytes.size(), kMaxSafetensorsHeader));
   const auto split = static_cast<std::size_t>(kLengthBytes + length);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()) + kLengthBytes,
                               static_cast<std::size_t>(length));

@@ -11,7 +11,7 @@
 namespace assay::zoo {
 namespace {
 
-using Emit = std::function<Value(const Module&, const Value&)>;
+using EmitActivation = std::function<Value(const Module&, const Value&)>;
 
 // 0.5 x (1 + erf(x / √2)), in the order of nodes that exporters write and runtimes fuse.
 Value gelu(const Module& at, const Value& x) {
@@ -43,18 +43,18 @@ Value laplace(const Module& at, const Value& x) {
   return at.node("Mul", {at.node("Add", {erf, graph.number(1.0F)}), graph.number(0.5F)});
 }
 
-Emit single(const std::string& op_type, const std::vector<Attribute>& attributes = {}) {
+EmitActivation single(const std::string& op_type, const std::vector<Attribute>& attributes = {}) {
   return [=](const Module& at, const Value& x) { return at.node(op_type, {x}, attributes); };
 }
 
-Emit clipped(const Emit& before, float low, float high) {
+EmitActivation clipped(const EmitActivation& before, float low, float high) {
   return [=](const Module& at, const Value& x) {
     return at.node("Clip", {before(at, x), at.graph().number(low), at.graph().number(high)});
   };
 }
 
-const std::map<std::string, Emit>& activations() {
-  static const std::map<std::string, Emit> all = {
+const std::map<std::string, EmitActivation>& activations() {
+  static const std::map<std::string, EmitActivation> all = {
       {"gelu", gelu},
       {"gelu_10", clipped(gelu, -10.0F, 10.0F)},
       {"gelu_accurate", gelu_tanh},

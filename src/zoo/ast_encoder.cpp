@@ -10,22 +10,22 @@
 namespace assay::zoo {
 namespace {
 
-struct Sizes {
+struct AstSizes {
   std::int64_t hidden, intermediate, bands, frames, patch, down, across;  ///< `down`, `across`: patches by axis
   Heads heads;
   float epsilon;
 };
 
-Result<Sizes> read_sizes(const Config& config) {
-  Sizes sizes{config.integer("hidden_size"),
-              config.integer("intermediate_size"),
-              config.integer("num_mel_bins"),
-              config.integer("max_length"),
-              config.integer("patch_size"),
-              0,
-              0,
-              {config.integer("num_attention_heads"), 0},
-              config.number("layer_norm_eps")};
+Result<AstSizes> read_ast_sizes(const Config& config) {
+  AstSizes sizes{config.integer("hidden_size"),
+                 config.integer("intermediate_size"),
+                 config.integer("num_mel_bins"),
+                 config.integer("max_length"),
+                 config.integer("patch_size"),
+                 0,
+                 0,
+                 {config.integer("num_attention_heads"), 0},
+                 config.number("layer_norm_eps")};
   ASSAY_TRY(sizes.heads.width, head_width(sizes.hidden, sizes.heads.count));
   if (sizes.patch > sizes.bands || sizes.patch > sizes.frames) {
     return fail(ErrorCode::kInvalidArgument,
@@ -38,7 +38,7 @@ Result<Sizes> read_sizes(const Config& config) {
 }
 
 // [B, frames, bands] → [B, 2 + patches, hidden].
-Result<Value> embeddings(BuildContext& context, const Module& at, const Sizes& sizes) {
+Result<Value> ast_embeddings(BuildContext& context, const Module& at, const AstSizes& sizes) {
   using Integers = std::vector<std::int64_t>;
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
@@ -64,7 +64,7 @@ Result<Value> embeddings(BuildContext& context, const Module& at, const Sizes& s
   return at.node("Add", {joined, positions});
 }
 
-Result<Value> encoder_layer(const Config& config, const Module& layer, const Value& input, const Sizes& sizes) {
+Result<Value> encoder_layer(const Config& config, const Module& layer, const Value& input, const AstSizes& sizes) {
   const Width square{sizes.hidden, sizes.hidden};
   const bool bias = config.flag("qkv_bias");
   const Module attention = layer / "attention" / "attention";
@@ -86,10 +86,10 @@ Result<Value> encoder_layer(const Config& config, const Module& layer, const Val
 Status build_ast_encoder(BuildContext& context) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
-  ASSAY_TRY(const Sizes sizes, read_sizes(config));
+  ASSAY_TRY(const AstSizes sizes, read_ast_sizes(config));
   const bool bare = config.model_class() == "ASTModel";
   const Module base = bare ? context.model : context.model / "audio_spectrogram_transformer";
-  ASSAY_TRY(Value hidden, embeddings(context, base / "embeddings", sizes));
+  ASSAY_TRY(Value hidden, ast_embeddings(context, base / "embeddings", sizes));
   const std::int64_t tokens = sizes.down * sizes.across + 2;
   graph.declare(hidden, {"batch", tokens, sizes.hidden});
   const std::int64_t layers = config.integer("num_hidden_layers");

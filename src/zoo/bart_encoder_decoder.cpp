@@ -22,7 +22,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr std::int64_t kMostPositions = 1 << 20;
+constexpr std::int64_t kMostBartPositions = 1 << 20;
 
 struct Decoded {
   Value hidden;
@@ -63,7 +63,7 @@ Result<Value> embed_codebooks(BuildContext& context, const Module& stack, const 
   if (const auto shape = context.inputs.shape("input_ids"); shape && shape->size() == 2) {
     rows = std::max(rows, (*shape)[1] + 1);  // transformers lengthens the table
   }
-  if (sizes.model < 4 || rows > kMostPositions) return unsupported("hidden_size", std::to_string(sizes.model));
+  if (sizes.model < 4 || rows > kMostBartPositions) return unsupported("hidden_size", std::to_string(sizes.model));
   const Module table = stack / "embed_positions";
   const Value weights = constant(table, "weights", fairseq_sinusoids(rows, sizes.model, -1, true), {rows, sizes.model});
   Value places = count_up(table, length);

@@ -12,7 +12,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;  // torch.nn.LayerNorm's own
+constexpr float kBartEpsilon = 1e-5F;  // torch.nn.LayerNorm's own
 
 Result<Heads> heads_of(const Config& config, const std::string& key, std::int64_t model) {
   const std::int64_t count = config.integer(key);
@@ -145,7 +145,7 @@ Result<Value> embed_bart_tokens(BuildContext& context, const Module& stack, cons
   if (norm == "config") norm = context.config.flag("layernorm_embedding") ? "sum" : "none";
   const bool tokens_only = norm == "decoder_tokens" && decodes;
   const auto normed = [&](const Value& x) {
-    return layer_norm(stack / "layernorm_embedding", x, sizes.model, kEpsilon);
+    return layer_norm(stack / "layernorm_embedding", x, sizes.model, kBartEpsilon);
   };
   if (tokens_only) hidden = normed(hidden);
   hidden = stack.node("Add", {hidden, places});
@@ -171,7 +171,7 @@ Value bart_attention_layer(const Module& layer, const std::string& name, const V
                            const std::vector<Value>& biases) {
   const Module attention = layer / name;
   const auto normed = [&](const Value& x) {
-    return layer_norm(layer / (name + "_layer_norm"), x, sizes.model, kEpsilon);
+    return layer_norm(layer / (name + "_layer_norm"), x, sizes.model, kBartEpsilon);
   };
   const Value from = sizes.pre_norm ? normed(input) : input;
   const Width square{sizes.model, sizes.model};
@@ -184,7 +184,9 @@ Value bart_attention_layer(const Module& layer, const std::string& name, const V
 
 Result<Value> bart_feed_forward_layer(const Module& layer, const Value& input, const BartSizes& sizes,
                                       std::int64_t inner) {
-  const auto normed = [&](const Value& x) { return layer_norm(layer / "final_layer_norm", x, sizes.model, kEpsilon); };
+  const auto normed = [&](const Value& x) {
+    return layer_norm(layer / "final_layer_norm", x, sizes.model, kBartEpsilon);
+  };
   ASSAY_TRY(const Value hidden, bart_feed_forward(layer, sizes.pre_norm ? normed(input) : input, sizes, inner));
   const Value sum = layer.node("Add", {input, hidden});
   return sizes.pre_norm ? sum : normed(sum);
@@ -333,7 +335,7 @@ Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, cons
     ASSAY_TRY(hidden, bart_feed_forward_layer(layer, hidden, sizes, sizes.encoder.inner));
   }
   if (variation_flag(context.config, "final_norm")) {
-    hidden = layer_norm(stack / "layer_norm", hidden, sizes.model, kEpsilon);
+    hidden = layer_norm(stack / "layer_norm", hidden, sizes.model, kBartEpsilon);
   }
   made.hidden = hidden;
   return made;

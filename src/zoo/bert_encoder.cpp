@@ -78,7 +78,7 @@ std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden,
   return bias;
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+Result<Value> encode_bert(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
   const bool before = encoder.flag("layer", "norm_before");
   const std::optional<Value> bias = score_bias(encoder, embedded.hidden, mask);
   Value hidden = embedded.hidden;
@@ -96,6 +96,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_bert_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_bert_encoder(BuildContext& context) { return build_text_encoder(context, encode_bert); }
 
 }  // namespace assay::zoo

@@ -3,6 +3,7 @@
 // modeling_align.py.
 #include <fmt/format.h>
 
+#include "zoo/input_types.hpp"
 #include "zoo/layers.hpp"
 #include "zoo/tensors.hpp"
 #include "zoo/two_tower.hpp"
@@ -10,23 +11,20 @@
 namespace assay::zoo {
 namespace {
 
-const std::vector<DType> kIds = {DType::kInt64, DType::kInt32};
-const std::vector<DType> kMasks = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
-
-struct Sizes {
+struct BertTowerSizes {
   LayerSizes layer;
   std::int64_t positions = 0, types = 0, padding = 0;
   bool counted = false;  ///< positions count the tokens that are no padding, from `padding` + 1
 };
 
-Result<Value> positions(const Module& table, const Value& ids, Inputs& inputs, const Sizes& sizes) {
+Result<Value> positions(const Module& table, const Value& ids, Inputs& inputs, const BertTowerSizes& sizes) {
   GraphBuilder& graph = table.graph();
   const std::int64_t width = sizes.layer.hidden;
   if (inputs.wants("position_ids")) {
     const std::optional<Shape> asked = inputs.shape("position_ids");
     const bool shared = asked && !asked->empty() && asked->front() == 1;
     ASSAY_TRY(const Value given,
-              inputs.take("position_ids", kIds, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
     return embedding(table, given, sizes.positions, width);
   }
   if (sizes.counted) {
@@ -58,7 +56,7 @@ Result<Value> layer(const Module& at, const Value& input, const LayerSizes& size
 
 Result<Tower> bert_text_tower(const Module& base, const Config& config, Inputs& inputs) {
   const Json& style = config.architecture().description["text"];
-  Sizes sizes;
+  BertTowerSizes sizes;
   ASSAY_TRY(sizes.layer, layer_sizes(config));
   sizes.positions = config.integer("max_position_embeddings");
   sizes.types = config.integer("type_vocab_size");
@@ -67,16 +65,16 @@ Result<Tower> bert_text_tower(const Module& base, const Config& config, Inputs& 
   const std::int64_t width = sizes.layer.hidden;
 
   const Module at = base / "embeddings";
-  ASSAY_TRY(const Value ids, inputs.take("input_ids", kIds, {"batch", "sequence"}));
+  ASSAY_TRY(const Value ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
   const Value words = embedding(at / "word_embeddings", ids, config.integer("vocab_size"), width);
   Value type = base.graph().integer(0);
   std::optional<Value> mask;
   if (inputs.wants("attention_mask")) {
-    ASSAY_TRY(const Value given, inputs.take("attention_mask", kMasks, {"batch", "sequence"}));
+    ASSAY_TRY(const Value given, inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
     mask = additive_mask(base, given);
   }
   if (style.value("token_types", false) && inputs.wants("token_type_ids")) {
-    ASSAY_TRY(type, inputs.take("token_type_ids", kIds, {"batch", "sequence"}));
+    ASSAY_TRY(type, inputs.take("token_type_ids", kIdTypes, {"batch", "sequence"}));
   }
   ASSAY_TRY(const Value places, positions(at / "position_embeddings", ids, inputs, sizes));
   base.parameters().unused(at.name_of("token_type_ids"));  // a buffer of zeros

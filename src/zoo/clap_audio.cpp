@@ -13,7 +13,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kClapEpsilon = 1e-5F;
 constexpr std::int64_t kUsualFrames = 1001;  ///< ten seconds, as the checkpoints' feature extractor gives them
 constexpr const char* kInput = "input_features";
 
@@ -108,7 +108,7 @@ Result<TokenGrid> embed(const Module& at, const Config& config, const Value& ima
                {"strides", std::vector<std::int64_t>{stride_height, stride_width}},
                {"pads", std::vector<std::int64_t>{pad_height, pad_width, pad_height, pad_width}}});
   Value tokens = transpose(at, reshape(at, grid, {0, hidden, height * width}), {0, 2, 1});
-  if (config.flag("enable_patch_layer_norm")) tokens = layer_norm(at / "norm", tokens, hidden, kEpsilon);
+  if (config.flag("enable_patch_layer_norm")) tokens = layer_norm(at / "norm", tokens, hidden, kClapEpsilon);
   return TokenGrid{tokens, height, width, hidden};
 }
 
@@ -139,7 +139,7 @@ Result<Tower> clap_audio_tower(const Module& base, const Config& config, Inputs&
                 fmt::format("{} = {}, the last stage has {} channels", config.path("hidden_size"),
                             config.integer("hidden_size"), grid.channels));
   }
-  const Value hidden = layer_norm(at / "norm", grid.tokens, grid.channels, kEpsilon);
+  const Value hidden = layer_norm(at / "norm", grid.tokens, grid.channels, kClapEpsilon);
   return Tower{hidden, grid.height * grid.width, grid.channels, mean(at, hidden, {1}), grid.channels};
 }
 

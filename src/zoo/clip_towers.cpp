@@ -2,6 +2,7 @@
 // transformers' modeling_clip.py and modeling_siglip.py: the towers.
 #include <fmt/format.h>
 
+#include "zoo/input_types.hpp"
 #include "zoo/layers.hpp"
 #include "zoo/tensors.hpp"
 #include "zoo/two_tower.hpp"
@@ -10,8 +11,6 @@
 namespace assay::zoo {
 namespace {
 
-const std::vector<DType> kIds = {DType::kInt64, DType::kInt32};
-const std::vector<DType> kMasks = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
 using Integers = std::vector<std::int64_t>;
 
 Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, std::int64_t rows, std::int64_t width) {
@@ -20,7 +19,7 @@ Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, s
     const std::optional<Shape> asked = inputs.shape("position_ids");
     const bool shared = asked && !asked->empty() && asked->front() == 1;
     ASSAY_TRY(const Value ids,
-              inputs.take("position_ids", kIds, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
     return embedding(table, ids, rows, width);
   }
   GraphBuilder& graph = at.graph();
@@ -66,11 +65,11 @@ Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& 
   ASSAY_TRY(const LayerSizes sizes, layer_sizes(config));
   const LayerNames names = layer_names(config.architecture());
   const Module at = base / "embeddings";
-  ASSAY_TRY(const Value ids, inputs.take("input_ids", kIds, {"batch", "sequence"}));
+  ASSAY_TRY(const Value ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
   const Value words = embedding(at / "token_embedding", ids, config.integer("vocab_size"), sizes.hidden);
   std::optional<Value> padding;
   if (inputs.wants("attention_mask")) {
-    ASSAY_TRY(padding, inputs.take("attention_mask", kMasks, {"batch", "sequence"}));
+    ASSAY_TRY(padding, inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
   }
   ASSAY_TRY(const Value places, positions(at, ids, inputs, config.integer("max_position_embeddings"), sizes.hidden));
   Value hidden = at.node("Add", {words, places});

@@ -13,15 +13,15 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-struct Sizes {
+struct ConvBertSizes {
   Heads heads;
   std::int64_t inner = 0;  ///< of all heads
   std::int64_t kernel = 1;
   std::int64_t groups = 1;  ///< of the MLP's matrices
 };
 
-Result<Sizes> read_sizes(const TextEncoder& encoder) {
-  Sizes sizes;
+Result<ConvBertSizes> read_convbert_sizes(const TextEncoder& encoder) {
+  ConvBertSizes sizes;
   sizes.heads.count = std::max<std::int64_t>(encoder.heads.count / encoder.integer("head_ratio"), 1);
   sizes.heads.width = encoder.hidden / sizes.heads.count / 2;
   sizes.inner = sizes.heads.count * sizes.heads.width;
@@ -40,7 +40,7 @@ Result<Sizes> read_sizes(const TextEncoder& encoder) {
 }
 
 // Depthwise over the tokens, then from channel to channel. [B, S, hidden] → [B, S, inner].
-Value separable(const TextEncoder& encoder, const Module& at, const Value& input, const Sizes& sizes) {
+Value separable(const TextEncoder& encoder, const Module& at, const Value& input, const ConvBertSizes& sizes) {
   const Module depthwise = at / "depthwise";
   const Module pointwise = at / "pointwise";
   Value value = at.node("Transpose", {input}, {{"perm", Integers{0, 2, 1}}});
@@ -56,7 +56,7 @@ Value separable(const TextEncoder& encoder, const Module& at, const Value& input
 
 // Each token's neighbours, weighed by the kernel that the token asks for. [B, S, heads, width].
 Value span_convolution(const TextEncoder& encoder, const Module& self, const Value& input, const Value& query,
-                       const Sizes& sizes) {
+                       const ConvBertSizes& sizes) {
   GraphBuilder& graph = encoder.graph();
   const Value asked = self.node("Mul", {separable(encoder, self / "key_conv_attn_layer", input, sizes), query});
   const Module kernels = self / "conv_kernel_layer";
@@ -81,7 +81,7 @@ Value span_convolution(const TextEncoder& encoder, const Module& self, const Val
   return out.node("Squeeze", {out.node("MatMul", {by_head, kernel}), graph.integers({4})});
 }
 
-Value attention(const TextEncoder& encoder, const Module& self, const Value& input, const Sizes& sizes,
+Value attention(const TextEncoder& encoder, const Module& self, const Value& input, const ConvBertSizes& sizes,
                 const std::optional<Value>& mask) {
   GraphBuilder& graph = encoder.graph();
   const Width narrow{encoder.hidden, sizes.inner};
@@ -105,8 +105,8 @@ Value grouped(const Module& at, const Value& input, Width width, std::int64_t gr
   return at.node("Add", {joined, at.parameter("bias", {width.out}, Role::kBias)});
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
-  ASSAY_TRY(const Sizes sizes, read_sizes(encoder));
+Result<Value> encode_convbert(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+  ASSAY_TRY(const ConvBertSizes sizes, read_convbert_sizes(encoder));
   std::optional<Value> bias;
   if (mask) bias = additive_mask(encoder.base, *mask);
   Value hidden = embedded.hidden;
@@ -131,6 +131,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_convbert_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_convbert_encoder(BuildContext& context) { return build_text_encoder(context, encode_convbert); }
 
 }  // namespace assay::zoo

@@ -10,12 +10,12 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kEpsilon = 1e-6F;
+constexpr float kConvNextEpsilon = 1e-6F;
 constexpr std::int64_t kWiden = 4;
 
 Value norm_channels(const Module& at, const Value& image, std::int64_t channels) {
   const Value last = transpose(at, image, {0, 2, 3, 1});
-  return transpose(at, layer_norm(at, last, channels, kEpsilon), {0, 3, 1, 2});
+  return transpose(at, layer_norm(at, last, channels, kConvNextEpsilon), {0, 3, 1, 2});
 }
 
 // Global response normalisation over the image. Shape: [B, H, W, width].
@@ -33,7 +33,7 @@ Result<Value> convnext_layer(const Config& config, const Module& layer, const Va
                              bool responds) {
   Value hidden = grouped_convolution(layer / "dwconv", input, {channels, channels, 7, 7, 1, 1, 3, true}, channels);
   hidden = transpose(layer, hidden, {0, 2, 3, 1});
-  hidden = layer_norm(layer / "layernorm", hidden, channels, kEpsilon);
+  hidden = layer_norm(layer / "layernorm", hidden, channels, kConvNextEpsilon);
   hidden = linear(layer / "pwconv1", hidden, {channels, kWiden * channels});
   ASSAY_TRY(hidden, activation(layer / "act", hidden, config.text("hidden_act"), config.path("hidden_act")));
   if (responds) hidden = respond(layer / "grn", hidden, kWiden * channels);

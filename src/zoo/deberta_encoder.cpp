@@ -30,7 +30,7 @@ struct Relative {
 };
 
 /// What all layers share.
-struct Shared {
+struct DebertaShared {
   const TextEncoder& encoder;
   Relative relative;
   std::optional<Value> table;    ///< [2 span, hidden]
@@ -122,11 +122,11 @@ Value by_head(const Module& at, const Value& input, Heads heads, bool batched) {
                  {{"perm", Integers{0, 2, 1, 3}}});
 }
 
-struct Projected {
+struct DebertaProjected {
   Value query, key, value;  ///< [B, heads, S, width]
 };
 
-Projected project(const Shared& shared, const Module& self, const Value& input) {
+DebertaProjected project(const DebertaShared& shared, const Module& self, const Value& input) {
   const TextEncoder& encoder = shared.encoder;
   const Heads heads = encoder.heads;
   const std::int64_t hidden = encoder.hidden;
@@ -167,13 +167,13 @@ Value by_distance(const Module& self, const Value& left, const Value& positions,
   return transposed ? self.node("Transpose", {taken}, {{"perm", Integers{0, 1, 3, 2}}}) : taken;
 }
 
-Value attention(const Shared& shared, const Module& self, const Value& input) {
+Value attention(const DebertaShared& shared, const Module& self, const Value& input) {
   const TextEncoder& encoder = shared.encoder;
   const Relative& relative = shared.relative;
   const Width square{encoder.hidden, encoder.hidden};
   GraphBuilder& graph = encoder.graph();
   const Value scale = graph.number(relative.scale);
-  Projected projected = project(shared, self, input);
+  DebertaProjected projected = project(shared, self, input);
   projected.query = self.node("Div", {projected.query, scale});
   Value scores =
       self.node("MatMul", {projected.query, self.node("Transpose", {projected.key}, {{"perm", Integers{0, 1, 3, 2}}})});
@@ -200,7 +200,7 @@ Value attention(const Shared& shared, const Module& self, const Value& input) {
   return self.node("Reshape", {merged, graph.integers({0, 0, encoder.hidden})});
 }
 
-Result<Value> encoder_layer(const Shared& shared, const Module& layer, const Value& input) {
+Result<Value> encoder_layer(const DebertaShared& shared, const Module& layer, const Value& input) {
   const TextEncoder& encoder = shared.encoder;
   const Module output = layer / "attention" / "output";
   const auto norm = [&](const Module& at, const Value& value) {
@@ -241,13 +241,13 @@ Result<Value> convolved(const TextEncoder& encoder, const Value& embeddings, con
   return mask ? at.node("Mul", {value, *mask}) : value;
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+Result<Value> encode_deberta(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
   GraphBuilder& graph = encoder.graph();
   ASSAY_TRY(const Relative relative, read_relative(encoder));
   if (embedded.given_positions && !encoder.context->config.flag("position_biased_input")) {
     return fail(ErrorCode::kUnsupported, "unsupported: input position_ids", "this configuration has no use for it");
   }
-  Shared shared{encoder, relative, std::nullopt, std::nullopt, std::nullopt};
+  DebertaShared shared{encoder, relative, std::nullopt, std::nullopt, std::nullopt};
   const Module at = encoder.base / "encoder";
   Value hidden = embedded.hidden;
   std::optional<Value> kept;
@@ -288,7 +288,7 @@ Status build_deberta_encoder(BuildContext& context) {
       config.model_class().ends_with("ForSequenceClassification")) {
     return unsupported("pooler_hidden_size", std::to_string(*pooled));
   }
-  return build_text_encoder(context, encode);
+  return build_text_encoder(context, encode_deberta);
 }
 
 }  // namespace assay::zoo

@@ -18,7 +18,7 @@ using Integers = std::vector<std::int64_t>;
 Module child(const Module& at, const std::string& name) { return name.empty() ? at : at / name; }
 
 // What the layers share: made once before the first.
-struct Shared {
+struct DecoderShared {
   TokenSpan span;
   std::map<std::int64_t, Value> masks;  ///< additive, by window; 0: none
   std::map<std::string, Rotary> rotaries;
@@ -28,7 +28,7 @@ struct Shared {
   std::map<std::string, RotaryTable> tables;
 };
 
-struct Projected {
+struct DecoderProjected {
   Value query, key, value;  ///< [B, heads, S, width], or as they come: [B, S, heads · width]
 };
 
@@ -85,8 +85,8 @@ std::vector<Value> joined_parts(const Module& at, const DecoderSpec& spec, const
   return {flat(parts[0], queries), flat(parts[2], queries), flat(parts[1], queries)};
 }
 
-Projected project(const Module& attention, const DecoderSpec& spec, const Value& input, bool by_head,
-                  bool values_by_head) {
+DecoderProjected project(const Module& attention, const DecoderSpec& spec, const Value& input, bool by_head,
+                         bool values_by_head) {
   const std::int64_t queries = spec.heads * spec.head_width;
   const std::int64_t keys = spec.key_value_heads * spec.head_width;
   std::vector<Value> parts;
@@ -108,7 +108,8 @@ Projected project(const Module& attention, const DecoderSpec& spec, const Value&
 }
 
 // Query and key by head, turned, and normed where that comes after.
-void turn(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Shared& shared, Projected& now) {
+void turn(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const DecoderShared& shared,
+          DecoderProjected& now) {
   if (!kind.rope.empty()) {
     const Rotary& rotary = shared.rotaries.at(kind.rope);
     now.query = rotate(at, now.query, rotary, spec.head_width);
@@ -123,8 +124,8 @@ void turn(const Module& at, const DecoderSpec& spec, const LayerKind& kind, cons
 
 // [B, S, heads · width]
 Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
-                     const Shared& shared, const AttentionCache& cache, States& states) {
-  Projected now = project(at, spec, input, true, true);
+                     const DecoderShared& shared, const AttentionCache& cache, States& states) {
+  DecoderProjected now = project(at, spec, input, true, true);
   turn(at, spec, kind, shared, now);
   const auto joined = [&](const std::optional<Value>& before, const Value& added) {
     return shared.span.places ? write_at(at, *before, added, *shared.span.places) : append(at, before, added);
@@ -147,7 +148,7 @@ Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind&
 
 // The same by GroupQueryAttention, which turns query and key where it can and nothing stands between.
 Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
-                      const Shared& shared, const AttentionCache& cache, States& states) {
+                      const DecoderShared& shared, const AttentionCache& cache, States& states) {
   NativeAttention attention;
   attention.heads = spec.heads;
   attention.key_value_heads = spec.key_value_heads;
@@ -157,7 +158,7 @@ Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind
   if (const auto table = shared.tables.find(kind.rope); table != shared.tables.end()) attention.rotary = table->second;
   const bool normed_after = spec.query_key_norm == QueryKeyNorm::kHeadAfterRope;
   const bool by_head = normed_after || (!kind.rope.empty() && !attention.rotary);
-  Projected now = project(at, spec, input, by_head, false);
+  DecoderProjected now = project(at, spec, input, by_head, false);
   if (by_head) {
     turn(at, spec, kind, shared, now);
     now.query = merge_heads(at, now.query, spec.heads, spec.head_width);
@@ -170,7 +171,7 @@ Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind
 }
 
 Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
-                     const Shared& shared, const AttentionCache& cache, States& states) {
+                     const DecoderShared& shared, const AttentionCache& cache, States& states) {
   const std::int64_t width = spec.heads * spec.head_width;
   Value mixed = shared.native ? attend_natively(at, spec, kind, input, shared, cache, states)
                               : attend_plainly(at, spec, kind, input, shared, cache, states);
@@ -181,7 +182,7 @@ Value self_attention(const Module& at, const DecoderSpec& spec, const LayerKind&
 }
 
 Result<Value> decoder_layer(const Module& layer, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
-                            const Shared& shared, const AttentionCache& cache, States& states) {
+                            const DecoderShared& shared, const AttentionCache& cache, States& states) {
   const auto norm = [&](const char* role, const Value& value) {
     const std::string& name = spec.name(role);
     return name.empty() ? value : decoder_norm(layer / name, value, spec.norm, {spec.hidden}, spec.epsilon);
@@ -385,7 +386,7 @@ Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderI
                                           spec.head_width, "", tokens));
   }
   const Module rotary_place = base / "rotary_emb";
-  Shared shared;
+  DecoderShared shared;
   if (form == Form::kNative) {
     shared.native = native_tokens(base / "attention", *inputs.attention_mask);
     if (!inputs.position_ids) shared.tables = rotary_tables(rotary_place, spec);

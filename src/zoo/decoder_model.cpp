@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text decoders as models of their own: inputs, classes, outputs.
 #include "zoo/decoder_model.hpp"
+#include "zoo/input_types.hpp"
 
 namespace assay::zoo {
 namespace {
-
-const std::vector<DType> kIds = {DType::kInt64, DType::kInt32};
-const std::vector<DType> kMasks = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
 
 Result<Value> take_embeddings(BuildContext& context, const Module& base, const DecoderSpec& spec) {
   Inputs& inputs = context.inputs;
@@ -14,7 +12,7 @@ Result<Value> take_embeddings(BuildContext& context, const Module& base, const D
     return fail(ErrorCode::kInvalidArgument, "inputs: exactly one of input_ids and inputs_embeds is needed");
   }
   if (inputs.wants("input_ids")) {
-    ASSAY_TRY(const Value ids, inputs.take("input_ids", kIds, {"batch", "sequence"}));
+    ASSAY_TRY(const Value ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
     return decoder_embeddings(base, spec, ids);
   }
   if (spec.embedding_scale != 1.0F) return unsupported("input", "inputs_embeds", "this architecture scales its table");
@@ -31,7 +29,7 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
   if (inputs.wants("attention_mask")) {
     const bool fixed = context.states.form() == Form::kFixed;
     const Extent tokens = fixed ? "cache" : context.states.decodes() ? "past + sequence" : "sequence";
-    ASSAY_TRY(taken.attention_mask, inputs.take("attention_mask", kMasks, {"batch", tokens}));
+    ASSAY_TRY(taken.attention_mask, inputs.take("attention_mask", kMaskTypes, {"batch", tokens}));
   }
   if (context.states.form() == Form::kFixed)
     taken.cache_position = context.graph().input("cache_position", DType::kInt64, {"sequence"});
@@ -41,7 +39,7 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
     const std::optional<Shape> asked = inputs.shape("position_ids");
     const bool shared = asked && !asked->empty() && asked->front() == 1;
     ASSAY_TRY(taken.position_ids,
-              inputs.take("position_ids", kIds, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
   }
   return taken;
 }

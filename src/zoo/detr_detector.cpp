@@ -15,10 +15,10 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kDetrEpsilon = 1e-5F;
 constexpr std::int64_t kLearnedRows = 50;  ///< of the learned position tables
 
-struct Sizes {
+struct DetrSizes {
   std::int64_t hidden = 0, queries = 0;
   bool norm_first = false;  ///< before attention and MLP, not after the sums
   std::string act;
@@ -148,14 +148,14 @@ Result<Value> learned_positions(const Module& at, const Image& image, std::int64
   return reshape(at, both, {1, height * width, hidden});
 }
 
-struct Attended {
+struct DetrAttended {
   const Value& input;     ///< values, and what queries and keys are made of
   const Value& memory;    ///< where keys and values come from
   const Value& query_at;  ///< positions added to the queries' side
   const Value& key_at;    ///< and to the keys'
 };
 
-Value attention(const Module& at, const Attended& who, std::int64_t hidden, Heads heads,
+Value attention(const Module& at, const DetrAttended& who, std::int64_t hidden, Heads heads,
                 const std::optional<Value>& mask) {
   const Width square{hidden, hidden};
   const Value query = linear(at / "q_proj", add(at, who.input, who.query_at), square);
@@ -166,7 +166,7 @@ Value attention(const Module& at, const Attended& who, std::int64_t hidden, Head
 
 class Layers {
  public:
-  Layers(const Sizes& sizes, std::int64_t heads, std::int64_t head_width, std::int64_t intermediate)
+  Layers(const DetrSizes& sizes, std::int64_t heads, std::int64_t head_width, std::int64_t intermediate)
       : sizes_(sizes), heads_{heads, head_width}, intermediate_(intermediate) {}
 
   [[nodiscard]] Result<Value> encode(const Module& layer, const Value& input, const Value& places,
@@ -189,7 +189,7 @@ class Layers {
 
  private:
   [[nodiscard]] Value norm(const Module& at, const Value& x) const {
-    return layer_norm(at, x, sizes_.hidden, kEpsilon);
+    return layer_norm(at, x, sizes_.hidden, kDetrEpsilon);
   }
   template <class Inner>
   Value step(const Module& layer, const std::string& name, const Value& input, const Inner& inner) const {
@@ -206,18 +206,18 @@ class Layers {
     return sizes_.norm_first ? sum : norm(at_norm, sum);
   }
 
-  const Sizes& sizes_;
+  const DetrSizes& sizes_;
   Heads heads_;
   std::int64_t intermediate_;
 };
 
-Result<Layers> layers_of(const Config& config, const Sizes& sizes, const std::string& side) {
+Result<Layers> layers_of(const Config& config, const DetrSizes& sizes, const std::string& side) {
   const std::int64_t heads = config.integer(side + "_attention_heads");
   ASSAY_TRY(const std::int64_t width, head_width(sizes.hidden, heads));
   return Layers(sizes, heads, width, config.integer(side + "_ffn_dim"));
 }
 
-void predict(BuildContext& context, const Value& hidden, const Sizes& sizes) {
+void predict(BuildContext& context, const Value& hidden, const DetrSizes& sizes) {
   GraphBuilder& graph = context.graph();
   const std::int64_t classes = context.config.label_count() + 1;  // and "no object"
   graph.output("logits", linear(context.model / "class_labels_classifier", hidden, {sizes.hidden, classes}),
@@ -239,8 +239,8 @@ Status build_detr_detector(BuildContext& context) {
   const Json& variation = config.architecture().description["variation"];
   const bool bare = config.architecture().description["classes"][config.model_class()].value("bare", false);
   const Module base = bare ? context.model : context.model / "model";
-  Sizes sizes{config.integer("d_model"), config.integer("num_queries"), variation["norm_first"],
-              config.text("activation_function")};
+  DetrSizes sizes{config.integer("d_model"), config.integer("num_queries"), variation["norm_first"],
+                  config.text("activation_function")};
   if (sizes.hidden % 4 != 0) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("d_model = {}: expected a multiple of 4", sizes.hidden));
   }
@@ -268,7 +268,7 @@ Status build_detr_detector(BuildContext& context) {
   for (std::int64_t i = 0; i < config.integer("encoder_layers"); ++i) {
     ASSAY_TRY(memory, encoder.encode(base / "encoder" / fmt::format("layers.{}", i), memory, places, mask));
   }
-  if (variation["norm_first"]) memory = layer_norm(base / "encoder" / "layernorm", memory, sizes.hidden, kEpsilon);
+  if (variation["norm_first"]) memory = layer_norm(base / "encoder" / "layernorm", memory, sizes.hidden, kDetrEpsilon);
 
   const Value queries = base.viewed_parameter("query_position_embeddings.weight", {sizes.queries, sizes.hidden},
                                               {1, sizes.queries, sizes.hidden}, Role::kTable);
@@ -278,7 +278,7 @@ Status build_detr_detector(BuildContext& context) {
     ASSAY_TRY(hidden,
               decoder.decode(base / "decoder" / fmt::format("layers.{}", i), hidden, queries, memory, places, mask));
   }
-  hidden = layer_norm(base / "decoder" / "layernorm", hidden, sizes.hidden, kEpsilon);
+  hidden = layer_norm(base / "decoder" / "layernorm", hidden, sizes.hidden, kDetrEpsilon);
 
   GraphBuilder& graph = context.graph();
   if (!bare) predict(context, hidden, sizes);

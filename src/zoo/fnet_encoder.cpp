@@ -29,7 +29,7 @@ Fourier fourier(const Module& at, const Value& points) {
   return {at.node("Cos", {angle}), at.node("Sin", {angle})};
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& /*mask*/) {
+Result<Value> encode_fnet(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& /*mask*/) {
   const Module at = encoder.base / "encoder";
   GraphBuilder& graph = encoder.graph();
   const Value tokens = at.node("Squeeze", {token_count(at, embedded.tokens), graph.integers({0})});
@@ -60,6 +60,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_fnet_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_fnet_encoder(BuildContext& context) { return build_text_encoder(context, encode_fnet); }
 
 }  // namespace assay::zoo

@@ -13,18 +13,18 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr std::int64_t kMostDilations = 64;
 
-struct Sizes {
+struct HifiganSizes {
   std::int64_t bands, channels;
   Integers rates, rate_kernels, kernels;
   std::vector<Integers> dilations;  ///< of each stack
   float slope;
 };
 
-Result<Sizes> read_sizes(const Config& config) {
-  Sizes sizes{config.integer("model_in_dim"),           config.integer("upsample_initial_channel"),
-              config.integers("upsample_rates"),        config.integers("upsample_kernel_sizes"),
-              config.integers("resblock_kernel_sizes"), {},
-              config.number("leaky_relu_slope")};
+Result<HifiganSizes> read_hifigan_sizes(const Config& config) {
+  HifiganSizes sizes{config.integer("model_in_dim"),           config.integer("upsample_initial_channel"),
+                     config.integers("upsample_rates"),        config.integers("upsample_kernel_sizes"),
+                     config.integers("resblock_kernel_sizes"), {},
+                     config.number("leaky_relu_slope")};
   const Json lists = config.effective()["resblock_dilation_sizes"];
   const auto wrong = [&](const std::string& expected) {
     return fail(ErrorCode::kInvalidArgument,
@@ -66,8 +66,8 @@ Value leaky(const Module& at, const Value& input, float slope) {
   return at.node("LeakyRelu", {input}, {{"alpha", slope}});
 }
 
-Value convolve(const Module& at, const Value& input, std::int64_t in, std::int64_t out, std::int64_t kernel,
-               std::int64_t dilation) {
+Value convolve_sound(const Module& at, const Value& input, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                     std::int64_t dilation) {
   const std::int64_t padding = (kernel - 1) * dilation / 2;
   return convolution_1d(at, input,
                         {.in = in,
@@ -94,8 +94,8 @@ Value residual_stack(const Module& at, const Value& input, std::int64_t channels
   for (std::size_t i = 0; i < dilations.size(); ++i) {
     const Module first = at / fmt::format("convs1.{}", i);
     const Module second = at / fmt::format("convs2.{}", i);
-    Value step = convolve(first, leaky(first, hidden, slope), channels, channels, kernel, dilations[i]);
-    step = convolve(second, leaky(second, step, slope), channels, channels, kernel, 1);
+    Value step = convolve_sound(first, leaky(first, hidden, slope), channels, channels, kernel, dilations[i]);
+    step = convolve_sound(second, leaky(second, step, slope), channels, channels, kernel, 1);
     hidden = at.node("Add", {step, hidden});
   }
   return hidden;
@@ -107,12 +107,12 @@ Status build_hifigan_vocoder(BuildContext& context) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   const Module& model = context.model;
-  ASSAY_TRY(const Sizes sizes, read_sizes(config));
+  ASSAY_TRY(const HifiganSizes sizes, read_hifigan_sizes(config));
   ASSAY_TRY(Value hidden, context.inputs.take("spectrogram", {DType::kFloat32}, {"batch", "sequence", sizes.bands}));
   const Value mean = model.parameter("mean", {sizes.bands}, Role::kMean);
   const Value scale = model.parameter("scale", {sizes.bands}, Role::kVariance);
   if (config.flag("normalize_before")) hidden = model.node("Div", {model.node("Sub", {hidden, mean}), scale});
-  hidden = convolve(model / "conv_pre", channels_last(model, hidden), sizes.bands, sizes.channels, 7, 1);
+  hidden = convolve_sound(model / "conv_pre", channels_last(model, hidden), sizes.bands, sizes.channels, 7, 1);
 
   std::int64_t channels = sizes.channels;
   const std::size_t stacks = sizes.kernels.size();
@@ -130,7 +130,7 @@ Status build_hifigan_vocoder(BuildContext& context) {
     hidden = up.node("Div", {*sum, graph.number(static_cast<float>(stacks))});
   }
   const Module post = model / "conv_post";
-  hidden = convolve(post, leaky(post, hidden, 0.01F), channels, 1, 7, 1);  // the slope is torch's own here
+  hidden = convolve_sound(post, leaky(post, hidden, 0.01F), channels, 1, 7, 1);  // the slope is torch's own here
   hidden = post.node("Squeeze", {post.node("Tanh", {hidden}), graph.integers({1})});
   graph.output("output", hidden, {"batch", "samples"});
   return {};

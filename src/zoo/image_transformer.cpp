@@ -91,7 +91,7 @@ Status read_sides(BuildContext& context, VisionSizes& sizes, VisionStyle& style)
   return {};
 }
 
-Result<Outputs> encode(BuildContext& context, const Module& base) {
+Result<Outputs> encode_image(BuildContext& context, const Module& base) {
   const Config& config = context.config;
   const Architecture& architecture = config.architecture();
   const Json& keys = architecture.description["keys"];
@@ -188,7 +188,7 @@ Status build_image_transformer(BuildContext& context) {
   const std::string head = model_class["head"];
   const bool bare = head == "none";
   const Module base = bare ? context.model : context.model / description["base_prefix"].get<std::string>();
-  ASSAY_TRY(const Outputs outputs, encode(context, base));
+  ASSAY_TRY(const Outputs outputs, encode_image(context, base));
   const std::int64_t hidden = config.integer("hidden_size");
   GraphBuilder& graph = context.graph();
   const Module& model = context.model;

@@ -28,12 +28,12 @@ Result<Value> layout_embeddings(const TextEncoder& encoder, const Embedded& embe
   return layer_norm(at / "LayerNorm", at.node("Add", {boxes, positions}), layout.hidden, encoder.epsilon);
 }
 
-struct Attended {
+struct LiltAttended {
   Value scores;  ///< scaled, without mask
   Value value;
 };
 
-Attended scores_of(const Module& self, const Stream& stream, const Value& input) {
+LiltAttended scores_of(const Module& self, const Stream& stream, const Value& input) {
   GraphBuilder& graph = self.graph();
   const auto project = [&](const char* name, const Integers& order) {
     const Value value = linear(self / (stream.prefix + name), input, {stream.hidden, stream.hidden});
@@ -70,7 +70,7 @@ Result<Value> rest_of_layer(const TextEncoder& encoder, const Module& layer, con
   return finish(layer / (stream.prefix + "output"), active, stream.intermediate, attended);
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+Result<Value> encode_lilt(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
   const std::int64_t ratio = encoder.integer("channel_shrink_ratio");
   const Heads narrow{encoder.heads.count, encoder.heads.width / ratio};
   const Stream text{"", encoder.hidden, encoder.intermediate, encoder.heads};
@@ -89,8 +89,8 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
   for (std::int64_t i = 0; i < encoder.layers; ++i) {
     const Module layer = encoder.base / "encoder" / fmt::format("layer.{}", i);
     const Module self = layer / "attention" / "self";
-    const Attended words = scores_of(self, text, hidden);
-    const Attended places = scores_of(self, layout, boxes);
+    const LiltAttended words = scores_of(self, text, hidden);
+    const LiltAttended places = scores_of(self, layout, boxes);
     const Value context = context_of(self, text, words.scores, places.scores, words.value, bias);
     ASSAY_TRY(const Value next, rest_of_layer(encoder, layer, text, hidden, context));
     const Value box_context = context_of(self, layout, places.scores, words.scores, places.value, bias);
@@ -102,6 +102,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_lilt_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_lilt_encoder(BuildContext& context) { return build_text_encoder(context, encode_lilt); }
 
 }  // namespace assay::zoo

@@ -46,13 +46,13 @@ void leave_rest(const Module& tower, const VisionSizes& sizes, const VisionStyle
 }
 
 // What the decoder sees of each image, projected to its width. Shape: [images, tokens, width].
-struct Projected {
+struct ProjectedImages {
   Value rows;
   std::int64_t tokens = 0;
 };
 
-Result<Projected> project_images(BuildContext& context, const Module& base, const Value& pixels,
-                                 const VisionSizes& sizes, std::int64_t width) {
+Result<ProjectedImages> project_images(BuildContext& context, const Module& base, const Value& pixels,
+                                       const VisionSizes& sizes, std::int64_t width) {
   const Config& config = context.config;
   const Architecture& architecture = config.part("vision_config").architecture();
   const VisionStyle style = vision_style(architecture);
@@ -69,7 +69,7 @@ Result<Projected> project_images(BuildContext& context, const Module& base, cons
   leave_rest(tower, sizes, style, done);
 
   const bool without_first = config.text("vision_feature_select_strategy") == "default";
-  Projected projected;
+  ProjectedImages projected;
   projected.tokens = sizes.patches() + (style.class_token.empty() ? 0 : 1) - (without_first ? 1 : 0);
   std::vector<Value> features;
   for (const std::int64_t layer : wanted) {
@@ -172,7 +172,7 @@ class TiledImages {
   }
 
   /// [tiles, tokens, width] → [rows, width].
-  [[nodiscard]] Value order(const Module& base, const Projected& projected, std::int64_t width,
+  [[nodiscard]] Value order(const Module& base, const ProjectedImages& projected, std::int64_t width,
                             std::int64_t side) const {
     const Value end = base.viewed_parameter("image_newline", {width}, {1, width}, Role::kTable);
     if (alike_) {
@@ -219,7 +219,7 @@ Result<Value> tiled_features(BuildContext& context, const Module& base, const Vi
   }
   ASSAY_TRY(const TiledImages images, TiledImages::read(context, sizes));
   ASSAY_TRY(const Value pixels, images.take_pixels(context, sizes));
-  ASSAY_TRY(const Projected projected, project_images(context, base, pixels, sizes, width));
+  ASSAY_TRY(const ProjectedImages projected, project_images(context, base, pixels, sizes, width));
   if (projected.tokens != sizes.patches()) {
     return unsupported("vision_config.model_type", context.config.part("vision_config").architecture().name);
   }
@@ -284,7 +284,7 @@ Result<Value> image_features(BuildContext& context, const Module& base, std::int
   if (variation_flag(context.config, "tiles")) return tiled_features(context, base, sizes, width);
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"image_batch", sizes.channels, sizes.height, sizes.width}));
-  ASSAY_TRY(const Projected projected, project_images(context, base, pixels, sizes, width));
+  ASSAY_TRY(const ProjectedImages projected, project_images(context, base, pixels, sizes, width));
   base.graph().metadata("assay.image_tokens", std::to_string(projected.tokens));
   return reshape(base, projected.rows, {-1, width});
 }

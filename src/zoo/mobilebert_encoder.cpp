@@ -11,15 +11,15 @@ namespace {
 
 constexpr float kUsualEpsilon = 1e-5F;  ///< torch's, of the norms that are not told the configuration's
 
-struct Sizes {
+struct MobileBertSizes {
   std::int64_t inner = 0;  ///< width inside of a layer
   Heads heads;
   bool bottleneck = false, shared = false, narrow_values = false, no_norm = false;
 };
 
-Result<Sizes> read_sizes(const TextEncoder& encoder) {
+Result<MobileBertSizes> read_mobilebert_sizes(const TextEncoder& encoder) {
   const Config& config = encoder.context->config;
-  Sizes sizes;
+  MobileBertSizes sizes;
   sizes.bottleneck = config.flag("use_bottleneck");
   sizes.inner = sizes.bottleneck ? encoder.integer("intra_bottleneck_size") : encoder.hidden;
   // A derived size that configurations hold all the same; transformers would believe it.
@@ -38,25 +38,26 @@ Result<Sizes> read_sizes(const TextEncoder& encoder) {
   return sizes;
 }
 
-Value norm(const Module& at, const Value& input, std::int64_t width, float epsilon, const Sizes& sizes) {
+Value norm(const Module& at, const Value& input, std::int64_t width, float epsilon, const MobileBertSizes& sizes) {
   if (!sizes.no_norm) return layer_norm(at, input, width, epsilon);
   const Value scaled = at.node("Mul", {input, at.parameter("weight", {width}, Role::kScale)});
   return at.node("Add", {scaled, at.parameter("bias", {width}, Role::kBias)});
 }
 
 Value finish(const Module& at, const Value& input, Width width, const Value& residual, float epsilon,
-             const Sizes& sizes) {
+             const MobileBertSizes& sizes) {
   const Value sum = at.node("Add", {linear(at / "dense", input, width), residual});
   return norm(at / "LayerNorm", sum, width.out, epsilon, sizes);
 }
 
-Result<Value> intermediate(const TextEncoder& encoder, const Module& at, const Value& input, const Sizes& sizes) {
+Result<Value> intermediate(const TextEncoder& encoder, const Module& at, const Value& input,
+                           const MobileBertSizes& sizes) {
   const Value wide = linear(at / "dense", input, {sizes.inner, encoder.intermediate});
   return activation(at / "intermediate_act_fn", wide, encoder.hidden_act, "hidden_act");
 }
 
 Result<Value> encoder_layer(const TextEncoder& encoder, const Module& layer, const Value& input,
-                            const std::optional<Value>& mask, const Sizes& sizes) {
+                            const std::optional<Value>& mask, const MobileBertSizes& sizes) {
   const std::int64_t inner = sizes.inner;
   const auto narrowed = [&](const char* name) {
     const Module at = layer / "bottleneck" / name;
@@ -95,7 +96,7 @@ Result<Value> encoder_layer(const TextEncoder& encoder, const Module& layer, con
 
 // Each word beside the one after and the one before it, widened; then positions and token types of the full width.
 Result<Embedded> embed(const TextEncoder& encoder) {
-  ASSAY_TRY(const Sizes sizes, read_sizes(encoder));
+  ASSAY_TRY(const MobileBertSizes sizes, read_mobilebert_sizes(encoder));
   GraphBuilder& graph = encoder.graph();
   const Module at = encoder.base / "embeddings";
   ASSAY_TRY(Embedded embedded, embed_words(encoder));
@@ -125,8 +126,9 @@ Result<Embedded> embed(const TextEncoder& encoder) {
   return embedded;
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
-  ASSAY_TRY(const Sizes sizes, read_sizes(encoder));
+Result<Value> encode_mobilebert(const TextEncoder& encoder, const Embedded& embedded,
+                                const std::optional<Value>& mask) {
+  ASSAY_TRY(const MobileBertSizes sizes, read_mobilebert_sizes(encoder));
   std::optional<Value> bias;
   if (mask) bias = additive_mask(encoder.base, *mask);
   Value hidden = embedded.hidden;
@@ -139,6 +141,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_mobilebert_encoder(BuildContext& context) { return build_text_encoder(context, encode, embed); }
+Status build_mobilebert_encoder(BuildContext& context) { return build_text_encoder(context, encode_mobilebert, embed); }
 
 }  // namespace assay::zoo

@@ -15,7 +15,7 @@ namespace {
 // What the operator's checks ask for (ONNX Runtime 1.31; so did earlier versions).
 constexpr std::int64_t kHeadMultiple = 8, kTurnedHeadMultiple = 16, kTurnedPairsMultiple = 8;
 /// Longer tables than this are not written: two of them with 64 pairs take 67 MB.
-constexpr std::int64_t kMostPositions = 131'072;
+constexpr std::int64_t kMostNativePositions = 131'072;
 
 // Row by row: a table is never held whole.
 template <class Wave>
@@ -40,7 +40,8 @@ std::optional<RotaryTable> rotary_table(const Module& at, const RopeSpec& spec, 
   const std::int64_t pairs = spec.width / 2;
   const bool depends_on_length = spec.dynamic || !spec.long_frequencies.empty();
   const bool fits = head_width % kTurnedHeadMultiple == 0 && pairs % kTurnedPairsMultiple == 0;
-  if (depends_on_length || !fits || spec.max_positions < 1 || spec.max_positions > kMostPositions) return std::nullopt;
+  if (depends_on_length || !fits || spec.max_positions < 1 || spec.max_positions > kMostNativePositions)
+    return std::nullopt;
   const auto table = [&](const char* wave, ByteSource source) {
     return at.graph().table(at.name_of(fmt::format("{}_{}_cache", name, wave)), DType::kFloat32,
                             {spec.max_positions, pairs}, std::move(source));

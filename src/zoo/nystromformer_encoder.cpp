@@ -37,7 +37,8 @@ Value attention(const TextEncoder& encoder, const Module& self, const Value& inp
   return self.node("Reshape", {merged, graph.integers({0, 0, encoder.hidden})});
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+Result<Value> encode_nystromformer(const TextEncoder& encoder, const Embedded& embedded,
+                                   const std::optional<Value>& mask) {
   const std::int64_t landmarks = encoder.integer("num_landmarks");
   if (landmarks != encoder.integer("segment_means_seq_len")) {
     return unsupported("num_landmarks", std::to_string(landmarks), "built is as many as segment_means_seq_len");
@@ -66,6 +67,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_nystromformer_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_nystromformer_encoder(BuildContext& context) { return build_text_encoder(context, encode_nystromformer); }
 
 }  // namespace assay::zoo

@@ -12,14 +12,14 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr float kEpsilon = 1e-5F;
+constexpr float kPoolFormerEpsilon = 1e-5F;
 
 // torch.nn.GroupNorm of one group: over the whole of an image, then weighted by channel.
 Value norm_image(const Module& at, const FeatureMap& map) {
   GraphBuilder& graph = at.graph();
   const Value whole = reshape(at, map.value, {0, 1, -1});
   const Value normed = at.node("InstanceNormalization", {whole, graph.numbers({1.0F}, {1}), graph.numbers({0.0F}, {1})},
-                               {{"epsilon", kEpsilon}});
+                               {{"epsilon", kPoolFormerEpsilon}});
   const Value image = reshape(at, normed, {-1, map.channels, map.height, map.width});
   const auto by_channel = [&](const char* name, Role role) {
     return reshape(at, at.parameter(name, {map.channels}, role), {1, map.channels, 1, 1});

@@ -17,7 +17,7 @@ struct Step {
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, groups = 1;
 };
 
-Value convolve(const Module& at, const Value& input, const Step& step) {
+Value convolve_regnet(const Module& at, const Value& input, const Step& step) {
   const Value convolved = grouped_convolution(
       at / "convolution", input,
       {step.in, step.out, step.kernel, step.kernel, step.stride, step.stride, step.kernel / 2, false}, step.groups);
@@ -43,8 +43,8 @@ Result<Value> regnet_layer(const Config& config, const Module& at, const Value& 
   if (out % groups != 0) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} channels are no multiple of {} groups", out, groups));
   }
-  ASSAY_TRY(Value hidden, act(body / "0", convolve(body / "0", input, {in, out, 1, 1, 1})));
-  ASSAY_TRY(hidden, act(body / "1", convolve(body / "1", hidden, {out, out, 3, stride, groups})));
+  ASSAY_TRY(Value hidden, act(body / "0", convolve_regnet(body / "0", input, {in, out, 1, 1, 1})));
+  ASSAY_TRY(hidden, act(body / "1", convolve_regnet(body / "1", hidden, {out, out, 3, stride, groups})));
   std::string last = "2";
   if (config.text("layer_type") == "y") {
     // Python rounds halves to even, as the current mode does.
@@ -53,9 +53,9 @@ Result<Value> regnet_layer(const Config& config, const Module& at, const Value& 
     hidden = squeeze_and_excite(body / "2", hidden, out, reduced);
     last = "3";
   }
-  hidden = convolve(body / last, hidden, {out, out, 1, 1, 1});
+  hidden = convolve_regnet(body / last, hidden, {out, out, 1, 1, 1});
   const bool projected = in != out || stride != 1;
-  const Value shortcut = projected ? convolve(at / "shortcut", input, {in, out, 1, stride, 1}) : input;
+  const Value shortcut = projected ? convolve_regnet(at / "shortcut", input, {in, out, 1, stride, 1}) : input;
   return act(at, add(at, hidden, shortcut));
 }
 
@@ -75,7 +75,7 @@ Status build_regnet_cnn(BuildContext& context) {
   ASSAY_TRY(FeatureMap map, take_image(context, config.integer("num_channels")));
   const std::int64_t stem = config.integer("embedding_size");
   const Module embedder = base / "embedder" / "embedder";
-  map.value = convolve(embedder, map.value, {map.channels, stem, 3, 2, 1});
+  map.value = convolve_regnet(embedder, map.value, {map.channels, stem, 3, 2, 1});
   ASSAY_TRY(map.value, activation(embedder, map.value, config.text("hidden_act"), config.path("hidden_act")));
   map = {map.value, stem, halved(map.height), halved(map.width)};
   for (std::size_t stage = 0; stage < widths.size(); ++stage) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t kBottleneckReduction = 4;
 
-Value convolve(const Module& at, const Value& input, std::int64_t in, std::int64_t out, std::int64_t kernel,
-               std::int64_t stride) {
+Value convolve_resnet(const Module& at, const Value& input, std::int64_t in, std::int64_t out, std::int64_t kernel,
+                      std::int64_t stride) {
   const Value convolved =
       convolution(at / "convolution", input, {in, out, kernel, kernel, stride, stride, kernel / 2, false});
   return batch_norm(at / "normalization", convolved, out);
@@ -28,7 +28,7 @@ Result<Value> residual_block(const Config& config, const Module& at, const Value
   const Module body = at / "layer";
   const auto step = [&](int index, const Value& x, std::int64_t in, std::int64_t out, std::int64_t kernel,
                         std::int64_t stride) {
-    return convolve(body / std::to_string(index), x, in, out, kernel, stride);
+    return convolve_resnet(body / std::to_string(index), x, in, out, kernel, stride);
   };
   // Between the convolutions it is always relu; hidden_act only follows the sum.
   const auto relu = [&](int index, const Value& x) { return (body / std::to_string(index)).node("Relu", {x}); };
@@ -44,7 +44,8 @@ Result<Value> residual_block(const Config& config, const Module& at, const Value
     hidden = step(2, hidden, narrow, block.out, 1, 1);
   }
   const bool projected = block.in != block.out || block.stride != 1;
-  const Value shortcut = projected ? convolve(at / "shortcut", input, block.in, block.out, 1, block.stride) : input;
+  const Value shortcut =
+      projected ? convolve_resnet(at / "shortcut", input, block.in, block.out, 1, block.stride) : input;
   return activation(at, at.node("Add", {hidden, shortcut}), config.text("hidden_act"), config.path("hidden_act"));
 }
 
@@ -68,7 +69,7 @@ Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config
   }
   const std::int64_t stem_width = config.integer("embedding_size");
   const Module stem = base / "embedder";
-  Value hidden = convolve(stem / "embedder", pixels.value, pixels.channels, stem_width, 7, 2);
+  Value hidden = convolve_resnet(stem / "embedder", pixels.value, pixels.channels, stem_width, 7, 2);
   ASSAY_TRY(hidden, activation(stem / "embedder", hidden, config.text("hidden_act"), config.path("hidden_act")));
   hidden = (stem / "pooler")
                .node("MaxPool", {hidden},

@@ -13,7 +13,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kEpsilon = 1e-5F;  ///< torch.nn.LayerNorm's; transformers does not use layer_norm_eps here
+constexpr float kSegFormerEpsilon = 1e-5F;  ///< torch.nn.LayerNorm's; transformers does not use layer_norm_eps here
 
 struct Stage {
   std::int64_t depth = 0, width = 0, patch = 0, stride = 0, heads = 0, reduction = 0, widening = 0;
@@ -70,7 +70,7 @@ Result<Value> attend(const Module& attention, const Value& input, const Stage& s
     reduced.value = convolution(
         self / "sr", image,
         {stage.width, stage.width, stage.reduction, stage.reduction, stage.reduction, stage.reduction, 0, true});
-    memory = layer_norm(self / "layer_norm", to_tokens(self, reduced), stage.width, kEpsilon);
+    memory = layer_norm(self / "layer_norm", to_tokens(self, reduced), stage.width, kSegFormerEpsilon);
   }
   const Value mixed =
       scaled_dot_product(self, linear(self / "query", input, square), linear(self / "key", memory, square),
@@ -80,12 +80,12 @@ Result<Value> attend(const Module& attention, const Value& input, const Stage& s
 
 Result<Value> segformer_layer(const Config& config, const Module& layer, const Value& input, const Stage& stage,
                               const FeatureMap& map) {
-  const Value before = layer_norm(layer / "layer_norm_1", input, stage.width, kEpsilon);
+  const Value before = layer_norm(layer / "layer_norm_1", input, stage.width, kSegFormerEpsilon);
   ASSAY_TRY(const Value attention, attend(layer / "attention", before, stage, map));
   const Value attended = add(layer, attention, input);
   const Module mlp = layer / "mlp";
   const std::int64_t wide = stage.width * stage.widening;
-  Value hidden = layer_norm(layer / "layer_norm_2", attended, stage.width, kEpsilon);
+  Value hidden = layer_norm(layer / "layer_norm_2", attended, stage.width, kSegFormerEpsilon);
   hidden = linear(mlp / "dense1", hidden, {stage.width, wide});
   FeatureMap image{to_image(mlp, hidden, wide, map.height, map.width), wide, map.height, map.width};
   image.value = grouped_convolution(mlp / "dwconv" / "dwconv", image.value, {wide, wide, 3, 3, 1, 1, 1, true}, wide);
@@ -94,7 +94,7 @@ Result<Value> segformer_layer(const Config& config, const Module& layer, const V
   return add(layer, linear(mlp / "dense2", hidden, {wide, stage.width}), attended);
 }
 
-Result<std::vector<FeatureMap>> encode(BuildContext& context, const Module& base) {
+Result<std::vector<FeatureMap>> encode_segformer(BuildContext& context, const Module& base) {
   const Config& config = context.config;
   ASSAY_TRY(const std::vector<Stage> stages, read_stages(config));
   ASSAY_TRY(FeatureMap map, take_image(context, config.integer("num_channels")));
@@ -109,13 +109,13 @@ Result<std::vector<FeatureMap>> encode(BuildContext& context, const Module& base
                     {map.channels, stage.width, stage.patch, stage.patch, stage.stride, stage.stride, padding, true});
     const auto extent = [&](std::int64_t side) { return (side + 2 * padding - stage.patch) / stage.stride + 1; };
     map = {map.value, stage.width, extent(map.height), extent(map.width)};
-    Value tokens = layer_norm(patches / "layer_norm", to_tokens(patches, map), stage.width, kEpsilon);
+    Value tokens = layer_norm(patches / "layer_norm", to_tokens(patches, map), stage.width, kSegFormerEpsilon);
     for (std::int64_t j = 0; j < stage.depth; ++j) {
       const Module layer = encoder / fmt::format("block.{}.{}", i, j);
       ASSAY_TRY(tokens, segformer_layer(config, layer, tokens, stage, map));
     }
     const Module norm = encoder / fmt::format("layer_norm.{}", i);
-    tokens = layer_norm(norm, tokens, stage.width, kEpsilon);
+    tokens = layer_norm(norm, tokens, stage.width, kSegFormerEpsilon);
     map.value = to_image(norm, tokens, stage.width, map.height, map.width);
     maps.push_back(map);
   }
@@ -175,7 +175,8 @@ Status build_segformer(BuildContext& context) {
   const bool bare = config.model_class() == "SegformerModel";
   const std::int64_t labels = config.label_count();
   if (!bare && labels < 1) return unsupported("num_labels", std::to_string(labels));
-  ASSAY_TRY(const std::vector<FeatureMap> maps, encode(context, bare ? context.model : context.model / "segformer"));
+  ASSAY_TRY(const std::vector<FeatureMap> maps,
+            encode_segformer(context, bare ? context.model : context.model / "segformer"));
   const FeatureMap& last = maps.back();
   if (bare) {
     context.graph().output("last_hidden_state", last.value, {"batch", last.channels, last.height, last.width});

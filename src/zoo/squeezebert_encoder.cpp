@@ -69,7 +69,8 @@ Result<Value> encoder_layer(const TextEncoder& encoder, const Module& layer, con
   return norm(encoder, output / "layernorm", output.node("Add", {value, attended}));
 }
 
-Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+Result<Value> encode_squeezebert(const TextEncoder& encoder, const Embedded& embedded,
+                                 const std::optional<Value>& mask) {
   if (encoder.embedding != encoder.hidden) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("embedding_size = {}: expected hidden_size = {}", encoder.embedding, encoder.hidden));
@@ -86,6 +87,6 @@ Result<Value> encode(const TextEncoder& encoder, const Embedded& embedded, const
 
 }  // namespace
 
-Status build_squeezebert_encoder(BuildContext& context) { return build_text_encoder(context, encode); }
+Status build_squeezebert_encoder(BuildContext& context) { return build_text_encoder(context, encode_squeezebert); }
 
 }  // namespace assay::zoo

@@ -15,7 +15,7 @@
 namespace assay::zoo {
 namespace {
 
-struct Sizes {
+struct T5Sizes {
   std::int64_t vocabulary, model, inner, buckets, max_distance;
   Heads heads;
   float epsilon;
@@ -23,16 +23,16 @@ struct Sizes {
   bool gated;
 };
 
-Result<Sizes> read_sizes(const Config& config) {
-  Sizes sizes{config.integer("vocab_size"),
-              config.integer("d_model"),
-              config.integer("d_ff"),
-              config.integer("relative_attention_num_buckets"),
-              config.integer("relative_attention_max_distance"),
-              {config.integer("num_heads"), config.integer("d_kv")},
-              config.number("layer_norm_epsilon"),
-              {},
-              false};
+Result<T5Sizes> read_t5_sizes(const Config& config) {
+  T5Sizes sizes{config.integer("vocab_size"),
+                config.integer("d_model"),
+                config.integer("d_ff"),
+                config.integer("relative_attention_num_buckets"),
+                config.integer("relative_attention_max_distance"),
+                {config.integer("num_heads"), config.integer("d_kv")},
+                config.number("layer_norm_epsilon"),
+                {},
+                false};
   // Half of the buckets of the encoder, whose other half is for the other direction, count exactly.
   if (sizes.max_distance <= sizes.buckets / 2) {
     return unsupported("relative_attention_max_distance", std::to_string(sizes.max_distance),
@@ -69,7 +69,7 @@ std::int64_t sparse_step(const Config& config, const std::string& stack) {
 }
 
 // wo(activation(wi(x))), gated or not.
-Result<Value> dense(const Module& at, const Value& input, const Sizes& sizes) {
+Result<Value> dense(const Module& at, const Value& input, const T5Sizes& sizes) {
   const Width wide{sizes.model, sizes.inner};
   Value hidden = linear(at / (sizes.gated ? "wi_0" : "wi"), input, wide, false);
   ASSAY_TRY(hidden, activation(at / "act", hidden, sizes.activation, "feed_forward_proj"));
@@ -79,7 +79,7 @@ Result<Value> dense(const Module& at, const Value& input, const Sizes& sizes) {
 
 // switch_transformers: each token goes to its best expert, times the router's probability of it, as long as the expert
 // has room in that sequence; no expert gives zero. Every expert computes every token: which goes where is data.
-Result<Value> experts(BuildContext& context, const Module& at, const Value& input, const Sizes& sizes) {
+Result<Value> experts(BuildContext& context, const Module& at, const Value& input, const T5Sizes& sizes) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   const std::int64_t count = config.integer("num_experts");
@@ -108,7 +108,7 @@ Result<Value> experts(BuildContext& context, const Module& at, const Value& inpu
 }
 
 // `layer`: its place in the stack, for those that are sparse.
-Result<Value> feed_forward(BuildContext& context, const Module& at, const Value& input, const Sizes& sizes,
+Result<Value> feed_forward(BuildContext& context, const Module& at, const Value& input, const T5Sizes& sizes,
                            std::int64_t layer, const char* step_key) {
   const Value normed = scaled_rms_norm(at / "layer_norm", input, sizes.model, sizes.epsilon);
   Value fed;
@@ -124,7 +124,7 @@ Result<Value> feed_forward(BuildContext& context, const Module& at, const Value&
 
 // One attention with its norm and its residual connection. `states` makes or fetches keys and values from what the
 // norm gives.
-Value attention_layer(const Module& layer, const char* name, const Value& input, const Sizes& sizes,
+Value attention_layer(const Module& layer, const char* name, const Value& input, const T5Sizes& sizes,
                       const std::function<KeyValue(const Module&, const Value&)>& states,
                       const std::function<std::vector<Value>(const Module&)>& biases) {
   const Module attention = layer / name;
@@ -135,7 +135,7 @@ Value attention_layer(const Module& layer, const char* name, const Value& input,
   return layer.node("Add", {input, linear(attention / "o", attended, {inner, sizes.model}, false)});
 }
 
-KeyValue keys_and_values(const Module& attention, const Value& from, const Sizes& sizes) {
+KeyValue keys_and_values(const Module& attention, const Value& from, const T5Sizes& sizes) {
   const Width width{sizes.model, sizes.heads.count * sizes.heads.width};
   return {split_heads(attention / "k", linear(attention / "k", from, width, false), sizes.heads),
           split_heads(attention / "v", linear(attention / "v", from, width, false), sizes.heads)};
@@ -144,7 +144,7 @@ KeyValue keys_and_values(const Module& attention, const Value& from, const Sizes
 // Biases of self-attention: the positions', computed once where layers share the first one's, then the mask's.
 class SelfBiases {
  public:
-  SelfBiases(const Config& config, const Module& stack, const Sizes& sizes, bool decoder)
+  SelfBiases(const Config& config, const Module& stack, const T5Sizes& sizes, bool decoder)
       : shared_(!variation_flag(config, "bias_in_every_layer")), stack_(stack), sizes_(sizes), decoder_(decoder) {}
 
   void at_positions(const Value& query, const Value& key) {
@@ -171,13 +171,14 @@ class SelfBiases {
  private:
   bool shared_;
   Module stack_;
-  const Sizes& sizes_;
+  const T5Sizes& sizes_;
   bool decoder_;
   Value query_, key_;
   std::optional<Value> first_, mask_, sum_;
 };
 
-Result<Value> encode(BuildContext& context, const Sizes& sizes, const Value& ids, const std::optional<Value>& mask) {
+Result<Value> encode_t5(BuildContext& context, const T5Sizes& sizes, const Value& ids,
+                        const std::optional<Value>& mask) {
   const Module stack = context.model / "encoder";
   Value hidden = embedding(stack / "embed_tokens", ids, sizes.vocabulary, sizes.model);
   context.graph().declare(hidden, {"batch", "sequence", sizes.model});
@@ -206,7 +207,7 @@ void leave_keys_and_values(const Module& stack, std::int64_t layers) {
 }
 
 // `encoded`: nullopt in a decode.
-Result<Value> decode(BuildContext& context, const Sizes& sizes, const Value& ids, const std::string& axis,
+Result<Value> decode(BuildContext& context, const T5Sizes& sizes, const Value& ids, const std::string& axis,
                      const std::optional<Value>& encoded, const std::optional<Value>& encoder_mask) {
   const Module stack = context.model / "decoder";
   const std::int64_t layers = decoder_layers(context.config);
@@ -259,7 +260,7 @@ Result<Value> decoder_ids(BuildContext& context, const std::optional<Value>& ids
   return shift_right(context.model / "decoder", *ids, start, padding);
 }
 
-Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::string& role,
+Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::string& role,
                        const std::optional<Value>& ids, const Value& hidden, const std::string& axis) {
   GraphBuilder& graph = context.graph();
   const Config& config = context.config;
@@ -294,7 +295,7 @@ Status decoder_outputs(BuildContext& context, const Sizes& sizes, const std::str
 
 Status build_t5_encoder_decoder(BuildContext& context) {
   const Config& config = context.config;
-  ASSAY_TRY(const Sizes sizes, read_sizes(config));
+  ASSAY_TRY(const T5Sizes sizes, read_t5_sizes(config));
   const std::string role = class_role(config);
   Parameters& parameters = context.model.parameters();
   parameters.unused("shared.weight");  // where a checkpoint holds other tables for encoder and decoder
@@ -320,7 +321,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   GraphBuilder& graph = context.graph();
   const Extents encoder_extents{"batch", "sequence", sizes.model};
   if (role == "encoder" || role == "token_classification") {
-    ASSAY_TRY(const Value encoded, encode(context, sizes, *ids, mask));
+    ASSAY_TRY(const Value encoded, encode_t5(context, sizes, *ids, mask));
     if (role == "encoder") {
       graph.output("last_hidden_state", encoded, encoder_extents);
       return {};
@@ -337,7 +338,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   if (decodes) {
     parameters.unused_below("encoder.");
   } else {
-    ASSAY_TRY(encoded, encode(context, sizes, *ids, mask));
+    ASSAY_TRY(encoded, encode_t5(context, sizes, *ids, mask));
   }
   ASSAY_TRY(const Value hidden, decode(context, sizes, target_ids, axis, encoded, mask));
   ASSAY_CHECK_OK(decoder_outputs(context, sizes, role, ids, hidden, axis));

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include "zoo/distance.hpp"
+#include "zoo/tensors.hpp"
 #include "zoo/text_encoder.hpp"
 
 namespace assay::zoo {
 namespace {
 
 constexpr std::int64_t kToInt64 = static_cast<std::int64_t>(DType::kInt64);
-
-Value add(const Module& at, const Value& left, const Value& right) { return at.node("Add", {left, right}); }
 
 // int64 [B, S].
 Value zero_ids(const Module& at, const Value& tokens) {

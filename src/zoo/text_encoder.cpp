@@ -7,12 +7,10 @@
 #include <cctype>
 
 #include "zoo/catalogue.hpp"
+#include "zoo/input_types.hpp"
 #include "zoo/tensors.hpp"
 
 namespace assay::zoo {
-
-const std::vector<DType> kIdTypes = {DType::kInt64, DType::kInt32};
-const std::vector<DType> kMaskTypes = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
 
 Module descend(const Module& at, std::string_view path) {
   const auto is_number = [](std::string_view text) {

@@ -8,12 +8,12 @@ namespace assay::zoo {
 namespace {
 
 /// What the layers gave, and which tokens count.
-struct Encoded {
+struct EncodedText {
   Value hidden;
   std::optional<Value> mask;
 };
 
-using Emit = Status (*)(const TextEncoder&, const Encoded&);
+using EmitHead = Status (*)(const TextEncoder&, const EncodedText&);
 
 Extents per_token(std::int64_t width) { return {"batch", "sequence", width}; }
 
@@ -89,7 +89,7 @@ Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
   return decoder.node("MatMul", {value, turned});
 }
 
-Status hidden_states(const TextEncoder& encoder, const Encoded& encoded) {
+Status hidden_states(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   encoder.graph().output("last_hidden_state", hidden, per_token(encoder.hidden));
   if (!encoder.find("pooler", "dense")) return {};
@@ -98,7 +98,7 @@ Status hidden_states(const TextEncoder& encoder, const Encoded& encoded) {
   return {};
 }
 
-Status masked_lm(const TextEncoder& encoder, const Encoded& encoded) {
+Status masked_lm(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   ASSAY_TRY(const Value logits, word_logits(encoder, hidden));
   encoder.graph().output("logits", logits, per_token(encoder.vocabulary));
@@ -110,14 +110,14 @@ Result<Value> next_sentence_logits(const TextEncoder& encoder, const Value& hidd
   return linear_rank2(head_at(encoder, "next_sentence", "dense"), pooled, {encoder.hidden, labels});
 }
 
-Status next_sentence(const TextEncoder& encoder, const Encoded& encoded) {
+Status next_sentence(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   ASSAY_TRY(const Value logits, next_sentence_logits(encoder, hidden, 2));
   encoder.graph().output("logits", logits, {"batch", std::int64_t{2}});
   return {};
 }
 
-Status pre_training(const TextEncoder& encoder, const Encoded& encoded) {
+Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   ASSAY_TRY(const Value words, word_logits(encoder, hidden));
   encoder.graph().output("prediction_logits", words, per_token(encoder.vocabulary));
@@ -130,7 +130,7 @@ Status pre_training(const TextEncoder& encoder, const Encoded& encoded) {
   return {};
 }
 
-Status sequence_classification(const TextEncoder& encoder, const Encoded& encoded) {
+Status sequence_classification(const TextEncoder& encoder, const EncodedText& encoded) {
   const std::string part = "sequence_classification";
   ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
   const Module output = head_at(encoder, part, "output");
@@ -154,7 +154,7 @@ Status sequence_classification(const TextEncoder& encoder, const Encoded& encode
   return {};
 }
 
-Status token_classification(const TextEncoder& encoder, const Encoded& encoded) {
+Status token_classification(const TextEncoder& encoder, const EncodedText& encoded) {
   const std::string part = "token_classification";
   ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
   ASSAY_TRY(const Value value, transformed(encoder, part, encoded.hidden, encoder.hidden));
@@ -163,7 +163,7 @@ Status token_classification(const TextEncoder& encoder, const Encoded& encoded) 
   return {};
 }
 
-Status question_answering(const TextEncoder& encoder, const Encoded& encoded) {
+Status question_answering(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   if (const std::int64_t labels = encoder.context->config.label_count(); labels != 2) {
     return fail(ErrorCode::kInvalidArgument,
@@ -181,7 +181,7 @@ Status question_answering(const TextEncoder& encoder, const Encoded& encoded) {
 }
 
 // ELECTRA: was the token replaced?
-Status discriminator(const TextEncoder& encoder, const Encoded& encoded) {
+Status discriminator(const TextEncoder& encoder, const EncodedText& encoded) {
   const Value& hidden = encoded.hidden;
   const std::string part = "discriminator";
   ASSAY_TRY(Value value, transformed(encoder, part, hidden, encoder.hidden));
@@ -192,7 +192,7 @@ Status discriminator(const TextEncoder& encoder, const Encoded& encoded) {
 }
 
 // DPR: the first token, projected where the configuration says how wide.
-Status first_token(const TextEncoder& encoder, const Encoded& encoded) {
+Status first_token(const TextEncoder& encoder, const EncodedText& encoded) {
   const Config& config = encoder.context->config;
   const Json& model_class = config.architecture().description["classes"][config.model_class()];
   Value pooled = token(encoder.base, encoded.hidden, 0);
@@ -206,16 +206,16 @@ Status first_token(const TextEncoder& encoder, const Encoded& encoded) {
   return {};
 }
 
-Emit find_head(const std::string& name) {
-  static const std::map<std::string, Emit> all = {{"none", hidden_states},
-                                                  {"masked_lm", masked_lm},
-                                                  {"next_sentence", next_sentence},
-                                                  {"pre_training", pre_training},
-                                                  {"sequence_classification", sequence_classification},
-                                                  {"token_classification", token_classification},
-                                                  {"question_answering", question_answering},
-                                                  {"discriminator", discriminator},
-                                                  {"first_token", first_token}};
+EmitHead find_head(const std::string& name) {
+  static const std::map<std::string, EmitHead> all = {{"none", hidden_states},
+                                                      {"masked_lm", masked_lm},
+                                                      {"next_sentence", next_sentence},
+                                                      {"pre_training", pre_training},
+                                                      {"sequence_classification", sequence_classification},
+                                                      {"token_classification", token_classification},
+                                                      {"question_answering", question_answering},
+                                                      {"discriminator", discriminator},
+                                                      {"first_token", first_token}};
   const auto found = all.find(name);
   ASSAY_CHECK(found != all.end(), "zoo/*.json names a head that is there");
   return found->second;

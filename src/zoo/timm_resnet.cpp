@@ -46,8 +46,8 @@ Plan from_tensors(const Module& base, Plan plan) {
   return plan;
 }
 
-Value convolve(const Module& at, const std::string& conv, const std::string& norm, const Value& input, std::int64_t in,
-               std::int64_t out, std::int64_t kernel, std::int64_t stride) {
+Value convolve_timm_resnet(const Module& at, const std::string& conv, const std::string& norm, const Value& input,
+                           std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
   const Value convolved = convolution(at.at(conv), input, {in, out, kernel, kernel, stride, stride, kernel / 2, false});
   return batch_norm(at.at(norm), convolved, out);
 }
@@ -58,15 +58,16 @@ Value block(const Module& at, const Value& input, std::int64_t in, std::int64_t 
   const auto relu = [&](const Value& x) { return at.node("Relu", {x}); };
   Value hidden;
   if (bottleneck) {
-    hidden = relu(convolve(at, "conv1", "bn1", input, in, width, 1, 1));
-    hidden = relu(convolve(at, "conv2", "bn2", hidden, width, width, 3, stride));
-    hidden = convolve(at, "conv3", "bn3", hidden, width, out, 1, 1);
+    hidden = relu(convolve_timm_resnet(at, "conv1", "bn1", input, in, width, 1, 1));
+    hidden = relu(convolve_timm_resnet(at, "conv2", "bn2", hidden, width, width, 3, stride));
+    hidden = convolve_timm_resnet(at, "conv3", "bn3", hidden, width, out, 1, 1);
   } else {
-    hidden = relu(convolve(at, "conv1", "bn1", input, in, width, 3, stride));
-    hidden = convolve(at, "conv2", "bn2", hidden, width, out, 3, 1);
+    hidden = relu(convolve_timm_resnet(at, "conv1", "bn1", input, in, width, 3, stride));
+    hidden = convolve_timm_resnet(at, "conv2", "bn2", hidden, width, out, 3, 1);
   }
   const bool projected = in != out || stride != 1;
-  const Value shortcut = projected ? convolve(at, "downsample.0", "downsample.1", input, in, out, 1, stride) : input;
+  const Value shortcut =
+      projected ? convolve_timm_resnet(at, "downsample.0", "downsample.1", input, in, out, 1, stride) : input;
   return relu(at.node("Add", {hidden, shortcut}));
 }
 
@@ -79,7 +80,7 @@ Result<std::vector<FeatureMap>> timm_resnet_features(const Module& base, const s
   if (known == plans().end()) return unsupported(key, sanitise(name), "built are resnet18 to resnet152");
   const Plan plan = from_tensors(base, known->second);
   const auto halved = [](std::int64_t extent) { return (extent - 1) / 2 + 1; };
-  Value hidden = convolve(base, "conv1", "bn1", pixels.value, pixels.channels, plan.stem, 7, 2);
+  Value hidden = convolve_timm_resnet(base, "conv1", "bn1", pixels.value, pixels.channels, plan.stem, 7, 2);
   hidden = (base / "act1").node("Relu", {hidden});
   hidden = (base / "maxpool")
                .node("MaxPool", {hidden},

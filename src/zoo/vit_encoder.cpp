@@ -9,7 +9,7 @@
 namespace assay::zoo {
 namespace {
 
-struct Sizes {
+struct VitSizes {
   std::int64_t hidden, intermediate, height, width, patch_height, patch_width, channels;
   Heads heads;
   float epsilon;
@@ -17,8 +17,8 @@ struct Sizes {
   [[nodiscard]] std::int64_t patches() const { return (height / patch_height) * (width / patch_width); }
 };
 
-Result<Sizes> read_sizes(const Config& config) {
-  Sizes sizes{};
+Result<VitSizes> read_vit_sizes(const Config& config) {
+  VitSizes sizes{};
   sizes.hidden = config.integer("hidden_size");
   sizes.intermediate = config.integer("intermediate_size");
   std::tie(sizes.height, sizes.width) = config.pair("image_size");
@@ -42,7 +42,7 @@ Result<Sizes> read_sizes(const Config& config) {
 
 // [B, C, H, W] → [B, 1 + patches, hidden]. The class token is added to a row of zeros: that needs no batch extent, and
 // runtimes fold the sum with the positions into one constant.
-Result<Value> embeddings(BuildContext& context, const Module& at, const Sizes& sizes) {
+Result<Value> vit_embeddings(BuildContext& context, const Module& at, const VitSizes& sizes) {
   using Integers = std::vector<std::int64_t>;
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"batch", sizes.channels, sizes.height, sizes.width}));
@@ -60,7 +60,7 @@ Result<Value> embeddings(BuildContext& context, const Module& at, const Sizes& s
   return at.node("Add", {with_row, at.node("Add", {class_token, positions})});
 }
 
-Result<Value> encoder_layer(const Module& layer, const Value& input, const Sizes& sizes, bool qkv_bias) {
+Result<Value> encoder_layer(const Module& layer, const Value& input, const VitSizes& sizes, bool qkv_bias) {
   const std::int64_t inner = sizes.heads.count * sizes.heads.width;
   const Value normed = layer_norm(layer / "layernorm_before", input, sizes.hidden, sizes.epsilon);
   const Module self = layer / "attention" / "attention";
@@ -84,12 +84,12 @@ Result<Value> encoder_layer(const Module& layer, const Value& input, const Sizes
 
 Status build_vit_encoder(BuildContext& context) {
   const Config& config = context.config;
-  ASSAY_TRY(const Sizes sizes, read_sizes(config));
+  ASSAY_TRY(const VitSizes sizes, read_vit_sizes(config));
   const bool bare = config.model_class() == "ViTModel";
   const Module base = bare ? context.model : context.model / "vit";
   GraphBuilder& graph = context.graph();
 
-  ASSAY_TRY(Value hidden, embeddings(context, base / "embeddings", sizes));
+  ASSAY_TRY(Value hidden, vit_embeddings(context, base / "embeddings", sizes));
   const std::int64_t layers = config.integer("num_hidden_layers");
   for (std::int64_t i = 0; i < layers; ++i) {
     ASSAY_TRY(hidden,

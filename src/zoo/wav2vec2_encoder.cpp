@@ -22,7 +22,7 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr float kTorchEpsilon = 1e-5F;
 
-struct Sizes {
+struct Wav2Vec2Sizes {
   std::int64_t hidden, inner, layers;
   Heads heads;
   float epsilon;
@@ -36,18 +36,18 @@ bool has_key(const Config& config, const std::string& key) {
 }
 bool flag_of(const Config& config, const std::string& key) { return has_key(config, key) && config.flag(key); }
 
-Result<Sizes> read_sizes(const Config& config) {
-  Sizes sizes{config.integer("hidden_size"),
-              config.integer("intermediate_size"),
-              config.integer("num_hidden_layers"),
-              {config.integer("num_attention_heads"), 0},
-              config.number("layer_norm_eps"),
-              config.integers("conv_dim"),
-              config.integers("conv_kernel"),
-              config.integers("conv_stride"),
-              flag_of(config, "do_stable_layer_norm"),
-              config.text("feat_extract_activation"),
-              config.text("hidden_act")};
+Result<Wav2Vec2Sizes> read_wav2vec2_sizes(const Config& config) {
+  Wav2Vec2Sizes sizes{config.integer("hidden_size"),
+                      config.integer("intermediate_size"),
+                      config.integer("num_hidden_layers"),
+                      {config.integer("num_attention_heads"), 0},
+                      config.number("layer_norm_eps"),
+                      config.integers("conv_dim"),
+                      config.integers("conv_kernel"),
+                      config.integers("conv_stride"),
+                      flag_of(config, "do_stable_layer_norm"),
+                      config.text("feat_extract_activation"),
+                      config.text("hidden_act")};
   ASSAY_TRY(sizes.heads.width, head_width(sizes.hidden, sizes.heads.count));
   if (sizes.kernels.size() != sizes.widths.size() || sizes.strides.size() != sizes.widths.size()) {
     return fail(ErrorCode::kInvalidArgument,
@@ -64,7 +64,8 @@ Result<Sizes> read_sizes(const Config& config) {
 }
 
 // [B, samples] → [B, frames, channels].
-Result<Value> extract_features(BuildContext& context, const Module& base, const Value& wave, const Sizes& sizes) {
+Result<Value> extract_features(BuildContext& context, const Module& base, const Value& wave,
+                               const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   const Module extractor = base / "feature_extractor";
   const bool every = variation_flag(config, "layer_features") || config.text("feat_extract_norm") == "layer";
@@ -94,28 +95,28 @@ Result<Value> extract_features(BuildContext& context, const Module& base, const 
   return channels_last(extractor, hidden);
 }
 
-struct Projected {
+struct ProjectedFeatures {
   Value hidden, features;
 };
 
-Result<Projected> project_features(BuildContext& context, const Module& base, const Value& features,
-                                   const Sizes& sizes) {
+Result<ProjectedFeatures> project_features(BuildContext& context, const Module& base, const Value& features,
+                                           const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   const std::int64_t width = sizes.widths.back();
   if (variation_flag(config, "squeeze")) {  // sew: no projection where the widths agree
     const Value normed = layer_norm(base / "layer_norm", features, width, sizes.epsilon);
-    if (width == sizes.hidden) return Projected{normed, normed};
-    return Projected{linear(base / "feature_projection", normed, {width, sizes.hidden}), normed};
+    if (width == sizes.hidden) return ProjectedFeatures{normed, normed};
+    return ProjectedFeatures{linear(base / "feature_projection", normed, {width, sizes.hidden}), normed};
   }
   const Module projection = base / "feature_projection";
   const bool normed = !has_key(config, "feat_proj_layer_norm") || config.flag("feat_proj_layer_norm");
   const Value from = normed ? layer_norm(projection / "layer_norm", features, width, sizes.epsilon) : features;
-  return Projected{linear(projection / "projection", from, {width, sizes.hidden}), from};
+  return ProjectedFeatures{linear(projection / "projection", from, {width, sizes.hidden}), from};
 }
 
 // Over [B, hidden, time]; the last step falls away where the kernel is even.
 Result<Value> positional_convolution(BuildContext& context, const Module& encoder, const Value& input,
-                                     const Sizes& sizes, std::int64_t stride) {
+                                     const Wav2Vec2Sizes& sizes, std::int64_t stride) {
   const Config& config = context.config;
   const Module at = encoder / "pos_conv_embed";
   const std::int64_t groups = config.integer("num_conv_pos_embedding_groups");
@@ -161,7 +162,7 @@ Result<Value> positional_convolution(BuildContext& context, const Module& encode
 // wavlm: a bias by distance, shared by the layers, times a gate that each layer computes from what it attends with.
 class RelativeBias {
  public:
-  RelativeBias(const Config& config, const Sizes& sizes) : config_(&config), sizes_(&sizes) {}
+  RelativeBias(const Config& config, const Wav2Vec2Sizes& sizes) : config_(&config), sizes_(&sizes) {}
 
   Result<Value> gated(const Module& attention, const Value& from) {
     GraphBuilder& graph = attention.graph();
@@ -188,12 +189,12 @@ class RelativeBias {
 
  private:
   const Config* config_;
-  const Sizes* sizes_;
+  const Wav2Vec2Sizes* sizes_;
   std::optional<Value> shared_;
 };
 
-Result<Value> attend_to_all(const Module& at, const Value& from, const Sizes& sizes, const std::optional<Value>& mask,
-                            std::optional<RelativeBias>& relative) {
+Result<Value> attend_to_all(const Module& at, const Value& from, const Wav2Vec2Sizes& sizes,
+                            const std::optional<Value>& mask, std::optional<RelativeBias>& relative) {
   const Width square{sizes.hidden, sizes.hidden};
   std::vector<Value> biases;
   if (relative) {
@@ -208,13 +209,13 @@ Result<Value> attend_to_all(const Module& at, const Value& from, const Sizes& si
   return linear(at / "out_proj", attended, square);
 }
 
-Result<Value> feed_forward(const Module& at, const Value& from, const Sizes& sizes) {
+Result<Value> feed_forward(const Module& at, const Value& from, const Wav2Vec2Sizes& sizes) {
   const Value wide = linear(at / "intermediate_dense", from, {sizes.hidden, sizes.inner});
   ASSAY_TRY(const Value active, activation(at / "intermediate_act_fn", wide, sizes.activation, "hidden_act"));
   return linear(at / "output_dense", active, {sizes.inner, sizes.hidden});
 }
 
-Result<Value> encoder_layer(const Config& config, const Module& layer, const Value& input, const Sizes& sizes,
+Result<Value> encoder_layer(const Config& config, const Module& layer, const Value& input, const Wav2Vec2Sizes& sizes,
                             const std::optional<Value>& mask, std::optional<RelativeBias>& relative) {
   const auto norm = [&](const char* name, const Value& x) {
     return layer_norm(layer / name, x, sizes.hidden, sizes.epsilon);
@@ -240,7 +241,7 @@ Result<Value> encoder_layer(const Config& config, const Module& layer, const Val
 }
 
 // sew: `encoder` at 1 / squeeze_factor of the rate, by pooling and by the stride of the positions' convolution.
-Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value& hidden, const Sizes& sizes) {
+Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value& hidden, const Wav2Vec2Sizes& sizes) {
   const std::int64_t factor = context.config.integer("squeeze_factor");
   GraphBuilder& graph = context.graph();
   const Value turned = channels_last(encoder, hidden);
@@ -257,7 +258,7 @@ Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value&
 
 // Back to the rate of `like` [B, T, …], with zeros where the pooling left a rest.
 Result<Value> upsample(BuildContext& context, const Module& encoder, const Value& hidden, const Value& like,
-                       const Sizes& sizes) {
+                       const Wav2Vec2Sizes& sizes) {
   const std::int64_t factor = context.config.integer("squeeze_factor");
   GraphBuilder& graph = context.graph();
   const Module at = encoder / "upsample";
@@ -271,19 +272,19 @@ Result<Value> upsample(BuildContext& context, const Module& encoder, const Value
   return at.node("Pad", {steps, pads});
 }
 
-struct Encoded {
+struct EncodedSound {
   Value hidden, features;
   std::optional<Value> steps;       ///< bool [B, T]: frames that the mask leaves
   std::vector<Value> layer_inputs;  ///< of every layer
 };
 
-Result<Encoded> encode(BuildContext& context, const Module& base, const Sizes& sizes) {
+Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   ASSAY_TRY(const Value wave, context.inputs.take("input_values", {DType::kFloat32}, {"batch", "sequence"}));
   ASSAY_TRY(const Value extracted, extract_features(context, base, wave, sizes));
-  ASSAY_TRY(const Projected projected, project_features(context, base, extracted, sizes));
-  Encoded encoded;
+  ASSAY_TRY(const ProjectedFeatures projected, project_features(context, base, extracted, sizes));
+  EncodedSound encoded;
   encoded.features = projected.features;
   Value hidden = projected.hidden;
   const Module encoder = base / "encoder";
@@ -331,7 +332,7 @@ Result<Encoded> encode(BuildContext& context, const Module& base, const Sizes& s
 }
 
 // Strided gated convolutions after the encoder.
-Result<Value> adapt(BuildContext& context, const Module& base, const Value& hidden, const Sizes& sizes,
+Result<Value> adapt(BuildContext& context, const Module& base, const Value& hidden, const Wav2Vec2Sizes& sizes,
                     std::int64_t width) {
   const Config& config = context.config;
   const Module adapter = base / "adapter";
@@ -374,7 +375,7 @@ Value mean_over_time(const Module& at, const Value& hidden, const std::optional<
 
 Status build_wav2vec2_encoder(BuildContext& context) {
   const Config& config = context.config;
-  ASSAY_TRY(const Sizes sizes, read_sizes(config));
+  ASSAY_TRY(const Wav2Vec2Sizes sizes, read_wav2vec2_sizes(config));
   const std::string role = class_role(config);
   GraphBuilder& graph = context.graph();
   const Module base = role == "base"
@@ -382,7 +383,7 @@ Status build_wav2vec2_encoder(BuildContext& context) {
                           : context.model / config.architecture().description["base_prefix"].get<std::string>();
   context.model.parameters().unused(base.name_of("masked_spec_embed"));
 
-  ASSAY_TRY(const Encoded encoded, encode(context, base, sizes));
+  ASSAY_TRY(const EncodedSound encoded, encode_wav2vec2(context, base, sizes));
   Value hidden = encoded.hidden;
   std::int64_t width = sizes.hidden;
   if (flag_of(config, "add_adapter")) {
