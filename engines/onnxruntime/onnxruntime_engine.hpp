@@ -24,7 +24,9 @@ class OnnxruntimeEngine final : public Engine {
 
   [[nodiscard]] std::string version() const override { return runtime_->version(); }
   [[nodiscard]] Result<std::vector<Device>> devices() override;
-  [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override { return OrtProgram::load(runtime_, args); }
+  [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override {
+    return OrtProgram::load(runtime_, args);
+  }
 
  private:
   explicit OnnxruntimeEngine(std::shared_ptr<const OrtRuntime> runtime) : runtime_(std::move(runtime)) {}

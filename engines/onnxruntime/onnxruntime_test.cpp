@@ -64,7 +64,8 @@ TEST(Onnxruntime, CountsTheThreadsItChoseItself) {
   const auto program = onnxruntime->load(args);
   ASSERT_THAT(program, IsOk());
   const auto effective = *(*program)->effective();
-  const auto threads = std::find_if(effective.begin(), effective.end(), [](const auto& e) { return e.first == "threads"; });
+  const auto threads =
+      std::find_if(effective.begin(), effective.end(), [](const auto& e) { return e.first == "threads"; });
   EXPECT_GE(std::stoi(threads->second), 1);
 }
 
@@ -79,7 +80,8 @@ TEST(Onnxruntime, DoesNotServeAnAcceleratorThatItsLibraryLacks) {
   ASSERT_THAT(devices, IsOk());
   for (const OrtProvider& provider : ort_providers()) {
     args.device_id = provider.device_id;
-    const bool listed = std::any_of(devices->begin(), devices->end(), [&](const auto& d) { return d.id == provider.device_id; });
+    const bool listed =
+        std::any_of(devices->begin(), devices->end(), [&](const auto& d) { return d.id == provider.device_id; });
     EXPECT_EQ(static_cast<bool>(onnxruntime->load(args)), listed) << provider.device_id;
   }
 }

@@ -48,8 +48,8 @@ struct Columns {
 Status append_cuda(const OrtRuntime& runtime, OrtSessionOptions* options, const Columns& columns) {
   using Pointer = std::unique_ptr<OrtCUDAProviderOptionsV2, OrtDeleter<&OrtApi::ReleaseCUDAProviderOptions>>;
   ASSAY_TRY(const Pointer cuda, ort_make<Pointer>(runtime, &OrtApi::CreateCUDAProviderOptions));
-  ASSAY_CHECK_OK(runtime.check(runtime.api().UpdateCUDAProviderOptions(cuda.get(), columns.keys.data(), columns.values.data(),
-                                                                       columns.keys.size())));
+  ASSAY_CHECK_OK(runtime.check(runtime.api().UpdateCUDAProviderOptions(cuda.get(), columns.keys.data(),
+                                                                       columns.values.data(), columns.keys.size())));
   return runtime.check(runtime.api().SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda.get()));
 }
 
@@ -73,28 +73,35 @@ Result<bool> ort_has_provider(const OrtRuntime& runtime, const OrtProvider& prov
   char** names = nullptr;
   int count = 0;
   ASSAY_CHECK_OK(runtime.check(runtime.api().GetAvailableProviders(&names, &count)));
-  const bool has = std::any_of(names, names + count, [&](const char* name) { return std::string_view(name) == provider.ort_name; });
+  const bool has =
+      std::any_of(names, names + count, [&](const char* name) { return std::string_view(name) == provider.ort_name; });
   ASSAY_CHECK_OK(runtime.check(runtime.api().ReleaseAvailableProviders(names, count)));
   return has;
 }
 
-Status ort_append_provider(const OrtRuntime& runtime, OrtSessionOptions* options, const OrtProvider& provider, bool strict,
-                           bool cpu_fallback) {
+Status ort_append_provider(const OrtRuntime& runtime, OrtSessionOptions* options, const OrtProvider& provider,
+                           bool strict, bool cpu_fallback) {
   if (provider.append == Append::kNothing) return {};
   ASSAY_TRY(const bool has, ort_has_provider(runtime, provider));
   if (!has) {
-    return fail(ErrorCode::kNotFound, fmt::format("ONNX Runtime {} here was built without {}", runtime.version(), provider.ort_name));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("ONNX Runtime {} here was built without {}", runtime.version(), provider.ort_name));
   }
   const Columns columns(strict && provider.strict_float32 ? *provider.strict_float32 : OrtPairs{});
   const OrtApi& api = runtime.api();
   switch (provider.append) {
-    case Append::kNothing: break;
+    case Append::kNothing:
+      break;
     case Append::kByName:
       ASSAY_CHECK_OK(runtime.check(api.SessionOptionsAppendExecutionProvider(
           options, provider.short_name, columns.keys.data(), columns.values.data(), columns.keys.size())));
       break;
-    case Append::kCuda: ASSAY_CHECK_OK(append_cuda(runtime, options, columns)); break;
-    case Append::kTensorRt: ASSAY_CHECK_OK(append_tensorrt(runtime, options)); break;
+    case Append::kCuda:
+      ASSAY_CHECK_OK(append_cuda(runtime, options, columns));
+      break;
+    case Append::kTensorRt:
+      ASSAY_CHECK_OK(append_tensorrt(runtime, options));
+      break;
   }
   return runtime.check(api.AddSessionConfigEntry(options, "session.disable_cpu_ep_fallback", cpu_fallback ? "0" : "1"));
 }

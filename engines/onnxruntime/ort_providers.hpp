@@ -35,9 +35,10 @@ struct OrtProvider {
 /// Whether this library was built with `provider`.
 [[nodiscard]] Result<bool> ort_has_provider(const OrtRuntime& runtime, const OrtProvider& provider);
 
-/// Switches `provider` on. With `cpu_fallback` false, a session that would place any node on the CPU instead is an error.
-[[nodiscard]] Status ort_append_provider(const OrtRuntime& runtime, OrtSessionOptions* options, const OrtProvider& provider,
-                                         bool strict, bool cpu_fallback);
+/// Switches `provider` on. With `cpu_fallback` false, a session that would place any node on the CPU instead is an
+/// error.
+[[nodiscard]] Status ort_append_provider(const OrtRuntime& runtime, OrtSessionOptions* options,
+                                         const OrtProvider& provider, bool strict, bool cpu_fallback);
 
 /// Tries `provider` on a model of one addition: only success shows that its libraries and its device are there.
 [[nodiscard]] Status ort_try_provider(const OrtRuntime& runtime, const OrtProvider& provider);

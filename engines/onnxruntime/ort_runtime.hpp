@@ -15,7 +15,8 @@ class OrtRuntime {
  public:
   /// Opens libonnxruntime below `home` (the folder of the library, of the wheel, or an installation prefix).
   /// Errors: not_found; incompatible_plugin, for a library older than kOldestMinor.
-  [[nodiscard]] static Result<std::shared_ptr<const OrtRuntime>> open(const std::string& home, const assay_host_api& host);
+  [[nodiscard]] static Result<std::shared_ptr<const OrtRuntime>> open(const std::string& home,
+                                                                      const assay_host_api& host);
   ~OrtRuntime();
   OrtRuntime(const OrtRuntime&) = delete;
   OrtRuntime& operator=(const OrtRuntime&) = delete;
@@ -60,7 +61,8 @@ using OrtShapePtr = std::unique_ptr<OrtTensorTypeAndShapeInfo, OrtDeleter<&OrtAp
 
 /// Calls a function of the C API that makes an object through its last argument, and owns the object.
 template <class Pointer, class... Parameters, class... Arguments>
-[[nodiscard]] Result<Pointer> ort_make(const OrtRuntime& runtime, OrtStatus* (*OrtApi::*function)(Parameters...) noexcept,
+[[nodiscard]] Result<Pointer> ort_make(const OrtRuntime& runtime,
+                                       OrtStatus* (*OrtApi::*function)(Parameters...) noexcept,
                                        Arguments... arguments) {
   typename Pointer::pointer object = nullptr;
   ASSAY_CHECK_OK(runtime.check((runtime.api().*function)(arguments..., &object)));

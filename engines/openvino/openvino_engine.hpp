@@ -24,7 +24,9 @@ class OpenvinoEngine final : public Engine {
   [[nodiscard]] std::string version() const override { return runtime_->version(); }
   /// Each device under the hardware word "openvino"; the processor also as "cpu", under the same id.
   [[nodiscard]] Result<std::vector<Device>> devices() override;
-  [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override { return OvProgram::load(runtime_, args); }
+  [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override {
+    return OvProgram::load(runtime_, args);
+  }
 
  private:
   explicit OpenvinoEngine(std::shared_ptr<const OvRuntime> runtime) : runtime_(std::move(runtime)) {}

@@ -34,9 +34,9 @@ enum class ErrorCode {
 /// What went wrong, told to the person who can act on it.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;               ///< one sentence with the values involved; no final full stop
+  std::string message;                 ///< one sentence with the values involved; no final full stop
   std::vector<std::string> context{};  ///< innermost first, each "while …"; added by with_context()
-  std::string hint{};                ///< what to do next; empty when we do not know
+  std::string hint{};                  ///< what to do next; empty when we do not know
 };
 
 /// As a person reads it, over several lines without a final line break:

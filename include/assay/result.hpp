@@ -38,15 +38,15 @@ template <class T>
 #define ASSAY_CONCAT(a, b) ASSAY_CONCAT_INNER(a, b)
 
 /// `ASSAY_TRY(auto x, f());` declares x from f()'s value, or returns f()'s error from the calling function.
-#define ASSAY_TRY(declaration, ...)                                                                  \
-  auto ASSAY_CONCAT(assay_result_, __LINE__) = (__VA_ARGS__);                                        \
-  if (!ASSAY_CONCAT(assay_result_, __LINE__))                                                        \
+#define ASSAY_TRY(declaration, ...)                                                                    \
+  auto ASSAY_CONCAT(assay_result_, __LINE__) = (__VA_ARGS__);                                          \
+  if (!ASSAY_CONCAT(assay_result_, __LINE__))                                                          \
     return ::tl::unexpected<::assay::Error>(std::move(ASSAY_CONCAT(assay_result_, __LINE__)).error()); \
   declaration = std::move(*ASSAY_CONCAT(assay_result_, __LINE__))
 
 /// `ASSAY_CHECK_OK(f());` returns f()'s error from the calling function, if there is one.
-#define ASSAY_CHECK_OK(...)                                                                              \
-  if (auto assay_status = (__VA_ARGS__); !assay_status)                                                  \
+#define ASSAY_CHECK_OK(...)                             \
+  if (auto assay_status = (__VA_ARGS__); !assay_status) \
   return ::tl::unexpected<::assay::Error>(std::move(assay_status).error())
 
 /// A broken invariant is a bug, in release builds too.

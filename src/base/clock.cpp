@@ -16,7 +16,9 @@ std::tm utc(WallTime time) {
 }
 }  // namespace
 
-WallTime wall_now() { return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now()); }
+WallTime wall_now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
 
 std::string iso8601(WallTime time) {
   const auto micros = (time - std::chrono::floor<std::chrono::seconds>(time)).count();

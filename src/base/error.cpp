@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 constexpr std::array<std::string_view, 12> kNames{
-    "invalid_argument", "not_found",   "unsupported", "mismatch",            "timeout",    "out_of_memory",
+    "invalid_argument", "not_found",   "unsupported",         "mismatch",   "timeout",   "out_of_memory",
     "device_lost",      "worker_died", "incompatible_plugin", "store_busy", "cancelled", "internal"};
 }  // namespace
 

@@ -13,7 +13,8 @@
 
 namespace assay {
 
-/// A whole file. Errors: not_found, invalid_argument (a folder, pipe or device; not readable: says why), internal (I/O).
+/// A whole file. Errors: not_found, invalid_argument (a folder, pipe or device; not readable: says why), internal
+/// (I/O).
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path);
 
 /// Writes `content` so that a reader sees the old file or the new one, never half: a temporary beside it, fsync,

@@ -20,10 +20,16 @@ void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   if (level >= log_level()) log_line(level, fmt::format(format, std::forward<Args>(args)...));
 }
 template <class... Args>
-void log_debug(fmt::format_string<Args...> f, Args&&... args) { log(LogLevel::kDebug, f, std::forward<Args>(args)...); }
+void log_debug(fmt::format_string<Args...> f, Args&&... args) {
+  log(LogLevel::kDebug, f, std::forward<Args>(args)...);
+}
 template <class... Args>
-void log_info(fmt::format_string<Args...> f, Args&&... args) { log(LogLevel::kInfo, f, std::forward<Args>(args)...); }
+void log_info(fmt::format_string<Args...> f, Args&&... args) {
+  log(LogLevel::kInfo, f, std::forward<Args>(args)...);
+}
 template <class... Args>
-void log_warning(fmt::format_string<Args...> f, Args&&... args) { log(LogLevel::kWarning, f, std::forward<Args>(args)...); }
+void log_warning(fmt::format_string<Args...> f, Args&&... args) {
+  log(LogLevel::kWarning, f, std::forward<Args>(args)...);
+}
 
 }  // namespace assay

@@ -29,7 +29,8 @@ namespace assay::cli {
 struct MeasuringOptions {
   std::vector<std::string> hardware, engines;
   std::string device;
-  std::vector<std::string> batch_sizes, sequence_lengths, output_tokens, streams, threads;  ///< integers, checked in settings()
+  std::vector<std::string> batch_sizes, sequence_lengths, output_tokens, streams,
+      threads;  ///< integers, checked in settings()
   std::string precision;
   std::optional<std::string> seed_text;
   std::string data;

@@ -129,8 +129,7 @@ TEST(NullEngine, DescribesOptionsAndRefusesOthers) {
   const LoadedEngine engine = make(&assay_engine_get);
   const auto options = engine.options();
   ASSERT_TRUE(options);
-  for (const auto& option : *options)
-    EXPECT_THAT(option.help, ::testing::Not(IsEmpty())) << option.name;
+  for (const auto& option : *options) EXPECT_THAT(option.help, ::testing::Not(IsEmpty())) << option.name;
   const auto unknown = engine.load({.options = {{"costs", "1"}}});
   EXPECT_EQ(unknown.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(unknown.error().hint, HasSubstr("cost_ns"));

@@ -49,7 +49,8 @@ NvidiaReport nvidia_files(const Host& host) {
   // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 …"
   const std::string version = host.field("/proc/driver/nvidia/version", "NVRM version").value_or("");
   for (const std::string& word : split(version, ' ')) {
-    if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos)
+    if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos &&
+        word.find('.') != std::string::npos)
       report.driver = word;
     if (!report.driver.empty()) break;
   }
@@ -72,7 +73,8 @@ HardwareEntry detect_cuda(const Host& host, std::string& cuda_version) {
     std::string why = driver ? fmt::format("the NVIDIA driver {} finds no GPU", report.driver)
                              : "no NVIDIA driver: /proc/driver/nvidia/version is missing";
     if (!asked) why += "; " + asked.error().message;
-    return missing("cuda", kNoHardware, std::move(why), "an NVIDIA GPU with its driver; in a container, pass the GPU through");
+    return missing("cuda", kNoHardware, std::move(why),
+                   "an NVIDIA GPU with its driver; in a container, pass the GPU through");
   }
   std::vector<HardwareDevice> devices;
   for (const NvidiaGpu& gpu : report.gpus) {
@@ -98,7 +100,8 @@ std::optional<std::int64_t> kfd_property(const Host& host, const std::string& fi
   if (!content) return std::nullopt;
   for (const std::string& line : split(*content, '\n')) {
     const std::size_t blank = line.find(' ');
-    if (blank != std::string::npos && line.substr(0, blank) == key) return parse_number<std::int64_t>(trim(line.substr(blank)));
+    if (blank != std::string::npos && line.substr(0, blank) == key)
+      return parse_number<std::int64_t>(trim(line.substr(blank)));
   }
   return std::nullopt;
 }
@@ -106,8 +109,7 @@ std::optional<std::int64_t> kfd_property(const Host& host, const std::string& fi
 HardwareEntry detect_rocm(const Host& host) {
   constexpr std::string_view kNodes = "/sys/class/kfd/kfd/topology/nodes";
   const std::string how = "an AMD GPU with the amdgpu driver; in a container, pass /dev/kfd and /dev/dri through";
-  if (!host.exists("/dev/kfd"))
-    return missing("rocm", kNoHardware, "no AMD compute driver: /dev/kfd is missing", how);
+  if (!host.exists("/dev/kfd")) return missing("rocm", kNoHardware, "no AMD compute driver: /dev/kfd is missing", how);
   std::vector<HardwareDevice> devices;
   for (const std::string& node : host.list(kNodes)) {
     const std::string folder = fmt::format("{}/{}", kNodes, node);
@@ -148,7 +150,8 @@ HardwareEntry detect_openvino(const Host& host, const CpuInfo& cpu) {
     if (host.text(fmt::format("/sys/class/accel/{}/device/vendor", accelerator)) != kIntel) continue;
     HardwareDevice npu;
     npu.id = "NPU";
-    npu.name = fmt::format("Intel NPU {}", host.text(fmt::format("/sys/class/accel/{}/device/device", accelerator)).value_or(""));
+    npu.name = fmt::format("Intel NPU {}",
+                           host.text(fmt::format("/sys/class/accel/{}/device/device", accelerator)).value_or(""));
     devices.push_back(std::move(npu));
   }
   HardwareEntry entry = present("openvino", std::move(devices));
@@ -190,7 +193,8 @@ HardwareEntry detect_qnn(const Host& host) {
     return entry;
   }
   if (!any) looked_for += "; neither a QNN nor a QTI SDK: QNN_SDK, QNN_SDK_ROOT, QTI_SDK and QTI_SDK_ROOT are not set";
-  return missing("qnn", kNoHardware, std::move(looked_for), "a Qualcomm device, or the QNN SDK with QNN_SDK set to its folder");
+  return missing("qnn", kNoHardware, std::move(looked_for),
+                 "a Qualcomm device, or the QNN SDK with QNN_SDK set to its folder");
 }
 
 std::vector<HardwareEntry> detect_web(const Host& host) {
@@ -205,7 +209,9 @@ std::vector<HardwareEntry> detect_web(const Host& host) {
       browser.empty() ? "no chromium, chromium-browser or google-chrome in PATH" : fmt::format("{} is there", browser);
   std::vector<HardwareEntry> entries;
   for (const std::string_view word : {"webgpu", "webnn", "wasm"})
-    entries.push_back(missing(word, kNotBuilt, fmt::format("{} runs in a browser, and this version has no browser engine ({})", word, found)));
+    entries.push_back(
+        missing(word, kNotBuilt,
+                fmt::format("{} runs in a browser, and this version has no browser engine ({})", word, found)));
   return entries;
 }
 
@@ -219,7 +225,8 @@ HardwareEntry detect_tpu(const Host& host) {
     device.name = "Google TPU";
     devices.push_back(std::move(device));
   }
-  if (devices.empty()) return missing("tpu", kNoHardware, "no TPU: there is no /dev/accel0", "a Google Cloud TPU machine");
+  if (devices.empty())
+    return missing("tpu", kNoHardware, "no TPU: there is no /dev/accel0", "a Google Cloud TPU machine");
   return present("tpu", std::move(devices));
 }
 

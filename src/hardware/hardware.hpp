@@ -24,20 +24,20 @@ struct CpuCache {
 };
 
 struct CpuInfo {
-  std::string model;   ///< "AMD EPYC 9354 32-Core Processor"; "" when the kernel does not tell
+  std::string model;  ///< "AMD EPYC 9354 32-Core Processor"; "" when the kernel does not tell
   std::string vendor;
   int sockets = 0, cores = 0, threads = 0, numa_nodes = 0;  ///< what is online
   std::vector<CpuCache> caches;
   std::vector<std::string> isa;  ///< instruction sets that matter to inference, as the kernel names them
   std::uint64_t memory_bytes = 0;
-  bool virtualised = false;      ///< the hypervisor bit
+  bool virtualised = false;  ///< the hypervisor bit
 };
 [[nodiscard]] CpuInfo detect_cpu(const Host& host = Host());
 /// Whether the CPU tells of a hypervisor under it.
 [[nodiscard]] bool is_virtualised(const Host& host = Host());
 
 struct HardwareDevice {
-  std::string id;    ///< "0", "cpu", "NPU": as the vendor's tools count
+  std::string id;  ///< "0", "cpu", "NPU": as the vendor's tools count
   std::string name;
   std::optional<std::uint64_t> memory_bytes;
   std::string driver;              ///< version, "" when unknown

@@ -41,7 +41,8 @@ Result<NvidiaReport> ask_nvml(const std::string& path) {
   const Library library(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (!library) {
     const char* reason = dlerror();
-    return fail(ErrorCode::kNotFound, fmt::format("cannot load {}: {}", path, reason != nullptr ? reason : "no reason given"));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("cannot load {}: {}", path, reason != nullptr ? reason : "no reason given"));
   }
   auto* const init = find<int()>(library, "nvmlInit_v2");
   auto* const shutdown = find<int()>(library, "nvmlShutdown");
@@ -53,8 +54,8 @@ Result<NvidiaReport> ask_nvml(const std::string& path) {
   auto* const capability_of = find<int(NvmlDevice, int*, int*)>(library, "nvmlDeviceGetCudaComputeCapability");
   auto* const driver_of = find<int(char*, unsigned)>(library, "nvmlSystemGetDriverVersion");
   auto* const cuda_of = find<int(int*)>(library, "nvmlSystemGetCudaDriverVersion");
-  if (!init || !shutdown || !count_of || !device_at || !name_of || !uuid_of || !memory_of || !capability_of || !driver_of ||
-      !cuda_of)
+  if (!init || !shutdown || !count_of || !device_at || !name_of || !uuid_of || !memory_of || !capability_of ||
+      !driver_of || !cuda_of)
     return fail(ErrorCode::kUnsupported, fmt::format("{} lacks a function of NVML 5", path));
   if (const int status = init(); status != 0)
     return fail(ErrorCode::kUnsupported, fmt::format("{} does not start: nvmlInit_v2 returned {}", path, status));

@@ -60,17 +60,13 @@ Json to_json(const HardwareDevice& device) {
 Json to_json(const CpuInfo& cpu) {
   Json caches = Json::array();
   for (const CpuCache& cache : cpu.caches)
-    caches.push_back({{"level", cache.level}, {"type", cache.type}, {"bytes", cache.bytes}, {"instances", cache.instances}});
-  return {{"model", text_or_null(cpu.model)},
-          {"vendor", text_or_null(cpu.vendor)},
-          {"sockets", cpu.sockets},
-          {"cores", cpu.cores},
-          {"threads", cpu.threads},
-          {"numa_nodes", cpu.numa_nodes},
-          {"virtualised", cpu.virtualised},
-          {"isa", cpu.isa},
-          {"caches", std::move(caches)},
-          {"memory_bytes", cpu.memory_bytes}};
+    caches.push_back(
+        {{"level", cache.level}, {"type", cache.type}, {"bytes", cache.bytes}, {"instances", cache.instances}});
+  return {{"model", text_or_null(cpu.model)}, {"vendor", text_or_null(cpu.vendor)},
+          {"sockets", cpu.sockets},           {"cores", cpu.cores},
+          {"threads", cpu.threads},           {"numa_nodes", cpu.numa_nodes},
+          {"virtualised", cpu.virtualised},   {"isa", cpu.isa},
+          {"caches", std::move(caches)},      {"memory_bytes", cpu.memory_bytes}};
 }
 
 Json to_json(const Hardware& hardware) {
@@ -100,7 +96,8 @@ Json machine_facts(const Hardware& hardware) {
     if (entry.word == "cpu") continue;
     for (const HardwareDevice& device : entry.devices) {
       if (entry.word == "openvino" && device.id == "CPU") continue;
-      accelerators.push_back(fmt::format("{}: {}, {}", entry.word, device.name, memory_class(device.memory_bytes.value_or(0))));
+      accelerators.push_back(
+          fmt::format("{}: {}, {}", entry.word, device.name, memory_class(device.memory_bytes.value_or(0))));
     }
   }
   return {{"cpu", hardware.cpu.model},

@@ -14,12 +14,13 @@ namespace assay {
 
 /// What a cgroup and a scheduler leave of the machine.
 struct CpuLimits {
-  std::vector<int> allowed_cpus;          ///< the affinity mask
-  std::optional<double> quota_cpus;       ///< cgroup CPU quota, in CPUs; absent: none
-  std::optional<std::int64_t> slurm_cpus; ///< SLURM_CPUS_PER_TASK
+  std::vector<int> allowed_cpus;           ///< the affinity mask
+  std::optional<double> quota_cpus;        ///< cgroup CPU quota, in CPUs; absent: none
+  std::optional<std::int64_t> slurm_cpus;  ///< SLURM_CPUS_PER_TASK
 };
 [[nodiscard]] CpuLimits cpu_limits(const Host& host = Host());
-/// The threads that one inference should use: the least of allowed CPUs, quota (rounded up) and Slurm's share; at least 1.
+/// The threads that one inference should use: the least of allowed CPUs, quota (rounded up) and Slurm's share; at
+/// least 1.
 [[nodiscard]] int usable_threads(const Host& host = Host());
 /// The smallest memory limit of this process's cgroups, bytes; absent: none.
 [[nodiscard]] std::optional<std::uint64_t> cgroup_memory_limit(const Host& host = Host());
@@ -35,8 +36,8 @@ struct CpuLimits {
 /// Cost: a few milliseconds; call it outside of the window.
 [[nodiscard]] Json capture_environment(const Host& host = Host());
 
-/// What disturbed a window, from the records at its begin and end: steal_share, others_busy_share (of all CPUs' time, by
-/// other processes), involuntary_switches_per_s (per usable thread), voluntary_switches_per_s, minor_faults_per_s,
+/// What disturbed a window, from the records at its begin and end: steal_share, others_busy_share (of all CPUs' time,
+/// by other processes), involuntary_switches_per_s (per usable thread), voluntary_switches_per_s, minor_faults_per_s,
 /// major_faults_per_s, throttle_events, cgroup_throttled_share, frequency_change; null where a counter is missing.
 /// "reasons" names those above their limit: steal > 1 %, others > 10 %, involuntary switches > 100/s, major faults
 /// > 10/s, any thermal throttling, cgroup throttling > 0.1 %, frequency drop > 5 %. With reasons a result is `noisy`.

@@ -39,7 +39,8 @@ int main() {
   const auto n = static_cast<double>(durations.size());
   std::ranges::sort(durations);
   fmt::print("clock: {:.1f} ns a reading, resolution {} ns\n", quality.read_cost_ns, quality.resolution_ns);
-  fmt::print("empty run: p50 {} ns, p99 {} ns\n", durations[durations.size() / 2], durations[durations.size() * 99 / 100]);
+  fmt::print("empty run: p50 {} ns, p99 {} ns\n", durations[durations.size() / 2],
+             durations[durations.size() * 99 / 100]);
   fmt::print("timed loop: {:.1f} ns per iteration; with decisions and statistics: {:.1f} ns\n",
              static_cast<double>(measured->loop_ns) / n, static_cast<double>(total) / n);
   return 0;

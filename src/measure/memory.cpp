@@ -34,8 +34,8 @@ Status reset_peak_memory(const std::filesystem::path& process) {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (written) return {};
-  return fail(ErrorCode::kUnsupported,
-              fmt::format("cannot reset the memory peak by '{}': {}", path.string(), std::generic_category().message(error)));
+  return fail(ErrorCode::kUnsupported, fmt::format("cannot reset the memory peak by '{}': {}", path.string(),
+                                                   std::generic_category().message(error)));
 }
 
 MeanMemory::MeanMemory(const std::filesystem::path& process)

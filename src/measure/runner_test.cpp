@@ -153,7 +153,8 @@ TEST(Runner, KeepsWhatWasMeasuredWhenInterrupted) {
     if (run == 40) interrupted = true;
     return 20 * kMs;
   });
-  const auto m = measured({&source}, clock, {.warmup_iterations = 0, .iterations = 1'000}, {.interrupted = &interrupted});
+  const auto m =
+      measured({&source}, clock, {.warmup_iterations = 0, .iterations = 1'000}, {.interrupted = &interrupted});
   EXPECT_EQ(m.stop_reason, StopReason::kInterrupted);
   EXPECT_GE(m.samples.size(), 41U);
   EXPECT_LE(m.samples.size(), 44U) << "at most the burst that was running";
@@ -162,7 +163,8 @@ TEST(Runner, KeepsWhatWasMeasuredWhenInterrupted) {
 
 TEST(Runner, RotatesTheInputSetsThroughWarmupAndBursts) {
   FakeClock clock;
-  FakeSource source(clock, [](std::size_t) { return 5 * kMs; }, 3);
+  FakeSource source(
+      clock, [](std::size_t) { return 5 * kMs; }, 3);
   (void)measured({&source}, clock, {.warmup_iterations = 4, .iterations = 21});
   ASSERT_EQ(source.visited_sets.size(), 25U);
   for (std::size_t i = 0; i < source.visited_sets.size(); ++i) EXPECT_EQ(source.visited_sets[i], i % 3);
@@ -184,7 +186,9 @@ TEST(Runner, SizesBurstsByTimeAndStartsWithOneRun) {
 TEST(Runner, WarmsUpUntilTheRunsAreNoLongerGettingFaster) {
   FakeClock clock;
   // Falls from 20 ms to 10 ms over 60 runs.
-  FakeSource source(clock, [](std::size_t run) { return 10 * kMs + std::max<std::int64_t>(0, 60 - static_cast<std::int64_t>(run)) * kMs / 6; });
+  FakeSource source(clock, [](std::size_t run) {
+    return 10 * kMs + std::max<std::int64_t>(0, 60 - static_cast<std::int64_t>(run)) * kMs / 6;
+  });
   const auto m = measured({&source}, clock, {.iterations = 50});
   EXPECT_GE(m.warmup_iterations, 55);
   EXPECT_LE(m.warmup_iterations, 75);
@@ -192,7 +196,9 @@ TEST(Runner, WarmsUpUntilTheRunsAreNoLongerGettingFaster) {
 
 TEST(Runner, EndsAWarmupThatNeverSettles) {
   FakeClock clock;
-  FakeSource source(clock, [](std::size_t run) { return std::max<std::int64_t>(kMs, (1'000 - static_cast<std::int64_t>(run)) * kMs); });
+  FakeSource source(clock, [](std::size_t run) {
+    return std::max<std::int64_t>(kMs, (1'000 - static_cast<std::int64_t>(run)) * kMs);
+  });
   const auto m = measured({&source}, clock, {.iterations = 3});
   EXPECT_GE(m.warmup_ns, 5 * kSecond);
   EXPECT_LE(m.warmup_ns, 6 * kSecond);

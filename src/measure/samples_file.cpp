@@ -89,7 +89,8 @@ std::optional<std::size_t> width(std::string_view dtype) {
 
 Result<Layout> layout_of(const Json& json, const std::filesystem::path& path) {
   const auto refuse = [&](const std::string& what) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("samples file '{}': {}", path.string(), what), std::string(kHint));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("samples file '{}': {}", path.string(), what),
+                std::string(kHint));
   };
   if (!json.is_object() || !json.contains("columns") || !json["columns"].is_array())
     return refuse("its header has no list \"columns\"");
@@ -129,7 +130,10 @@ Result<Layout> layout_of(const Json& json, const std::filesystem::path& path) {
 }  // namespace
 
 SamplesWriter::SamplesWriter(SamplesWriter&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), size_(other.size_), failed_(other.failed_) {}
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      size_(other.size_),
+      failed_(other.failed_) {}
 
 SamplesWriter& SamplesWriter::operator=(SamplesWriter&& other) noexcept {
   std::swap(path_, other.path_);
@@ -147,7 +151,8 @@ Result<SamplesWriter> SamplesWriter::create(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) {
     const auto code = errno == ENOSPC || errno == EIO ? ErrorCode::kInternal : ErrorCode::kInvalidArgument;
-    return fail(code, fmt::format("cannot write samples file '{}': {}", path.string(), std::generic_category().message(errno)));
+    return fail(
+        code, fmt::format("cannot write samples file '{}': {}", path.string(), std::generic_category().message(errno)));
   }
   SamplesWriter writer(path, file);
   ASSAY_CHECK_OK(writer.write(header()));
@@ -167,8 +172,8 @@ Status SamplesWriter::write(const std::string& bytes) {
       // Best effort: a reader stops at the last whole block anyway.
       if (::ftruncate(file_, static_cast<off_t>(size_)) == 0) ::lseek(file_, static_cast<off_t>(size_), SEEK_SET);
       return fail(ErrorCode::kInternal,
-                  fmt::format("cannot write {} bytes to samples file '{}' after {} bytes: {}", bytes.size(), path_.string(),
-                              size_, reason),
+                  fmt::format("cannot write {} bytes to samples file '{}' after {} bytes: {}", bytes.size(),
+                              path_.string(), size_, reason),
                   "free disk space; what was written before is kept");
     }
     written += static_cast<std::size_t>(n);
@@ -208,7 +213,8 @@ Result<SamplesFile> read_samples(const std::filesystem::path& path) {
 
 Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem::path& path) {
   const auto refuse = [&](std::string_view what) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("samples file '{}': {}", path.string(), what), std::string(kHint));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("samples file '{}': {}", path.string(), what),
+                std::string(kHint));
   };
   if (bytes.substr(0, kMagic.size()) != kMagic) return refuse("it does not begin with ASSAYSMP");
   std::size_t at = kMagic.size() + 4;

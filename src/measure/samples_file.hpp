@@ -16,7 +16,8 @@ namespace assay {
 /// The samples file (docs/formats.md), little-endian:
 ///
 ///   header   "ASSAYSMP", u32 length L, L bytes of JSON, u32 CRC-32 of the JSON
-///            {"schema_version": 1, "columns": [{"name": "kind", "dtype": "uint8"}, {"name": "stream", "dtype": "uint32"},
+///            {"schema_version": 1, "columns": [{"name": "kind", "dtype": "uint8"}, {"name": "stream", "dtype":
+///            "uint32"},
 ///             {"name": "start_ns", "dtype": "int64"}, {"name": "duration_ns", "dtype": "int64"}]}, padded with blanks
 ///   block*   "BLCK", u32 rows, each column's values one after the other, u32 CRC-32 of rows and values
 ///

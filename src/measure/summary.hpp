@@ -10,9 +10,9 @@
 namespace assay {
 
 /// Fills in what a record tells of its samples: latency with quantiles (nearest rank, exact: integers of nanoseconds),
-/// intervals and qualities, autocorrelation_time, outliers, throughput_ips, iterations, window_ns, warm-up, steady state,
-/// stop reason, wall_time_per_iteration_ns. Everything but the last four comes from the samples of kind `run` from
-/// `measurement.steady_from` on. Of no samples only the warm-up and the stop reason are told.
+/// intervals and qualities, autocorrelation_time, outliers, throughput_ips, iterations, window_ns, warm-up, steady
+/// state, stop reason, wall_time_per_iteration_ns. Everything but the last four comes from the samples of kind `run`
+/// from `measurement.steady_from` on. Of no samples only the warm-up and the stop reason are told.
 ///
 /// Throughput: one stream: items_per_run x runs / sum of their durations. Several: items completed in the window in
 ///             which all streams ran (from the latest first start to the earliest last end) over its length; a run that

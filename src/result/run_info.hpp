@@ -11,10 +11,10 @@ namespace assay {
 struct RunInfo {
   std::string run_id;
   std::string command;
-  std::string started;     ///< UTC, ISO 8601
+  std::string started;  ///< UTC, ISO 8601
   std::string host, tool_version, git_commit;
-  Json system = Json::object();       ///< the guide's system_info
-  Json hardware = Json::object();     ///< every hardware word: available, why not
+  Json system = Json::object();    ///< the guide's system_info
+  Json hardware = Json::object();  ///< every hardware word: available, why not
   std::string hardware_fingerprint;
 };
 

@@ -52,7 +52,8 @@ class Autocovariance {
   double operator()(std::size_t lag) {
     constexpr std::size_t kSummed = 64;
     if (lag < kSummed)
-      return std::inner_product(centred_.begin() + static_cast<std::ptrdiff_t>(lag), centred_.end(), centred_.begin(), 0.0);
+      return std::inner_product(centred_.begin() + static_cast<std::ptrdiff_t>(lag), centred_.end(), centred_.begin(),
+                                0.0);
     if (all_.empty()) transform_all();
     return all_[lag];
   }

@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(T5, WarmupCorpus,
                                            Confusion{Shape::kStep, "step of 30 %", {0, 1, 0, 0}},
                                            Confusion{Shape::kDrift, "drift of 5 %", {0, 0, 0.92, 0.08}},
                                            Confusion{Shape::kSlowdown, "slowdown of 10 %", {0, 0, 1, 0}},
-                                           Confusion{Shape::kBimodal, "two modes, 8 % apart", {0.01, 0.12, 0.21, 0.66}}));
+                                           Confusion{
+                                               Shape::kBimodal, "two modes, 8 % apart", {0.01, 0.12, 0.21, 0.66}}));
 
 }  // namespace
 }  // namespace assay::stats

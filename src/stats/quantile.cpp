@@ -36,7 +36,8 @@ Ranks binomial_ranks(std::int64_t n, double p, double confidence) {
 Ranks inflated_ranks(std::int64_t n, double p, double confidence, double tau) {
   const auto count = static_cast<double>(n);
   const double half = normal_quantile(0.5 * (1.0 + confidence)) * std::sqrt(count * tau * p * (1.0 - p));
-  return {static_cast<std::int64_t>(std::floor(count * p - half)), static_cast<std::int64_t>(std::ceil(count * p + half))};
+  return {static_cast<std::int64_t>(std::floor(count * p - half)),
+          static_cast<std::int64_t>(std::ceil(count * p + half))};
 }
 
 // ceil(p n), with p meant as the decimal that it prints as: 0.07 * 100 is 7, though its double is a little more.
@@ -66,7 +67,8 @@ QuantileEstimate estimate_quantile(std::span<const double> series, double p, dou
   estimate.value = quantile_sorted(sorted, p);
 
   std::vector<double> indicator(n);
-  std::transform(series.begin(), series.end(), indicator.begin(), [&](double x) { return x <= estimate.value ? 1.0 : 0.0; });
+  std::transform(series.begin(), series.end(), indicator.begin(),
+                 [&](double x) { return x <= estimate.value ? 1.0 : 0.0; });
   estimate.tau = autocorrelation_time(indicator);
   estimate.few_samples = static_cast<double>(n) < static_cast<double>(minimum_samples(p, confidence)) * estimate.tau;
 
@@ -74,7 +76,8 @@ QuantileEstimate estimate_quantile(std::span<const double> series, double p, dou
   const bool exact = n < kExactBelow || estimate.tau == 1.0;
   const Ranks ranks = exact ? binomial_ranks(count, p, confidence) : inflated_ranks(count, p, confidence, estimate.tau);
   if (ranks.low >= 1 && ranks.high <= count)
-    estimate.interval = Interval{sorted[static_cast<std::size_t>(ranks.low) - 1], sorted[static_cast<std::size_t>(ranks.high) - 1]};
+    estimate.interval =
+        Interval{sorted[static_cast<std::size_t>(ranks.low) - 1], sorted[static_cast<std::size_t>(ranks.high) - 1]};
   return estimate;
 }
 

@@ -73,8 +73,7 @@ double normal_quantile(double p) {
   if (p > 0.5) return -normal_quantile(1.0 - p);
   // A start good to 5e-4 (Abramowitz and Stegun 26.2.23), then Halley's method on the exact lower tail.
   const double t = std::sqrt(-2.0 * std::log(p));
-  double x = -(t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                       (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
+  double x = -(t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308))));
   for (int i = 0; i < 3; ++i) {
     const double error = 0.5 * std::erfc(-x / std::numbers::sqrt2) - p;
     const double step = error * std::sqrt(2 * std::numbers::pi) * std::exp(0.5 * x * x);

@@ -76,8 +76,8 @@ TEST(StudentQuantile, InvertsClosedFormsInTheMiddleAndFarOut) {
   }
 }
 
-// MLPerf LoadGen's early stopping: the least number of queries below the percentile's latency, given t above it, so that
-// I_p(h, t + 1) <= 1 - confidence; its documentation has 459, and its single-stream floors are 64 and 662.
+// MLPerf LoadGen's early stopping: the least number of queries below the percentile's latency, given t above it, so
+// that I_p(h, t + 1) <= 1 - confidence; its documentation has 459, and its single-stream floors are 64 and 662.
 TEST(IncompleteBeta, GivesLoadGensEarlyStoppingCounts) {
   const auto least = [](double percentile, int above) {
     int h = 1;

@@ -35,8 +35,8 @@ struct QuantileEstimate {
   double tau = 1.0;                  ///< autocorrelation time of [x <= q], >= 1
   bool few_samples = false;          ///< n < minimum_samples(p) * tau
 };
-/// `series` in the order of measuring, not empty; confidence e.g. 0.95. Fewer than 30 samples, and those whose tau is 1,
-/// have the exact binomial ranks.
+/// `series` in the order of measuring, not empty; confidence e.g. 0.95. Fewer than 30 samples, and those whose tau is
+/// 1, have the exact binomial ranks.
 [[nodiscard]] QuantileEstimate estimate_quantile(std::span<const double> series, double p, double confidence = 0.95);
 /// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series.
 [[nodiscard]] std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n, double p,
@@ -50,9 +50,9 @@ struct QuantileEstimate {
 
 /// Steady-state detection: a winsorised copy of the log values is cut into segments of one mean and variance (PELT,
 /// penalty 15 ln n, at least 10 samples each); the steady part is the last segment and those before it whose medians
-/// lie within 1.5 % of its own (docs/statistics.md, "Steady state"). Fewer than 60 samples are left to MSER-5, more than
-/// 1,000 are aggregated to medians of equal blocks, so that steady_from is a multiple of the block.
-/// Cost: below 20 ms for 100,000 samples.
+/// lie within 1.5 % of its own (docs/statistics.md, "Steady state"). Fewer than 60 samples are left to MSER-5, more
+/// than 1,000 are aggregated to medians of equal blocks, so that steady_from is a multiple of the block. Cost: below 20
+/// ms for 100,000 samples.
 enum class SteadyClass {
   kFlat,      ///< steady from the first sample
   kWarmup,    ///< slower before: left out
@@ -75,8 +75,8 @@ struct SteadyState {
 [[nodiscard]] double student_quantile(double p, double degrees_of_freedom);
 [[nodiscard]] double binomial_cdf(std::int64_t k, std::int64_t n, double p);
 
-/// Interval of the mean of log ratios of pairs, by Student's t: exp of it is the interval of the ratio of geometric means.
-/// As many baselines as candidates, at least one, all positive; one pair has the interval [0, infinity].
+/// Interval of the mean of log ratios of pairs, by Student's t: exp of it is the interval of the ratio of geometric
+/// means. As many baselines as candidates, at least one, all positive; one pair has the interval [0, infinity].
 struct RatioEstimate {
   double ratio = 1.0;
   Interval interval;

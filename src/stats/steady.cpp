@@ -8,18 +8,20 @@
 namespace assay::stats {
 namespace {
 
-constexpr std::size_t kMaxPoints = 1000;      // more are aggregated: PELT is quadratic where nothing changes
-constexpr std::size_t kMinForSegments = 60;   // fewer are left to MSER-5
+constexpr std::size_t kMaxPoints = 1000;     // more are aggregated: PELT is quadratic where nothing changes
+constexpr std::size_t kMinForSegments = 60;  // fewer are left to MSER-5
 constexpr std::size_t kMinSegment = 10;
-constexpr double kSameLevel = 0.015;          // medians within 1.5 % are one level
-constexpr double kLeastVariance = 1e-8;       // noise of 0.01 % and less is timer resolution, not a change
+constexpr double kSameLevel = 0.015;     // medians within 1.5 % are one level
+constexpr double kLeastVariance = 1e-8;  // noise of 0.01 % and less is timer resolution, not a change
 
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
-double median_of(std::span<const double> values) { return median_of(std::vector<double>(values.begin(), values.end())); }
+double median_of(std::span<const double> values) {
+  return median_of(std::vector<double>(values.begin(), values.end()));
+}
 
 // Logarithms, or the logarithms of the medians of `block` samples each; the last block takes the remainder.
 std::vector<double> log_levels(std::span<const double> series, std::size_t block) {
@@ -162,10 +164,14 @@ SteadyState by_standard_error(std::span<const double> logs) {
 
 std::string_view to_string(SteadyClass kind) {
   switch (kind) {
-    case SteadyClass::kFlat: return "flat";
-    case SteadyClass::kWarmup: return "warmup";
-    case SteadyClass::kSlowdown: return "slowdown";
-    case SteadyClass::kUnsteady: break;
+    case SteadyClass::kFlat:
+      return "flat";
+    case SteadyClass::kWarmup:
+      return "warmup";
+    case SteadyClass::kSlowdown:
+      return "slowdown";
+    case SteadyClass::kUnsteady:
+      break;
   }
   return "unsteady";
 }

@@ -57,7 +57,8 @@ TEST(SteadyState, CallsALateChangeUnsteady) {
 TEST(SteadyState, OfFewSamplesCutsOnlyWhatIsClearlyDifferent) {
   Source source(5);
   int flat = 0;
-  for (int i = 0; i < 200; ++i) flat += detect_steady_state(latencies(source, Shape::kIid, 50)).kind == SteadyClass::kFlat;
+  for (int i = 0; i < 200; ++i)
+    flat += detect_steady_state(latencies(source, Shape::kIid, 50)).kind == SteadyClass::kFlat;
   EXPECT_GE(flat, 196) << "50 iterations of bench must not lose samples to chance";
   std::vector<double> series = latencies(source, Shape::kIid, 50);
   for (std::size_t i = 0; i < 10; ++i) series[i] *= 1.5;

@@ -16,24 +16,24 @@ struct Tolerance {
   double relative = 0.0;
 };
 
-/// What comparing two outputs found. All in double, one pass, no allocation. Sums (cosine, nmse, deviation) are over the
-/// elements that are finite on both sides.
+/// What comparing two outputs found. All in double, one pass, no allocation. Sums (cosine, nmse, deviation) are over
+/// the elements that are finite on both sides.
 struct Comparison {
-  std::int64_t elements = 0;       ///< compared; positions that a mask leaves out do not count
-  std::int64_t exceeding = 0;      ///< elements outside the tolerance; NaN against a number is outside
-  double max_abs_error = 0.0;      ///< infinity when a NaN or an infinity stands on one side only
-  double max_rel_error = 0.0;      ///< |c - r| / max(|r|, smallest normal float)
-  double worst_ratio = 0.0;        ///< max of |c - r| / (absolute + relative * |r|): <= 1 passes
-  std::int64_t worst_index = -1;   ///< flat index of worst_ratio; -1 when nothing was compared
+  std::int64_t elements = 0;      ///< compared; positions that a mask leaves out do not count
+  std::int64_t exceeding = 0;     ///< elements outside the tolerance; NaN against a number is outside
+  double max_abs_error = 0.0;     ///< infinity when a NaN or an infinity stands on one side only
+  double max_rel_error = 0.0;     ///< |c - r| / max(|r|, smallest normal float)
+  double worst_ratio = 0.0;       ///< max of |c - r| / (absolute + relative * |r|): <= 1 passes
+  std::int64_t worst_index = -1;  ///< flat index of worst_ratio; -1 when nothing was compared
   double worst_reference = 0.0, worst_candidate = 0.0;
-  double cosine = 1.0;             ///< of the two as vectors; 1 when both are zero, 0 when one is
-  double nmse = 0.0;               ///< sum((r-c)^2) / sum(r^2); a zero reference gives 0 if c is zero too, else infinity
-  double agreement = 1.0;          ///< share of elements that are equal (integers: what counts)
+  double cosine = 1.0;     ///< of the two as vectors; 1 when both are zero, 0 when one is
+  double nmse = 0.0;       ///< sum((r-c)^2) / sum(r^2); a zero reference gives 0 if c is zero too, else infinity
+  double agreement = 1.0;  ///< share of elements that are equal (integers: what counts)
   std::int64_t nan_reference = 0, nan_candidate = 0, inf_reference = 0, inf_candidate = 0;
   double reference_deviation = 0.0;  ///< standard deviation of the reference's finite elements (divided by n)
   double reference_rms = 0.0;        ///< root of their mean square
   double reference_min = 0.0, reference_max = 0.0;  ///< of the finite elements
-  bool reference_constant = false;   ///< every element of the reference is the same
+  bool reference_constant = false;                  ///< every element of the reference is the same
 };
 
 /// Compares element by element. NaN equals NaN at the same index and nothing else; infinities must agree in sign.

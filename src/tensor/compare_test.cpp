@@ -101,8 +101,10 @@ TEST(Compare, ReadsEveryDType) {
     if (bit_width(dtype) == 0) continue;
     const auto zero = Tensor::create(dtype, {3});
     const auto c = compare(zero->view(), zero->view(), {});
-    if (dtype == DType::kComplex64 || dtype == DType::kComplex128) EXPECT_EQ(c.error().code, ErrorCode::kUnsupported);
-    else EXPECT_EQ(c->agreement, 1.0) << to_string(dtype);
+    if (dtype == DType::kComplex64 || dtype == DType::kComplex128)
+      EXPECT_EQ(c.error().code, ErrorCode::kUnsupported);
+    else
+      EXPECT_EQ(c->agreement, 1.0) << to_string(dtype);
   }
 }
 
@@ -134,7 +136,9 @@ TEST(Compare, SaysBothSidesOfAMismatch) {
   EXPECT_THAT(compare(a.view(), b.view(), {}).error().message, HasSubstr("the shape [2], the candidate [3]"));
   EXPECT_THAT(compare(a.view(), ids.view(), {}).error().message, HasSubstr("is float32, the candidate int32"));
   EXPECT_THAT(compare(a.view(), a.view(), {}, b.view()).error().message, HasSubstr("[3] is no leading block of [2]"));
-  EXPECT_EQ(compare(Tensor::create(DType::kFloat32, {0})->view(), Tensor::create(DType::kFloat32, {0})->view(), {})->elements, 0);
+  EXPECT_EQ(
+      compare(Tensor::create(DType::kFloat32, {0})->view(), Tensor::create(DType::kFloat32, {0})->view(), {})->elements,
+      0);
 }
 
 }  // namespace

@@ -169,9 +169,12 @@ TEST_F(Npz, RefusesWhatIsNoArchive) {
 }
 
 TEST_F(Npz, IsUnpackedForTheWorker) {
-  std::vector<InputRecipe> recipes{
-      {.name = "a", .dtype = DType::kUInt8, .shape = {3}, .fill = Fill::kFile, .file = archive({{"a.npy", one_}}, true)},
-      {.name = "seeded", .shape = {2}}};
+  std::vector<InputRecipe> recipes{{.name = "a",
+                                    .dtype = DType::kUInt8,
+                                    .shape = {3},
+                                    .fill = Fill::kFile,
+                                    .file = archive({{"a.npy", one_}}, true)},
+                                   {.name = "seeded", .shape = {2}}};
   ASSERT_TRUE(unpack_npz(recipes, folder_->path()));
   EXPECT_EQ(recipes[0].file.extension(), ".npy");
   EXPECT_THAT(make_input(recipes[0], 0, 5)->as<std::uint8_t>(), ElementsAre('a', 'b', 'c'));

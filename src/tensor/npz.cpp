@@ -66,7 +66,8 @@ Result<std::vector<NamedTensor>> read_npz(const fs::path& path) {
   int code = 0;
   const std::unique_ptr<zip_t, CloseArchive> archive(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (archive == nullptr)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: not an .npz archive: {}", path.string(), zip_message(code)));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: not an .npz archive: {}", path.string(), zip_message(code)));
   std::vector<NamedTensor> tensors;
   std::set<std::string> names;
   const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
@@ -89,7 +90,8 @@ Status unpack_npz(std::vector<InputRecipe>& recipes, const fs::path& folder) {
     InputRecipe& recipe = recipes[i];
     if (recipe.fill != Fill::kFile || recipe.file.extension() != ".npz") continue;
     ASSAY_TRY(const std::vector<NamedTensor> tensors, read_npz(recipe.file));
-    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == recipe.name; });
+    const auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == recipe.name; });
     if (found == tensors.end()) {
       std::vector<std::string> names;
       names.reserve(tensors.size());

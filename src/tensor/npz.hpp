@@ -14,7 +14,8 @@
 namespace assay {
 
 /// All arrays of an .npz (stored or deflated), by name without ".npy", in the archive's order.
-/// Errors: not_found; invalid_argument (not an archive, damaged, a claimed size that cannot be true); those of read_npy.
+/// Errors: not_found; invalid_argument (not an archive, damaged, a claimed size that cannot be true); those of
+/// read_npy.
 [[nodiscard]] Result<std::vector<NamedTensor>> read_npz(const std::filesystem::path& path);
 
 /// Makes recipes ready for a worker, which reads no archives: where one names an .npz, the array of the recipe's name

@@ -35,6 +35,7 @@ class CounterRandom {
 [[nodiscard]] std::string_view seed_scheme();
 
 /// Fills `out` (float32) with mean + deviation * normal, from element `first` of the stream on.
-void fill_normal(const CounterRandom& random, float mean, float deviation, std::span<float> out, std::uint64_t first = 0);
+void fill_normal(const CounterRandom& random, float mean, float deviation, std::span<float> out,
+                 std::uint64_t first = 0);
 
 }  // namespace assay

@@ -13,7 +13,8 @@ namespace assay {
 namespace {
 using ::testing::ElementsAre;
 
-// These bytes are the scheme (a second implementation, in Python, gave the same): when one changes, seed_scheme() has to change with it.
+// These bytes are the scheme (a second implementation, in Python, gave the same): when one changes, seed_scheme() has
+// to change with it.
 TEST(CounterRandom, BytesNeverChange) {
   EXPECT_EQ(seed_scheme(), "splitmix64-ih4-1");
   const CounterRandom random(42, "encoder.layer.0.weight");

@@ -39,27 +39,55 @@ struct Bool {
 template <class F>
 bool with_floating(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kFloat32: f(Plain<float>{}); return true;
-    case DType::kFloat64: f(Plain<double>{}); return true;
-    case DType::kFloat16: f(Half{}); return true;
-    case DType::kBFloat16: f(BFloat16{}); return true;
-    default: return false;
+    case DType::kFloat32:
+      f(Plain<float>{});
+      return true;
+    case DType::kFloat64:
+      f(Plain<double>{});
+      return true;
+    case DType::kFloat16:
+      f(Half{});
+      return true;
+    case DType::kBFloat16:
+      f(BFloat16{});
+      return true;
+    default:
+      return false;
   }
 }
 
 template <class F>
 bool with_integer(DType dtype, F&& f) {
   switch (dtype) {
-    case DType::kUInt8: f(Plain<std::uint8_t>{}); return true;
-    case DType::kInt8: f(Plain<std::int8_t>{}); return true;
-    case DType::kUInt16: f(Plain<std::uint16_t>{}); return true;
-    case DType::kInt16: f(Plain<std::int16_t>{}); return true;
-    case DType::kUInt32: f(Plain<std::uint32_t>{}); return true;
-    case DType::kInt32: f(Plain<std::int32_t>{}); return true;
-    case DType::kUInt64: f(Plain<std::uint64_t>{}); return true;
-    case DType::kInt64: f(Plain<std::int64_t>{}); return true;
-    case DType::kBool: f(Bool{}); return true;
-    default: return false;
+    case DType::kUInt8:
+      f(Plain<std::uint8_t>{});
+      return true;
+    case DType::kInt8:
+      f(Plain<std::int8_t>{});
+      return true;
+    case DType::kUInt16:
+      f(Plain<std::uint16_t>{});
+      return true;
+    case DType::kInt16:
+      f(Plain<std::int16_t>{});
+      return true;
+    case DType::kUInt32:
+      f(Plain<std::uint32_t>{});
+      return true;
+    case DType::kInt32:
+      f(Plain<std::int32_t>{});
+      return true;
+    case DType::kUInt64:
+      f(Plain<std::uint64_t>{});
+      return true;
+    case DType::kInt64:
+      f(Plain<std::int64_t>{});
+      return true;
+    case DType::kBool:
+      f(Bool{});
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -110,7 +138,8 @@ Result<std::int64_t> whole(const InputRecipe& recipe, double value) {
 Status fill_normal_values(const InputRecipe& recipe, const CounterRandom& random, Tensor& tensor) {
   ASSAY_CHECK_OK(check_finite(recipe));
   const bool made = with_floating(recipe.dtype, [&](auto element) {
-    fill(tensor, element, [&](std::uint64_t i) { return recipe.low + recipe.high * static_cast<double>(random.normal(i)); });
+    fill(tensor, element,
+         [&](std::uint64_t i) { return recipe.low + recipe.high * static_cast<double>(random.normal(i)); });
   });
   if (!made) return cannot_make(recipe);
   return {};
@@ -131,7 +160,8 @@ Status fill_integer(const InputRecipe& recipe, const CounterRandom& random, Tens
   ASSAY_TRY(const std::int64_t low, whole(recipe, recipe.low));
   ASSAY_TRY(const std::int64_t high, whole(recipe, recipe.high));
   if (low > high)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}': the range {} to {} is empty", recipe.name, low, high));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("input '{}': the range {} to {} is empty", recipe.name, low, high));
   const bool made = with_integer(recipe.dtype, [&](auto element) {
     fill(tensor, element, [&](std::uint64_t i) { return random.integer(i, low, high); });
   });
@@ -174,7 +204,8 @@ Status fill_positions(const InputRecipe& recipe, Tensor& tensor, std::int64_t co
 }
 
 Status fill_constant(const InputRecipe& recipe, Tensor& tensor) {
-  if (with_floating(recipe.dtype, [&](auto element) { fill(tensor, element, [&](std::uint64_t) { return recipe.low; }); }))
+  if (with_floating(recipe.dtype,
+                    [&](auto element) { fill(tensor, element, [&](std::uint64_t) { return recipe.low; }); }))
     return {};
   if (!is_integer(recipe.dtype) && recipe.dtype != DType::kBool) return cannot_make(recipe);
   ASSAY_TRY(const std::int64_t value, whole(recipe, recipe.low));
@@ -210,14 +241,21 @@ Result<Tensor> make_input(const InputRecipe& recipe, std::uint64_t seed, std::si
   const std::int64_t columns = recipe.shape.empty() ? 1 : recipe.shape.back();
   const auto filled = [&]() -> Status {
     switch (recipe.fill) {
-      case Fill::kNormal: return fill_normal_values(recipe, random, tensor);
-      case Fill::kUniform: return fill_uniform(recipe, random, tensor);
-      case Fill::kInteger: return fill_integer(recipe, random, tensor);
-      case Fill::kPaddingMask: return fill_padding_mask(recipe, random, tensor, columns);
-      case Fill::kTokenTypes: return fill_token_types(recipe, random, tensor, columns);
-      case Fill::kPositions: return fill_positions(recipe, tensor, columns);
+      case Fill::kNormal:
+        return fill_normal_values(recipe, random, tensor);
+      case Fill::kUniform:
+        return fill_uniform(recipe, random, tensor);
+      case Fill::kInteger:
+        return fill_integer(recipe, random, tensor);
+      case Fill::kPaddingMask:
+        return fill_padding_mask(recipe, random, tensor, columns);
+      case Fill::kTokenTypes:
+        return fill_token_types(recipe, random, tensor, columns);
+      case Fill::kPositions:
+        return fill_positions(recipe, tensor, columns);
       case Fill::kConstant:
-      case Fill::kFile: break;
+      case Fill::kFile:
+        break;
     }
     return fill_constant(recipe, tensor);
   }();

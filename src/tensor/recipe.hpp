@@ -17,16 +17,16 @@ namespace assay {
 
 /// How one input's values are made. A recipe travels to the worker instead of the values.
 enum class Fill {
-  kNormal,        ///< N(0, 1) scaled by `high` (standard deviation), shifted by `low` (mean); floating types
-  kUniform,       ///< in [low, high); floating types
-  kInteger,       ///< uniform in [low, high]; integer types, and bool with 0 and 1
-  kPaddingMask,   ///< [B, S] (or any last axis S): ones, then zeros: row 0 is full, further rows have a seeded length
-                  ///< of at least half of S. A single row is full
-  kTokenTypes,    ///< [B, S]: zeros, then ones from a seeded position; high = number of types - 1
-  kPositions,     ///< 0, 1, 2, … along the last axis
-  kConstant,      ///< all `low`
-  kFile,          ///< read from `file`: an .npy, or the tensor `name` of a .safetensors. Other kinds are converted before
-                  ///< (tensor/npz.hpp, the model module's .pb)
+  kNormal,       ///< N(0, 1) scaled by `high` (standard deviation), shifted by `low` (mean); floating types
+  kUniform,      ///< in [low, high); floating types
+  kInteger,      ///< uniform in [low, high]; integer types, and bool with 0 and 1
+  kPaddingMask,  ///< [B, S] (or any last axis S): ones, then zeros: row 0 is full, further rows have a seeded length
+                 ///< of at least half of S. A single row is full
+  kTokenTypes,   ///< [B, S]: zeros, then ones from a seeded position; high = number of types - 1
+  kPositions,    ///< 0, 1, 2, … along the last axis
+  kConstant,     ///< all `low`
+  kFile,  ///< read from `file`: an .npy, or the tensor `name` of a .safetensors. Other kinds are converted before
+          ///< (tensor/npz.hpp, the model module's .pb)
 };
 
 /// "normal", "uniform", "integer", "padding_mask", "token_types", "positions", "constant", "file".
@@ -52,6 +52,7 @@ struct InputRecipe {
 [[nodiscard]] Result<InputRecipe> recipe_from_json(const Json& json);
 
 /// SHA-256 over recipes, seed and number of sets: the identity of the inputs of a measurement. kFile hashes the bytes.
-[[nodiscard]] Result<std::string> input_hash(const std::vector<InputRecipe>& recipes, std::uint64_t seed, std::size_t sets);
+[[nodiscard]] Result<std::string> input_hash(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                                             std::size_t sets);
 
 }  // namespace assay

@@ -46,12 +46,9 @@ std::optional<Fill> fill_from(std::string_view name) {
 }
 
 Json to_json(const InputRecipe& recipe) {
-  Json json{{"name", recipe.name},
-            {"dtype", to_string(recipe.dtype)},
-            {"shape", recipe.shape},
-            {"fill", to_string(recipe.fill)},
-            {"low", recipe.low},
-            {"high", recipe.high}};
+  Json json{{"name", recipe.name},   {"dtype", to_string(recipe.dtype)},
+            {"shape", recipe.shape}, {"fill", to_string(recipe.fill)},
+            {"low", recipe.low},     {"high", recipe.high}};
   if (!recipe.file.empty()) json["file"] = recipe.file.string();
   return json;
 }
@@ -64,14 +61,19 @@ Result<InputRecipe> recipe_from_json(const Json& json) {
   ASSAY_TRY(const std::string fill, text(json, "fill"));
   ASSAY_TRY(recipe.low, number(json, "low"));
   ASSAY_TRY(recipe.high, number(json, "high"));
-  if (const auto known = dtype_from(dtype)) recipe.dtype = *known;
-  else return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}': there is no dtype '{}'", recipe.name, dtype));
-  if (const auto known = fill_from(fill)) recipe.fill = *known;
-  else return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}': there is no fill '{}'", recipe.name, fill));
+  if (const auto known = dtype_from(dtype))
+    recipe.dtype = *known;
+  else
+    return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}': there is no dtype '{}'", recipe.name, dtype));
+  if (const auto known = fill_from(fill))
+    recipe.fill = *known;
+  else
+    return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}': there is no fill '{}'", recipe.name, fill));
   const auto shape = json.find("shape");
   if (shape == json.end() || !shape->is_array() ||
       !std::all_of(shape->begin(), shape->end(), [](const Json& extent) { return extent.is_number_integer(); }))
-    return fail(ErrorCode::kInvalidArgument, fmt::format("input '{}' needs \"shape\", a list of integers", recipe.name));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("input '{}' needs \"shape\", a list of integers", recipe.name));
   recipe.shape = shape->get<Shape>();
   if (recipe.fill == Fill::kFile) {
     ASSAY_TRY(recipe.file, text(json, "file"));

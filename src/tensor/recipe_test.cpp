@@ -99,7 +99,8 @@ TEST(Recipe, RefusesWhatAFillCannotMake) {
   EXPECT_EQ(make_input(recipe(DType::kString, {2}, Fill::kConstant), 1, 0).error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(make_input(recipe(DType::kUInt8, {2}, Fill::kInteger, 0, 256), 1, 0).error().message,
               HasSubstr("256 is not a whole number of type uint8, 0 to 255"));
-  EXPECT_THAT(make_input(recipe(DType::kInt64, {2}, Fill::kInteger, 0, 1e300), 1, 0).error().message, HasSubstr("1e+300"));
+  EXPECT_THAT(make_input(recipe(DType::kInt64, {2}, Fill::kInteger, 0, 1e300), 1, 0).error().message,
+              HasSubstr("1e+300"));
   EXPECT_FALSE(make_input(recipe(DType::kInt64, {2}, Fill::kInteger, 5, 4), 1, 0));
   EXPECT_FALSE(make_input(recipe(DType::kInt64, {2}, Fill::kConstant, std::nan("")), 1, 0));
   EXPECT_FALSE(make_input(recipe(DType::kFloat32, {2}, Fill::kNormal, 0, INFINITY), 1, 0));
@@ -149,7 +150,8 @@ TEST(Recipe, ReadsFilesAndChecksThem) {
   r.file = folder->path() / "y.safetensors";
   EXPECT_EQ(*input_hash({r}, 1, 1), hash) << "the same bytes elsewhere";
   r.shape = {3};
-  EXPECT_THAT(make_input(r, 0, 0).error().message, HasSubstr("holds float32 of shape [2], the input 'x' takes float32 of shape [3]"));
+  EXPECT_THAT(make_input(r, 0, 0).error().message,
+              HasSubstr("holds float32 of shape [2], the input 'x' takes float32 of shape [3]"));
   r.name = "z";
   EXPECT_EQ(make_input(r, 0, 0).error().code, ErrorCode::kNotFound);
   r.file = "a.txt";

@@ -70,7 +70,8 @@ TEST(Safetensors, SuggestsNamesForAMissingTensor) {
 }
 
 TEST(Safetensors, ReadsTheGoldens) {
-  const std::filesystem::path goldens = std::getenv("ASSAY_GOLDENS_DIR") != nullptr ? std::getenv("ASSAY_GOLDENS_DIR") : "";
+  const std::filesystem::path goldens =
+      std::getenv("ASSAY_GOLDENS_DIR") != nullptr ? std::getenv("ASSAY_GOLDENS_DIR") : "";
   if (goldens.empty()) GTEST_SKIP() << "ASSAY_GOLDENS_DIR is not set";
   for (const auto& folder : std::filesystem::directory_iterator(goldens)) {
     for (const char* name : {"model", "inputs", "outputs"}) {
@@ -89,13 +90,15 @@ TEST(Safetensors, RefusesBrokenFrames) {
   EXPECT_THAT(complaint(file_of("{\"\xFF\":1}", 0)), HasSubstr("UTF-8"));
   EXPECT_THAT(complaint(file_of("{\"a\":", 0)), HasSubstr("the header of m.safetensors: not valid JSON"));
   EXPECT_THAT(complaint(file_of("{}", 3)), HasSubstr("3 bytes at its end belong to no tensor"));
-  EXPECT_THAT(complaint(file_of('{' + tensor("a", "U8", "[1]", "[0,1]") + ',' + tensor("a", "U8", "[1]", "[1,2]") + '}', 2)),
-              HasSubstr("\"a\" stands twice"));
+  EXPECT_THAT(
+      complaint(file_of('{' + tensor("a", "U8", "[1]", "[0,1]") + ',' + tensor("a", "U8", "[1]", "[1,2]") + '}', 2)),
+      HasSubstr("\"a\" stands twice"));
   EXPECT_EQ(complaint(file_of("{}   ", 0)), "accepted") << "padding with spaces is usual";
 }
 
 TEST(Safetensors, NamesTheTensorThatIsWrong) {
-  const auto wrong = [](std::string_view dtype, std::string_view shape, std::string_view offsets, std::size_t data = 4) {
+  const auto wrong = [](std::string_view dtype, std::string_view shape, std::string_view offsets,
+                        std::size_t data = 4) {
     return complaint(file_of('{' + tensor("w", dtype, shape, offsets) + '}', data));
   };
   EXPECT_EQ(wrong("F32", "[1]", "[0,4]"), "accepted");
@@ -113,12 +116,14 @@ TEST(Safetensors, NamesTheTensorThatIsWrong) {
   EXPECT_THAT(wrong("F32", "[18446744073709551615]", "[0,4]"), HasSubstr("beyond 2^63"));
   EXPECT_THAT(complaint(file_of(R"({"w":{"dtype":"F32","shape":[1]}})", 4)), HasSubstr("needs exactly"));
   EXPECT_THAT(complaint(file_of(R"({"w":[]})", 4)), HasSubstr("needs exactly"));
-  EXPECT_THAT(complaint(file_of(R"({"w":{"dtype":1,"shape":[1],"data_offsets":[0,4]}})", 4)), HasSubstr("unknown dtype 1"));
+  EXPECT_THAT(complaint(file_of(R"({"w":{"dtype":1,"shape":[1],"data_offsets":[0,4]}})", 4)),
+              HasSubstr("unknown dtype 1"));
 }
 
 TEST(Safetensors, RefusesOverlapsAndHoles) {
   const auto two = [](std::string_view first, std::string_view second, std::size_t data) {
-    return complaint(file_of('{' + tensor("a", "U8", "[2]", first) + ',' + tensor("b", "U8", "[2]", second) + '}', data));
+    return complaint(
+        file_of('{' + tensor("a", "U8", "[2]", first) + ',' + tensor("b", "U8", "[2]", second) + '}', data));
   };
   EXPECT_EQ(two("[2,4]", "[0,2]", 4), "accepted");
   EXPECT_THAT(two("[0,2]", "[1,3]", 3), HasSubstr("tensor 'b': its bytes overlap"));

@@ -52,20 +52,23 @@ double small_float(unsigned bits, int exponent_bits, int mantissa_bits, int bias
   const unsigned mantissa = bits & ((1U << mantissa_bits) - 1U);
   const unsigned exponent = bits >> mantissa_bits & ((1U << exponent_bits) - 1U);
   const bool negative = (bits >> (exponent_bits + mantissa_bits) & 1U) != 0;
-  const double magnitude = exponent == 0
-                               ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
-                               : std::ldexp((1U << mantissa_bits) + mantissa,
-                                            static_cast<int>(exponent) - bias - mantissa_bits);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(mantissa, 1 - bias - mantissa_bits)
+                    : std::ldexp((1U << mantissa_bits) + mantissa, static_cast<int>(exponent) - bias - mantissa_bits);
   return negative ? -magnitude : magnitude;
 }
 
 double float8_to_double(DType dtype, unsigned bits) {
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   switch (dtype) {
-    case DType::kFloat8E4M3FN: return (bits & 0x7FU) == 0x7FU ? kNaN : small_float(bits, 4, 3, 7);
-    case DType::kFloat8E4M3FNUZ: return bits == 0x80U ? kNaN : small_float(bits, 4, 3, 8);
-    case DType::kFloat8E5M2FNUZ: return bits == 0x80U ? kNaN : small_float(bits, 5, 2, 16);
-    case DType::kFloat8E8M0: return bits == 0xFFU ? kNaN : std::ldexp(1.0, static_cast<int>(bits) - 127);
+    case DType::kFloat8E4M3FN:
+      return (bits & 0x7FU) == 0x7FU ? kNaN : small_float(bits, 4, 3, 7);
+    case DType::kFloat8E4M3FNUZ:
+      return bits == 0x80U ? kNaN : small_float(bits, 4, 3, 8);
+    case DType::kFloat8E5M2FNUZ:
+      return bits == 0x80U ? kNaN : small_float(bits, 5, 2, 16);
+    case DType::kFloat8E8M0:
+      return bits == 0xFFU ? kNaN : std::ldexp(1.0, static_cast<int>(bits) - 127);
     default:  // E5M2 is IEEE-like: infinities, then NaN
       if ((bits & 0x7CU) != 0x7CU) return small_float(bits, 5, 2, 15);
       if ((bits & 0x03U) != 0) return kNaN;
@@ -116,8 +119,8 @@ Result<Tensor> Tensor::create(DType dtype, Shape shape) {
   // Overcommitting kernels grant anything and kill later: what cannot fit is refused here.
   const std::uint64_t memory = physical_memory();
   const auto refuse = [&](std::string_view why) {
-    return fail(ErrorCode::kOutOfMemory, fmt::format("a {} tensor of {} needs {} bytes{}", to_string(dtype),
-                                                     to_string(shape), size, why));
+    return fail(ErrorCode::kOutOfMemory,
+                fmt::format("a {} tensor of {} needs {} bytes{}", to_string(dtype), to_string(shape), size, why));
   };
   if (size > memory) return refuse(fmt::format(", this machine has {}", memory));
   Tensor tensor;
@@ -134,8 +137,9 @@ Result<Tensor> Tensor::create(DType dtype, Shape shape) {
 Result<Tensor> Tensor::copy_of(const TensorView& view) {
   ASSAY_TRY(const std::uint64_t size, byte_size(view.dtype, view.shape));
   if (size != view.bytes.size())
-    return fail(ErrorCode::kInvalidArgument, fmt::format("a {} tensor of {} has {} bytes, not {}", to_string(view.dtype),
-                                                         to_string(view.shape), size, view.bytes.size()));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a {} tensor of {} has {} bytes, not {}", to_string(view.dtype), to_string(view.shape),
+                            size, view.bytes.size()));
   ASSAY_TRY(Tensor tensor, create(view.dtype, view.shape));
   if (size > 0) std::memcpy(tensor.data_.get(), view.bytes.data(), view.bytes.size());
   return tensor;
@@ -143,33 +147,53 @@ Result<Tensor> Tensor::copy_of(const TensorView& view) {
 
 double element_as_double(const TensorView& view, std::int64_t index) {
   switch (view.dtype) {
-    case DType::kFloat32: return load_double<float>(view, index);
-    case DType::kFloat64: return load<double>(view, index);
-    case DType::kFloat16: return static_cast<double>(half_to_float(load<std::uint16_t>(view, index)));
-    case DType::kBFloat16: return static_cast<double>(bfloat16_to_float(load<std::uint16_t>(view, index)));
-    case DType::kUInt8: return load_double<std::uint8_t>(view, index);
-    case DType::kInt8: return load_double<std::int8_t>(view, index);
-    case DType::kUInt16: return load_double<std::uint16_t>(view, index);
-    case DType::kInt16: return load_double<std::int16_t>(view, index);
-    case DType::kUInt32: return load_double<std::uint32_t>(view, index);
-    case DType::kInt32: return load_double<std::int32_t>(view, index);
-    case DType::kUInt64: return load_double<std::uint64_t>(view, index);
-    case DType::kInt64: return load_double<std::int64_t>(view, index);
-    case DType::kBool: return load<std::uint8_t>(view, index) != 0 ? 1.0 : 0.0;
+    case DType::kFloat32:
+      return load_double<float>(view, index);
+    case DType::kFloat64:
+      return load<double>(view, index);
+    case DType::kFloat16:
+      return static_cast<double>(half_to_float(load<std::uint16_t>(view, index)));
+    case DType::kBFloat16:
+      return static_cast<double>(bfloat16_to_float(load<std::uint16_t>(view, index)));
+    case DType::kUInt8:
+      return load_double<std::uint8_t>(view, index);
+    case DType::kInt8:
+      return load_double<std::int8_t>(view, index);
+    case DType::kUInt16:
+      return load_double<std::uint16_t>(view, index);
+    case DType::kInt16:
+      return load_double<std::int16_t>(view, index);
+    case DType::kUInt32:
+      return load_double<std::uint32_t>(view, index);
+    case DType::kInt32:
+      return load_double<std::int32_t>(view, index);
+    case DType::kUInt64:
+      return load_double<std::uint64_t>(view, index);
+    case DType::kInt64:
+      return load_double<std::int64_t>(view, index);
+    case DType::kBool:
+      return load<std::uint8_t>(view, index) != 0 ? 1.0 : 0.0;
     case DType::kFloat8E4M3FN:
     case DType::kFloat8E4M3FNUZ:
     case DType::kFloat8E5M2:
     case DType::kFloat8E5M2FNUZ:
-    case DType::kFloat8E8M0: return float8_to_double(view.dtype, load<std::uint8_t>(view, index));
-    case DType::kUInt4: return load_packed(view, index, 4);
-    case DType::kInt4: return sign_extend(load_packed(view, index, 4), 4);
-    case DType::kFloat4E2M1: return small_float(load_packed(view, index, 4), 2, 1, 1);
-    case DType::kUInt2: return load_packed(view, index, 2);
-    case DType::kInt2: return sign_extend(load_packed(view, index, 2), 2);
+    case DType::kFloat8E8M0:
+      return float8_to_double(view.dtype, load<std::uint8_t>(view, index));
+    case DType::kUInt4:
+      return load_packed(view, index, 4);
+    case DType::kInt4:
+      return sign_extend(load_packed(view, index, 4), 4);
+    case DType::kFloat4E2M1:
+      return small_float(load_packed(view, index, 4), 2, 1, 1);
+    case DType::kUInt2:
+      return load_packed(view, index, 2);
+    case DType::kInt2:
+      return sign_extend(load_packed(view, index, 2), 2);
     case DType::kUndefined:
     case DType::kString:
     case DType::kComplex64:
-    case DType::kComplex128: break;
+    case DType::kComplex128:
+      break;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }

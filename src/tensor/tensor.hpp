@@ -48,9 +48,13 @@ class Tensor {
   [[nodiscard]] TensorView view() const { return {dtype_, shape_, bytes()}; }
   /// The elements as T; sizeof(T) must be the dtype's width.
   template <class T>
-  [[nodiscard]] std::span<T> as() { return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)}; }
+  [[nodiscard]] std::span<T> as() {
+    return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
+  }
   template <class T>
-  [[nodiscard]] std::span<const T> as() const { return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)}; }
+  [[nodiscard]] std::span<const T> as() const {
+    return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
+  }
 
  private:
   struct Free {

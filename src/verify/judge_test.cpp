@@ -53,7 +53,8 @@ class Judge : public ::testing::Test {
     Tensor t = *Tensor::create(DType::kFloat32, {10, 100});
     const CounterRandom values(1, seed), errors(2, "errors");
     for (std::size_t i = 0; i < 1000; ++i) {
-      const double moved = static_cast<double>(values.normal(i)) + error * (2.0 * static_cast<double>(errors.uniform(i)) - 1.0);
+      const double moved =
+          static_cast<double>(values.normal(i)) + error * (2.0 * static_cast<double>(errors.uniform(i)) - 1.0);
       t.as<float>()[i] = static_cast<float>(scale * moved + offset);
     }
     return t;
@@ -176,7 +177,8 @@ TEST_F(Judge, CallsAConstantReferenceDegenerateWhateverTheCandidate) {
   EXPECT_EQ(judge({{y(floats({0.1F, 0.1000001F, 0.1F}))}, {}, {y(floats({5, 6, 7}))}}, {})->verification,
             Verification::kDegenerate)
       << "equal but for rounding";
-  EXPECT_EQ(judge({{y(floats({kNaN, kNaN}))}, {}, {y(floats({kNaN, kNaN}))}}, {})->verification, Verification::kDegenerate);
+  EXPECT_EQ(judge({{y(floats({kNaN, kNaN}))}, {}, {y(floats({kNaN, kNaN}))}}, {})->verification,
+            Verification::kDegenerate);
   EXPECT_EQ(judge({{y(floats({1, 1}))}, {}, {y(floats({1, 1}))}}, {.tolerance = Tolerance{1e-3, 1e-3}})->verification,
             Verification::kDegenerate)
       << "a given tolerance proves no more";
@@ -212,7 +214,10 @@ TEST_F(Judge, JudgesIntegersByAgreement) {
     return values;
   };
   const auto at = [&](std::size_t differing, std::size_t moved) {
-    return *judge({{y(ids(expected)), y(ids(other))}, {y(ids(changed(moved))), y(ids(other))}, {y(ids(changed(differing))), y(ids(other))}}, {});
+    return *judge({{y(ids(expected)), y(ids(other))},
+                   {y(ids(changed(moved))), y(ids(other))},
+                   {y(ids(changed(differing))), y(ids(other))}},
+                  {});
   };
   EXPECT_EQ(at(1, 0).verification, Verification::kVerified);
   EXPECT_EQ(at(2, 0).verification, Verification::kWrong);
@@ -228,10 +233,13 @@ TEST_F(Judge, HasOneVerdictForSeveralOutputs) {
     tensors.emplace_back("b", std::move(b));
     return write(tensors);
   };
-  const auto at = [&](Tensor a, Tensor b) { return *judge({{both(noise("a"), floats({2, 2}))}, {}, {both(std::move(a), std::move(b))}}, {}); };
+  const auto at = [&](Tensor a, Tensor b) {
+    return *judge({{both(noise("a"), floats({2, 2}))}, {}, {both(std::move(a), std::move(b))}}, {});
+  };
   const Verdict fine = at(noise("a"), floats({2, 2}));
   EXPECT_EQ(fine.verification, Verification::kVerified);
-  EXPECT_THAT(fine.message, HasSubstr("'b': the reference is constant")) << "named, though the other output proves enough";
+  EXPECT_THAT(fine.message, HasSubstr("'b': the reference is constant"))
+      << "named, though the other output proves enough";
   EXPECT_EQ(at(noise("a", 1e-2), floats({2, 2})).worst_output, "a");
   EXPECT_EQ(at(noise("a", 1e-2), floats({2, 2})).verification, Verification::kWrong);
   const Verdict constant_wrong = at(noise("a"), floats({2, 3}));
@@ -253,7 +261,8 @@ TEST_F(Judge, DoesNotCountMaskedPositions) {
 
 TEST_F(Judge, RefusesSetsThatDoNotMatch) {
   EXPECT_EQ(judge({}, {}).error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(judge({{y(noise("a"))}, {}, {}}, {}).error().message, HasSubstr("1 reference, 0 perturbed and 0 candidate files"));
+  EXPECT_THAT(judge({{y(noise("a"))}, {}, {}}, {}).error().message,
+              HasSubstr("1 reference, 0 perturbed and 0 candidate files"));
   EXPECT_EQ(judge({{"/none"}, {}, {"/none"}}, {}).error().code, ErrorCode::kNotFound);
 }
 
@@ -297,7 +306,9 @@ TEST_F(Golden, IsStrictAboutShapeDTypeAndNaN) {
 TEST_F(Golden, LeavesMaskedPositionsOut) {
   const Tensor mask = tensor<std::int64_t>(DType::kInt64, {1, 2}, {1, 0});
   const std::vector<NamedView> inputs{{"attention_mask", mask.view()}};
-  const auto state = [&](float last) { return write("last_hidden_state", tensor<float>(DType::kFloat32, {1, 2, 1}, {1, last})); };
+  const auto state = [&](float last) {
+    return write("last_hidden_state", tensor<float>(DType::kFloat32, {1, 2, 1}, {1, last}));
+  };
   EXPECT_EQ(check_golden(state(5), state(9), {1e-5, 0}, inputs)->verification, Verification::kVerified);
   EXPECT_EQ(check_golden(state(5), state(9), {1e-5, 0}, {})->verification, Verification::kWrong);
 }

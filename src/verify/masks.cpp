@@ -17,7 +17,7 @@ bool begins_with_one_of(std::string_view text, std::span<const std::string_view>
 
 // Outputs over patches, frames, boxes or entities: never along the text's axis, whatever their extents.
 bool is_of_another_modality(std::string_view output) {
-  constexpr std::array<std::string_view, 9> kOthers{"image",  "vision", "visual", "video", "pixel",
+  constexpr std::array<std::string_view, 9> kOthers{"image",  "vision",     "visual",       "video",     "pixel",
                                                     "entity", "pred_boxes", "class_embeds", "objectness"};
   return begins_with_one_of(output, kOthers);
 }

@@ -50,11 +50,11 @@ struct OutputVerdict {
 
 struct Verdict {
   Verification verification = Verification::kUnverified;
-  std::string reference;  ///< as in VerifyOptions
+  std::string reference;     ///< as in VerifyOptions
   std::string worst_output;  ///< the output with the largest ratio; the numbers below are its own
   std::optional<double> max_abs_error, max_rel_error, cosine, error_limit, ratio;
-  std::string message;                ///< one sentence; "" when there is nothing to say
-  std::optional<ErrorCode> reason;    ///< mismatch, when wrong
+  std::string message;                 ///< one sentence; "" when there is nothing to say
+  std::optional<ErrorCode> reason;     ///< mismatch, when wrong
   std::vector<OutputVerdict> outputs;  ///< in the reference's order
 };
 
@@ -67,21 +67,20 @@ struct OutputFiles {
 };
 
 struct VerifyOptions {
-  DType precision = DType::kFloat32;          ///< of the candidate's arithmetic, as it really is
+  DType precision = DType::kFloat32;            ///< of the candidate's arithmetic, as it really is
   std::string reference = "onnxruntime-noopt";  ///< golden | given | onnxruntime-noopt
-  std::optional<Tolerance> tolerance{};       ///< given with the expected outputs: replaces the limit
+  std::optional<Tolerance> tolerance{};         ///< given with the expected outputs: replaces the limit
   /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
 };
 
 /// Judges in this order: shape, dtype, NaN -> degenerate -> ill_conditioned -> the limit.
 ///
-/// An output is degenerate when all its elements count as equal, or when those of the first two sets do; ill_conditioned
-/// when the movement exceeds a tenth of its standard deviation (of its magnitude, where it has one element). The cell is
-/// wrong when an output is; else ill_conditioned when one is; else degenerate when no output proves anything; else
-/// verified, naming the outputs that prove nothing.
-/// Errors: those of SafetensorsFile::open; invalid_argument (numbers of files differ, no file); unsupported (a precision
-/// without a floor, complex outputs).
+/// An output is degenerate when all its elements count as equal, or when those of the first two sets do;
+/// ill_conditioned when the movement exceeds a tenth of its standard deviation (of its magnitude, where it has one
+/// element). The cell is wrong when an output is; else ill_conditioned when one is; else degenerate when no output
+/// proves anything; else verified, naming the outputs that prove nothing. Errors: those of SafetensorsFile::open;
+/// invalid_argument (numbers of files differ, no file); unsupported (a precision without a floor, complex outputs).
 [[nodiscard]] Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options);
 
 /// Golden comparison: verified when every expected output is there with shape and dtype and within

@@ -31,8 +31,8 @@ struct Generation {
     std::string step_input;
     std::string step_output;  ///< "": a step leaves it as it is (the keys and values of an encoder)
   };
-  std::int64_t output_tokens = 0;   ///< of each sequence, the first included
-  std::int64_t prompt_tokens = 0;   ///< that the states hold after the prompt's run
+  std::int64_t output_tokens = 0;    ///< of each sequence, the first included
+  std::int64_t prompt_tokens = 0;    ///< that the states hold after the prompt's run
   std::string tokens = "input_ids";  ///< the step's input of the latest token, integers [B, 1]
   std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
   std::string logits = "logits";     ///< output of both, float32 or of 16 bits, [B, 1, vocabulary]

@@ -99,9 +99,9 @@ struct DecoderSpec {
 [[nodiscard]] Result<DecoderSpec> read_decoder(const Config& config);
 
 struct DecoderInputs {
-  Value embeddings;                     ///< [B, S, embedding_width], as decoder_embeddings gives them
-  std::optional<Value> attention_mask;  ///< [B, past + S]; none: every token counts
-  std::optional<Value> position_ids;    ///< [B or 1, S]; none: as transformers numbers them
+  Value embeddings;                       ///< [B, S, embedding_width], as decoder_embeddings gives them
+  std::optional<Value> attention_mask;    ///< [B, past + S]; none: every token counts
+  std::optional<Value> position_ids;      ///< [B or 1, S]; none: as transformers numbers them
   std::optional<Value> cache_position{};  ///< [S]: where the tokens stand in caches of the fixed form
 };
 

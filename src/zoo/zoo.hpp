@@ -115,8 +115,9 @@ struct BuildRequest {
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
   bool weights_left_out = false;  ///< the file's weights are a hole: for those who look at the graph alone
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
-  std::optional<DType> weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
-  Form form = Form::kPortable;    ///< another: of a decode, unsupported where the architecture's attention has no such
+  std::optional<DType>
+      weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32
+  Form form = Form::kPortable;  ///< another: of a decode, unsupported where the architecture's attention has no such
 };
 
 struct BuiltModel {
