@@ -6,7 +6,9 @@ function(assay_precompile name header)
     target_compile_features(${name} PRIVATE cxx_std_20)
     target_link_libraries(${name} PRIVATE ${ARGN} fmt::fmt nlohmann_json::nlohmann_json assay_build_flags)
     target_precompile_headers(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/${header}")
-    if(name STREQUAL assay_precompiled)
+    if(name STREQUAL assay_precompiled_test)
+      set_target_properties(${name} PROPERTIES ASSAY_IS_TEST ON)
+    else()
       set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
   endif()
@@ -54,8 +56,9 @@ function(assay_batch out target)
 endfunction()
 
 # One library = one folder = assay::<name>. Warnings and sanitisers are ours alone (assay_build_flags is not exported).
+# OPTIMISED: also in debug builds, for code that walks over every weight of a model.
 function(assay_add_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "SOURCES;PUBLIC;PRIVATE")
   assay_batch(sources assay_${name} ${arg_SOURCES})
   add_library(assay_${name} STATIC ${sources})
   add_library(assay::${name} ALIAS assay_${name})
@@ -64,13 +67,30 @@ function(assay_add_library name)
   target_link_libraries(assay_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} assay_build_flags)
   set_target_properties(assay_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                  VISIBILITY_INLINES_HIDDEN ON EXPORT_NAME ${name})
-  assay_reuse_precompiled(assay_${name} assay_precompiled)
+  if(arg_OPTIMISED AND CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(assay_${name} PRIVATE -O2)  # a precompiled header is of one level of optimisation
+  else()
+    assay_reuse_precompiled(assay_${name} assay_precompiled)
+  endif()
 endfunction()
 
-# Tests of a module: one executable assay_<name>_test, each GoogleTest case a CTest, labelled (default: unit).
-# Sanitisers run what needs no third-party runtime: other tests are not built for them, but where a part is (SANITIZED).
+# A program that tests need, or a test: built with `unit_tests`, whose labels need no third-party runtime, or with
+# `other_tests`. The rest of the names are labels.
+add_custom_target(unit_tests)
+add_custom_target(other_tests)
+function(assay_needed_by_tests target)
+  if("unit" IN_LIST ARGN OR "faults" IN_LIST ARGN)
+    add_dependencies(unit_tests ${target})
+  elseif(NOT "full" IN_LIST ARGN)
+    add_dependencies(other_tests ${target})
+  endif()
+endfunction()
+
+# Tests of a module: one executable assay_<name>_test and one CTest, labelled (default: unit), or several that share its
+# cases (SHARDS). Sanitisers run what needs no third-party runtime: other tests are not built for them, but where a part is
+# (SANITIZED).
 function(assay_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "" "SOURCES;DEPS;LABELS;PROPERTIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "SHARDS" "SOURCES;DEPS;LABELS;PROPERTIES")
   if(NOT ASSAY_DEVELOPER)
     return()
   endif()
@@ -84,14 +104,27 @@ function(assay_add_test name)
   target_link_libraries(assay_${name}_test PRIVATE ${arg_DEPS} assay_build_flags GTest::gmock GTest::gmock_main)
   target_compile_definitions(assay_${name}_test PRIVATE ASSAY_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              ASSAY_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  set_target_properties(assay_${name}_test PROPERTIES ASSAY_IS_TEST ON)
   assay_reuse_precompiled(assay_${name}_test assay_precompiled_test)
+  assay_needed_by_tests(assay_${name}_test ${arg_LABELS})
   if(CMAKE_CXX_CLANG_TIDY)
     # The whole list takes three times as long for a test as for a source, nearly all of it in gmock's headers.
     set_target_properties(assay_${name}_test PROPERTIES CXX_CLANG_TIDY
       "${CMAKE_CXX_CLANG_TIDY};--checks=-*,readability-identifier-naming,bugprone-use-after-move,bugprone-unused-raii")
   endif()
-  gtest_discover_tests(assay_${name}_test TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
-                       PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900 ${arg_PROPERTIES})
+  if(NOT arg_SHARDS)
+    set(arg_SHARDS 1)
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    set(test ${name})
+    if(last GREATER 0)
+      string(APPEND test ".${shard}")
+    endif()
+    add_test(NAME ${test} COMMAND assay_${name}_test)
+    set_tests_properties(${test} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 1800
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard}" ${arg_PROPERTIES})
+  endforeach()
 endfunction()
 
 # An engine plug-in: lib/assay/engines/assay_engine_<name>.so, exporting its one entry point.

@@ -38,12 +38,26 @@ groups_are_current() {
 }
 
 ensure_groups() {
-  groups_are_current "$@" || "$root/setup/fetch" "$@" >&2 || exit
+  groups_are_current "$@" && return
+  timed "set-up" fetch_groups "$@"
 }
+fetch_groups() { "$root/setup/fetch" "$@" >&2; }
 
-# True when PRESET was built from what lies here now, against these groups.
+# Runs a command and adds the time it took, in minutes and seconds, to `times`.
+times=()
+timed() {
+  local name=$1 began=$SECONDS status=0 took
+  shift
+  "$@" || status=$?
+  took=$((SECONDS - began))
+  times+=("$(printf '%s %d:%02d' "$name" $((took / 60)) $((took % 60)))")
+  return "$status"
+}
+times_text() { local text; text=$(printf ', %s' "${times[@]}"); printf '%s' "${text:2}"; }
+
+# True when PRESET, or its TARGET, was built from what lies here now, against these groups.
 build_is_current() {
-  local built=$root/build/$1/.built sources=(src engines include zoo cmake CMakeLists.txt CMakePresets.json) line
+  local built=$root/build/$1/.built${2:+-$2} sources=(src engines include zoo cmake CMakeLists.txt CMakePresets.json) line
   [[ -f $built ]] || return 1
   read -r line <"$built"
   [[ $line == "$deps" ]] || return 1
@@ -52,29 +66,65 @@ build_is_current() {
   [[ -z $line ]]
 }
 
-# Builds PRESET if anything changed. One build at a time: a second caller waits, and then finds nothing to do.
+# Runs the build tool, showing how far it is: on a terminal in one line, else a line for each tenth.
+build_with_progress() {
+  local preset=$1 log=$2 shown=0 line percent
+  shift 2
+  # Without a terminal the build tool writes a line for each step: "[ 37%] …".
+  NINJA_STATUS='[%p] ' cmake --build --preset "$preset" "$@" 2>&1 </dev/null |
+    while IFS= read -r line; do
+      printf '%s\n' "$line" >>"$log"
+      percent=${line#[}
+      percent=${percent%%\%*}
+      percent=${percent// /}
+      [[ $line == '['* && $percent =~ ^[0-9]+$ ]] || continue
+      if [[ -t 2 ]]; then
+        printf '\rassay set-up: building (%s): %3d %%' "$preset" "$percent" >&2
+      elif ((percent >= shown + 10)); then
+        shown=$((percent / 10 * 10))
+        say "building ($preset): $shown %"
+      fi
+    done
+  local status=${PIPESTATUS[0]}
+  [[ ! -t 2 ]] || printf '\n' >&2
+  return "$status"
+}
+
+# The compiler cache is the user's own (ccache's default folder); it serves checkouts in any folder.
+use_compiler_cache() {
+  export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+  [[ -n ${HOME-}${CCACHE_DIR-}${XDG_CACHE_HOME-} ]] || export CCACHE_DIR=$deps/ccache
+}
+
+# Builds PRESET if anything changed: everything, or the TARGET that is named. One build at a time: a second caller waits,
+# and then finds nothing to do.
 ensure_built() {
-  local preset=$1 folder=$root/build/$1
-  build_is_current "$preset" && return
+  local preset=$1
+  build_is_current "$@" && return
+  timed "build $preset" build_preset "$@"
+}
+build_preset() {
+  local preset=$1 target=${2-} folder=$root/build/$1
+  local stamp=$folder/.built${target:+-$target}
   mkdir -p "$folder"
   (
-    exec 1>&2
     flock 9
-    build_is_current "$preset" && exit
+    build_is_current "$@" && exit
     log_folder=$folder
-    export CCACHE_DIR=$deps/ccache CCACHE_MAXSIZE=2G CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+    use_compiler_cache
     cd "$root"
     printf '%s\n' "$deps" >"$folder/.building"  # its time is the start: an edit during the build makes the next call build again
     # Against another dependency folder nothing that was found before is true.
-    local fresh=()
-    [[ ! -f $folder/.built || $(<"$folder/.built") == "$deps" ]] || fresh=(--fresh)
-    logged configure cmake --preset "$preset" "${fresh[@]}" -DASSAY_DEPS_DIR="$deps"
-    say "building ($preset)$([[ -f $folder/.built ]] || echo ', which takes minutes the first time'); log: build/$preset/build.log"
-    if [[ -t 2 ]]; then
-      NINJA_STATUS='[%f/%t, %e s] ' cmake --build --preset "$preset" || exit
-    else
-      logged build cmake --build --preset "$preset"
+    local fresh=() first=''
+    [[ -f $stamp ]] || first=', which takes minutes the first time'
+    [[ ! -f $stamp || $(<"$stamp") == "$deps" ]] || fresh=(--fresh)
+    logged configure cmake --preset "$preset" "${fresh[@]}" -DASSAY_DEPS_DIR="$deps" >&2
+    say "building ($preset)$first; log: build/$preset/build.log"
+    : >"$folder/build.log"
+    if ! build_with_progress "$preset" "$folder/build.log" ${target:+--target "$target"}; then
+      grep -E 'error|FAILED' -A 3 "$folder/build.log" | head -n 40 >&2 || tail -n 20 "$folder/build.log" >&2
+      die "the build failed; the whole output is in $folder/build.log"
     fi
-    mv "$folder/.building" "$folder/.built"
-  ) 9>"$root/build/.$preset.lock" || exit
+    mv "$folder/.building" "$stamp"
+  ) 9>"$root/build/.$preset.lock"
 }
