@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
@@ -69,16 +69,6 @@ std::optional<Failure> refuse_other_bytes(int argc, char** argv) {
   return std::nullopt;
 }
 
-// No error is an exception here: one that comes all the same is a mistake of assay's, and is told as that.
-Result<ExitCode> act(const Action& action, Context& context) {
-  try {
-    return action(context);
-  } catch (const std::exception& exception) {
-    return fail(ErrorCode::kInternal, std::string("assay made a mistake: ") + sanitise(exception.what()),
-                "what was measured before is in the bundles; please report it with the command");
-  }
-}
-
 Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_command(app, argc, argv);
   const CLI::App* command = &app;
@@ -131,7 +121,7 @@ int main(int argc, char** argv) {
   ASSAY_CHECK(action != nullptr, "every subcommand has an action");
   watch_interrupts();
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // a limit of file sizes is a failed write, as a full disk is
-  const Result<ExitCode> code = act(*action, context);
+  const Result<ExitCode> code = guarded("", [&] { return (*action)(context); });
   if (!code) tell(failure_of(code.error()), context.json);
   // What could not be written was not told: a full disk behind `> file` must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

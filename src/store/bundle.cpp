@@ -28,7 +28,8 @@ namespace {
 constexpr std::string_view kUnfinished = ".tmp-";
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
-  return fail(ErrorCode::kInternal, fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error)),
+  return fail(ErrorCode::kInternal,
+              fmt::format("cannot {} '{}': {}", doing, escape_bytes(path.string()), std::strerror(error)),
               error == ENOSPC || error == EDQUOT ? "free some disk space, then run again with --resume" : "");
 }
 
@@ -70,8 +71,9 @@ Status write_environment(const fs::path& folder, const RunContext& context, cons
 Result<fs::path> seal(const fs::path& folder, std::string_view attempt_id) {
   std::vector<fs::path> files;
   std::error_code error;
+  std::error_code ignored;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_regular_file() && is_plain_name(entry->path().filename().string()) &&
+    if (entry->is_regular_file(ignored) && is_plain_name(entry->path().filename().string()) &&
         entry->path().filename() != bundle_file::kDone)
       files.push_back(entry->path());
   if (error) return io_failure(error.value(), "read", folder);
@@ -114,7 +116,8 @@ Result<std::vector<fs::path>> folders_of(const fs::path& parent) {
 }
 
 tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
-  return fail(ErrorCode::kMismatch, fmt::format("the bundle '{}' is damaged: {}", folder.string(), what),
+  return fail(ErrorCode::kMismatch,
+              fmt::format("the bundle '{}' is damaged: {}", escape_bytes(folder.string()), escape_bytes(what)),
               "its cell can be measured again; remove the folder to silence this message");
 }
 
@@ -203,7 +206,8 @@ void BundleWriter::discard() {
 Result<Bundle> read_bundle(const fs::path& folder) {
   const auto done = read_file(folder / bundle_file::kDone);
   if (!done && done.error().code == ErrorCode::kNotFound)
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' is not a whole bundle: it has no DONE", folder.string()));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("'{}' is not a whole bundle: it has no DONE", escape_bytes(folder.string())));
   if (!done) return tl::unexpected<Error>(done.error());
   Bundle bundle;
   bundle.folder = folder;
@@ -247,14 +251,31 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   return bundle;
 }
 
-Result<std::vector<fs::path>> list_bundles(const fs::path& spool) {
+Result<std::vector<fs::path>> list_bundles(const fs::path& spool, std::vector<Error>* refused) {
   std::vector<fs::path> bundles;
+  const auto refuse = [&](Error error) {
+    if (refused != nullptr) refused->push_back(std::move(error));
+  };
+  // Names become texts of the database and of JSON.
+  const auto is_text = [&](const fs::path& folder) {
+    if (is_utf8(folder.filename().string())) return true;
+    refuse({ErrorCode::kInvalidArgument,
+            fmt::format("the name of the folder '{}' is not valid UTF-8", escape_bytes(folder.string())),
+            {},
+            "rename the folder; its results are ingested then"});
+    return false;
+  };
   ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
   for (const fs::path& task : tasks) {
     if (!is_plain_name(task.filename().string())) continue;  // a folder beside the bundles, such as .unsaved
-    ASSAY_TRY(std::vector<fs::path> attempts, folders_of(task));
-    for (fs::path& attempt : attempts)
-      if (is_plain_name(attempt.filename().string())) bundles.push_back(std::move(attempt));
+    if (!is_text(task)) continue;
+    Result<std::vector<fs::path>> attempts = folders_of(task);
+    if (!attempts) {
+      refuse(std::move(attempts).error());
+      continue;
+    }
+    for (fs::path& attempt : *attempts)
+      if (is_plain_name(attempt.filename().string()) && is_text(attempt)) bundles.push_back(std::move(attempt));
   }
   return bundles;
 }
@@ -264,8 +285,9 @@ Result<std::size_t> seal_abandoned(const fs::path& spool) {
   ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
   for (const fs::path& task : tasks) {
     if (!is_plain_name(task.filename().string())) continue;
-    ASSAY_TRY(const std::vector<fs::path> attempts, folders_of(task));
-    for (const fs::path& folder : attempts) {
+    const Result<std::vector<fs::path>> attempts = folders_of(task);
+    if (!attempts) continue;  // list_bundles() reports it
+    for (const fs::path& folder : *attempts) {
       const std::string name = folder.filename().string();
       if (!name.starts_with(kUnfinished)) continue;
       const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -96,7 +96,10 @@ struct Bundle {
 [[nodiscard]] Result<Bundle> read_bundle(const std::filesystem::path& folder);
 
 /// Folders of all bundles of a spool, sorted; a spool that does not exist has none. Nothing is read but names.
-[[nodiscard]] Result<std::vector<std::filesystem::path>> list_bundles(const std::filesystem::path& spool);
+/// A folder that cannot be listed, or whose name is not valid UTF-8, is left out and, where `refused` is given,
+/// reported there, its odd bytes escaped.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> list_bundles(const std::filesystem::path& spool,
+                                                                      std::vector<Error>* refused = nullptr);
 
 /// Makes whole bundles of those whose writer is gone. Returns how many. What cannot be sealed stays, with a warning.
 [[nodiscard]] Result<std::size_t> seal_abandoned(const std::filesystem::path& spool);

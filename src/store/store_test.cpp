@@ -13,6 +13,8 @@
 #include <fstream>
 
 #include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
 #include "stats/stats.hpp"
 #include "store/fake_bundles.hpp"
 #include "store/schema.hpp"
@@ -179,6 +181,49 @@ TEST_F(StoreTest, ADamagedBundleIsRefusedAndTheOthersAreIn) {
   ASSERT_THAT(report->refused, SizeIs(1));
   EXPECT_EQ(report->refused[0].code, ErrorCode::kMismatch);
   EXPECT_THAT(*store.results(), SizeIs(1));
+}
+
+TEST_F(StoreTest, AFolderWhoseNameIsNotTextIsRefusedAndTheOthersAreIn) {
+  const Record attempt = add("a"), task = add("b");
+  add("c");
+  fs::rename(spool_ / attempt.task_key / attempt.attempt_id, spool_ / attempt.task_key / "att\xFF");
+  fs::rename(spool_ / task.task_key, spool_ / "ta\xFE");
+  const auto check = [](const IngestReport& report) {
+    EXPECT_EQ(report.bundles, 1U);
+    ASSERT_THAT(report.refused, SizeIs(2));
+    for (const Error& refused : report.refused) {
+      EXPECT_THAT(refused.message, ::testing::AnyOf(HasSubstr("att\\xff'"), HasSubstr("ta\\xfe'")));
+      EXPECT_TRUE(is_utf8(to_string(refused)));
+    }
+  };
+  {
+    Store store = open();
+    const auto report = store.ingest(spool_);
+    ASSERT_TRUE(report) << to_string(report.error());
+    check(*report);
+    EXPECT_THAT(*store.results(), SizeIs(1));
+  }
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  check(rebuilt->ingested);
+  fs::rename(spool_ / "ta\xFE", spool_ / task.task_key);
+  EXPECT_EQ(open().ingest(spool_)->bundles, 1U) << "renamed, as the message says";
+}
+
+TEST_F(StoreTest, TextsOfABundleThatADatabaseCannotHoldAreCleaned) {
+  const Record record = add("a");
+  const fs::path bundle = spool_ / record.task_key / record.attempt_id;
+  Json environment = *read_json(bundle / "environment.json");
+  environment["run"]["command"] = std::string("assay \0 run", 11);
+  std::ofstream(bundle / "environment.json") << environment.dump();
+  std::string done = *read_file(bundle / "DONE");
+  const std::size_t at = done.find("environment.json");
+  done.replace(at - 66, 64, *sha256_file(bundle / "environment.json"));
+  std::ofstream(bundle / "DONE") << done;
+  const auto report = open().ingest(spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_EQ(report->bundles, 1U);
+  EXPECT_EQ(query("SELECT command FROM benchmark_runs").rows.at(0).at(0), "assay  run");
 }
 
 TEST_F(StoreTest, KilledInMidIngestItLosesNothing) {
