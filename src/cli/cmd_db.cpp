@@ -75,6 +75,7 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
                     {"refused", to_json(report.refused)}});
     return code;
   }
+  if (report.moved > 0) std::printf("%zu unsaved bundles moved into the spool\n", report.moved);
   std::printf("%zu bundles taken in, %zu known before\n", report.bundles, report.known);
   print_refused(report);
   return code;

@@ -18,6 +18,7 @@
 #include "stats/stats.hpp"
 #include "store/fake_bundles.hpp"
 #include "store/schema.hpp"
+#include "store/unsaved.hpp"
 
 namespace assay {
 namespace {
@@ -224,6 +225,35 @@ TEST_F(StoreTest, TextsOfABundleThatADatabaseCannotHoldAreCleaned) {
   ASSERT_TRUE(report) << to_string(report.error());
   EXPECT_EQ(report->bundles, 1U);
   EXPECT_EQ(query("SELECT command FROM benchmark_runs").rows.at(0).at(0), "assay  run");
+}
+
+TEST_F(StoreTest, UnsavedBundlesThatAreIngestedStay) {
+  const auto unsaved = [&](const std::string& model) {
+    const auto run = UnsavedSpool::begin(spool_, "run-of-" + model);
+    const Samples made = testing::fake_samples(20);
+    testing::write_fake_bundle(run->path(), testing::fake_record(model, made), made);
+    return run->path();
+  };
+  const fs::path first = unsaved("a"), second = unsaved("b");
+  for (const fs::path& folder : {first, second, first / ""}) {
+    const auto report = open().ingest(folder);
+    ASSERT_TRUE(report) << to_string(report.error());
+    EXPECT_THAT(report->refused, IsEmpty());
+  }
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(UnsavedSpool::begin(spool_, "later"));
+  Store store = open();
+  EXPECT_THAT(*store.results(), SizeIs(2));
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+  EXPECT_THAT(*list_bundles(spool_), SizeIs(2));
+}
+
+TEST_F(StoreTest, RebuildingFromUnsavedBundlesMovesThemToo) {
+  const fs::path run = UnsavedSpool::begin(spool_, "run")->path();
+  testing::write_fake_bundle(run, testing::fake_record("a", {}), {});
+  const auto rebuilt = Store::rebuild(path_, run);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  EXPECT_EQ(rebuilt->ingested.bundles, 1U);
+  EXPECT_THAT(*list_bundles(spool_), SizeIs(1));
 }
 
 TEST_F(StoreTest, KilledInMidIngestItLosesNothing) {

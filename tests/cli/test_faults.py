@@ -179,6 +179,18 @@ class Faults(tool.ToolTest):
         self.assertEqual(len(json.loads(out)["results"]), 1)
         self.assertEqual(self.run_json("db", "info")["results"], 1)
 
+    def test_unsaved_results_that_are_ingested_outlive_later_runs(self):
+        (row,) = self.null()
+        (unsaved,) = (self.folder / "benchmark_db.duckdb.spool" / ".unsaved").iterdir()
+        self.assertEqual(self.run_json("db", "ingest", "--spool", unsaved)["bundles"], 1)
+        self.assertFalse(unsaved.exists())
+        again = self.run_json("db", "ingest", "--spool", unsaved)
+        self.assertEqual((again["bundles"], again["known"]), (0, 1))
+        for _ in range(11):
+            self.null()
+        self.assertEqual(self.run_json("db", "verify")["findings"], [])
+        self.assertEqual(self.run_json("db", "rebuild")["bundles"], 1)
+
     def matrix_that_hangs(self, *arguments):
         """Four cells, of which the third never ends: however slow the machine, the program is found in mid-matrix."""
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
