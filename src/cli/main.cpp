@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,8 +64,16 @@ std::optional<Failure> refuse_other_bytes(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (is_utf8(argv[i])) continue;
     return Failure{std::string(to_string(ErrorCode::kInvalidArgument)),
-                   "argument " + std::to_string(i) + " is not valid UTF-8: '" + sanitise(argv[i]) + "'",
+                   "argument " + std::to_string(i) + " is not valid UTF-8: '" + escape_bytes(argv[i]) + "'",
                    "rename the file or folder"};
+  }
+  for (const char* name : {"ASSAY_CACHE_DIR", "ASSAY_DB_PATH", "ASSAY_DEPS_DIR", "ASSAY_PLUGIN_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || is_utf8(value)) continue;
+    return Failure{
+        std::string(to_string(ErrorCode::kInvalidArgument)),
+        std::string("the environment variable ") + name + " is not valid UTF-8: '" + escape_bytes(value) + "'",
+        "rename the file or folder"};
   }
   return std::nullopt;
 }
