@@ -20,6 +20,7 @@
 #include "plan/row.hpp"
 #include "plan/session_models.hpp"
 #include "plan/version.hpp"
+#include "result/keys.hpp"
 #include "store/store.hpp"
 #include "store/unsaved.hpp"
 

@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "result/keys.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -37,10 +38,9 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos;
 }
 
-std::vector<std::string> key_fields(bool Field::*part) {
+std::vector<std::string> key_fields(const Record& record, KeyKind kind) {
   std::vector<std::string> names;
-  for (const Field& field : result_fields())
-    if (field.*part) names.emplace_back(field.name);
+  for (const Field* field : hashed_fields(record, kind)) names.emplace_back(field->name);
   return names;
 }
 
@@ -52,8 +52,9 @@ Status write_unsynced(const fs::path& path, const std::string& content) {
 
 Status write_manifest(const fs::path& folder, const Record& record) {
   const Json manifest{{"schema_version", kBundleSchemaVersion},
-                      {"task_key_fields", key_fields(&Field::in_task_key)},
-                      {"series_key_fields", key_fields(&Field::in_series_key)},
+                      {"key_version", kKeyVersion},
+                      {"task_key_fields", key_fields(record, KeyKind::kTask)},
+                      {"series_key_fields", key_fields(record, KeyKind::kSeries)},
                       {"record", to_json(record)}};
   return write_unsynced(folder / bundle_file::kManifest, json_text(manifest, 2) + "\n");
 }
@@ -119,6 +120,20 @@ tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
   return fail(ErrorCode::kMismatch,
               fmt::format("the bundle '{}' is damaged: {}", escape_bytes(folder.string()), escape_bytes(what)),
               "its cell can be measured again; remove the folder to silence this message");
+}
+
+/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That holds for every
+/// version of the keys, whatever fields there are today and however they are called.
+Status check_key(const fs::path& folder, const Json& manifest, const std::string& key, const std::string& list) {
+  const Json& record = manifest.at("record");
+  const Json names = manifest.value(list, Json());
+  std::string text;
+  for (const Json& name : names) {
+    if (!name.is_string()) return mismatch(folder, fmt::format("\"{}\" is not a list of names", list));
+    text += fmt::format("{}={}\n", name.get<std::string>(), json_text(record.value(name.get<std::string>(), Json())));
+  }
+  if (record.value(key, Json()) == sha256_hex(text)) return {};
+  return mismatch(folder, fmt::format("its {} is not that of the fields in \"{}\"", key, list));
 }
 
 }  // namespace
@@ -232,6 +247,10 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   ASSAY_TRY(const Json manifest, read_versioned(folder / bundle_file::kManifest));
   ASSAY_TRY(bundle.record, with_context(record_from_json(manifest.value("record", Json())),
                                         fmt::format("while reading '{}'", (folder / bundle_file::kManifest).string())));
+  ASSAY_CHECK_OK(check_key(folder, manifest, "task_key", "task_key_fields"));
+  ASSAY_CHECK_OK(check_key(folder, manifest, "series_key", "series_key_fields"));
+  bundle.record.task_key = task_key(bundle.record);
+  bundle.record.series_key = series_key(bundle.record);
   ASSAY_TRY(const Json environment, read_versioned(folder / bundle_file::kEnvironment));
   const auto object = [](const Json& json, const char* key) {
     const auto found = json.find(key);
