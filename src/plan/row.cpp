@@ -119,8 +119,10 @@ void set_load(Record& row, const LoadReply& loaded) {
 
 void set_effective(Record& row, const EngineOptions& effective) {
   row.effective_options = options_text(effective);
-  for (const auto& [key, value] : effective)
+  for (const auto& [key, value] : effective) {
     if (key == "precision") row.effective_precision = value;
+    if (key == "threads") row.effective_threads = parse_number<std::int64_t>(value);
+  }
 }
 
 void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm) {
