@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <new>
+#include <stdexcept>
+
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -48,6 +52,25 @@ TEST(Text, SanitisesWhatATerminalWouldObey) {
                      "b\xC3\xA9\x7F\n"),
             "a[31mb\xC3\xA9\n");
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
+}
+
+TEST(Text, EscapesTheBytesOfAName) {
+  EXPECT_EQ(escape_bytes("gr\xC3\xB6\xC3\x9F"
+                         "e"),
+            "gr\xC3\xB6\xC3\x9F"
+            "e");
+  EXPECT_EQ(escape_bytes("a\xFF/b\n\xE2\x82"), "a\\xff/b\\x0a\\xe2\\x82");
+}
+
+TEST(Guard, AnExceptionBecomesAnError) {
+  const auto doing = [](auto body) { return guarded("while testing", body).error(); };
+  const Error broken = doing([]() -> Status { throw std::runtime_error("broken \xFF"); });
+  EXPECT_EQ(broken.code, ErrorCode::kInternal);
+  EXPECT_THAT(broken.message, HasSubstr("broken \xEF\xBF\xBD"));
+  EXPECT_THAT(broken.context, ElementsAre("while testing"));
+  EXPECT_EQ(doing([]() -> Result<int> { throw std::bad_alloc(); }).code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(doing([]() -> Status { return fail(ErrorCode::kMismatch, "x"); }).code, ErrorCode::kMismatch);
+  EXPECT_EQ(*guarded("", []() -> Result<int> { return 3; }), 3);
 }
 
 TEST(Files, RefusesPipesAtOnce) {

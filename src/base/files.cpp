@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/text.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -20,7 +21,7 @@ namespace {
 
 // What errno means to a user: a wrong path is the caller's, a full disk is the environment's.
 tl::unexpected<Error> io_error(int error, const std::string& doing, const fs::path& path) {
-  const std::string text = fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error));
+  const std::string text = fmt::format("cannot {} '{}': {}", doing, escape_bytes(path.string()), std::strerror(error));
   switch (error) {
     case ENOENT:
       return fail(ErrorCode::kNotFound, text, "check the path");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
@@ -127,6 +129,20 @@ std::string one_line(std::string_view text) {
   std::replace_if(
       line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
+}
+
+std::string escape_bytes(std::string_view name) {
+  std::string out;
+  while (!name.empty()) {
+    const std::size_t n = utf8_sequence(name);
+    const auto byte = static_cast<unsigned char>(name[0]);
+    if (n == 0 || byte < 0x20 || byte == 0x7F)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out.append(name.substr(0, n));
+    name.remove_prefix(std::max<std::size_t>(n, 1));
+  }
+  return out;
 }
 
 }  // namespace assay

@@ -43,4 +43,8 @@ template <class Number>
 /// The same for one line of a terminal: line ends and tabs are spaces.
 [[nodiscard]] std::string one_line(std::string_view text);
 
+/// The name of a file as it can be shown and typed again: bytes that are not valid UTF-8, and control characters,
+/// become `\xNN`.
+[[nodiscard]] std::string escape_bytes(std::string_view name);
+
 }  // namespace assay

@@ -89,20 +89,25 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   request.best_hardware_only = request.targets.hardware.empty() && request.targets.engines.empty();
   request.save = options.save;
   request.output_dir = options.output_dir;
-  ASSAY_TRY(const SessionResult session, run_with_progress(request, measuring, context));
+  ASSAY_TRY(SessionResult session, run_with_progress(request, measuring, context));
 
   const ReportInput input = report_input(session);
-  const std::filesystem::path folder = options.output_dir;
-  const Json json = results_json(input);
-  std::vector<ResultFile> files{{"benchmark_results_", ".csv", csv_table(input.rows)}};
+  Output output;
+  output.folder = options.output_dir;
+  output.files = {{"benchmark_results_", ".csv", [&] { return csv_table(input.rows); }}};
   if (!options.model_id.empty()) {
     const std::string device = input.rows.empty() ? "none" : input.rows.front().hardware;
-    files.push_back({fmt::format("{}_{}_{}_", file_word(options.model_id), device, request.settings.precision), ".json",
-                     json_text(json, 2) + "\n"});
+    output.files.push_back({fmt::format("{}_{}_{}_", file_word(options.model_id), device, request.settings.precision),
+                            ".json", [&] { return json_text(results_json(input), 2) + "\n"; }});
   }
-  ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));
-  print_results(measuring, json, bench_console(input, folder / (files[0].prefix + stamp + files[0].suffix)));
-  return exit_code_of(session, request.models, options.verify_only);
+  output.document = [&] { return results_json(input); };
+  output.text = [&](const std::string& stamp) {
+    const ResultFile& csv = output.files.front();
+    return bench_console(input,
+                         stamp.empty() ? std::filesystem::path() : output.folder / (csv.prefix + stamp + csv.suffix));
+  };
+  output.verifies = options.verify_only;
+  return finish(output, measuring, request, session);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/text.hpp"
 #include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
 #include "store/store.hpp"
@@ -20,7 +21,7 @@ struct DbOptions {
 };
 
 void print_refused(const IngestReport& report) {
-  for (const Error& error : report.refused) std::fprintf(stderr, "%s\n", to_string(error).c_str());
+  for (const Error& error : report.refused) std::fprintf(stderr, "%s\n", sanitise(to_string(error)).c_str());
 }
 
 Json names(const std::vector<std::filesystem::path>& paths) {
@@ -74,6 +75,7 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
                     {"refused", to_json(report.refused)}});
     return code;
   }
+  if (report.moved > 0) std::printf("%zu unsaved bundles moved into the spool\n", report.moved);
   std::printf("%zu bundles taken in, %zu known before\n", report.bundles, report.known);
   print_refused(report);
   return code;
@@ -87,7 +89,7 @@ Result<ExitCode> verify(const DbOptions& options, const Context& context) {
     print_document({{"database", options.database().string()}, {"findings", to_json(findings)}});
     return code;
   }
-  for (const Error& finding : findings) std::printf("%s\n", to_string(finding).c_str());
+  for (const Error& finding : findings) std::printf("%s\n", sanitise(to_string(finding)).c_str());
   if (findings.empty()) std::printf("the database holds what the bundles hold\n");
   return code;
 }

@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/context.hpp"
-#include "report/format.hpp"
+#include "cli/failure.hpp"
 #include "worker/probe.hpp"
 
 namespace assay::cli {
@@ -84,7 +84,7 @@ Result<ExitCode> engines(const EnginesOptions& options) {
       print(found, !options.name.empty());
   }
   if (options.output_format == "json")
-    std::printf("%s\n", Json{{"schema_version", kReportSchema}, {"engines", std::move(list)}}.dump(2).c_str());
+    print_document({{"engines", std::move(list)}});
   else if (options.name.empty())
     std::printf("\n`assay engines NAME` lists an engine's options.\n");
   return ExitCode::kSuccess;

@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <set>
 
@@ -78,19 +77,22 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   if (!options.no_plots)
     session.notes.emplace_back("plots: not part of this version of assay (--no-plots silences this note)");
   const ReportInput input = report_input(session);
-  const std::filesystem::path folder = options.output_dir;
-  const Json json = guide_json(input);
-  const std::array files{ResultFile{"benchmark_results_", ".json", json_text(json, 2) + "\n"},
-                         ResultFile{"benchmark_results_", ".csv", csv_table(input.rows)},
-                         ResultFile{"benchmark_report_", ".md", markdown_report(input)}};
-  ASSAY_TRY(const std::string stamp, write_results(folder, session.run, files));
-  if (!options.no_compatibility_update) ASSAY_CHECK_OK(write_matrix(folder, request, session));
-  print_results(
-      options.measuring, json,
-      summary_table(input, isatty(STDOUT_FILENO) == 1, output_width()) +
-          fmt::format("\nResults: {0}/benchmark_results_{1}.{{json,csv}}, benchmark_report_{1}.md; database: {2}\n",
-                      folder.string(), stamp, request.database.string()));
-  return exit_code_of(session, request.models, options.verify_only);
+  Output output;
+  output.folder = options.output_dir;
+  output.files = {{"benchmark_results_", ".json", [&] { return json_text(guide_json(input), 2) + "\n"; }},
+                  {"benchmark_results_", ".csv", [&] { return csv_table(input.rows); }},
+                  {"benchmark_report_", ".md", [&] { return markdown_report(input); }}};
+  output.document = [&] { return guide_json(input); };
+  output.text = [&](const std::string& stamp) {
+    std::string text = summary_table(input, isatty(STDOUT_FILENO) == 1, output_width());
+    if (!stamp.empty())
+      text += fmt::format("\nResults: {0}/benchmark_results_{1}.{{json,csv}}, benchmark_report_{1}.md; database: {2}\n",
+                          options.output_dir, stamp, request.database.string());
+    return text;
+  };
+  output.matrix = !options.no_compatibility_update;
+  output.verifies = options.verify_only;
+  return finish(output, options.measuring, request, session);
 }
 
 }  // namespace

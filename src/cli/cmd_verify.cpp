@@ -2,10 +2,8 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
 #include <memory>
 
-#include "base/json.hpp"
 #include "cli/measure_command.hpp"
 
 namespace assay::cli {
@@ -29,13 +27,13 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
   if (options.measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
   request.settings.benchmark = false;
   request.save = options.save;
-  ASSAY_TRY(const SessionResult session, run_with_progress(request, options.measuring, context));
+  ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
   const ReportInput input = report_input(session);
-  if (options.measuring.json())
-    std::printf("%s\n", json_text(results_json(input), 2).c_str());
-  else
-    std::fputs(verification_table(input, isatty(STDOUT_FILENO) == 1).c_str(), stdout);
-  return exit_code_of(session, request.models, true);
+  Output output;
+  output.document = [&] { return results_json(input); };
+  output.text = [&](const std::string&) { return verification_table(input, isatty(STDOUT_FILENO) == 1); };
+  output.verifies = true;
+  return finish(output, options.measuring, request, session);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include "plan/prepare.hpp"
 #include "plan/zoo_check.hpp"
 #include "plan/zoo_show.hpp"
-#include "report/format.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {
@@ -59,8 +58,7 @@ Result<ExitCode> list(const ListOptions& options) {
       std::printf("%-10s %-16s %-16s %s\n", each.name.c_str(), each.category.c_str(), each.family.c_str(),
                   join(names, " ").c_str());
   }
-  if (options.output_format == "json")
-    std::printf("%s\n", Json{{"schema_version", kReportSchema}, {"architectures", std::move(entries)}}.dump(2).c_str());
+  if (options.output_format == "json") print_document({{"architectures", std::move(entries)}});
   return ExitCode::kSuccess;
 }
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <exception>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/guard.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
@@ -63,20 +64,18 @@ std::optional<Failure> refuse_other_bytes(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (is_utf8(argv[i])) continue;
     return Failure{std::string(to_string(ErrorCode::kInvalidArgument)),
-                   "argument " + std::to_string(i) + " is not valid UTF-8: '" + sanitise(argv[i]) + "'",
+                   "argument " + std::to_string(i) + " is not valid UTF-8: '" + escape_bytes(argv[i]) + "'",
                    "rename the file or folder"};
   }
-  return std::nullopt;
-}
-
-// No error is an exception here: one that comes all the same is a mistake of assay's, and is told as that.
-Result<ExitCode> act(const Action& action, Context& context) {
-  try {
-    return action(context);
-  } catch (const std::exception& exception) {
-    return fail(ErrorCode::kInternal, std::string("assay made a mistake: ") + sanitise(exception.what()),
-                "what was measured before is in the bundles; please report it with the command");
+  for (const char* name : {"ASSAY_CACHE_DIR", "ASSAY_DB_PATH", "ASSAY_DEPS_DIR", "ASSAY_PLUGIN_DIR", "TMPDIR"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || is_utf8(value)) continue;
+    return Failure{
+        std::string(to_string(ErrorCode::kInvalidArgument)),
+        std::string("the environment variable ") + name + " is not valid UTF-8: '" + escape_bytes(value) + "'",
+        "rename the file or folder"};
   }
+  return std::nullopt;
 }
 
 Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
@@ -131,7 +130,7 @@ int main(int argc, char** argv) {
   ASSAY_CHECK(action != nullptr, "every subcommand has an action");
   watch_interrupts();
   static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));  // a limit of file sizes is a failed write, as a full disk is
-  const Result<ExitCode> code = act(*action, context);
+  const Result<ExitCode> code = guarded("", [&] { return (*action)(context); });
   if (!code) tell(failure_of(code.error()), context.json);
   // What could not be written was not told: a full disk behind `> file` must not look like success.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

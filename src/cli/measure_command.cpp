@@ -11,7 +11,10 @@
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/guard.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
+#include "cli/failure.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
@@ -33,6 +36,31 @@ std::string finished_line(const Record& row) {
 std::vector<Record> of_this_machine(std::vector<Record> rows, const RunInfo& run) {
   std::erase_if(rows, [&](const Record& row) { return row.hardware_id != run.hardware_fingerprint; });
   return rows;
+}
+
+// From the whole history, or from these rows alone when the database cannot be read.
+Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
+  std::vector<Record> history = session.rows;
+  if (!session.store_failed && request.save) {
+    Result<Store> store = Store::open(request.database, Store::Mode::kRead);
+    if (store)
+      if (Result<std::vector<Record>> rows = store->results({}))
+        history = of_this_machine(std::move(*rows), session.run);
+  }
+  return write_file_atomically(
+      folder / "hardware_compatibility_matrix.json",
+      json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
+}
+
+std::string free_stamp(const Output& output, const RunInfo& run) {
+  const std::string first = guide_timestamp(run);
+  std::string stamp = first;
+  const auto taken = [&](const ResultFile& file) {
+    std::error_code ignored;
+    return std::filesystem::exists(output.folder / (file.prefix + stamp + file.suffix), ignored);
+  };
+  for (int i = 2; std::ranges::any_of(output.files, taken); ++i) stamp = fmt::format("{}_{}", first, i);
+  return stamp;
 }
 
 }  // namespace
@@ -61,36 +89,33 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
 
 ReportInput report_input(const SessionResult& session) { return {session.run, session.rows, session.notes}; }
 
-Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
-  std::vector<Record> history = session.rows;
-  if (!session.store_failed && request.save) {
-    Result<Store> store = Store::open(request.database, Store::Mode::kRead);
-    if (store)
-      if (Result<std::vector<Record>> rows = store->results({}))
-        history = of_this_machine(std::move(*rows), session.run);
-  }
-  return write_file_atomically(
-      folder / "hardware_compatibility_matrix.json",
-      json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
-}
-
-Result<std::string> write_results(const std::filesystem::path& folder, const RunInfo& run,
-                                  std::span<const ResultFile> files) {
-  const std::string first = guide_timestamp(run);
-  std::string stamp = first;
-  const auto taken = [&](const ResultFile& file) {
-    std::error_code ignored;
-    return std::filesystem::exists(folder / (file.prefix + stamp + file.suffix), ignored);
+ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
+                SessionResult& session) {
+  ExitCode failures = ExitCode::kSuccess;
+  const auto step = [&](const char* doing, const auto& body) {
+    const Status done = with_context(guarded({}, body), doing);
+    if (done) return true;
+    tell(failure_of(done.error()), false);  // stdout takes the results alone
+    failures = worse(failures, exit_code_of(done.error().code));
+    return false;
   };
-  for (int i = 2; std::any_of(files.begin(), files.end(), taken); ++i) stamp = fmt::format("{}_{}", first, i);
-  for (const ResultFile& file : files)
-    ASSAY_CHECK_OK(write_file_atomically(folder / (file.prefix + stamp + file.suffix), file.text));
-  return stamp;
-}
-
-void print_results(const MeasuringOptions& options, const Json& document, const std::string& text) {
-  const std::string& printed = options.json() ? json_text(document, 2) + "\n" : text;
-  std::fputs(printed.c_str(), stdout);
+  const std::string stamp = free_stamp(output, session.run);
+  bool written = true;
+  for (const ResultFile& file : output.files)
+    written &= step("while writing the results", [&]() -> Status {
+      return write_file_atomically(output.folder / (file.prefix + stamp + file.suffix), file.text());
+    });
+  step("while printing the results", [&]() -> Status {
+    const std::string printed =
+        options.json() ? json_text(output.document(), 2) + "\n" : output.text(written ? stamp : std::string());
+    std::fputs(printed.c_str(), stdout);
+    std::fflush(stdout);  // main() looks whether it could be written
+    return {};
+  });
+  for (const std::string& note : save_session(request, session)) log_warning("{}", note);
+  if (output.matrix)
+    step("while writing the compatibility matrix", [&] { return write_matrix(output.folder, request, session); });
+  return worse(exit_code_of(session, request.models, output.verifies), failures);
 }
 
 int output_width() {

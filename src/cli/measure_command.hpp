@@ -2,8 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <span>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/measuring_options.hpp"
 #include "plan/session.hpp"
@@ -20,22 +21,29 @@ namespace assay::cli {
 
 [[nodiscard]] ReportInput report_input(const SessionResult& session);
 
-/// Writes hardware_compatibility_matrix.json into `folder` from the whole history, or from these rows alone when the
-/// database cannot be read.
-[[nodiscard]] Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request,
-                                  const SessionResult& session);
-
 /// A file of results: between prefix and suffix stands the run's time stamp.
 struct ResultFile {
-  std::string prefix, suffix, text;
+  std::string prefix, suffix;
+  std::function<std::string()> text;
 };
-/// Writes the files into `folder`, all under one stamp, and returns it: the run's time, with "_2", "_3", … where the
-/// folder has results of the same second already.
-[[nodiscard]] Result<std::string> write_results(const std::filesystem::path& folder, const RunInfo& run,
-                                                std::span<const ResultFile> files);
 
-/// Prints what a command ends with: the one JSON document when it was asked for, else the text for people.
-void print_results(const MeasuringOptions& options, const Json& document, const std::string& text);
+/// What a measuring command leaves behind.
+struct Output {
+  std::filesystem::path folder{};
+  /// All under one stamp: the run's time, with "_2", "_3", … where the folder has results of the same second already.
+  std::vector<ResultFile> files{};
+  std::function<Json()> document;  ///< printed with --output-format json
+  /// Printed otherwise. `stamp` is that of the files, empty when one of them could not be written.
+  std::function<std::string(const std::string& stamp)> text;
+  bool matrix = false;    ///< hardware_compatibility_matrix.json, from the history of this machine
+  bool verifies = false;  ///< the command is there to verify: docs/metrics.md, "Exit status"
+};
+
+/// The end of a measuring command: writes the files, prints, saves the rows into the database and then writes the
+/// matrix. Each step is done whatever became of those before it, so that no failure costs the user another output;
+/// failures go to stderr. Returns the exit status of all of it.
+[[nodiscard]] ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
+                              SessionResult& session);
 
 /// The width to print tables for.
 [[nodiscard]] int output_width();

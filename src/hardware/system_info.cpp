@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/hash.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
 
@@ -110,7 +111,7 @@ Json machine_facts(const Hardware& hardware) {
 
 std::string machine_fingerprint(const Hardware& hardware) {
   constexpr std::size_t kDigits = 16;
-  return sha256_hex(machine_facts(hardware).dump()).substr(0, kDigits);
+  return sha256_hex(json_text(machine_facts(hardware))).substr(0, kDigits);
 }
 
 Json system_info(const Hardware& hardware, const Host& host) {

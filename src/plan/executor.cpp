@@ -5,6 +5,7 @@
 
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
+#include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "plan/executor_state.hpp"
 
@@ -198,28 +199,23 @@ Result<LocalExecutor> LocalExecutor::create(const RunInfo& run, const RunSetting
   return LocalExecutor(std::make_unique<State>(run, settings, std::move(services), std::move(scratch)));
 }
 
-Result<std::vector<Record>> LocalExecutor::run(const PreparedModel& model, const std::vector<Target>& targets) {
+Status LocalExecutor::run(const PreparedModel& model, const std::vector<Target>& targets) {
   State& state = *state_;
-  std::vector<Record> rows;
-  const auto add = [&](Record row) {
-    state.services.finished(row);
-    rows.push_back(std::move(row));
-  };
   ASSAY_TRY(std::vector<Planned> cells, state.plan_all(model, targets));
   state.make_references(model, cells);
   for (Planned& cell : cells) {
     if (state.services.cancelled()) break;
-    Result<Record> row = state.execute(model, cell);
+    Result<Record> row = guarded("", [&] { return state.execute(model, cell); });
     if (!row) {
-      // The bundle could not be written: the numbers are in the row, and the other cells go on.
+      // Such as a bundle that could not be written: the numbers are in the row, and the other cells go on.
       set_failure(cell.row, row.error());
       cell.row.timestamp = iso8601(wall_now());
       row = std::move(cell.row);
     }
-    add(std::move(*row));
+    state.services.finished(*row);
   }
   state.pool.clear();
-  return rows;
+  return {};
 }
 
 }  // namespace assay

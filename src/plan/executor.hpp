@@ -48,8 +48,9 @@ class LocalExecutor {
   LocalExecutor(LocalExecutor&&) noexcept;
   ~LocalExecutor();
 
-  /// All cells of one model, targets in order, shapes ascending. Returns a row for each, those included that never ran.
-  [[nodiscard]] Result<std::vector<Record>> run(const PreparedModel& model, const std::vector<Target>& targets);
+  /// All cells of one model, targets in order, shapes ascending. Each has a row, which goes to services.finished, those
+  /// included that never ran.
+  [[nodiscard]] Status run(const PreparedModel& model, const std::vector<Target>& targets);
 
  private:
   struct State;

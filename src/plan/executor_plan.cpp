@@ -216,8 +216,15 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
         shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
       }
 
-      ASSAY_TRY(Planned cell, plan(model, *info, target, shape, given));
-      cells.push_back(std::move(cell));
+      Result<Planned> cell = plan(model, *info, target, shape, given);
+      if (cell) {
+        cells.push_back(std::move(*cell));
+        continue;
+      }
+      refuse([&](Record& row) {
+        row.batch_size = shape.batch;
+        set_failure(row, cell.error());
+      });
     }
   }
   costs.close();

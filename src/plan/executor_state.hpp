@@ -16,6 +16,7 @@
 #include "plan/executor.hpp"
 #include "plan/reference.hpp"
 #include "plan/row.hpp"
+#include "result/keys.hpp"
 #include "store/bundle.hpp"
 #include "worker/pool.hpp"
 

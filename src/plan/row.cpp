@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "result/keys.hpp"
 #include "tensor/random.hpp"
 
 namespace assay {
@@ -56,6 +57,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.run_id = run.run_id;
   row.host = run.host;
   row.tool_version = run.tool_version;
+  row.method_version = kMethodVersion;
   row.git_commit = run.git_commit;
   row.hardware_id = run.hardware_fingerprint;
   row.attempt_number = 1;
@@ -111,15 +113,16 @@ void set_verdict(Record& row, const Target::Verdict& verdict) {
 void set_load(Record& row, const LoadReply& loaded) {
   row.runtime_load_ms = loaded.runtime_load_ms;
   row.model_load_time = loaded.model_load_s;
-  if (!loaded.engine_version.empty()) row.engine_version = loaded.engine_version;
   set_effective(row, loaded.effective);
   row.memory_load_mb = megabytes(loaded.peak_load_bytes);
 }
 
 void set_effective(Record& row, const EngineOptions& effective) {
   row.effective_options = options_text(effective);
-  for (const auto& [key, value] : effective)
+  for (const auto& [key, value] : effective) {
     if (key == "precision") row.effective_precision = value;
+    if (key == "threads") row.effective_threads = parse_number<std::int64_t>(value);
+  }
 }
 
 void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm) {

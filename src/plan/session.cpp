@@ -11,13 +11,16 @@
 
 #include "base/clock.hpp"
 #include "base/files.hpp"
+#include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
+#include "plan/row.hpp"
 #include "plan/session_models.hpp"
 #include "plan/version.hpp"
+#include "result/keys.hpp"
 #include "store/store.hpp"
 #include "store/unsaved.hpp"
 
@@ -121,23 +124,14 @@ void recall(const SessionRequest& request, SessionResult& out, ExecutorServices&
   };
 }
 
-void keep(const SessionRequest& request, SessionResult& out) {
-  Result<Store> store = Store::open(request.database, Store::Mode::kWrite, std::chrono::seconds(2));
-  Status kept;
-  if (!store) {
-    kept = tl::unexpected<Error>(store.error());
-  } else if (const Result<IngestReport> report = store->ingest(request.spool); !report) {
-    kept = tl::unexpected<Error>(report.error());
-  } else {
-    for (const Error& refused : report->refused) out.notes.push_back("a bundle was left out: " + refused.message);
-    // Readers have it while the next run writes; without it they wait.
-    if (const auto published = store->publish_snapshot(); !published)
-      out.notes.push_back("the snapshot for readers is not up to date: " + published.error().message);
-  }
-  if (kept) return;
-  out.store_failed = true;
-  out.notes.push_back(fmt::format("{}; the results are safe in '{}' and the next command takes them up",
-                                  kept.error().message, request.spool.string()));
+Status ingest(const SessionRequest& request, std::vector<std::string>& notes) {
+  ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kWrite, std::chrono::seconds(2)));
+  ASSAY_TRY(const IngestReport report, store.ingest(request.spool));
+  for (const Error& refused : report.refused) notes.push_back("a bundle was left out: " + refused.message);
+  // Readers have it while the next run writes; without it they wait.
+  if (const auto published = store.publish_snapshot(); !published)
+    notes.push_back("the snapshot for readers is not up to date: " + published.error().message);
+  return {};
 }
 
 }  // namespace
@@ -207,14 +201,29 @@ Status check_options(const std::vector<Target>& targets, const RunSettings& sett
   return {};
 }
 
-// The executor ends with this function, and with it the history that it may have open: the database has one writer.
+// What could not run at all still has a row, so that nobody takes it for done.
+Record failed_row(const PreparedModel& model, const SessionRequest& request, const SessionResult& out,
+                  const Error& error) {
+  Record row = out.targets.empty() ? model.identity : begin_row(out.run, request.settings, model, out.targets.front());
+  set_failure(row, error);
+  row.task_key = task_key(row);
+  row.series_key = series_key(row);
+  row.timestamp = iso8601(wall_now());
+  return row;
+}
+
+// Rows are collected one by one: whatever ends the cells of a model, those before stay.
 Status run_models(std::vector<PreparedModel>& models, const SessionRequest& request, ExecutorServices services,
                   SessionResult& out) {
+  services.finished = [&](const Record& row) {
+    out.rows.push_back(row);
+    if (request.finished) request.finished(row);
+  };
   ASSAY_TRY(LocalExecutor executor, LocalExecutor::create(out.run, request.settings, std::move(services)));
   for (PreparedModel& model : models) {
     if (request.cancelled()) break;
-    ASSAY_TRY(std::vector<Record> rows, executor.run(model, out.targets));
-    std::move(rows.begin(), rows.end(), std::back_inserter(out.rows));
+    const Status done = guarded("while running " + model.choice.name, [&] { return executor.run(model, out.targets); });
+    if (!done) out.rows.push_back(failed_row(model, request, out, done.error()));
     model.built.reset();  // gigabytes, perhaps
   }
   return {};
@@ -225,7 +234,7 @@ Status run_models(std::vector<PreparedModel>& models, const SessionRequest& requ
 Result<SessionResult> run_session(const SessionRequest& request) {
   SessionResult out;
   const Hardware machine = detect_hardware();
-  const EngineRegistry registry(EngineRegistry::default_places());
+  const EngineRegistry registry(request.places);
   out.run = make_run_info(request.command, machine, registry);
   std::optional<MachineRate> rate;
   out.run.run_id = run_id_of(request, out.notes, rate);
@@ -271,7 +280,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   services.cache = request.cache;
   services.cancelled = request.cancelled;
   if (request.doing) services.doing = request.doing;
-  recall(request, out, services);
+  const Status recalled = guarded("while reading the history", [&]() -> Status {
+    recall(request, out, services);
+    return {};
+  });
+  if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
 
   const std::size_t per_target = request.settings.batch_sizes.size() * request.settings.sequence_lengths.size() *
                                  request.settings.streams.size() * request.settings.threads.size();
@@ -281,11 +294,20 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     for (const Target& target : out.targets) expected += model.verdict || target.verdict ? 1 : per_target * generations;
   }
   if (request.expecting) request.expecting(expected);
-  if (request.finished) services.finished = request.finished;
   ASSAY_CHECK_OK(run_models(models, request, std::move(services), out));
   out.interrupted = request.cancelled();
-  if (request.save) keep(request, out);
   return out;
+}
+
+std::vector<std::string> save_session(const SessionRequest& request, SessionResult& session) {
+  std::vector<std::string> notes;
+  if (!request.save) return notes;
+  const Status saved = guarded("while saving the results", [&] { return ingest(request, notes); });
+  if (saved) return notes;
+  session.store_failed = true;
+  notes.push_back(fmt::format("{}; the results are safe in '{}' and the next command takes them up",
+                              saved.error().message, request.spool.string()));
+  return notes;
 }
 
 }  // namespace assay

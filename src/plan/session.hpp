@@ -9,6 +9,7 @@
 
 #include <assay/result.hpp>
 
+#include "engine/registry.hpp"
 #include "plan/executor.hpp"
 #include "plan/prepare.hpp"
 #include "plan/settings.hpp"
@@ -24,6 +25,7 @@ struct SessionRequest {
   TargetRequest targets;
   RunSettings settings;
   std::filesystem::path database, spool, cache;
+  EngineRegistry::Places places = EngineRegistry::default_places();
   std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: no resuming
   bool best_hardware_only = false;   ///< nobody named hardware or engines: the best device alone
   bool resume = false;
@@ -38,15 +40,21 @@ struct SessionResult {
   RunInfo run;
   std::vector<Record> rows;
   std::vector<Target> targets;
-  std::vector<std::string> notes;  ///< what the user should know: a locked database, a switched-off feature
+  std::vector<std::string> notes;  ///< what the user should know: random weights, a switched-off feature
   bool store_failed = false;       ///< the rows are in bundles but not in the database
   bool usage_error = false;        ///< one of several models that were named is at fault
   bool interrupted = false;
 };
 
-/// Runs everything. Errors: invalid_argument or not_found for what the user named; anything that happens to a cell is
-/// a row. When nothing that was asked for is built, invalid_argument says so.
+/// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
+/// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
+/// model or a cell, an exception included, is a row, and the others run. When nothing that was asked for is built,
+/// invalid_argument says so.
 [[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
+
+/// Puts the bundles of the spool into the database and publishes the snapshot for readers, where `request.save` says
+/// so. Never fails: the bundles are safe, `session.store_failed` is set, and the answer is what the user should know.
+[[nodiscard]] std::vector<std::string> save_session(const SessionRequest& request, SessionResult& session);
 
 /// The exit status that rows mean (docs/metrics.md, "Exit status").
 [[nodiscard]] ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoice>& models,

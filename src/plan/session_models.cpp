@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/guard.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hub/hub.hpp"
@@ -91,7 +92,9 @@ std::optional<MachineRate> rate_for(const SessionRequest& request, const std::ve
   const std::vector<std::int64_t>& threads = request.settings.threads;
   const auto least = static_cast<int>(*std::ranges::min_element(
       threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; }));
-  const Result<MachineRate> rate = measure_rate(registry, least, request.cache, request.cancelled);
+  const Result<MachineRate> rate = guarded("while measuring the rate of matrix multiplication", [&] {
+    return measure_rate(registry, least, request.cache, request.cancelled);
+  });
   if (rate) return *rate;
   if (rate.error().code != ErrorCode::kCancelled)
     log_warning("sizes are chosen by memory alone: {}", rate.error().message);
@@ -112,8 +115,10 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
     if (target.runnable()) with.engines.push_back(target.engine);
   for (const ModelChoice& choice : request.models) {
     if (request.cancelled()) break;
-    if (request.doing) request.doing("preparing " + choice.name);
-    Result<PreparedModel> model = prepare(choice, request, with);
+    Result<PreparedModel> model = guarded("while preparing " + choice.name, [&] {
+      if (request.doing) request.doing("preparing " + choice.name);
+      return prepare(choice, request, with);
+    });
     if (!model) {
       // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());

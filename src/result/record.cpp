@@ -8,7 +8,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/hash.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 
@@ -62,13 +61,6 @@ Expected read_value(const Json& json, Verification& out) {
   return std::nullopt;
 }
 
-std::string key_text(const Record& record, bool Field::*part) {
-  std::string text;
-  for (const Field& field : result_fields())
-    if (field.*part) text += fmt::format("{}={}\n", field.name, json_text(field_value(record, field)));
-  return text;
-}
-
 }  // namespace
 
 bool Record::has_flag(std::string_view name) const {
@@ -87,6 +79,16 @@ void Record::add_flag(std::string_view name) {
 bool Record::ranked() const {
   return status == CellStatus::kCompleted && verification == Verification::kVerified && !has_flag(flag::kSimulated) &&
          !has_flag(flag::kSoftware);
+}
+
+std::optional<std::string_view> Hashing::default_for(std::string_view engine) const {
+  std::optional<std::string_view> found;
+  for (std::size_t i = 0; i < default_count; ++i) {
+    const Default& each = defaults.at(i);
+    if (each.engine == engine) return each.value;
+    if (each.engine.empty()) found = each.value;
+  }
+  return found;
 }
 
 const Field* find_field(std::string_view name) {
@@ -121,10 +123,5 @@ Result<Record> record_from_json(const Json& json) {
       ASSAY_CHECK_OK(set_field(record, field, *found));
   return record;
 }
-
-std::string task_key_text(const Record& record) { return key_text(record, &Field::in_task_key); }
-std::string series_key_text(const Record& record) { return key_text(record, &Field::in_series_key); }
-std::string task_key(const Record& record) { return sha256_hex(task_key_text(record)); }
-std::string series_key(const Record& record) { return sha256_hex(series_key_text(record)); }
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,89 +25,28 @@ using Number = std::optional<double>;
 /// Tokens that a generative model gives when nobody asks for another number.
 inline constexpr std::int64_t kDefaultOutputTokens = 32;
 
+/// What a field of a Record is before it is set.
+template <class Value>
+constexpr Value unset() {
+  return {};
+}
+template <>
+constexpr CellStatus unset() {
+  return CellStatus::kFailed;
+}
+template <>
+constexpr Verification unset() {
+  return Verification::kUnverified;
+}
+
 /// One result: one cell and shape, with everything that is known of it. Flat, so that the database's row, the CSV
 /// line, the bundle's manifest and the JSON object are the same list of fields (result_fields()).
-/// Units stand in the names; where the guides fix a name without a unit, result_fields() has it.
+/// The members and their meanings are the lines of result/fields.def. Units stand in the names; where the guides fix a
+/// name without a unit, its line has it.
 struct Record {
-  // who and when
-  Text run_id;      ///< one invocation of assay
-  Text attempt_id;  ///< one execution of the cell in a worker
-  Text task_key;    ///< hash of all that may change a number: task_key()
-  Text series_key;  ///< the same without versions and graph hash
-  Text timestamp;   ///< UTC, ISO 8601, end of the attempt
-  Text process;     ///< fresh | warm
-  Count attempt_number, launch_number;
-  Text host, tool_version, git_commit;
-  Text hardware_id;  ///< of the machine: what is slow to change in it, hashed; a row of hardware_info
-
-  // the model
-  Text model;     ///< as the user or the set names it
-  Text model_id;  ///< what it was resolved to: a Hugging Face id, a path
-  Text family, category, architecture, model_class, form;
-  Text weights;  ///< checkpoint | seeded | given (a model file's own)
-  Text weights_hash, config_hash, graph_hash, builder_version, seed_scheme;
-  Text size;      ///< tiny | small | reference | the file's own: as_is
-  Text modality;  ///< of custom models
-  Count parameter_count;
-  Number model_size_mb;
-
-  // where and how
-  Text framework;  ///< what the bench-runner guide calls it: pytorch, jax, or the engine's name
-  Text engine, engine_version, engine_options, effective_options;
-  Text hardware, device, device_type, device_name;
-  Text precision, effective_precision;
-  Count batch_size, sequence_length, output_tokens, streams, threads;
-  Text contract;     ///< e2e_host | device_resident
-  Text input_shape;  ///< "(1, 3, 224, 224)"; several inputs: "input_ids=(1, 128), …"
-  Text dtype;        ///< the guide's column: the precision as asked
-  Text input_hash;
-  Text data_source;  ///< synthetic | a path
-  Count seed;
-
-  // how it ended
-  CellStatus status = CellStatus::kFailed;
-  Text reason_code, message, hint, flags;
-  Verification verification = Verification::kUnverified;
-  Text reference;  ///< golden | given | onnxruntime-noopt | none
-  Number max_abs_error, max_rel_error, cosine_similarity, error_limit;
-  Text worst_output;
-
-  // phases
-  Number runtime_load_ms, model_load_time, compilation_time_ms, first_inference_ms;
-  Count warmup_iterations;
-  Number warmup_time_ms;
-
-  // latency over the steady samples
-  Count iterations;  ///< steady samples
-  Number latency_mean_ms, latency_std_ms, latency_min_ms, latency_max_ms;
-  Number latency_p50_ms, latency_p90_ms, latency_p95_ms, latency_p99_ms;
-  Count latency_p50_ns;
-  Number latency_p50_low_ms, latency_p50_high_ms, latency_p90_low_ms, latency_p90_high_ms;
-  Number latency_p95_low_ms, latency_p95_high_ms, latency_p99_low_ms, latency_p99_high_ms;
-  Text latency_p50_quality, latency_p90_quality, latency_p95_quality, latency_p99_quality;
-  Number autocorrelation_time;
-  Count outliers;
-  Text measure_plan;  ///< as asked: "adaptive", "warmup=10 iterations=50"
-  Count steady_from;  ///< index of the first steady sample in the samples' file
-  Text steady_class, stop_reason;
-  Number relative_half_width;         ///< of the median's interval, reached when sampling stopped
-  Count window_ns;                    ///< wall time of the steady window
-  Number wall_time_per_iteration_ns;  ///< of the timed loop, our own cost included
-
-  Number throughput_ips;
-
-  // memory
-  Number memory_mb, memory_avg_mb, memory_model_mb, memory_load_mb;
-  Text memory_source;
-
-  // generative models
-  Number ttft_ms, tpot_ms, tpot_p50_ms, tpot_p90_ms, tpot_p95_ms, tpot_p99_ms;
-  Number tokens_per_second, prompt_tokens_per_second;
-
-  // cost
-  Number energy_j;
-  Text energy_scope, energy_quality;
-  Number flops, bytes, flops_counted;
+#define FIELD(type, name, key, unit, meaning) type name = unset<type>();
+#include "result/fields.def"
+#undef FIELD
 
   [[nodiscard]] bool has_flag(std::string_view name) const;
   void add_flag(std::string_view name);
@@ -113,20 +54,42 @@ struct Record {
   [[nodiscard]] bool ranked() const;
 };
 
-/// One column of a Record, told once for the database, CSV, JSON and tables.
+/// Whether the keys hash a field (result/keys.hpp).
+struct Hashing {
+  struct Default {
+    std::string_view engine;  ///< "": every engine that has none of its own
+    std::string_view value;   ///< as text
+  };
+  static constexpr std::size_t kMaxDefaults = 4;
+
+  bool in_task_key = false;    ///< may change a number: part of the task key
+  bool in_series_key = false;  ///< part of the series key (a subset of the task key)
+  std::array<Default, kMaxDefaults> defaults{};
+  std::size_t default_count = 0;
+
+  /// With a hash default: what rows meant before the field existed, of every engine or of one.
+  [[nodiscard]] constexpr Hashing unless(std::string_view value) const { return unless({}, value); }
+  [[nodiscard]] constexpr Hashing unless(std::string_view engine, std::string_view value) const {
+    Hashing with = *this;
+    with.defaults.at(with.default_count++) = {engine, value};
+    return with;
+  }
+  [[nodiscard]] std::optional<std::string_view> default_for(std::string_view engine) const;
+};
+
+/// One field of a Record, described once for the database, CSV, JSON, tables and keys.
 struct Field {
   std::string_view name;      ///< of the database's column, the CSV's heading and the JSON's key
   std::string_view sql_type;  ///< VARCHAR, BIGINT or DOUBLE
   std::string_view unit;      ///< "ms", "s", "items/s", "MB", …; "" where there is none
-  std::string_view meaning;   ///< one line, for docs and `--help`
+  std::string_view meaning;   ///< one line, for docs and the comment of the database's column
   using Member =
       std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*, Verification Record::*>;
   Member member;
-  bool in_task_key = false;    ///< may change a number: part of the task key
-  bool in_series_key = false;  ///< part of the series key (a subset of the task key)
+  Hashing key;
 };
 
-/// All fields, in the order of the database's columns and of the CSV: the bench-runner guide's nineteen first.
+/// All fields, in the order of the CSV: the bench-runner guide's nineteen first.
 [[nodiscard]] std::span<const Field> result_fields();
 
 /// The field of that name, or null.
@@ -143,12 +106,5 @@ struct Field {
 /// Unknown keys are ignored (written by a newer assay), missing ones stay absent.
 /// Errors: invalid_argument naming the key whose value has the wrong type.
 [[nodiscard]] Result<Record> record_from_json(const Json& json);
-
-/// What a key hashes, in clear: one line `name=value` for each of its fields in field order, the value as JSON.
-[[nodiscard]] std::string task_key_text(const Record& record);
-[[nodiscard]] std::string series_key_text(const Record& record);
-/// Their SHA-256, 64 hexadecimal digits. All that they hash is known before a cell runs.
-[[nodiscard]] std::string task_key(const Record& record);
-[[nodiscard]] std::string series_key(const Record& record);
 
 }  // namespace assay

@@ -20,6 +20,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "result/keys.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -28,7 +29,8 @@ namespace {
 constexpr std::string_view kUnfinished = ".tmp-";
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
-  return fail(ErrorCode::kInternal, fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error)),
+  return fail(ErrorCode::kInternal,
+              fmt::format("cannot {} '{}': {}", doing, escape_bytes(path.string()), std::strerror(error)),
               error == ENOSPC || error == EDQUOT ? "free some disk space, then run again with --resume" : "");
 }
 
@@ -36,10 +38,9 @@ bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos;
 }
 
-std::vector<std::string> key_fields(bool Field::*part) {
+std::vector<std::string> key_fields(const Record& record, KeyKind kind) {
   std::vector<std::string> names;
-  for (const Field& field : result_fields())
-    if (field.*part) names.emplace_back(field.name);
+  for (const Field* field : hashed_fields(record, kind)) names.emplace_back(field->name);
   return names;
 }
 
@@ -51,8 +52,9 @@ Status write_unsynced(const fs::path& path, const std::string& content) {
 
 Status write_manifest(const fs::path& folder, const Record& record) {
   const Json manifest{{"schema_version", kBundleSchemaVersion},
-                      {"task_key_fields", key_fields(&Field::in_task_key)},
-                      {"series_key_fields", key_fields(&Field::in_series_key)},
+                      {"key_version", kKeyVersion},
+                      {"task_key_fields", key_fields(record, KeyKind::kTask)},
+                      {"series_key_fields", key_fields(record, KeyKind::kSeries)},
                       {"record", to_json(record)}};
   return write_unsynced(folder / bundle_file::kManifest, json_text(manifest, 2) + "\n");
 }
@@ -70,8 +72,9 @@ Status write_environment(const fs::path& folder, const RunContext& context, cons
 Result<fs::path> seal(const fs::path& folder, std::string_view attempt_id) {
   std::vector<fs::path> files;
   std::error_code error;
+  std::error_code ignored;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->is_regular_file() && is_plain_name(entry->path().filename().string()) &&
+    if (entry->is_regular_file(ignored) && is_plain_name(entry->path().filename().string()) &&
         entry->path().filename() != bundle_file::kDone)
       files.push_back(entry->path());
   if (error) return io_failure(error.value(), "read", folder);
@@ -114,8 +117,23 @@ Result<std::vector<fs::path>> folders_of(const fs::path& parent) {
 }
 
 tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
-  return fail(ErrorCode::kMismatch, fmt::format("the bundle '{}' is damaged: {}", folder.string(), what),
+  return fail(ErrorCode::kMismatch,
+              fmt::format("the bundle '{}' is damaged: {}", escape_bytes(folder.string()), escape_bytes(what)),
               "its cell can be measured again; remove the folder to silence this message");
+}
+
+/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That holds for every
+/// version of the keys, whatever fields there are today and however they are called.
+Status check_key(const fs::path& folder, const Json& manifest, const std::string& key, const std::string& list) {
+  const Json& record = manifest.at("record");
+  const Json names = manifest.value(list, Json());
+  std::string text;
+  for (const Json& name : names) {
+    if (!name.is_string()) return mismatch(folder, fmt::format("\"{}\" is not a list of names", list));
+    text += fmt::format("{}={}\n", name.get<std::string>(), json_text(record.value(name.get<std::string>(), Json())));
+  }
+  if (record.value(key, Json()) == sha256_hex(text)) return {};
+  return mismatch(folder, fmt::format("its {} is not that of the fields in \"{}\"", key, list));
 }
 
 }  // namespace
@@ -203,7 +221,8 @@ void BundleWriter::discard() {
 Result<Bundle> read_bundle(const fs::path& folder) {
   const auto done = read_file(folder / bundle_file::kDone);
   if (!done && done.error().code == ErrorCode::kNotFound)
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' is not a whole bundle: it has no DONE", folder.string()));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("'{}' is not a whole bundle: it has no DONE", escape_bytes(folder.string())));
   if (!done) return tl::unexpected<Error>(done.error());
   Bundle bundle;
   bundle.folder = folder;
@@ -228,6 +247,10 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   ASSAY_TRY(const Json manifest, read_versioned(folder / bundle_file::kManifest));
   ASSAY_TRY(bundle.record, with_context(record_from_json(manifest.value("record", Json())),
                                         fmt::format("while reading '{}'", (folder / bundle_file::kManifest).string())));
+  ASSAY_CHECK_OK(check_key(folder, manifest, "task_key", "task_key_fields"));
+  ASSAY_CHECK_OK(check_key(folder, manifest, "series_key", "series_key_fields"));
+  bundle.record.task_key = task_key(bundle.record);
+  bundle.record.series_key = series_key(bundle.record);
   ASSAY_TRY(const Json environment, read_versioned(folder / bundle_file::kEnvironment));
   const auto object = [](const Json& json, const char* key) {
     const auto found = json.find(key);
@@ -247,14 +270,31 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   return bundle;
 }
 
-Result<std::vector<fs::path>> list_bundles(const fs::path& spool) {
+Result<std::vector<fs::path>> list_bundles(const fs::path& spool, std::vector<Error>* refused) {
   std::vector<fs::path> bundles;
+  const auto refuse = [&](Error error) {
+    if (refused != nullptr) refused->push_back(std::move(error));
+  };
+  // Names become texts of the database and of JSON.
+  const auto is_text = [&](const fs::path& folder) {
+    if (is_utf8(folder.filename().string())) return true;
+    refuse({ErrorCode::kInvalidArgument,
+            fmt::format("the name of the folder '{}' is not valid UTF-8", escape_bytes(folder.string())),
+            {},
+            "rename the folder; its results are ingested then"});
+    return false;
+  };
   ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
   for (const fs::path& task : tasks) {
     if (!is_plain_name(task.filename().string())) continue;  // a folder beside the bundles, such as .unsaved
-    ASSAY_TRY(std::vector<fs::path> attempts, folders_of(task));
-    for (fs::path& attempt : attempts)
-      if (is_plain_name(attempt.filename().string())) bundles.push_back(std::move(attempt));
+    if (!is_text(task)) continue;
+    Result<std::vector<fs::path>> attempts = folders_of(task);
+    if (!attempts) {
+      refuse(std::move(attempts).error());
+      continue;
+    }
+    for (fs::path& attempt : *attempts)
+      if (is_plain_name(attempt.filename().string()) && is_text(attempt)) bundles.push_back(std::move(attempt));
   }
   return bundles;
 }
@@ -264,8 +304,9 @@ Result<std::size_t> seal_abandoned(const fs::path& spool) {
   ASSAY_TRY(const std::vector<fs::path> tasks, folders_of(spool));
   for (const fs::path& task : tasks) {
     if (!is_plain_name(task.filename().string())) continue;
-    ASSAY_TRY(const std::vector<fs::path> attempts, folders_of(task));
-    for (const fs::path& folder : attempts) {
+    const Result<std::vector<fs::path>> attempts = folders_of(task);
+    if (!attempts) continue;  // list_bundles() reports it
+    for (const fs::path& folder : *attempts) {
       const std::string name = folder.filename().string();
       if (!name.starts_with(kUnfinished)) continue;
       const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -84,19 +84,23 @@ class BundleWriter {
 struct Bundle {
   std::filesystem::path folder;
   std::string sha256;  ///< of DONE, and thereby of everything
-  Record record;
+  Record record;       ///< with the keys of this assay; the folder keeps the name that its writer's key gave it
   RunContext context;
   Json attempt_environment;
   Json outputs;  ///< null where there are none
   bool has_samples = false;
 };
 
-/// Errors: not_found (no DONE: not a bundle, or torn), mismatch (names the file that is missing or differs),
-/// unsupported (written by a newer assay), invalid_argument (a file that is not what it should be).
+/// Keys of an older version (result/keys.hpp) are checked and computed anew; nothing on the disk changes.
+/// Errors: not_found (no DONE: not a bundle, or torn), mismatch (names the file that is missing or differs, or the
+/// key), unsupported (written by a newer assay), invalid_argument (a file that is not what it should be).
 [[nodiscard]] Result<Bundle> read_bundle(const std::filesystem::path& folder);
 
 /// Folders of all bundles of a spool, sorted; a spool that does not exist has none. Nothing is read but names.
-[[nodiscard]] Result<std::vector<std::filesystem::path>> list_bundles(const std::filesystem::path& spool);
+/// A folder that cannot be listed, or whose name is not valid UTF-8, is left out and, where `refused` is given,
+/// reported there, its odd bytes escaped.
+[[nodiscard]] Result<std::vector<std::filesystem::path>> list_bundles(const std::filesystem::path& spool,
+                                                                      std::vector<Error>* refused = nullptr);
 
 /// Makes whole bundles of those whose writer is gone. Returns how many. What cannot be sealed stays, with a warning.
 [[nodiscard]] Result<std::size_t> seal_abandoned(const std::filesystem::path& spool);

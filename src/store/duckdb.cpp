@@ -214,7 +214,7 @@ Status Database::visit(const std::string& sql, std::span<const Json> parameters,
     }
     if (state != DuckDBSuccess)
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("parameter ${} of the query cannot be {}", i + 1, value.dump()));
+                  fmt::format("parameter ${} of the query cannot be {}", i + 1, json_text(value)));
   }
   Owned<duckdb_result> result(api_->destroy_result);
   if (api_->execute_prepared(statement.handle, &result.handle) != DuckDBSuccess)

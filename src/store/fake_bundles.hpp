@@ -15,6 +15,7 @@
 
 #include "base/hash.hpp"
 #include "measure/samples_file.hpp"
+#include "result/keys.hpp"
 #include "store/bundle.hpp"
 
 namespace assay::testing {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/ingest.hpp"
-#include "base/json.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +10,10 @@
 #include <system_error>
 #include <tuple>
 
+#include "base/guard.hpp"
+#include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "measure/samples_file.hpp"
 
 namespace assay::duckdb {
@@ -98,7 +100,7 @@ Result<std::set<std::string>> strings(Database& database, const std::string& sql
 /// The bundles that are not in yet, oldest first, so that result ids follow time. What cannot be read is refused.
 Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
                                             IngestReport& report) {
-  ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool));
+  ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool, &report.refused));
   std::vector<std::tuple<std::string, std::string, fs::path>> fresh;
   for (const fs::path& folder : folders) {
     if (attempts.contains(folder.filename().string())) {
@@ -151,7 +153,7 @@ class Ingest {
     ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
     ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
     for (const fs::path& folder : bundles) {
-      Result<Bundle> bundle = read_bundle(folder);
+      Result<Bundle> bundle = guarded("while reading a bundle", [&] { return read_bundle(folder); });
       if (!bundle) {
         report_.refused.push_back(std::move(bundle).error());
         continue;
@@ -199,9 +201,9 @@ class Ingest {
     const Record& record = bundle.record;
     if (record.run_id.empty() || !runs_.insert(record.run_id).second) return {};
     const auto value = [&](const char* name) { return field_value(record, *find_field(name)); };
-    const Json values[] = {
-        value("run_id"),        bundle.context.started, value("tool_version"), value("git_commit"),
-        bundle.context.command, value("host"),          value("hardware_id"),  json_text(bundle.context.environment)};
+    const Json values[] = {value("run_id"),      sanitise(bundle.context.started),     value("tool_version"),
+                           value("git_commit"),  sanitise(bundle.context.command),     value("host"),
+                           value("hardware_id"), json_text(bundle.context.environment)};
     return insert(
         "benchmark_runs (run_id, started_at, tool_version, git_commit, command, host, hardware_id, environment)",
         "$1, TRY_CAST($2 AS TIMESTAMP), $3, $4, $5, $6, $7, $8", values);

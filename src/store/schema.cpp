@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "store/results_table.hpp"
 
 namespace assay::duckdb {
 namespace fs = std::filesystem;
@@ -44,6 +45,7 @@ Status apply(Database& database, std::span<const Migration> steps, std::size_t f
     ASSAY_CHECK_OK(database.query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", parameters)
                        .map([](const Rows&) {}));
   }
+  ASSAY_CHECK_OK(with_context(refresh_results_table(database), "while refreshing keys and comments"));
   ASSAY_CHECK_OK(database.execute("COMMIT"));
   return database.execute("CHECKPOINT");
 }
@@ -146,7 +148,7 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the database '{}' has schema version {}, and this assay reads version {}", path.string(),
                             version, steps.size()),
-                "open it once for writing, which brings it up to date: `assay db verify`");
+                "`assay db ingest` brings it up to date");
 
   ASSAY_CHECK_OK(database.execute("CHECKPOINT"));
   { const Database closed = std::move(database); }

@@ -9,7 +9,8 @@
 
 #include "store/duckdb.hpp"
 
-/// The database's tables and how they change: src/store/migrations/NNNN_*.sql, each applied once, in order.
+/// The database's tables and how they change: src/store/migrations/NNNN_*.sql, each applied once, in order, then what
+/// code keeps of them (results_table.hpp).
 /// A migration never runs in the file that is used: it runs in a copy, which is then renamed. So neither a crash nor
 /// DDL in a write-ahead log can spoil a database.
 namespace assay::duckdb {

@@ -16,6 +16,7 @@
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
 #include "store/schema.hpp"
+#include "store/unsaved.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -91,6 +92,15 @@ Result<std::vector<Record>> read_records(Database& database, const std::string& 
 Result<std::uint64_t> count(Database& database, const std::string& table) {
   ASSAY_TRY(const Rows rows, database.query("SELECT count(*) FROM " + table));
   return rows.rows.at(0).at(0).get<std::uint64_t>();
+}
+
+// What is ingested must stay, so unsaved bundles move to their spool first.
+Result<IngestReport> ingest_with_unsaved(Database& database, const fs::path& path, const fs::path& folder) {
+  ASSAY_TRY(const MovedBundles moved, move_out_of_unsaved(folder));
+  ASSAY_TRY(IngestReport report, duckdb::ingest_spool(database, path, moved.spool));
+  report.moved = moved.bundles;
+  report.refused.insert(report.refused.begin(), moved.refused.begin(), moved.refused.end());
+  return report;
 }
 
 }  // namespace
@@ -182,7 +192,7 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   const auto build = [&]() -> Status {
     ASSAY_CHECK_OK(duckdb::create_database(fresh));
     ASSAY_TRY(Database made, duckdb::open_database(fresh, Access::kReadWrite));
-    ASSAY_TRY(rebuilt.ingested, duckdb::ingest_spool(made, fresh, spool));
+    ASSAY_TRY(rebuilt.ingested, ingest_with_unsaved(made, fresh, spool));
     if (is_empty_or_absent(database)) return {};
     Result<Database> old = duckdb::open_database(database, Access::kReadWrite);
     if (!old && old.error().code == ErrorCode::kStoreBusy) return tl::unexpected<Error>(old.error());
@@ -213,7 +223,7 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
 }
 
 Result<IngestReport> Store::ingest(const fs::path& spool) {
-  return duckdb::ingest_spool(state_->database, state_->path, spool);
+  return ingest_with_unsaved(state_->database, state_->path, spool);
 }
 
 Result<std::vector<Record>> Store::results(const ResultFilter& filter) {

@@ -24,6 +24,7 @@ struct IngestReport {
   std::size_t bundles = 0;     ///< taken in now
   std::uint64_t samples = 0;   ///< their steady samples
   std::size_t known = 0;       ///< were there before
+  std::size_t moved = 0;       ///< from a folder of unsaved bundles into its spool (unsaved.hpp)
   std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are in
 };
 
@@ -80,7 +81,9 @@ class Store {
   [[nodiscard]] const std::filesystem::path& path() const;
 
   /// Takes in every bundle of the spool that is not in yet, in one transaction; seals those whose writer was killed
-  /// (seal_abandoned). A bundle is known by its attempt and its hash, so ingesting twice changes nothing.
+  /// (seal_abandoned). A bundle is known by its attempt and its hash, so ingesting twice changes nothing. What cannot
+  /// be read is reported and left out. The bundles of `<spool>/.unsaved/<run>` move to their spool first, which is then
+  /// ingested (move_out_of_unsaved).
   /// Errors: internal (disk full, says how much is needed); then nothing was taken in and the bundles are all there.
   [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
 

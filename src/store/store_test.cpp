@@ -13,9 +13,12 @@
 #include <fstream>
 
 #include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
 #include "stats/stats.hpp"
 #include "store/fake_bundles.hpp"
 #include "store/schema.hpp"
+#include "store/unsaved.hpp"
 
 namespace assay {
 namespace {
@@ -179,6 +182,78 @@ TEST_F(StoreTest, ADamagedBundleIsRefusedAndTheOthersAreIn) {
   ASSERT_THAT(report->refused, SizeIs(1));
   EXPECT_EQ(report->refused[0].code, ErrorCode::kMismatch);
   EXPECT_THAT(*store.results(), SizeIs(1));
+}
+
+TEST_F(StoreTest, AFolderWhoseNameIsNotTextIsRefusedAndTheOthersAreIn) {
+  const Record attempt = add("a"), task = add("b");
+  add("c");
+  fs::rename(spool_ / attempt.task_key / attempt.attempt_id, spool_ / attempt.task_key / "att\xFF");
+  fs::rename(spool_ / task.task_key, spool_ / "ta\xFE");
+  const auto check = [](const IngestReport& report) {
+    EXPECT_EQ(report.bundles, 1U);
+    ASSERT_THAT(report.refused, SizeIs(2));
+    for (const Error& refused : report.refused) {
+      EXPECT_THAT(refused.message, ::testing::AnyOf(HasSubstr("att\\xff'"), HasSubstr("ta\\xfe'")));
+      EXPECT_TRUE(is_utf8(to_string(refused)));
+    }
+  };
+  {
+    Store store = open();
+    const auto report = store.ingest(spool_);
+    ASSERT_TRUE(report) << to_string(report.error());
+    check(*report);
+    EXPECT_THAT(*store.results(), SizeIs(1));
+  }
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  check(rebuilt->ingested);
+  fs::rename(spool_ / "ta\xFE", spool_ / task.task_key);
+  EXPECT_EQ(open().ingest(spool_)->bundles, 1U) << "renamed, as the message says";
+}
+
+TEST_F(StoreTest, TextsOfABundleThatADatabaseCannotHoldAreCleaned) {
+  const Record record = add("a");
+  const fs::path bundle = spool_ / record.task_key / record.attempt_id;
+  Json environment = *read_json(bundle / "environment.json");
+  environment["run"]["command"] = std::string("assay \0 run", 11);
+  std::ofstream(bundle / "environment.json") << environment.dump();
+  std::string done = *read_file(bundle / "DONE");
+  const std::size_t at = done.find("environment.json");
+  done.replace(at - 66, 64, *sha256_file(bundle / "environment.json"));
+  std::ofstream(bundle / "DONE") << done;
+  const auto report = open().ingest(spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_EQ(report->bundles, 1U);
+  EXPECT_EQ(query("SELECT command FROM benchmark_runs").rows.at(0).at(0), "assay  run");
+}
+
+TEST_F(StoreTest, UnsavedBundlesThatAreIngestedStay) {
+  const auto unsaved = [&](const std::string& model) {
+    const auto run = UnsavedSpool::begin(spool_, "run-of-" + model);
+    const Samples made = testing::fake_samples(20);
+    testing::write_fake_bundle(run->path(), testing::fake_record(model, made), made);
+    return run->path();
+  };
+  const fs::path first = unsaved("a"), second = unsaved("b");
+  for (const fs::path& folder : {first, second, first / ""}) {
+    const auto report = open().ingest(folder);
+    ASSERT_TRUE(report) << to_string(report.error());
+    EXPECT_THAT(report->refused, IsEmpty());
+  }
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(UnsavedSpool::begin(spool_, "later"));
+  Store store = open();
+  EXPECT_THAT(*store.results(), SizeIs(2));
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+  EXPECT_THAT(*list_bundles(spool_), SizeIs(2));
+}
+
+TEST_F(StoreTest, RebuildingFromUnsavedBundlesMovesThemToo) {
+  const fs::path run = UnsavedSpool::begin(spool_, "run")->path();
+  testing::write_fake_bundle(run, testing::fake_record("a", {}), {});
+  const auto rebuilt = Store::rebuild(path_, run);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  EXPECT_EQ(rebuilt->ingested.bundles, 1U);
+  EXPECT_THAT(*list_bundles(spool_), SizeIs(1));
 }
 
 TEST_F(StoreTest, KilledInMidIngestItLosesNothing) {

@@ -65,7 +65,9 @@ class BadInput(tool.ToolTest):
 
     def test_bytes_that_are_no_text(self):
         self.refused("bench", "--engine", "null", "--output-dir", b"o\xff", says=["argument 5", "UTF-8"])
-        self.refused("verify", b"u\xff/m.onnx", says=["argument 2", "UTF-8"])
+        self.refused("verify", b"u\xff/m.onnx", says=["argument 2", "UTF-8", "'u\\xff/m.onnx'"])
+        self.environment["ASSAY_DB_PATH"] = os.fsdecode(b"d\xff.duckdb")
+        self.refused("bench", "--engine", "null", "--save", says=["ASSAY_DB_PATH", "d\\xff.duckdb"])
 
     def test_empty_names(self):
         self.refused("verify", "", says="empty name")

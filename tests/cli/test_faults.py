@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -116,6 +117,79 @@ class Faults(tool.ToolTest):
         holder.wait()
         self.null("--save", "--seed", "1")
         self.assertIn("results: 2", self.run_tool("db", "info", expect=0).stdout)
+
+    def small_run(self, *arguments, **options):
+        """Two cells of the null engine with every file of `run`."""
+        (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
+        return self.run_tool("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2",
+                             "--iterations", "5", "--warmup", "1", "--output-dir", "out", "--no-plots", "--quiet", *arguments, **options)
+
+    def files_of_run(self):
+        return sorted(path.suffix for path in (self.folder / "out").iterdir() if not path.name.startswith("."))
+
+    def test_a_bundle_folder_whose_name_is_not_text_costs_nothing(self):
+        self.null("--save")
+        spool = os.fsencode(self.folder / "benchmark_db.duckdb.spool")
+        os.makedirs(spool + b"/task\xff/attempt")
+        os.makedirs(spool + b"/task/att\xfe")
+        result = self.small_run(expect=0)
+        self.assertIn("tiny", result.stdout)
+        self.assertEqual(self.files_of_run(), [".csv", ".json", ".json", ".md"])
+        for name in ("task\\xff", "att\\xfe"):
+            self.assertIn(name, result.stderr)
+        self.assertEqual(self.run_json("db", "info")["results"], 3)
+        for command in ("ingest", "rebuild"):
+            refused = self.run_json("db", command, expect=1)["refused"]
+            self.assertEqual(len(refused), 2)
+            self.assertTrue(all("not valid UTF-8" in each["message"] for each in refused))
+        self.assertEqual(self.run_json("db", "info")["results"], 3)
+
+    def test_reports_are_written_before_the_database_and_the_matrix_after_it(self):
+        self.small_run(expect=0)
+        when = lambda pattern: next(self.folder.glob(pattern)).stat().st_mtime_ns
+        reports = [when(f"out/benchmark_{name}") for name in ("results_*.json", "results_*.csv", "report_*.md")]
+        self.assertLessEqual(max(reports), when("benchmark_db.duckdb"))
+        self.assertLessEqual(when("benchmark_db.duckdb"), when("out/hardware_compatibility_matrix.json"))
+
+    def test_a_database_that_fails_leaves_every_report(self):
+        (self.folder / "benchmark_db.duckdb").mkdir()
+        self.small_run(expect=2)  # a folder in its place is wrong usage, found before anything runs
+        (self.folder / "benchmark_db.duckdb").rmdir()
+        self.run_tool("db", "init", expect=0)
+        database = (self.folder / "benchmark_db.duckdb").read_bytes()
+        (self.folder / "benchmark_db.duckdb").write_bytes(database[:20000])  # it opens and cannot be read
+        result = self.small_run(expect=1)
+        self.assertIn("tiny", result.stdout)
+        self.assertIn("benchmark_db.duckdb.spool", result.stderr)
+        self.assertEqual(self.files_of_run(), [".csv", ".json", ".json", ".md"])
+        self.assertEqual(len(self.spool_bundles()), 2)
+        self.assertEqual(self.run_json("db", "rebuild")["bundles"], 2)
+
+    def test_reports_that_cannot_be_written_cost_nothing_else(self):
+        """Somebody puts a file in the place of the output folder while the cell is measured."""
+        process = self.start("bench", "--engine", "null", "--engine-option", "cost_ns=300000000", "--iterations", "10", "--warmup", "0",
+                             "--batch-sizes", "1", "--save", "--output-dir", "out", "--output-format", "json")
+        self.addCleanup(process.kill)
+        self.wait_until("the run has begun", lambda: (self.folder / "out" / ".assay_run.json").exists())
+        shutil.rmtree(self.folder / "out")
+        (self.folder / "out").write_text("a file stands in the folder's place")
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 2, err)
+        self.assertIn("while writing the results", err)
+        self.assertEqual(len(json.loads(out)["results"]), 1)
+        self.assertEqual(self.run_json("db", "info")["results"], 1)
+
+    def test_unsaved_results_that_are_ingested_outlive_later_runs(self):
+        (row,) = self.null()
+        (unsaved,) = (self.folder / "benchmark_db.duckdb.spool" / ".unsaved").iterdir()
+        self.assertEqual(self.run_json("db", "ingest", "--spool", unsaved)["bundles"], 1)
+        self.assertFalse(unsaved.exists())
+        again = self.run_json("db", "ingest", "--spool", unsaved)
+        self.assertEqual((again["bundles"], again["known"]), (0, 1))
+        for _ in range(11):
+            self.null()
+        self.assertEqual(self.run_json("db", "verify")["findings"], [])
+        self.assertEqual(self.run_json("db", "rebuild")["bundles"], 1)
 
     def matrix_that_hangs(self, *arguments):
         """Four cells, of which the third never ends: however slow the machine, the program is found in mid-matrix."""

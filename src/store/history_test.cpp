@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// What older versions of assay left on disk stays readable: testdata/schemaN has bundles, and the database that was
+// made of them, as the last version with that schema wrote them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "result/keys.hpp"
+#include "store/schema.hpp"
+#include "store/store.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  HistoryTest() { fs::copy(data() / "spool", spool_, fs::copy_options::recursive); }
+
+  static fs::path data() { return fs::path(ASSAY_SOURCE_DIR) / "src/store/testdata/schema1"; }
+  /// The database of schema 1, at path_.
+  void make_old_database() const {
+    auto database = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(database) << to_string(database.error());
+    const Status made = database->execute(*read_file(data() / "database.sql"));
+    ASSERT_TRUE(made) << to_string(made.error());
+    ASSERT_TRUE(database->execute("CHECKPOINT"));
+  }
+  /// Every table and view, but for the times of ingesting and migrating.
+  static std::string dump(const fs::path& path) {
+    auto database = duckdb::open_database(path, duckdb::Access::kReadOnly);
+    EXPECT_TRUE(database) << to_string(database.error());
+    std::string text;
+    for (const char* sql :
+         {"SELECT * EXCLUDE (ingested_at) FROM bundles ORDER BY ALL",
+          "SELECT * REPLACE (started_at::VARCHAR AS started_at) FROM benchmark_runs ORDER BY ALL",
+          "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
+          "SELECT * REPLACE (kind::VARCHAR AS kind) FROM raw_benchmark_data ORDER BY ALL",
+          "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL",
+          "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY ALL"}) {
+      const auto rows = database->query(sql);
+      EXPECT_TRUE(rows) << to_string(rows.error());
+      for (const auto& row : rows->rows) text += json_text(Json(row)) + "\n";
+    }
+    return text;
+  }
+  [[nodiscard]] std::map<std::string, std::string> files_of_spool() const {
+    std::map<std::string, std::string> hashes;
+    for (const auto& entry : fs::recursive_directory_iterator(spool_))
+      if (entry.is_regular_file()) hashes[entry.path()] = *sha256_file(entry.path());
+    return hashes;
+  }
+  const TemporaryDirectory folder_ = *TemporaryDirectory::create();
+  const fs::path path_ = folder_.path() / "history.duckdb";
+  const fs::path spool_ = default_spool(path_);
+};
+
+TEST_F(HistoryTest, ADatabaseOfSchema1IsMigratedAndKeepsEveryValue) {
+  make_old_database();
+  duckdb::Rows before;
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadOnly);
+    before = *old->query("SELECT * EXCLUDE (task_key, series_key) FROM benchmark_results ORDER BY result_id");
+  }
+  {
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    ASSERT_TRUE(store) << to_string(store.error());
+    EXPECT_EQ(store->ingest(spool_)->bundles, 0U) << "all of them are known";
+    EXPECT_THAT(*store->verify(spool_), IsEmpty());
+    EXPECT_EQ(store->summary()->samples, 35U);
+    const auto rows = store->results();
+    ASSERT_THAT(*rows, SizeIs(6));
+    for (const Record& row : *rows) {
+      EXPECT_EQ(row.task_key, task_key(row));
+      EXPECT_EQ(row.series_key, series_key(row));
+    }
+  }
+  EXPECT_TRUE(fs::exists(path_.string() + ".v1.bak"));
+  auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
+  std::string columns;
+  for (const std::string& name : before.columns) columns += (columns.empty() ? "" : ", ") + name;
+  const auto after = now->query("SELECT " + columns + " FROM benchmark_results ORDER BY result_id");
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_EQ(after->rows, before.rows);
+}
+
+TEST_F(HistoryTest, MigratingAndRebuildingAgree) {
+  make_old_database();
+  ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));
+  const fs::path rebuilt = folder_.path() / "rebuilt.duckdb";
+  const auto report = Store::rebuild(rebuilt, spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_THAT(report->ingested.refused, IsEmpty());
+  EXPECT_EQ(dump(path_), dump(rebuilt));
+}
+
+TEST_F(HistoryTest, OldBundlesGetNewKeysAndAreNotRewritten) {
+  const auto before = files_of_spool();
+  std::set<std::string> old_keys;
+  for (const auto& entry : fs::directory_iterator(spool_)) old_keys.insert(entry.path().filename());
+  auto store = Store::open(path_, Store::Mode::kWrite);
+  ASSERT_TRUE(store) << to_string(store.error());
+  const auto report = store->ingest(spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_THAT(report->refused, IsEmpty());
+  EXPECT_EQ(files_of_spool(), before);
+  for (const Record& row : *store->results()) {
+    EXPECT_FALSE(old_keys.contains(row.task_key));
+    // What this assay plans for the same cell: resuming and --benchmark-only find the old row.
+    Record planned = row;
+    planned.method_version = 1;
+    EXPECT_EQ(task_key(planned), row.task_key);
+  }
+  EXPECT_THAT(*store->verify(spool_), IsEmpty());
+}
+
+TEST_F(HistoryTest, AKeyThatIsNotThatOfItsFieldsIsRefused) {
+  const fs::path bundle = list_bundles(spool_)->front();
+  Json manifest = *read_json(bundle / "manifest.json");
+  manifest["record"]["batch_size"] = 77;
+  std::ofstream(bundle / "manifest.json") << manifest.dump(2) << "\n";
+  std::string done = *read_file(bundle / "DONE");
+  done.replace(done.find("  manifest.json") - 64, 64, *sha256_file(bundle / "manifest.json"));
+  std::ofstream(bundle / "DONE") << done;
+  auto store = Store::open(path_, Store::Mode::kWrite);
+  const auto report = store->ingest(spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_EQ(report->bundles, 5U);
+  ASSERT_THAT(report->refused, SizeIs(1));
+  EXPECT_EQ(report->refused[0].code, ErrorCode::kMismatch);
+  EXPECT_THAT(report->refused[0].message, HasSubstr("its task_key is not that of the fields"));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/results_table.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "result/keys.hpp"
+
+namespace assay::duckdb {
+namespace {
+
+Status refresh_keys(Database& database) {
+  std::vector<const Field*> hashed;
+  std::string columns;
+  for (const Field& field : result_fields()) {
+    if (!field.key.in_task_key) continue;
+    hashed.push_back(&field);
+    columns += fmt::format(", {}", field.name);
+  }
+  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT result_id{} FROM benchmark_results", columns)));
+  ASSAY_CHECK_OK(
+      database.execute("CREATE TEMP TABLE refreshed_keys (result_id BIGINT, task_key VARCHAR, series_key VARCHAR)"));
+  const std::array<std::string, 3> names{"result_id", "task_key", "series_key"};
+  ASSAY_TRY(Appender appender, Appender::create(database, "refreshed_keys", names));
+  for (const auto& row : rows.rows) {
+    Record record;
+    for (std::size_t i = 0; i < hashed.size(); ++i) ASSAY_CHECK_OK(set_field(record, *hashed[i], row.at(i + 1)));
+    const Json cells[] = {row.at(0), task_key(record), series_key(record)};
+    ASSAY_CHECK_OK(appender.append(cells));
+  }
+  ASSAY_CHECK_OK(appender.close());
+  return database.execute(
+      "UPDATE benchmark_results AS r SET task_key = k.task_key, series_key = k.series_key FROM refreshed_keys AS k "
+      "WHERE r.result_id = k.result_id; DROP TABLE refreshed_keys");
+}
+
+Status refresh_comments(Database& database) {
+  ASSAY_TRY(const Rows columns,
+            database.query("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND schema_name = "
+                           "'main' AND (table_name = 'benchmark_results' OR table_name IN (SELECT view_name FROM "
+                           "duckdb_views() WHERE NOT internal))"));
+  for (const auto& row : columns.rows) {
+    const Field* field = find_field(row.at(1).get<std::string>());
+    if (field == nullptr) continue;
+    const std::string unit = field->unit.empty() ? "" : fmt::format(" ({})", field->unit);
+    ASSAY_CHECK_OK(database.execute(fmt::format("COMMENT ON COLUMN {}.{} IS {}", row.at(0).get<std::string>(),
+                                                field->name, duckdb::quoted(std::string(field->meaning) + unit))));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status refresh_results_table(Database& database) {
+  ASSAY_TRY(const Rows table,
+            database.query("SELECT 1 FROM information_schema.tables WHERE table_name = 'benchmark_results'"));
+  if (table.rows.empty()) return {};
+  ASSAY_CHECK_OK(refresh_keys(database));
+  return refresh_comments(database);
+}
+
+}  // namespace assay::duckdb
