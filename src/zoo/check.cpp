@@ -8,8 +8,8 @@
 
 #include "base/text.hpp"
 #include "tensor/safetensors.hpp"
-#include "zoo/catalogue.hpp"
-#include "zoo/config.hpp"
+#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/config.hpp"
 
 namespace assay::zoo {
 namespace fs = std::filesystem;
