@@ -96,7 +96,8 @@ class GraphBuilder {
   struct WriteOptions {
     /// A model whose weights are more than this goes into two files, FILE and FILE.data: protobuf ends at 2 GB.
     std::uint64_t single_file_bytes = 2'000'000'000;
-    /// False: FILE.data is a hole of the right size, for those who look at the graph alone.
+    /// False: all weights, and tables above 4 MiB, are a hole of the right size in FILE.data. Smaller tables and the
+    /// constants are in FILE. For callers that need the graph alone.
     bool weights = true;
   };
   /// Writes the model; a file of that name is replaced only when the new one is complete. Memory: the graph without

@@ -145,6 +145,25 @@ TEST_F(GraphBuilderTest, PutsLargeWeightsBesideTheModelWhenItOutgrowsOneFile) {
   EXPECT_EQ(model.graph().initializer(2).raw_data().size(), 4U) << "small ones stay";
 }
 
+TEST_F(GraphBuilderTest, WithoutWeightsKeepsConstantsAndSmallTables) {
+  constexpr std::int64_t kLarge = (1 << 20) + 1;
+  GraphBuilder graph = small_graph();
+  const auto refuses = [](const ByteSink&) -> Status { return fail(ErrorCode::kInternal, "not to be read"); };
+  const Value weight = graph.initializer("weight", DType::kFloat32, {4, 2}, refuses);
+  const Value small = graph.table("small", DType::kFloat32, {2}, floats({5, 6}));
+  const Value large = graph.table("large", DType::kFloat32, {kLarge}, refuses);
+  graph.output("sum", graph.node("", "Sum", {weight, small, large}), {std::int64_t{4}, std::int64_t{2}});
+  GraphBuilder::WriteOptions options;
+  options.weights = false;
+  ASSERT_TRUE(graph.write(path("m.onnx"), options));
+  std::vector<std::string> inside;
+  const onnx::ModelProto model = parse(path("m.onnx"));
+  for (const onnx::TensorProto& tensor : model.graph().initializer())
+    if (tensor.data_location() != onnx::TensorProto_DataLocation_EXTERNAL) inside.push_back(tensor.name());
+  EXPECT_THAT(inside, ElementsAre("constant_0", "small"));
+  EXPECT_GE(fs::file_size(path("m.onnx.data")), kLarge * sizeof(float));
+}
+
 TEST_F(GraphBuilderTest, ASourceOfTheWrongLengthOrThatFailsLeavesNoFile) {
   GraphBuilder graph("g");
   graph.initializer("w", DType::kFloat32, {3}, floats({1, 2}));

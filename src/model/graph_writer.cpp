@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::uint64_t kExternalAlignment = 4096;  // runtimes map external data by the page
 constexpr std::uint64_t kExternalMinimum = 1024;    // smaller tensors stay in the model file
+constexpr std::uint64_t kLargestTable = 1 << 22;    // that is written where weights are not
+constexpr std::uint64_t kMostTables = 1 << 26;      // bytes of such tables
 
 // Field numbers of onnx-ml.proto.
 
@@ -58,6 +60,11 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
   std::vector<PlannedTensor> plan;
   std::uint64_t external_end = 0;
   std::uint64_t initializer_bytes = 0;
+  const auto is_external = [&](const Initializer& tensor, std::uint64_t size) {
+    if (!external || options.weights) return external && size >= kExternalMinimum;
+    return tensor.origin == Initializer::Origin::kWeight || size > kLargestTable ||
+           initializer_bytes + size > kMostTables;
+  };
   const std::set<std::string> used = used_names(impl_->graph);
   for (const Initializer& tensor : impl_->initializers) {
     // Runtimes warn of it at every load. A weight that nothing uses stays: it is a mistake to be seen.
@@ -69,7 +76,7 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
     proto.mutable_dims()->Add(tensor.shape.begin(), tensor.shape.end());
     proto.set_data_type(static_cast<std::int32_t>(tensor.dtype));
     proto.set_name(tensor.name);
-    if (external && planned.size >= kExternalMinimum) {
+    if (is_external(tensor, planned.size)) {
       planned.external_offset = (external_end + kExternalAlignment - 1) / kExternalAlignment * kExternalAlignment;
       external_end = *planned.external_offset + planned.size;
       proto.set_data_location(onnx::TensorProto_DataLocation_EXTERNAL);

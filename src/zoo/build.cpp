@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "base/hash.hpp"
-#include "zoo/catalogue.hpp"
-#include "zoo/config.hpp"
+#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/config.hpp"
 #include "zoo/skeletons.hpp"
 
 namespace assay::zoo {

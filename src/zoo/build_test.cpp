@@ -6,7 +6,7 @@
 
 #include "model/model.hpp"
 #include "onnx/onnx-ml.pb.h"
-#include "zoo/catalogue.hpp"
+#include "zoo/catalogue/catalogue.hpp"
 #include "zoo/fake_checkpoint.hpp"
 
 namespace assay::zoo {

@@ -8,8 +8,8 @@
 
 #include "base/text.hpp"
 #include "tensor/safetensors.hpp"
-#include "zoo/catalogue.hpp"
-#include "zoo/config.hpp"
+#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/config.hpp"
 
 namespace assay::zoo {
 namespace fs = std::filesystem;
@@ -108,16 +108,22 @@ bool is_constant(const Json& config, const std::string& name) {
   return description.contains("constants") && is_in(description["constants"].get<std::vector<std::string>>(), name);
 }
 
-// Gives the graph a golden's tensor: as a constant, or as an input that `recipes` fills from `file`.
-Status give(BuildRequest& request, const std::string& name, const TensorView& view, const fs::path& file,
-            std::vector<InputRecipe>& recipes) {
+// Gives the graph a golden's tensor: as a constant, or as an input.
+Status give(BuildRequest& request, const std::string& name, const TensorView& view) {
   if (is_constant(request.config, name)) {
     ASSAY_TRY(request.constants[name], Tensor::copy_of(view));
-    return {};
+  } else {
+    ask_for(request, name, view);
   }
-  ask_for(request, name, view);
-  recipes.push_back({name, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, file});
   return {};
+}
+
+// The inputs that the graph was asked to have, filled from `file`.
+std::vector<InputRecipe> recipes_of(const BuildRequest& request, const fs::path& file) {
+  std::vector<InputRecipe> recipes;
+  for (const auto& [name, shape] : request.input_shapes)
+    recipes.push_back({name, request.input_dtypes.at(name), shape, Fill::kFile, 0.0, 1.0, file});
+  return recipes;
 }
 
 constexpr std::string_view kStep = "step_";
@@ -143,21 +149,18 @@ Result<std::vector<InputRecipe>> decode_inputs(const SafetensorsFile& inputs, co
 }
 
 // past/: the same model as a prefill and as a decode.
-Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whole, const fs::path& work,
-                                const std::string& name) {
-  GoldenPast past;
-  const fs::path file = folder / "inputs.safetensors";
-  ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(file));
+Status ask_for_past(const fs::path& folder, GoldenRequests& requests) {
+  ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(folder / "inputs.safetensors"));
   const auto same_model = [&](Part part) {
     BuildRequest request;
-    request.config = whole.config;
-    request.model_class = whole.model_class;
-    request.weights = whole.weights;
+    request.config = requests.whole.config;
+    request.model_class = requests.whole.model_class;
+    request.weights = requests.whole.weights;
     request.part = part;
     return request;
   };
-  BuildRequest prefill = same_model(Part::kPrefill);
-  BuildRequest decode = same_model(Part::kDecode);
+  BuildRequest& prefill = requests.prefill.emplace(same_model(Part::kPrefill));
+  BuildRequest& decode = requests.decode.emplace(same_model(Part::kDecode));
   for (const std::string& tensor : inputs.names()) {
     ASSAY_TRY(const TensorView view, inputs.tensor(tensor));
     // The sequence is as long as what went before and the step.
@@ -166,13 +169,22 @@ Result<GoldenPast> prepare_past(const fs::path& folder, const BuildRequest& whol
       ask_for(decode, tensor.substr(kStep.size()), view);
       continue;
     }
-    ASSAY_CHECK_OK(give(prefill, tensor, view, file, past.prefill_inputs));
-    if (inputs.contains(std::string(kStep) + tensor) || is_constant(whole.config, tensor)) continue;
+    ASSAY_CHECK_OK(give(prefill, tensor, view));
+    if (inputs.contains(std::string(kStep) + tensor) || is_constant(prefill.config, tensor)) continue;
     ask_for(decode, tensor, view);
     decode.spare_inputs.insert(tensor);
   }
-  ASSAY_TRY(past.prefill, build(prefill, work / (name + ".prefill.onnx")));
-  ASSAY_TRY(past.decode, build(decode, work / (name + ".decode.onnx")));
+  return {};
+}
+
+Result<GoldenPast> prepare_past(const fs::path& folder, const GoldenRequests& requests, const fs::path& work,
+                                const std::string& name) {
+  GoldenPast past;
+  const fs::path file = folder / "inputs.safetensors";
+  ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(file));
+  past.prefill_inputs = recipes_of(*requests.prefill, file);
+  ASSAY_TRY(past.prefill, build(*requests.prefill, work / (name + ".prefill.onnx")));
+  ASSAY_TRY(past.decode, build(*requests.decode, work / (name + ".decode.onnx")));
   ASSAY_TRY(past.decode_inputs, decode_inputs(inputs, past.decode, work / (name + ".step.safetensors")));
   const fs::path outputs = folder / "outputs.safetensors";
   ASSAY_TRY(past.prefill_expected, expected_outputs(outputs, std::string(kPrefillOutputs), past.prefill,
@@ -206,7 +218,7 @@ Result<std::vector<fs::path>> find_goldens(const fs::path& directory) {
   return std::vector(found.begin(), found.end());
 }
 
-Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) {
+Result<GoldenRequests> golden_requests(const fs::path& folder) {
   ASSAY_TRY(const Json meta, read_json(folder / "meta.json"));
   if (!meta.is_object()) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no JSON object", (folder / "meta.json").string()));
@@ -215,17 +227,10 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
   ASSAY_CHECK_OK(check_known(config, meta));
   ASSAY_CHECK_OK(check_fixed_arguments(meta));
 
-  GoldenCase golden;
-  golden.folder = folder;
-  golden.name = fs::absolute(folder).lexically_normal().filename().string();
-  if (golden.name.empty()) golden.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
-  ASSAY_TRY(golden.tolerance.absolute, tolerance_of(meta, "tolerance_atol"));
-  ASSAY_TRY(golden.tolerance.relative, tolerance_of(meta, "tolerance_rtol"));
-
-  BuildRequest request;
-  request.config = config;
-  ASSAY_TRY(request.model_class, text_of(meta, "class"));
-  request.weights = folder;
+  GoldenRequests requests;
+  requests.whole.config = config;
+  ASSAY_TRY(requests.whole.model_class, text_of(meta, "class"));
+  requests.whole.weights = folder;
   const fs::path inputs_file = folder / "inputs.safetensors";
   ASSAY_TRY(const SafetensorsFile inputs, SafetensorsFile::open(inputs_file));
   if (inputs.names().empty()) {
@@ -233,13 +238,28 @@ Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) 
   }
   for (const std::string& name : inputs.names()) {
     ASSAY_TRY(const TensorView view, inputs.tensor(name));
-    ASSAY_CHECK_OK(give(request, name, view, inputs_file, golden.inputs));
+    ASSAY_CHECK_OK(give(requests.whole, name, view));
   }
-  ASSAY_TRY(golden.model, build(request, work / (golden.name + ".onnx")));
-  ASSAY_TRY(golden.expected, expected_outputs(folder / "outputs.safetensors", "", golden.model, {}));
   std::error_code ignored;
-  if (fs::exists(folder / "past", ignored)) {
-    Result<GoldenPast> past = prepare_past(folder / "past", request, work, golden.name);
+  if (fs::exists(folder / "past", ignored))
+    ASSAY_CHECK_OK(with_context(ask_for_past(folder / "past", requests), "in past/"));
+  return requests;
+}
+
+Result<GoldenCase> prepare_golden(const fs::path& folder, const fs::path& work) {
+  ASSAY_TRY(const GoldenRequests requests, golden_requests(folder));
+  ASSAY_TRY(const Json meta, read_json(folder / "meta.json"));
+  GoldenCase golden;
+  golden.folder = folder;
+  golden.name = fs::absolute(folder).lexically_normal().filename().string();
+  if (golden.name.empty()) golden.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
+  ASSAY_TRY(golden.tolerance.absolute, tolerance_of(meta, "tolerance_atol"));
+  ASSAY_TRY(golden.tolerance.relative, tolerance_of(meta, "tolerance_rtol"));
+  golden.inputs = recipes_of(requests.whole, folder / "inputs.safetensors");
+  ASSAY_TRY(golden.model, build(requests.whole, work / (golden.name + ".onnx")));
+  ASSAY_TRY(golden.expected, expected_outputs(folder / "outputs.safetensors", "", golden.model, {}));
+  if (requests.prefill) {
+    Result<GoldenPast> past = prepare_past(folder / "past", requests, work, golden.name);
     if (past) {
       golden.past = std::move(*past);
     } else if (past.error().code == ErrorCode::kUnsupported) {

@@ -41,6 +41,15 @@ struct GoldenCase {
 /// Errors: not_found (no such folder), invalid_argument (there is none in it).
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_goldens(const std::filesystem::path& directory);
 
+/// What build() is asked for a golden: its model with the golden's weights and the inputs that it gives.
+struct GoldenRequests {
+  BuildRequest whole;
+  /// Those of past/. nullopt: the folder has none.
+  std::optional<BuildRequest> prefill, decode;
+};
+/// Errors: those of prepare_golden(), but for those of build().
+[[nodiscard]] Result<GoldenRequests> golden_requests(const std::filesystem::path& folder);
+
 /// Builds a golden's model into `work`/NAME.onnx with the inputs that it gives, and those of its past/.
 /// Errors: unsupported ("unsupported: KEY = VALUE", "unsupported: input NAME", "unsupported: output NAME"): the folder
 /// counts as unsupported; any other: it counts as failed.

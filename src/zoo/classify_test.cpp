@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/model.hpp"
-#include "zoo/catalogue.hpp"
+#include "zoo/catalogue/catalogue.hpp"
 #include "zoo/fake_checkpoint.hpp"
 
 namespace assay::zoo {

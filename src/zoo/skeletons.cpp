@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "zoo/image_skeletons.hpp"
+#include "zoo/vision/image_skeletons.hpp"
 
 namespace assay::zoo {
 

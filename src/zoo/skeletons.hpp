@@ -9,9 +9,9 @@
 #include <assay/result.hpp>
 
 #include "model/graph_builder.hpp"
-#include "zoo/config.hpp"
-#include "zoo/module.hpp"
-#include "zoo/states.hpp"
+#include "zoo/catalogue/config.hpp"
+#include "zoo/layers/module.hpp"
+#include "zoo/layers/states.hpp"
 
 namespace assay::zoo {
 

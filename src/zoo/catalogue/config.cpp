@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/catalogue/config.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.hpp"
+#include "zoo/catalogue/catalogue.hpp"
+
+namespace assay::zoo {
+namespace {
+
+constexpr std::int64_t kMaxLabels = 1 << 24;
+
+tl::unexpected<Error> invalid(const std::string& key, const Json& value, const std::string& expected) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} = {}: expected {}", sanitise(key), shown(value), expected));
+}
+
+// JSON integers that fit; nlohmann keeps those above 2^63 as unsigned.
+std::optional<std::int64_t> as_integer(const Json& value) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return std::nullopt;
+  if (!value.is_number_integer()) return std::nullopt;
+  return value.get<std::int64_t>();
+}
+
+bool in_range(const Json& value, const Json& rule) {
+  const std::optional<std::int64_t> integer = as_integer(value);
+  return integer && *integer >= rule["min"] && *integer <= rule["max"];
+}
+
+Status check_value(const std::string& key, const Json& value, const Json& rule) {
+  const std::string type = rule["type"];
+  const auto range = [&] { return fmt::format("from {} to {}", rule["min"].dump(), rule["max"].dump()); };
+  if (type == "integer") {
+    if (!in_range(value, rule)) return invalid(key, value, "an integer " + range());
+  } else if (type == "number") {
+    // As the float32 that the graph will hold; NaN is in no range.
+    const double number = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(number >= rule["min"].get<double>() && number <= rule["max"].get<double>())) {
+      return invalid(key, value, "a number " + range());
+    }
+  } else if (type == "flag") {
+    if (!value.is_boolean()) return invalid(key, value, "true or false");
+  } else if (type == "text") {
+    if (!value.is_string()) return invalid(key, value, "a string");
+  } else if (type == "pair") {
+    const bool two = value.is_array() && value.size() == 2 && in_range(value[0], rule) && in_range(value[1], rule);
+    if (!two && !in_range(value, rule)) return invalid(key, value, fmt::format("an integer or two, {}", range()));
+  } else if (type == "integers") {
+    const std::size_t length = rule["length"];
+    const bool good = value.is_array() && !value.empty() && value.size() <= length &&
+                      std::all_of(value.begin(), value.end(), [&](const Json& item) { return in_range(item, rule); });
+    if (!good) return invalid(key, value, fmt::format("a list of 1 to {} integers {}", length, range()));
+  }
+  if (rule.contains("values")) {
+    const Json& values = rule["values"];
+    if (std::find(values.begin(), values.end(), value) == values.end()) {
+      return unsupported(key, shown(value), fmt::format("built is {}", values.dump()));
+    }
+  }
+  return {};
+}
+
+bool contains(const Json& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+Result<std::int64_t> read_label_count(const Json& config, const std::string& prefix) {
+  if (const auto labels = config.find("id2label"); labels != config.end() && !labels->is_null()) {
+    if (!labels->is_object()) return invalid(prefix + "id2label", *labels, "an object of index to label");
+    for (const auto& [index, label] : labels->items()) {
+      if (!parse_number<std::int64_t>(index)) return invalid(prefix + "id2label", *labels, "integers as keys");
+    }
+    return static_cast<std::int64_t>(labels->size());
+  }
+  if (const auto count = config.find("num_labels"); count != config.end() && !count->is_null()) {
+    const std::optional<std::int64_t> value = as_integer(*count);
+    if (!value || *value < 0 || *value > kMaxLabels) {
+      return invalid(prefix + "num_labels", *count, fmt::format("an integer from 0 to {}", kMaxLabels));
+    }
+    return *value;
+  }
+  return 2;
+}
+
+Result<std::string> read_class(const Json& config, const std::string& wanted, const Json& description) {
+  std::string name = wanted;
+  if (const auto listed = config.find("architectures"); name.empty() && listed != config.end() && !listed->is_null()) {
+    if (!listed->is_array() || (!listed->empty() && !(*listed)[0].is_string())) {
+      return invalid("architectures", *listed, "a list of class names");
+    }
+    if (!listed->empty()) name = (*listed)[0];
+  }
+  if (name.empty()) return description["default_class"].get<std::string>();
+  if (description["classes"].contains(name)) return name;
+  std::vector<std::string> built;
+  for (const auto& [key, value] : description["classes"].items()) built.push_back(key);
+  const std::string hint = fmt::format("of {}, these classes are built: {}",
+                                       description["model_type"].get<std::string>(), join(built, ", "));
+  if (contains(description["other_classes"], name)) return unsupported("class", name, hint);
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("class {} is none of model_type {}", shown(name), description["model_type"].get<std::string>()),
+      hint);
+}
+
+// "same": another name of a key, which transformers keeps for it ("hidden_size" of "d_model"): it may only repeat it.
+bool is_same(const Json& config, const Json& description, const std::string& key, const Json& value) {
+  if (!description.contains("same") || !description["same"].contains(key)) return false;
+  const std::string meant = description["same"][key];
+  return value == (config.contains(meant) ? config[meant] : description["keys"][meant].value("default", Json()));
+}
+
+// No key may be left that could change the graph without assay knowing.
+Status check_other_keys(const Json& config, const Json& description, const std::string& prefix) {
+  const Json& common = zoo_file("common");
+  const auto is_part = [&](const std::string& key) {
+    if (!description.contains("parts")) return false;
+    return std::any_of(description["parts"].begin(), description["parts"].end(),
+                       [&](const Json& rule) { return rule.value("instead", "") == key; }) ||
+           description["parts"].contains(key);
+  };
+  for (const auto& [key, value] : config.items()) {
+    if (value.is_null() || value == false || description["keys"].contains(key) || is_part(key)) continue;
+    if (contains(description["ignored"], key) || contains(common["ignored"], key)) continue;
+    if (is_same(config, description, key, value)) continue;
+    if (common["neutral"].contains(key) && std::find(common["neutral"][key].begin(), common["neutral"][key].end(),
+                                                     value) != common["neutral"][key].end()) {
+      continue;
+    }
+    return unsupported(prefix + sanitise(key), shown(value), "assay does not know what this key changes");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string shown(const Json& value) {
+  std::string text = value.is_string() ? value.get<std::string>() : json_text(value);
+  text = sanitise(text);
+  if (text.size() > 80) text = text.substr(0, 80) + "…";
+  return text;
+}
+
+tl::unexpected<Error> unsupported(const std::string& key, const std::string& value, std::string hint) {
+  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: {} = {}", key, value), std::move(hint));
+}
+
+Result<Config> Config::read(const Json& config, const std::string& model_class) {
+  if (!config.is_object()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a configuration is a JSON object, this is {}", shown(config)));
+  }
+  const auto type = config.find("model_type");
+  if (type == config.end() || !type->is_string()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("model_type = {}: expected the name of an architecture",
+                            type == config.end() ? "(missing)" : shown(*type)),
+                "a Hugging Face config.json has it, such as \"model_type\": \"bert\"");
+  }
+  Config read;
+  read.architecture_ = find_architecture(type->get<std::string>());
+  if (read.architecture_ == nullptr) {
+    std::vector<std::string> names;
+    for (const Architecture& architecture : architectures()) names.push_back(architecture.name);
+    return unsupported("model_type", shown(*type), fmt::format("built are {}", join(names, ", ")));
+  }
+  ASSAY_TRY(read.model_class_, read_class(config, model_class, read.architecture_->description));
+  ASSAY_CHECK_OK(read.read_keys(config));
+  return read;
+}
+
+Status Config::read_keys(const Json& config) {
+  const Json& description = architecture_->description;
+  ASSAY_CHECK_OK(check_other_keys(config, description, prefix_));
+  ASSAY_TRY(label_count_, read_label_count(config, prefix_));
+  for (const auto& [key, rule] : description["keys"].items()) {
+    const bool optional = rule.value("optional", false);
+    const auto given = config.find(key);
+    if (given == config.end()) {
+      values_[key] = rule.value("default", Json(nullptr));
+      continue;
+    }
+    if (given->is_null() && optional) {
+      values_[key] = nullptr;
+      continue;
+    }
+    ASSAY_CHECK_OK(check_value(path(key), *given, rule));
+    values_[key] = *given;
+  }
+  if (!description.contains("parts")) return {};
+  for (const auto& [key, rule] : description["parts"].items()) ASSAY_CHECK_OK(read_part(config, key, rule));
+  return {};
+}
+
+// `rule`: "types", what the part may be, the first unless it says so itself; "config", what it is when it is absent;
+// "instead", an older key that rules where it is given; "optional".
+Status Config::read_part(const Json& config, const std::string& key, const Json& rule) {
+  const auto given = [&](const std::string& name) -> const Json* {
+    const auto found = config.find(name);
+    return found == config.end() || found->is_null() ? nullptr : &*found;
+  };
+  const Json* json = rule.contains("instead") ? given(rule["instead"]) : nullptr;
+  if (json == nullptr) json = given(key);
+  if (json == nullptr && rule.value("optional", false)) return {};
+  static const Json nothing = Json::object();
+  if (json == nullptr) json = rule.contains("config") ? &rule["config"] : &nothing;
+  if (!json->is_object()) return invalid(path(key), *json, "an object");
+
+  const auto type = json->find("model_type");
+  std::string name = rule["types"][0];
+  if (type != json->end() && !type->is_null()) {
+    if (!type->is_string()) return invalid(path(key) + ".model_type", *type, "a string");
+    if (const std::string told = *type; !told.empty()) name = told;
+  }
+  const Architecture* architecture = contains(rule["types"], name) ? find_description(name) : nullptr;
+  if (architecture == nullptr) {
+    return unsupported(path(key) + ".model_type", sanitise(name), fmt::format("built is {}", rule["types"].dump()));
+  }
+  Config part;
+  part.architecture_ = architecture;
+  part.prefix_ = path(key) + ".";
+  ASSAY_CHECK_OK(part.read_keys(*json));
+  parts_.emplace(key, std::make_shared<const Config>(std::move(part)));
+  return {};
+}
+
+std::optional<std::int64_t> Config::optional_integer(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::int64_t>();
+}
+
+const Json& Config::json(const std::string& key) const {
+  static const Json nothing;
+  const auto found = values_.find(key);
+  return found == values_.end() ? nothing : *found;
+}
+
+std::optional<bool> Config::optional_flag(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<bool>();
+}
+
+std::optional<std::string> Config::optional_text(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_null()) return std::nullopt;
+  return value.get<std::string>();
+}
+
+std::pair<std::int64_t, std::int64_t> Config::pair(const std::string& key) const {
+  const Json& value = values_.at(key);
+  if (value.is_array()) return {value[0], value[1]};
+  return {value, value};
+}
+
+Json Config::effective() const {
+  std::map<std::string, Json> sorted;
+  for (const auto& [key, value] : values_.items()) sorted.emplace(key, value);
+  for (const auto& [key, part] : parts_) {
+    sorted.emplace(key, part->effective());
+    sorted.emplace(key + ".model_type", part->architecture().name);
+  }
+  return sorted;
+}
+
+}  // namespace assay::zoo

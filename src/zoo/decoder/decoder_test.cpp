@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/decoder/decoder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "onnx/onnx-ml.pb.h"
+#include "zoo/fake_checkpoint.hpp"
+
+namespace assay::zoo {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class Decoder : public ZooTest {
+ protected:
+  [[nodiscard]] Result<BuiltModel> build_part(const Json& config, Part part, bool last_logits_only = false) const {
+    BuildRequest request;
+    request.config = config;
+    request.part = part;
+    request.last_logits_only = last_logits_only;
+    return build(request, path("model.onnx"));
+  }
+  [[nodiscard]] onnx::ModelProto model() const {
+    onnx::ModelProto model;
+    EXPECT_TRUE(model.ParseFromString(read_file(path("model.onnx")).value()));
+    return model;
+  }
+};
+
+std::string shown(const onnx::ValueInfoProto& value) {
+  std::string text;
+  for (const auto& extent : value.type().tensor_type().shape().dim()) {
+    text +=
+        (text.empty() ? "" : ", ") + (extent.has_dim_param() ? extent.dim_param() : std::to_string(extent.dim_value()));
+  }
+  return text;
+}
+
+TEST_F(Decoder, APrefillGivesItsStatesAndADecodeTakesThem) {
+  Json config = golden_config("llama");
+  config["num_key_value_heads"] = 2;
+  const Result<BuiltModel> prefill = build_part(config, Part::kPrefill);
+  ASSERT_TRUE(prefill) << to_string(prefill.error());
+  EXPECT_THAT(prefill->inputs, ElementsAre("input_ids", "attention_mask"));
+  EXPECT_THAT(prefill->outputs,
+              ElementsAre("logits", "present.0.key", "present.0.value", "present.1.key", "present.1.value"));
+  EXPECT_EQ(shown(model().graph().output(1)), "batch, 2, sequence, 8");
+
+  const Result<BuiltModel> decode = build_part(config, Part::kDecode);
+  ASSERT_TRUE(decode) << to_string(decode.error());
+  EXPECT_THAT(decode->inputs,
+              ElementsAre("input_ids", "attention_mask", "past_key_values.0.key", "past_key_values.0.value",
+                          "past_key_values.1.key", "past_key_values.1.value"));
+  EXPECT_EQ(shown(model().graph().input(1)), "batch, past + sequence");
+  EXPECT_EQ(shown(model().graph().input(2)), "batch, 2, past, 8");
+  EXPECT_EQ(shown(model().graph().output(1)), "batch, 2, past + sequence, 8");
+  ASSERT_THAT(decode->states, SizeIs(4));
+  EXPECT_EQ(decode->states[3].input, "past_key_values.1.value");
+  EXPECT_EQ(decode->states[3].output, "present.1.value");
+  EXPECT_NE(decode->config_hash, prefill->config_hash);
+
+  EXPECT_THAT(build_part(config, Part::kWhole)->states, IsEmpty());
+}
+
+TEST_F(Decoder, AnArchitectureWithoutStatesRefusesOtherParts) {
+  EXPECT_EQ(build_part(golden_config("bert"), Part::kDecode).error().message, "unsupported: part = decode");
+}
+
+TEST_F(Decoder, GivesTheLastPositionsLogitsAloneWhenAsked) {
+  ASSERT_TRUE(build_part(golden_config("llama"), Part::kWhole, true));
+  EXPECT_EQ(shown(model().graph().output(0)), "batch, 1, 99");
+}
+
+TEST_F(Decoder, WritesNothingWhenTheWeightsAreMoreThanAllowed) {
+  BuildRequest request;
+  request.config = find_known("meta-llama/Llama-2-7b-hf")->config;
+  request.max_weight_bytes = 1'000'000'000;
+  const Result<BuiltModel> built = build(request, path("model.onnx"));
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_THAT(built.error().message, HasSubstr("need 27.0 GB, 1.0 GB are allowed"));
+  EXPECT_FALSE(std::filesystem::exists(path("model.onnx")));
+}
+
+TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
+  Json config = golden_config("llama");
+  config["head_dim"] = 16;
+  config["num_key_value_heads"] = 2;
+  BuildRequest request;
+  request.config = config;
+  request.part = Part::kDecode;
+  request.form = Form::kNative;
+  const Result<BuiltModel> native = build(request, path("model.onnx"));
+  ASSERT_TRUE(native) << to_string(native.error());
+  EXPECT_EQ(native->form, "native");
+  EXPECT_THAT(native->inputs, SizeIs(2 + 4));
+  const onnx::ModelProto graph = model();
+  EXPECT_EQ(shown(graph.graph().input(1)), "batch, past + sequence");
+  EXPECT_EQ(shown(graph.graph().input(2)), "batch, 2, cache, 16");
+  EXPECT_EQ(shown(graph.graph().output(1)), "batch, 2, cache, 16");
+  ASSERT_EQ(graph.opset_import_size(), 2);
+  EXPECT_EQ(graph.opset_import(1).domain(), "com.microsoft");
+  int operators = 0;
+  for (const onnx::NodeProto& node : graph.graph().node()) {
+    if (node.op_type() != "GroupQueryAttention") {
+      EXPECT_EQ(node.domain(), "");
+      continue;
+    }
+    ++operators;
+    EXPECT_EQ(node.domain(), "com.microsoft");
+    EXPECT_EQ(node.input_size(), 9) << "it turns queries and keys itself";
+  }
+  EXPECT_EQ(operators, 2);
+
+  request.form = Form::kFixed;
+  const Result<BuiltModel> fixed = build(request, path("model.onnx"));
+  ASSERT_TRUE(fixed) << to_string(fixed.error());
+  EXPECT_THAT(fixed->inputs,
+              ElementsAre("input_ids", "attention_mask", "cache_position", "past_key_values.0.key",
+                          "past_key_values.0.value", "past_key_values.1.key", "past_key_values.1.value"));
+  EXPECT_EQ(shown(model().graph().input(1)), "batch, cache");
+  EXPECT_EQ(shown(model().graph().output(1)), "batch, 2, cache, 16");
+  EXPECT_EQ(model().opset_import_size(), 1);
+  EXPECT_NE(fixed->config_hash, native->config_hash);
+}
+
+TEST_F(Decoder, RefusesFormsThatAnAttentionOrAPartHasNot) {
+  const auto refusal = [&](const Json& config, Form form, Part part) {
+    BuildRequest request;
+    request.config = config;
+    request.part = part;
+    request.form = form;
+    const Result<BuiltModel> built = build(request, path("model.onnx"));
+    return built ? std::string() : to_string(built.error());
+  };
+  EXPECT_THAT(refusal(golden_config("llama"), Form::kFixed, Part::kWhole), HasSubstr("unsupported: form = fixed"));
+  EXPECT_THAT(refusal(golden_config("llama"), Form::kNative, Part::kPrefill), HasSubstr("unsupported: form = native"));
+  EXPECT_THAT(refusal(golden_config("t5"), Form::kNative, Part::kDecode), HasSubstr("unsupported: form = native"));
+  Json odd = golden_config("llama");
+  odd["head_dim"] = 12;
+  EXPECT_THAT(refusal(odd, Form::kNative, Part::kDecode), HasSubstr("a multiple of 8 elements, these have 12"));
+  EXPECT_EQ(refusal(odd, Form::kFixed, Part::kDecode), "");
+  const Json bloom = find_known("bigscience/bloom-560m")->config;
+  EXPECT_THAT(refusal(bloom, Form::kNative, Part::kDecode), HasSubstr("fall with the distance"));
+}
+
+TEST_F(Decoder, RefusesConfigurationsThatContradictThemselves) {
+  const auto refusal = [&](const char* key, const Json& value) {
+    Json config = golden_config("llama");
+    config[key] = value;
+    const Result<BuiltModel> built = build_seeded(config);
+    return built ? std::string() : built.error().message;
+  };
+  EXPECT_THAT(refusal("num_key_value_heads", 3), HasSubstr("is no multiple of num_key_value_heads = 3"));
+  EXPECT_EQ(refusal("head_dim", 7), "unsupported: head_dim = 7");
+  EXPECT_EQ(refusal("rope_parameters", {{"rope_type", "mrope"}}), "unsupported: rope_parameters.rope_type = mrope");
+  EXPECT_EQ(refusal("rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 1, 2}}}),
+            "unsupported: rope_parameters.mrope_section = [1,1,2]");
+  EXPECT_THAT(refusal("rope_parameters", {{"rope_type", "linear"}}), HasSubstr("rope_parameters.factor = missing"));
+  EXPECT_EQ(refusal("sliding_window", 4), "unsupported: sliding_window = 4");
+}
+
+RopeSource source(const Json& parameters) {
+  RopeSource source;
+  source.parameters = parameters;
+  source.key = "rope_parameters";
+  source.head_width = 4;
+  source.max_positions = 64;
+  return source;
+}
+
+TEST(Rope, FrequenciesFallByPowersOfTheBase) {
+  const RopeSpec spec = read_rope(source({{"rope_theta", 100.0}})).value();
+  EXPECT_THAT(spec.frequencies, ElementsAre(FloatEq(1.0F), FloatEq(0.1F)));
+  EXPECT_EQ(spec.width, 4);
+  EXPECT_EQ(spec.attention_factor, 1.0F);
+}
+
+TEST(Rope, LinearScalingDividesThem) {
+  const RopeSpec spec = read_rope(source({{"rope_theta", 100.0}, {"type", "linear"}, {"factor", 4.0}})).value();
+  EXPECT_THAT(spec.frequencies, ElementsAre(FloatEq(0.25F), FloatEq(0.025F)));
+}
+
+// A wave of 2π ≤ 64 / 4 stays, one of 20π > 64 / 1.25 is divided by the factor.
+TEST(Rope, Llama3KeepsShortWavesAndStretchesLongOnes) {
+  const RopeSpec spec = read_rope(source({{"rope_theta", 100.0},
+                                          {"rope_type", "llama3"},
+                                          {"factor", 8.0},
+                                          {"low_freq_factor", 1.25},
+                                          {"high_freq_factor", 4.0},
+                                          {"original_max_position_embeddings", 64}}))
+                            .value();
+  EXPECT_THAT(spec.frequencies, ElementsAre(FloatEq(1.0F), FloatEq(0.0125F)));
+}
+
+TEST(Rope, TheConfigurationsOwnLimitStandsAboveTheParameters) {
+  RopeSource longrope = source({{"rope_type", "longrope"},
+                                {"short_factor", {1.0, 2.0}},
+                                {"long_factor", {4.0, 8.0}},
+                                {"original_max_position_embeddings", 32}});
+  EXPECT_EQ(read_rope(longrope).value().original_positions, 32);
+  longrope.original_positions = 16;
+  EXPECT_EQ(read_rope(longrope).value().original_positions, 16);
+}
+
+TEST(Alibi, SlopesArePowersOfTwo) {
+  EXPECT_THAT(alibi_slopes(4), ElementsAre(0.25F, 0.0625F, 0.015625F, 0.00390625F));
+  EXPECT_THAT(alibi_slopes(3), ElementsAre(0.0625F, 0.00390625F, 0.25F));
+}
+
+}  // namespace
+}  // namespace assay::zoo

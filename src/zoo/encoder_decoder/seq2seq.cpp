@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/encoder_decoder/seq2seq.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "zoo/layers/attention.hpp"
+#include "zoo/layers/tensors.hpp"
+
+namespace assay::zoo {
+namespace {
+
+using Integers = std::vector<std::int64_t>;
+
+Value smallest_unless(const Module& at, const Value& kept) {
+  return at.node("Where", {kept, at.graph().number(0.0F), at.graph().number(std::numeric_limits<float>::lowest())}, {},
+                 DType::kFloat32);
+}
+
+}  // namespace
+
+const std::vector<DType>& id_types() {
+  static const std::vector<DType> types = {DType::kInt64, DType::kInt32};
+  return types;
+}
+
+const std::vector<DType>& mask_types() {
+  static const std::vector<DType> types = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
+  return types;
+}
+
+SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, const std::string& tokens,
+                     const std::optional<Extent>& encoder_tokens)
+    : states_(&context.states) {
+  states_->tokens_along(tokens);
+  const auto cache = [&](std::int64_t layer, const char* middle, const Extent& extent) {
+    return take_attention_cache(*states_, layer, heads.count, heads.width, heads.width, middle, extent);
+  };
+  for (std::int64_t i = 0; i < layers; ++i) {
+    Layer layer{cache(i, encoder_tokens ? ".decoder" : "", "past"), std::nullopt};
+    if (encoder_tokens) layer.encoder = cache(i, ".encoder", *encoder_tokens);
+    layers_.push_back(std::move(layer));
+  }
+}
+
+std::optional<Value> SeqStates::past_length(const Module& at) const {
+  if (layers_.empty() || !layers_.front().own.key) return std::nullopt;
+  return extent_of(at, *layers_.front().own.key, 2);
+}
+
+Value SeqStates::encoder_length(const Module& at) const { return extent_of(at, *layers_.front().encoder->key, 2); }
+
+KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& now) {
+  const AttentionCache& cache = layers_[static_cast<std::size_t>(layer)].own;
+  KeyValue all{append(at / "k_proj", cache.key, now.key), append(at / "v_proj", cache.value, now.value)};
+  states_->give(cache.key_output, all.key);
+  states_->give(cache.value_output, all.value);
+  return all;
+}
+
+KeyValue SeqStates::encoder(std::int64_t layer, const std::function<KeyValue()>& make) {
+  const AttentionCache& cache = *layers_[static_cast<std::size_t>(layer)].encoder;
+  if (cache.key) return {*cache.key, *cache.value};
+  KeyValue made = make();
+  states_->give(cache.key_output, made.key);
+  states_->give(cache.value_output, made.value);
+  return made;
+}
+
+Status refuse_parts(const BuildContext& context, std::int64_t layers) {
+  const std::string role = class_role(context.config);
+  const bool generates = role == "generation" || role == "causal" || role == "base";
+  if (!context.states.gives() || (generates && layers > 0)) return {};
+  return unsupported("part", std::string(part_name(context.states.part())),
+                     fmt::format("{} gives no token after another", context.config.model_class()));
+}
+
+Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input) {
+  return context.last_logits_only ? slice(at, input, 1, -1, INT64_MAX) : input;
+}
+
+Value split_heads(const Module& at, const Value& input, Heads heads) {
+  // 0 keeps an extent, so that batch and sequence stay dynamic without computing shapes.
+  const Value split = at.node("Reshape", {input, at.graph().integers({0, 0, heads.count, heads.width})});
+  return at.node("Transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
+}
+
+Value attend(const Module& at, const Value& query, const KeyValue& states, Heads heads, float divisor,
+             const std::vector<Value>& biases) {
+  const Value q = split_heads(at, query, heads);
+  const Value turned = at.node("Transpose", {states.key}, {{"perm", Integers{0, 1, 3, 2}}});
+  Value scores = at.node("MatMul", {q, turned});
+  if (divisor != 1.0F) scores = at.node("Div", {scores, at.graph().number(divisor)});
+  for (const Value& bias : biases) scores = at.node("Add", {scores, bias});
+  const Value weights = at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  const Value merged =
+      at.node("Transpose", {at.node("MatMul", {weights, states.value})}, {{"perm", Integers{0, 2, 1, 3}}});
+  return at.node("Reshape", {merged, at.graph().integers({0, 0, heads.count * heads.width})});
+}
+
+Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
+  const Value square = at.node("Pow", {input, at.graph().number(2.0F)});
+  const Value mean = at.node("ReduceMean", {square}, {{"axes", Integers{-1}}, {"keepdims", std::int64_t{1}}});
+  const Value root = at.node("Sqrt", {at.node("Add", {mean, at.graph().number(epsilon)})});
+  return at.node("Mul", {at.parameter("weight", {width}, Role::kScale), at.node("Div", {input, root})});
+}
+
+Value extent_of(const Module& at, const Value& input, std::int64_t axis) {
+  return at.node("Shape", {input}, {{"start", axis}, {"end", axis + 1}}, DType::kInt64);
+}
+
+Value count_up(const Module& at, const Value& length) {
+  GraphBuilder& graph = at.graph();
+  const Value end = at.node("Squeeze", {length, graph.integers({0})});
+  return at.node("Range", {graph.integer(0), end, graph.integer(1)});
+}
+
+Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
+                  const std::optional<Value>& kept) {
+  GraphBuilder& graph = at.graph();
+  const Value query = at.node("Unsqueeze", {query_positions, graph.integers({0, 1, 3})});
+  const Value key = at.node("Unsqueeze", {key_positions, graph.integers({0, 1, 2})});
+  Value seen = at.node("LessOrEqual", {key, query}, {}, DType::kBool);
+  if (kept) {
+    Value mask = *kept;
+    if (mask.dtype != DType::kBool) {
+      mask = at.node("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kBool)}}, DType::kBool);
+    }
+    seen = at.node("And", {seen, at.node("Unsqueeze", {mask, graph.integers({1, 2})})});
+  }
+  return smallest_unless(at, seen);
+}
+
+Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
+                                     const std::optional<Value>& past, const std::string& mask_name,
+                                     const std::string& axis, const std::string& mask_rows) {
+  DecoderPlaces places;
+  const Value length = extent_of(at, tokens, 1);
+  places.queries = count_up(at, length);
+  places.keys = places.queries;
+  if (past) {
+    places.queries = at.node("Add", {places.queries, *past});
+    places.keys = count_up(at, at.node("Add", {length, *past}));
+  }
+  std::optional<Value> kept;
+  if (context.inputs.wants(mask_name)) {
+    ASSAY_TRY(kept, context.inputs.take(mask_name, mask_types(), {mask_rows, past ? "past + " + axis : axis}));
+    if (mask_rows != "batch") {
+      GraphBuilder& graph = at.graph();
+      kept = at.node("Slice", {*kept, graph.integers({0}), extent_of(at, tokens, 0), graph.integers({0})});
+    }
+  }
+  places.bias = causal_bias(at, places.queries, places.keys, kept);
+  return places;
+}
+
+tl::unexpected<Error> missing_input(const std::string& name) {
+  return fail(ErrorCode::kUnsupported, "unsupported: inputs without " + name);
+}
+
+Value project(const Module& at, const Value& input, const Value& weight) {
+  return at.node("MatMul", {input, at.node("Transpose", {weight}, {{"perm", Integers{1, 0}}})});
+}
+
+Value shift_right(const Module& at, const Value& ids, std::int64_t start, std::int64_t padding) {
+  GraphBuilder& graph = at.graph();
+  const auto column = [&](std::int64_t from, std::int64_t to) {
+    return at.node("Slice", {ids, graph.integers({from}), graph.integers({to}), graph.integers({1})});
+  };
+  const auto like_ids = [&](std::int64_t value) {
+    Value constant = graph.integer(value);
+    if (ids.dtype == DType::kInt64) return constant;
+    return at.node("Cast", {constant}, {{"to", static_cast<std::int64_t>(ids.dtype)}}, ids.dtype);
+  };
+  // The first column gives the shape [B, 1].
+  const Value first = at.node("Add", {at.node("Mul", {column(0, 1), like_ids(0)}), like_ids(start)});
+  const Value shifted = at.node("Concat", {first, column(0, -1)}, {{"axis", std::int64_t{1}}});
+  const Value ignored = at.node("Equal", {shifted, like_ids(-100)}, {}, DType::kBool);
+  return at.node("Where", {ignored, like_ids(padding), shifted}, {}, ids.dtype);
+}
+
+Value last_where(const Module& at, const Value& hidden, const Value& ids, std::int64_t token) {
+  GraphBuilder& graph = at.graph();
+  const Value wide = ids.dtype == DType::kInt64
+                         ? ids
+                         : at.node("Cast", {ids}, {{"to", static_cast<std::int64_t>(DType::kInt64)}}, DType::kInt64);
+  const Value places = count_up(at, extent_of(at, ids, 1));
+  const Value here = at.node("Equal", {wide, graph.integer(token)}, {}, DType::kBool);
+  const Value marked = at.node("Where", {here, places, graph.integer(-1)}, {}, DType::kInt64);
+  const Value last = at.node("ReduceMax", {marked}, {{"axes", Integers{1}}, {"keepdims", std::int64_t{1}}});
+  const Value chosen = at.node("Cast", {at.node("Equal", {places, last}, {}, DType::kBool)},
+                               {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
+  const Value row = at.node("MatMul", {at.node("Unsqueeze", {chosen, graph.integers({1})}), hidden});
+  return at.node("Squeeze", {row, graph.integers({1})});
+}
+
+Value classification_head(const Module& at, const Value& pooled, std::int64_t width, std::int64_t labels) {
+  const Value inner = at.node("Tanh", {linear_rank2(at / "dense", pooled, {width, width})});
+  return linear_rank2(at / "out_proj", inner, {width, labels});
+}
+
+void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence) {
+  const auto column = [&](std::int64_t index) {
+    return at.node("Gather", {logits, at.graph().integer(index)}, {{"axis", std::int64_t{2}}});
+  };
+  at.graph().output("start_logits", column(0), {"batch", sequence});
+  at.graph().output("end_logits", column(1), {"batch", sequence});
+}
+
+std::string class_role(const Config& config) {
+  return config.architecture().description["classes"][config.model_class()]["role"];
+}
+
+Result<std::int64_t> token_id(const Config& config, const std::string& key) {
+  Json value = config.effective()[key];
+  if (value.is_array() && value.size() == 1) value = value[0];
+  if (value.is_null()) return -1;
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+  if (fits) return value.get<std::int64_t>();
+  return unsupported(key, value.dump());
+}
+
+const Json& variation(const Config& config, const std::string& key) {
+  static const Json absent;
+  const Json& description = config.architecture().description;
+  if (!description.contains("variations") || !description["variations"].contains(key)) return absent;
+  return description["variations"][key];
+}
+
+bool variation_flag(const Config& config, const std::string& key) {
+  const Json& value = variation(config, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
+}  // namespace assay::zoo

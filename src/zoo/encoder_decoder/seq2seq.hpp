@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "zoo/layers/blocks.hpp"
+#include "zoo/skeletons.hpp"
+
+namespace assay::zoo {
+
+// What encoder-decoders and decoders with cross-attention have in common: attention over keys and values by head,
+// masks, positions, heads.
+
+/// Types that ids and masks may have.
+[[nodiscard]] const std::vector<DType>& id_types();
+[[nodiscard]] const std::vector<DType>& mask_types();
+
+/// The symbol of the decoder's token axis where the encoder's is "sequence".
+inline constexpr const char* kDecoderSequence = "decoder_sequence";
+
+/// Attention's keys and values by head. Shape: [B, heads, S, width].
+struct KeyValue {
+  Value key, value;
+};
+
+/// The keys and values of a decoder that attends to itself and, where it has an encoder, to that. A decode takes them
+/// all as states: its graph has no encoder.
+class SeqStates {
+ public:
+  /// `tokens`: symbol of the decoder's token axis; `encoder_tokens`: that of the encoder's states, nullopt without one.
+  SeqStates(BuildContext& context, std::int64_t layers, Heads heads, const std::string& tokens,
+            const std::optional<Extent>& encoder_tokens);
+
+  /// How many tokens came before, int64 [1]; nullopt: none.
+  [[nodiscard]] std::optional<Value> past_length(const Module& at) const;
+  /// How many states the encoder gave, int64 [1]. Of a decode with an encoder.
+  [[nodiscard]] Value encoder_length(const Module& at) const;
+  /// Those before and those of this run.
+  KeyValue own(const Module& at, std::int64_t layer, const KeyValue& now);
+  /// The encoder's, made once: by the prefill.
+  KeyValue encoder(std::int64_t layer, const std::function<KeyValue()>& make);
+
+ private:
+  struct Layer {
+    AttentionCache own;
+    std::optional<AttentionCache> encoder;
+  };
+  States* states_;
+  std::vector<Layer> layers_;
+};
+
+/// Errors: unsupported, when a decode or a prefill is asked for of a class that gives no token after another, or of a
+/// decoder without `layers`.
+[[nodiscard]] Status refuse_parts(const BuildContext& context, std::int64_t layers);
+
+/// [B, S, count·width] → [B, count, S, width].
+Value split_heads(const Module& at, const Value& input, Heads heads);
+
+/// softmax(q kᵀ / divisor + biases) v → [B, S, count·width]. `query` is [B, S, count·width]; each of `biases`
+/// broadcasts to [B, count, S_q, S_k].
+Value attend(const Module& at, const Value& query, const KeyValue& states, Heads heads, float divisor,
+             const std::vector<Value>& biases);
+
+/// x / √(mean(x²) + epsilon) · weight over the last axis: parameter weight [width].
+Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
+
+/// Extent `axis` of `input` as int64 [1].
+Value extent_of(const Module& at, const Value& input, std::int64_t axis);
+
+/// 0, 1, … `length`-1 as int64 [length]; `length` int64 [1].
+Value count_up(const Module& at, const Value& length);
+
+/// 0 where key position ≤ query position (int64 [Q], [K]) and `kept` [B, K] is not zero, the smallest float elsewhere.
+/// Shape: [1, 1, Q, K], with `kept` [B, 1, Q, K].
+Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
+                  const std::optional<Value>& kept);
+
+/// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
+Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
+
+/// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
+Value project(const Module& at, const Value& input, const Value& weight);
+
+/// The ids one place to the right: `start`, ids[0], …, ids[S-2], with -100 replaced by `padding`.
+Value shift_right(const Module& at, const Value& ids, std::int64_t start, std::int64_t padding);
+
+/// The hidden state [B, H] at the last position where ids [B, S] equal `token`.
+Value last_where(const Module& at, const Value& hidden, const Value& ids, std::int64_t token);
+
+/// tanh between two linear layers: dense, out_proj.
+Value classification_head(const Module& at, const Value& pooled, std::int64_t width, std::int64_t labels);
+
+/// Columns 0 and 1 of a linear layer's output as start_logits and end_logits. Extents: [batch, `sequence`].
+void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence);
+
+/// Where a decoder's tokens stand and what they may see.
+struct DecoderPlaces {
+  Value queries, keys;  ///< positions, int64 [Q], [K]
+  Value bias;           ///< as causal_bias gives it
+};
+/// Of `tokens` [B, S, …] after `past` ones, with the mask of the input `mask_name` where it is wanted. `axis`: symbol
+/// of the token axis; `mask_rows`: of the mask's first, of which only the first B rows count.
+[[nodiscard]] Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
+                                                   const std::optional<Value>& past, const std::string& mask_name,
+                                                   const std::string& axis, const std::string& mask_rows = "batch");
+
+/// "unsupported: inputs without NAME".
+[[nodiscard]] tl::unexpected<Error> missing_input(const std::string& name);
+
+/// What a class of an architecture gives, from "role" in zoo/*.json.
+[[nodiscard]] std::string class_role(const Config& config);
+
+/// The token at `key`: -1 for null; a list of one counts as its element. Errors: unsupported.
+[[nodiscard]] Result<std::int64_t> token_id(const Config& config, const std::string& key);
+
+/// An entry of the architecture's "variations".
+[[nodiscard]] const Json& variation(const Config& config, const std::string& key);
+[[nodiscard]] bool variation_flag(const Config& config, const std::string& key);
+
+}  // namespace assay::zoo

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <assay/result.hpp>
+
+#include "zoo/layers/module.hpp"
+
+namespace assay::zoo {
+
+// The pieces that skeletons are made of. Each adds nodes at the module it is given and emits the pattern that ONNX
+// Runtime and OpenVINO recognise and fuse.
+
+struct Width {
+  std::int64_t in = 0, out = 0;
+};
+
+/// torch.nn.Linear over the last axis: parameters weight [out, in] and, with `bias`, bias [out]. For rank 3: a Gemm
+/// wants rank 2, and a MatMul with the weight turned beforehand is what attention fusions look for.
+Value linear(const Module& at, const Value& input, Width width, bool bias = true);
+/// The same for rank 2.
+Value linear_rank2(const Module& at, const Value& input, Width width);
+/// As linear, with the weight [out, in] of another place (tied embeddings) and the bias here.
+Value linear_with(const Module& at, const Value& input, const Value& weight, Width width);
+
+/// torch.nn.Embedding: weight [rows, width].
+Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int64_t width);
+
+/// torch.nn.LayerNorm over the last axis: weight, bias [width].
+Value layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
+
+/// The same without parameters (elementwise_affine=False).
+Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
+
+/// torch.nn.BatchNorm2d in evaluation, epsilon 1e-5: weight, bias, running_mean, running_var [channels].
+Value batch_norm(const Module& at, const Value& input, std::int64_t channels);
+
+struct Convolution {
+  std::int64_t in = 0, out = 0;
+  std::int64_t kernel_height = 1, kernel_width = 1;
+  std::int64_t stride_height = 1, stride_width = 1;
+  std::int64_t padding = 0;
+  bool bias = false;
+};
+/// torch.nn.Conv2d: weight [out, in, height, width].
+Value convolution(const Module& at, const Value& input, const Convolution& shape);
+
+/// One of transformers' ACT2FN by name. Errors: unsupported ("unsupported: KEY = NAME").
+[[nodiscard]] Result<Value> activation(const Module& at, const Value& input, const std::string& name,
+                                       const std::string& key);
+
+struct Heads {
+  std::int64_t count = 0, width = 0;
+};
+/// softmax(q kᵀ / sqrt(width) + mask) v. Shape: q, k, v [B, S, count·width]; `mask` broadcasts to [B, count, S, S].
+Value scaled_dot_product(const Module& at, const Value& query, const Value& key, const Value& value, Heads heads,
+                         const std::optional<Value>& mask);
+
+/// 0 where `mask` [B, S] is not zero, the smallest float elsewhere; [B, 1, 1, S], to be added to attention scores.
+Value additive_mask(const Module& at, const Value& mask);
+
+/// Row `index` of axis 1: [B, S, H] → [B, H].
+Value token(const Module& at, const Value& input, std::int64_t index);
+
+/// hidden_size / heads. Errors: invalid_argument when it leaves a rest.
+[[nodiscard]] Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads);
+
+}  // namespace assay::zoo

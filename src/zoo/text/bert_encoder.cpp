@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// transformers' modeling_bert.py and its many relatives: layers of self-attention and a two-layer MLP, normed after
+// each part (BERT) or before it (RoBERTa-PreLayerNorm).
+#include <fmt/format.h>
+
+#include "zoo/layers/distance.hpp"
+#include "zoo/text/text_encoder.hpp"
+
+namespace assay::zoo {
+namespace {
+
+// The place of layer `index`. ALBERT shares the layers of one group.
+std::vector<Module> layers_at(const TextEncoder& encoder, std::int64_t index) {
+  const std::string path = encoder.text("layer", "path");
+  if (!encoder.has("num_hidden_groups")) return {descend(encoder.base, fmt::format("{}.{}", path, index))};
+  // In floating point, as transformers does.
+  const double layers_of_group =
+      static_cast<double>(encoder.layers) / static_cast<double>(encoder.integer("num_hidden_groups"));
+  const auto group = static_cast<std::int64_t>(static_cast<double>(index) / layers_of_group);
+  std::vector<Module> inner;
+  for (std::int64_t i = 0; i < encoder.integer("inner_group_num"); ++i) {
+    inner.push_back(descend(encoder.base, fmt::format("{}.{}.albert_layers.{}", path, group, i)));
+  }
+  return inner;
+}
+
+struct Layer {
+  const TextEncoder& encoder;
+  Module at;
+
+  [[nodiscard]] Module operator()(const char* name) const { return descend(at, encoder.text("layer", name)); }
+  [[nodiscard]] Value norm(const char* name, const Value& input) const {
+    return layer_norm((*this)(name), input, encoder.hidden, encoder.epsilon);
+  }
+};
+
+Value self_attention(const Layer& layer, const Value& input, const std::optional<Value>& bias) {
+  const TextEncoder& encoder = layer.encoder;
+  const Width square{encoder.hidden, encoder.hidden};
+  const Value context =
+      scaled_dot_product(layer("attention"), linear(layer("query"), input, square), linear(layer("key"), input, square),
+                         linear(layer("value"), input, square), encoder.heads, bias);
+  return linear(layer("attention_output"), context, square);
+}
+
+Result<Value> feed_forward(const Layer& layer, const Value& input) {
+  const TextEncoder& encoder = layer.encoder;
+  const Value wide = linear(layer("intermediate"), input, {encoder.hidden, encoder.intermediate});
+  ASSAY_TRY(const Value active, activation(layer("activation"), wide, encoder.hidden_act,
+                                           encoder.variations["keys"].value("hidden_act", "hidden_act")));
+  return linear(layer("output"), active, {encoder.intermediate, encoder.hidden});
+}
+
+Result<Value> norm_after(const Layer& layer, const Value& input, const std::optional<Value>& bias) {
+  const Value context = self_attention(layer, input, bias);
+  const Value attended = layer.norm("attention_norm", layer("attention_norm").node("Add", {context, input}));
+  ASSAY_TRY(const Value narrow, feed_forward(layer, attended));
+  return layer.norm("output_norm", layer("output_norm").node("Add", {narrow, attended}));
+}
+
+Result<Value> norm_before(const Layer& layer, const Value& input, const std::optional<Value>& bias) {
+  const Value context = self_attention(layer, layer.norm("attention_norm", input), bias);
+  const Value attended = layer("attention_output").node("Add", {context, input});
+  ASSAY_TRY(const Value narrow, feed_forward(layer, layer.norm("output_norm", attended)));
+  return layer("output").node("Add", {narrow, attended});
+}
+
+// What is added to all attention scores: the mask, and MPNet's bias by distance.
+std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden, const std::optional<Value>& mask) {
+  std::optional<Value> bias;
+  if (mask) bias = additive_mask(encoder.base, *mask);
+  if (const auto name = encoder.find("layer", "distance_bias")) {
+    const Module at = descend(encoder.base, *name);
+    const Value by_distance =
+        bucketed_bias(at, hidden, encoder.integer("relative_attention_num_buckets"), encoder.heads.count);
+    bias = bias ? at.node("Add", {by_distance, *bias}) : by_distance;
+  }
+  return bias;
+}
+
+Result<Value> encode_bert(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
+  const bool before = encoder.flag("layer", "norm_before");
+  const std::optional<Value> bias = score_bias(encoder, embedded.hidden, mask);
+  Value hidden = embedded.hidden;
+  for (std::int64_t i = 0; i < encoder.layers; ++i) {
+    for (const Module& at : layers_at(encoder, i)) {
+      const Layer layer{encoder, at};
+      ASSAY_TRY(hidden, before ? norm_before(layer, hidden, bias) : norm_after(layer, hidden, bias));
+    }
+  }
+  if (const auto name = encoder.find("layer", "final_norm")) {
+    hidden = layer_norm(descend(encoder.base, *name), hidden, encoder.hidden, encoder.epsilon);
+  }
+  return hidden;
+}
+
+}  // namespace
+
+Status build_bert_encoder(BuildContext& context) { return build_text_encoder(context, encode_bert); }
+
+}  // namespace assay::zoo

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of words, positions, token types and what else text encoders add up.
+#include <fmt/format.h>
+
+#include "zoo/layers/distance.hpp"
+#include "zoo/layers/tensors.hpp"
+#include "zoo/text/text_encoder.hpp"
+
+namespace assay::zoo {
+namespace {
+
+constexpr std::int64_t kToInt64 = static_cast<std::int64_t>(DType::kInt64);
+
+// int64 [B, S].
+Value zero_ids(const Module& at, const Value& tokens) {
+  GraphBuilder& graph = at.graph();
+  const Value shape = at.node("Shape", {tokens}, {}, DType::kInt64);
+  const Value two = at.node("Slice", {shape, graph.integers({0}), graph.integers({2})});
+  return at.node("Expand", {graph.integer(0), two});
+}
+
+// RoBERTa counts the tokens that are no padding, from pad + 1; padding itself stands at pad.
+Value positions_after_padding(const Module& at, const Value& ids, std::int64_t pad) {
+  GraphBuilder& graph = at.graph();
+  const auto to_int64 = [&](const Value& value) { return at.node("Cast", {value}, {{"to", kToInt64}}, DType::kInt64); };
+  const Value wide = ids.dtype == DType::kInt64 ? ids : to_int64(ids);
+  const Value padding = at.node("Equal", {wide, graph.integer(pad)}, {}, DType::kBool);
+  const Value kept = to_int64(at.node("Not", {padding}));
+  const Value count = at.node("Mul", {at.node("CumSum", {kept, graph.integer(1)}), kept});
+  return add(at, count, graph.integer(pad));
+}
+
+Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
+  Inputs& inputs = encoder.inputs();
+  const bool counted = encoder.text("embeddings", "positions") == "after_padding";
+  std::int64_t pad = 0;
+  embedded.first = encoder.variations["embeddings"].value("offset", std::int64_t{0});
+  if (counted) {
+    const auto fixed = encoder.variations["embeddings"].find("padding");
+    pad =
+        fixed != encoder.variations["embeddings"].end() ? fixed->get<std::int64_t>() : encoder.integer("pad_token_id");
+    embedded.first = pad + 1;
+  }
+  if (inputs.wants("position_ids")) {
+    const std::optional<Shape> asked = inputs.shape("position_ids");
+    const bool shared = asked && !asked->empty() && asked->front() == 1;
+    ASSAY_TRY(embedded.given_positions,
+              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+    embedded.positions = embedded.given_positions;
+  } else if (counted && embedded.ids) {
+    const Module at = descend(encoder.base, encoder.text("embeddings", "path"));
+    embedded.positions = positions_after_padding(at, *embedded.ids, pad);
+  }
+  return {};
+}
+
+// LayoutLM adds the tables of the boxes' edges, heights and widths.
+Result<Value> box_sum(const TextEncoder& encoder, const Module& at, const Value& tokens) {
+  ASSAY_TRY(const std::vector<Value> rows, box_rows(encoder, at, tokens, encoder.hidden));
+  Value sum = rows.front();
+  for (std::size_t i = 1; i < rows.size(); ++i) sum = add(at, sum, rows[i]);
+  return sum;
+}
+
+/// RoCBERT's tables of how a character looks and sounds.
+struct Glyphs {
+  std::vector<Value> rows;  ///< [B, S, width] each
+  std::int64_t width = 0;   ///< of all
+};
+
+// `always`: a table whose input is not there counts as zeros.
+Result<Glyphs> glyph_rows(const TextEncoder& encoder, const Module& at, const Value& tokens, bool always) {
+  Glyphs glyphs;
+  for (const Json& table : encoder.variations["embeddings"]["glyphs"]) {
+    const Module module = descend(encoder.base, table["module"].get<std::string>());
+    if (!encoder.context->config.flag(table["when"])) {
+      encoder.context->model.parameters().unused(module.name_of("weight"));
+      continue;
+    }
+    const std::int64_t width = encoder.integer(table["width"]);
+    ASSAY_TRY(std::optional<Value> ids, token_input(encoder, table["input"], kIdTypes));
+    if (!ids && !always) {
+      encoder.context->model.parameters().unused(module.name_of("weight"));
+      continue;
+    }
+    if (!ids) ids = zero_ids(at, tokens);
+    glyphs.rows.push_back(embedding(module, *ids, encoder.integer(table["rows"]), width));
+    glyphs.width += width;
+  }
+  return glyphs;
+}
+
+// Beside the word, mapped to its width.
+Result<Value> joined_with_glyphs(const TextEncoder& encoder, const Module& at, const Embedded& embedded) {
+  ASSAY_TRY(const Glyphs glyphs, glyph_rows(encoder, at, embedded.tokens, true));
+  std::vector<Value> parts = {embedded.hidden};
+  parts.insert(parts.end(), glyphs.rows.begin(), glyphs.rows.end());
+  const Value joined = at.node("Concat", parts, {{"axis", std::int64_t{2}}});
+  return linear(at / "map_inputs_layer", joined, {encoder.hidden + glyphs.width, encoder.hidden});
+}
+
+// The mean of the finished embedding and the tables that are there.
+Result<Value> averaged_with_glyphs(const TextEncoder& encoder, const Module& at, const Embedded& embedded) {
+  ASSAY_TRY(const Glyphs glyphs, glyph_rows(encoder, at, embedded.tokens, false));
+  const auto count = static_cast<std::int64_t>(glyphs.rows.size());
+  if (glyphs.width != count * encoder.hidden) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("shape_embed_dim and pronunciation_embed_dim: expected hidden_size = {}", encoder.hidden));
+  }
+  Value sum = embedded.hidden;
+  for (const Value& rows : glyphs.rows) sum = add(at, sum, rows);
+  return at.node("Div", {sum, encoder.graph().number(static_cast<float>(count + 1))});
+}
+
+}  // namespace
+
+Result<Embedded> embed_words(const TextEncoder& encoder) {
+  Inputs& inputs = encoder.inputs();
+  if (inputs.wants("input_ids") == inputs.wants("inputs_embeds")) {
+    return fail(ErrorCode::kInvalidArgument, "inputs: exactly one of input_ids and inputs_embeds is needed");
+  }
+  const Module words = descend(encoder.base, encoder.text("embeddings", "word"));
+  Embedded embedded;
+  if (inputs.wants("input_ids")) {
+    ASSAY_TRY(embedded.ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
+    embedded.tokens = *embedded.ids;
+    embedded.hidden = embedding(words, *embedded.ids, encoder.vocabulary, encoder.embedding);
+  } else {
+    ASSAY_TRY(embedded.hidden,
+              inputs.take("inputs_embeds", {DType::kFloat32}, {"batch", "sequence", encoder.embedding}));
+    embedded.tokens = embedded.hidden;
+    encoder.context->model.parameters().unused(words.name_of("weight"));
+  }
+  ASSAY_CHECK_OK(find_positions(encoder, embedded));
+  return embedded;
+}
+
+Value position_rows(const TextEncoder& encoder, const Module& table, const Embedded& embedded, std::int64_t width) {
+  if (embedded.positions) return embedding(table, *embedded.positions, encoder.positions, width);
+  GraphBuilder& graph = encoder.graph();
+  Value end = token_count(table, embedded.tokens);
+  if (embedded.first != 0) end = add(table, end, graph.integers({embedded.first}));
+  return table.node("Slice", {table.parameter("weight", {encoder.positions, width}, Role::kTable),
+                              graph.integers({embedded.first}), end, graph.integers({0})});
+}
+
+Result<std::optional<Value>> token_type_rows(const TextEncoder& encoder, std::int64_t width) {
+  const std::optional<std::string> name = encoder.find("embeddings", "token_type");
+  if (!name || encoder.token_types == 0) return std::optional<Value>();
+  ASSAY_TRY(const std::optional<Value> given, token_input(encoder, "token_type_ids", kIdTypes));
+  const Value types = given.value_or(encoder.graph().integer(0));
+  return std::optional(embedding(descend(encoder.base, *name), types, encoder.token_types, width));
+}
+
+Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at, const Value& tokens,
+                                    std::int64_t width) {
+  GraphBuilder& graph = encoder.graph();
+  const std::int64_t rows = encoder.integer("max_2d_position_embeddings");
+  std::optional<Value> boxes;
+  if (encoder.inputs().wants("bbox")) {
+    ASSAY_TRY(boxes, encoder.inputs().take("bbox", kIdTypes, {"batch", "sequence", std::int64_t{4}}));
+  }
+  std::vector<Value> edges(4);
+  if (!boxes) edges.assign(4, zero_ids(at, tokens));
+  for (std::int64_t i = 0; boxes && i < 4; ++i) {
+    edges[static_cast<std::size_t>(i)] = at.node("Gather", {*boxes, graph.integer(i)}, {{"axis", std::int64_t{2}}});
+  }
+  const auto table = [&](const char* name, const Value& ids) { return embedding(at / name, ids, rows, width); };
+  return std::vector<Value>{table("x_position_embeddings", edges[0]),
+                            table("y_position_embeddings", edges[1]),
+                            table("x_position_embeddings", edges[2]),
+                            table("y_position_embeddings", edges[3]),
+                            table("h_position_embeddings", at.node("Sub", {edges[3], edges[1]})),
+                            table("w_position_embeddings", at.node("Sub", {edges[2], edges[0]}))};
+}
+
+Result<Embedded> embed_text(const TextEncoder& encoder) {
+  const Module at = descend(encoder.base, encoder.text("embeddings", "path"));
+  ASSAY_TRY(Embedded embedded, embed_words(encoder));
+  const bool glyphs = encoder.variations["embeddings"].contains("glyphs");
+  const bool joined = glyphs && encoder.context->config.flag("concat_input");
+  if (joined) {
+    ASSAY_TRY(embedded.hidden, joined_with_glyphs(encoder, at, embedded));
+  }
+  Value sum = embedded.hidden;
+  ASSAY_TRY(const std::optional<Value> types, token_type_rows(encoder, encoder.embedding));
+  if (types) sum = add(at, sum, *types);
+  // Further tables by token, each with an input of its own: ERNIE's tasks.
+  for (const Json& table : encoder.variations["embeddings"].value("tables", Json::array())) {
+    if (table.contains("when") && !encoder.context->config.flag(table["when"])) continue;
+    ASSAY_TRY(const std::optional<Value> given, token_input(encoder, table["input"], kIdTypes));
+    const Value rows = given.value_or(encoder.graph().integer(0));
+    const Module module = descend(encoder.base, table["module"].get<std::string>());
+    sum = add(at, sum, embedding(module, rows, encoder.integer(table["rows"]), encoder.embedding));
+  }
+  const std::optional<std::string> when = encoder.find("embeddings", "position_when");
+  const std::optional<std::string> name = encoder.find("embeddings", "position");
+  if (name && when && !encoder.context->config.flag(*when)) {
+    encoder.context->model.parameters().unused(descend(encoder.base, *name).name_of("weight"));
+  } else if (name) {
+    sum = add(at, sum, position_rows(encoder, descend(encoder.base, *name), embedded, encoder.embedding));
+  }
+  if (encoder.flag("embeddings", "boxes")) {
+    ASSAY_TRY(const Value boxes, box_sum(encoder, at, embedded.tokens));
+    sum = add(at, sum, boxes);
+  }
+  if (const auto norm = encoder.find("embeddings", "norm")) {
+    sum = text_norm(encoder, descend(encoder.base, *norm), sum, encoder.embedding);
+  }
+  // ELECTRA widens only where the widths differ, ALBERT always.
+  if (const auto projection = encoder.find("embeddings", "projection");
+      projection && (encoder.flag("embeddings", "always_projected") || encoder.embedding != encoder.hidden)) {
+    sum = linear(descend(encoder.base, *projection), sum, {encoder.embedding, encoder.hidden});
+  }
+  embedded.hidden = sum;
+  if (glyphs && !joined) {
+    ASSAY_TRY(embedded.hidden, averaged_with_glyphs(encoder, at, embedded));
+  }
+  return embedded;
+}
+
+}  // namespace assay::zoo

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/text/text_encoder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/layers/input_types.hpp"
+#include "zoo/layers/tensors.hpp"
+
+namespace assay::zoo {
+
+Module descend(const Module& at, std::string_view path) {
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  };
+  Module module = at;
+  while (!path.empty()) {
+    // A number belongs to the name before it.
+    std::size_t end = path.find('.');
+    while (end != std::string_view::npos) {
+      const std::size_t next = path.find('.', end + 1);
+      if (!is_number(path.substr(end + 1, next == std::string_view::npos ? next : next - end - 1))) break;
+      end = next;
+    }
+    module = module / path.substr(0, end);
+    path = end == std::string_view::npos ? std::string_view() : path.substr(end + 1);
+  }
+  return module;
+}
+
+Result<TextEncoder> TextEncoder::read(BuildContext& context) {
+  const Config& config = context.config;
+  const Json& description = config.architecture().description;
+  const Json& model_class = description["classes"][config.model_class()];
+  const bool bare = model_class["head"] == "none";
+  // DPR's classes have bases of their own.
+  const std::string base = model_class.value("base", description["base_prefix"].get<std::string>());
+  TextEncoder encoder{.context = &context,
+                      .variations = zoo_file("bert")["variations"],
+                      .base = bare ? context.model : descend(context.model, base)};
+  if (description.contains("variations")) encoder.variations.merge_patch(description["variations"]);
+
+  encoder.vocabulary = encoder.integer("vocab_size");
+  encoder.hidden = encoder.integer("hidden_size");
+  encoder.embedding = encoder.has("embedding_size") ? encoder.integer("embedding_size") : encoder.hidden;
+  encoder.layers = encoder.integer("num_hidden_layers");
+  if (encoder.has("intermediate_size")) encoder.intermediate = encoder.integer("intermediate_size");
+  if (encoder.has("max_position_embeddings")) encoder.positions = encoder.integer("max_position_embeddings");
+  encoder.positions += encoder.variations["embeddings"].value("offset", std::int64_t{0});
+  if (encoder.has("type_vocab_size")) encoder.token_types = encoder.integer("type_vocab_size");
+  if (encoder.has("num_attention_heads")) {
+    encoder.heads.count = encoder.integer("num_attention_heads");
+    std::optional<std::int64_t> width;
+    if (encoder.has("head_dim")) width = config.optional_integer("head_dim");
+    if (width) {
+      encoder.heads.width = *width;
+    } else if (!encoder.flag("layer", "own_heads")) {
+      ASSAY_TRY(encoder.heads.width, head_width(encoder.hidden, encoder.heads.count));
+    }
+  }
+  encoder.epsilon = encoder.has("layer_norm_eps")
+                        ? config.number(encoder.variations["keys"].value("layer_norm_eps", "layer_norm_eps"))
+                        : encoder.variations["epsilon"].get<float>();
+  encoder.hidden_act =
+      encoder.has("hidden_act") ? config.text(encoder.variations["keys"].value("hidden_act", "hidden_act")) : "gelu";
+  return encoder;
+}
+
+bool TextEncoder::has(const std::string& key) const {
+  return context->config.architecture().description["keys"].contains(variations["keys"].value(key, key));
+}
+
+std::int64_t TextEncoder::integer(const std::string& key) const {
+  return context->config.integer(variations["keys"].value(key, key));
+}
+
+std::optional<std::string> TextEncoder::find(const std::string& part, const std::string& name) const {
+  const auto parts = variations.find(part);
+  if (parts == variations.end()) return std::nullopt;
+  const auto found = parts->find(name);
+  if (found == parts->end()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+std::string TextEncoder::text(const std::string& part, const std::string& name) const {
+  const std::optional<std::string> found = find(part, name);
+  ASSAY_CHECK(found.has_value(), "zoo/*.json names every part that the skeleton needs");
+  return *found;
+}
+
+bool TextEncoder::flag(const std::string& part, const std::string& name) const {
+  const auto parts = variations.find(part);
+  return parts != variations.end() && parts->value(name, false);
+}
+
+bool TextEncoder::biased(const std::string& role) const {
+  const auto biases = variations.find("biases");
+  if (biases == variations.end() || !biases->contains(role)) return true;
+  const Json& said = (*biases)[role];
+  return said.is_boolean() ? said.get<bool>() : context->config.flag(said);
+}
+
+Value text_norm(const TextEncoder& encoder, const Module& at, const Value& input, std::int64_t width) {
+  if (encoder.find("norm", "kind") == "rms") {
+    GraphBuilder& graph = at.graph();
+    const Value square = at.node("Mul", {input, input});
+    const Value mean = at.node("ReduceMean", {square}, {{"axes", std::vector<std::int64_t>{-1}}});
+    const Value root = at.node("Sqrt", {at.node("Add", {mean, graph.number(encoder.epsilon)})});
+    return at.node("Mul", {at.node("Div", {input, root}), at.parameter("weight", {width}, Role::kScale)});
+  }
+  if (encoder.biased("norm")) return layer_norm(at, input, width, encoder.epsilon);
+  return at.node("LayerNormalization", {input, at.parameter("weight", {width}, Role::kScale)},
+                 {{"axis", std::int64_t{-1}}, {"epsilon", encoder.epsilon}});
+}
+
+Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,
+                                         const std::vector<DType>& dtypes) {
+  if (!encoder.inputs().wants(name)) return std::optional<Value>();
+  ASSAY_TRY(Value input, encoder.inputs().take(name, dtypes, {"batch", "sequence"}));
+  return std::optional(std::move(input));
+}
+
+Result<std::optional<Value>> mask_input(const TextEncoder& encoder) {
+  return token_input(encoder, "attention_mask", kMaskTypes);
+}
+
+Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText embed) {
+  ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(context));
+  tie_text_heads(encoder);
+  ASSAY_TRY(const Embedded embedded, embed(encoder));
+  // The shape of `hidden` is left undeclared: where it knows it, ONNX Runtime makes one node of each residual sum and
+  // the norm after it, which on a CPU takes longer than the three of them (docs/performance.md).
+  ASSAY_TRY(std::optional<Value> mask, mask_input(encoder));
+  // DPR leaves padding out by itself where nobody gives a mask.
+  if (!mask && embedded.ids && encoder.flag("embeddings", "masks_padding")) {
+    const Value& ids = *embedded.ids;
+    if (const auto padding = context.config.optional_integer("pad_token_id")) {
+      const Value is_padding = encoder.base.node(
+          "Equal", {ids, cast(encoder.base, context.graph().integer(*padding), ids.dtype)}, {}, DType::kBool);
+      mask = encoder.base.node("Not", {is_padding});
+    }
+  }
+  ASSAY_TRY(const Value hidden, encode(encoder, embedded, mask));
+  return build_text_heads(encoder, hidden, mask);
+}
+
+}  // namespace assay::zoo

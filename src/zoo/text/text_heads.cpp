@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What text encoders answer with: hidden states, a pooled token, words, labels, spans.
+#include <fmt/format.h>
+
+#include "zoo/text/text_encoder.hpp"
+
+namespace assay::zoo {
+namespace {
+
+/// What the layers gave, and which tokens count.
+struct EncodedText {
+  Value hidden;
+  std::optional<Value> mask;
+};
+
+using EmitHead = Status (*)(const TextEncoder&, const EncodedText&);
+
+Extents per_token(std::int64_t width) { return {"batch", "sequence", width}; }
+
+Result<std::int64_t> labels_of(const TextEncoder& encoder) {
+  const std::int64_t labels = encoder.context->config.label_count();
+  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+  return labels;
+}
+
+Module head_at(const TextEncoder& encoder, const std::string& part, const std::string& name) {
+  return descend(encoder.context->model, encoder.text(part, name));
+}
+
+Result<Value> activated(const TextEncoder& encoder, const Module& at, const Value& value, const std::string& part) {
+  if (const auto key = encoder.find(part, "activation_key")) {
+    return activation(at, value, encoder.context->config.text(*key), *key);
+  }
+  const std::optional<std::string> fixed = encoder.find(part, "activation");
+  return activation(at, value, fixed.value_or(encoder.hidden_act), "hidden_act");
+}
+
+// dense → activation → norm, as far as the part has them. The last axis becomes `width`.
+Result<Value> transformed(const TextEncoder& encoder, const std::string& part, const Value& input, std::int64_t width) {
+  if (!encoder.find(part, "dense")) return input;
+  const Module dense = head_at(encoder, part, "dense");
+  Value value = linear(dense, input, {encoder.hidden, width}, encoder.biased("head"));
+  ASSAY_TRY(value, activated(encoder, dense, value, part));
+  if (encoder.find(part, "norm")) value = text_norm(encoder, head_at(encoder, part, "norm"), value, width);
+  return value;
+}
+
+// The mean over the tokens that count. [B, S, n] → [B, n].
+Value mean_of_tokens(const Module& at, const Value& input, const std::optional<Value>& mask) {
+  GraphBuilder& graph = at.graph();
+  const Attribute gone{"keepdims", std::int64_t{0}};
+  if (!mask) return at.node("ReduceMean", {input}, {{"axes", std::vector<std::int64_t>{1}}, gone});
+  const Value kept = at.node("Cast", {*mask}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
+  const Value weights = at.node("Unsqueeze", {kept, graph.integers({2})});
+  const Value sum = at.node("ReduceSum", {at.node("Mul", {input, weights}), graph.integers({1})}, {gone});
+  return at.node("Div", {sum, at.node("ReduceSum", {weights, graph.integers({1})}, {gone})});
+}
+
+// MobileBERT: the words' table gives the first columns of the matrix, a second one the others.
+Result<Value> split_word_logits(const TextEncoder& encoder, const Module& decoder, const Value& input,
+                                std::int64_t width) {
+  const std::int64_t rest = width - encoder.embedding;
+  if (rest < 1) return unsupported("embedding_size", std::to_string(encoder.embedding));
+  const Value words = decoder.parameter("weight", {encoder.vocabulary, encoder.embedding}, Role::kTable);
+  const Value others =
+      head_at(encoder, "masked_lm", "second_matrix").parameter("weight", {rest, encoder.vocabulary}, Role::kWeight);
+  const Value turned = decoder.node("Transpose", {words}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  const Value matrix = decoder.node("Concat", {turned, others}, {{"axis", std::int64_t{0}}});
+  return decoder.node(
+      "Add", {decoder.node("MatMul", {input, matrix}), decoder.parameter("bias", {encoder.vocabulary}, Role::kBias)});
+}
+
+// dense → activation → norm → one logit per word. The matrix of the last is that of the words where they are tied.
+Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
+  const std::string part = "masked_lm";
+  const std::int64_t width =
+      encoder.find(part, "width") ? encoder.integer(encoder.text(part, "width")) : encoder.hidden;
+  ASSAY_TRY(const Value value, transformed(encoder, part, hidden, width));
+  const Module decoder = head_at(encoder, part, "decoder");
+  if (encoder.find(part, "second_matrix")) return split_word_logits(encoder, decoder, value, width);
+  const Value weight = decoder.parameter("weight", {encoder.vocabulary, width}, Role::kTable);
+  if (const auto bias = encoder.find(part, "own_bias")) {
+    const Value turned = decoder.node("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+    return decoder.node("Add", {decoder.node("MatMul", {value, turned}),
+                                encoder.context->model.parameter(*bias, {encoder.vocabulary}, Role::kBias)});
+  }
+  if (encoder.biased("decoder")) return linear_with(decoder, value, weight, {width, encoder.vocabulary});
+  const Value turned = decoder.node("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  return decoder.node("MatMul", {value, turned});
+}
+
+Status hidden_states(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  encoder.graph().output("last_hidden_state", hidden, per_token(encoder.hidden));
+  if (!encoder.find("pooler", "dense")) return {};
+  ASSAY_TRY(const Value pooled, pool_text(encoder, hidden));
+  encoder.graph().output("pooler_output", pooled, {"batch", encoder.hidden});
+  return {};
+}
+
+Status masked_lm(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  ASSAY_TRY(const Value logits, word_logits(encoder, hidden));
+  encoder.graph().output("logits", logits, per_token(encoder.vocabulary));
+  return {};
+}
+
+Result<Value> next_sentence_logits(const TextEncoder& encoder, const Value& hidden, std::int64_t labels) {
+  ASSAY_TRY(const Value pooled, pool_text(encoder, hidden));
+  return linear_rank2(head_at(encoder, "next_sentence", "dense"), pooled, {encoder.hidden, labels});
+}
+
+Status next_sentence(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  ASSAY_TRY(const Value logits, next_sentence_logits(encoder, hidden, 2));
+  encoder.graph().output("logits", logits, {"batch", std::int64_t{2}});
+  return {};
+}
+
+Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  ASSAY_TRY(const Value words, word_logits(encoder, hidden));
+  encoder.graph().output("prediction_logits", words, per_token(encoder.vocabulary));
+  std::int64_t labels = 2;
+  if (encoder.flag("next_sentence", "labelled")) {
+    ASSAY_TRY(labels, labels_of(encoder));
+  }
+  ASSAY_TRY(const Value next, next_sentence_logits(encoder, hidden, labels));
+  encoder.graph().output(encoder.text("next_sentence", "output"), next, {"batch", labels});
+  return {};
+}
+
+Status sequence_classification(const TextEncoder& encoder, const EncodedText& encoded) {
+  const std::string part = "sequence_classification";
+  ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
+  const Module output = head_at(encoder, part, "output");
+  std::string pooling = encoder.find(part, "dense") ? "first" : "pooler";
+  if (const auto key = encoder.find(part, "pooling_key")) pooling = encoder.context->config.text(*key);
+  Value summary;
+  if (pooling == "late") {
+    ASSAY_TRY(summary, transformed(encoder, part, encoded.hidden, encoder.hidden));
+    const Value logits = linear(output, summary, {encoder.hidden, labels});
+    encoder.graph().output("logits", mean_of_tokens(output, logits, encoded.mask), {"batch", labels});
+    return {};
+  }
+  if (pooling == "pooler") {
+    ASSAY_TRY(summary, pool_text(encoder, encoded.hidden));
+  } else {
+    const Value pooled =
+        pooling == "mean" ? mean_of_tokens(output, encoded.hidden, encoded.mask) : token(output, encoded.hidden, 0);
+    ASSAY_TRY(summary, transformed(encoder, part, pooled, encoder.hidden));
+  }
+  encoder.graph().output("logits", linear_rank2(output, summary, {encoder.hidden, labels}), {"batch", labels});
+  return {};
+}
+
+Status token_classification(const TextEncoder& encoder, const EncodedText& encoded) {
+  const std::string part = "token_classification";
+  ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
+  ASSAY_TRY(const Value value, transformed(encoder, part, encoded.hidden, encoder.hidden));
+  const Value logits = linear(head_at(encoder, part, "output"), value, {encoder.hidden, labels});
+  encoder.graph().output("logits", logits, per_token(labels));
+  return {};
+}
+
+Status question_answering(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  if (const std::int64_t labels = encoder.context->config.label_count(); labels != 2) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("num_labels = {}: expected 2 for {}", labels, encoder.context->config.model_class()));
+  }
+  const Module outputs = head_at(encoder, "question_answering", "output");
+  ASSAY_TRY(const Value value, transformed(encoder, "question_answering", hidden, encoder.hidden));
+  const Value logits = linear(outputs, value, {encoder.hidden, 2});
+  const auto column = [&](std::int64_t index) {
+    return outputs.node("Gather", {logits, encoder.graph().integer(index)}, {{"axis", std::int64_t{2}}});
+  };
+  encoder.graph().output("start_logits", column(0), {"batch", "sequence"});
+  encoder.graph().output("end_logits", column(1), {"batch", "sequence"});
+  return {};
+}
+
+// ELECTRA: was the token replaced?
+Status discriminator(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Value& hidden = encoded.hidden;
+  const std::string part = "discriminator";
+  ASSAY_TRY(Value value, transformed(encoder, part, hidden, encoder.hidden));
+  const Module output = head_at(encoder, part, "output");
+  value = output.node("Squeeze", {linear(output, value, {encoder.hidden, 1}), encoder.graph().integers({2})});
+  encoder.graph().output("logits", value, {"batch", "sequence"});
+  return {};
+}
+
+// DPR: the first token, projected where the configuration says how wide.
+Status first_token(const TextEncoder& encoder, const EncodedText& encoded) {
+  const Config& config = encoder.context->config;
+  const Json& model_class = config.architecture().description["classes"][config.model_class()];
+  Value pooled = token(encoder.base, encoded.hidden, 0);
+  std::int64_t width = encoder.hidden;
+  if (const std::int64_t projected = config.integer("projection_dim"); projected > 0) {
+    const Module at = descend(encoder.context->model, model_class["projection"].get<std::string>());
+    pooled = linear_rank2(at, pooled, {width, projected});
+    width = projected;
+  }
+  encoder.graph().output("pooler_output", pooled, {"batch", width});
+  return {};
+}
+
+EmitHead find_head(const std::string& name) {
+  static const std::map<std::string, EmitHead> all = {{"none", hidden_states},
+                                                      {"masked_lm", masked_lm},
+                                                      {"next_sentence", next_sentence},
+                                                      {"pre_training", pre_training},
+                                                      {"sequence_classification", sequence_classification},
+                                                      {"token_classification", token_classification},
+                                                      {"question_answering", question_answering},
+                                                      {"discriminator", discriminator},
+                                                      {"first_token", first_token}};
+  const auto found = all.find(name);
+  ASSAY_CHECK(found != all.end(), "zoo/*.json names a head that is there");
+  return found->second;
+}
+
+const std::string& head_of(const TextEncoder& encoder) {
+  const Config& config = encoder.context->config;
+  return config.architecture().description["classes"][config.model_class()]["head"].get_ref<const std::string&>();
+}
+
+}  // namespace
+
+void tie_text_heads(const TextEncoder& encoder) {
+  const std::string part = "masked_lm";
+  if (head_of(encoder) != part && head_of(encoder) != "pre_training") return;
+  Parameters& parameters = encoder.context->model.parameters();
+  const Module decoder = head_at(encoder, part, "decoder");
+  const bool tied = encoder.has("tie_word_embeddings") && encoder.context->config.flag("tie_word_embeddings");
+  if (tied && !encoder.flag(part, "untied")) {
+    const Module words = descend(encoder.base, encoder.text("embeddings", "word"));
+    parameters.tie(decoder.name_of("weight"), words.name_of("weight"));
+  }
+  const std::optional<std::string> bias = encoder.find(part, "bias");
+  if (bias && tied) parameters.tie(decoder.name_of("bias"), *bias);
+  if (bias && !tied) parameters.unused(*bias);
+}
+
+Result<Value> pool_text(const TextEncoder& encoder, const Value& hidden) {
+  const Module dense = descend(encoder.base, encoder.text("pooler", "dense"));
+  const Module at = descend(encoder.base, encoder.find("pooler", "path").value_or(encoder.text("pooler", "dense")));
+  // MobileBERT can leave the first token as it is.
+  if (const auto flag = encoder.find("pooler", "when"); flag && !encoder.context->config.flag(*flag)) {
+    return token(at, hidden, 0);
+  }
+  const Value value = linear_rank2(dense, token(at, hidden, 0), {encoder.hidden, encoder.hidden});
+  return activation(at, value, encoder.text("pooler", "activation"), "pooler_act");
+}
+
+Status build_text_heads(const TextEncoder& encoder, const Value& hidden, const std::optional<Value>& mask) {
+  // Some classes have a pooler that they do not use.
+  if (const auto pooler = encoder.find("pooler", "dense")) {
+    const Module dense = descend(encoder.base, *pooler);
+    for (const char* parameter : {"weight", "bias"}) {
+      encoder.context->model.parameters().unused(dense.name_of(parameter));
+    }
+  }
+  return find_head(head_of(encoder))(encoder, {hidden, mask});
+}
+
+}  // namespace assay::zoo
