@@ -15,6 +15,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay {
@@ -98,11 +99,12 @@ class GraphBuilder {
     std::uint64_t single_file_bytes = 2'000'000'000;
     /// False: FILE.data is a hole of the right size, for those who look at the graph alone.
     bool weights = true;
+    Cancelled cancelled{};  ///< asked between pieces of a weight
   };
   /// Writes the model; a file of that name is replaced only when the new one is complete. Memory: the graph without
   /// its weights plus one piece of a weight. Not synced to disk: a model can be built again.
   /// Errors: those of the sources; invalid_argument (the folder cannot be written), internal (disk full, or a source
-  /// that gives another number of bytes than its shape says).
+  /// that gives another number of bytes than its shape says), cancelled.
   [[nodiscard]] Status write(const std::filesystem::path& path, const WriteOptions& options) const;
   [[nodiscard]] Status write(const std::filesystem::path& path) const { return write(path, WriteOptions{}); }
 
