@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/files.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "base/descriptor.hpp"
@@ -48,6 +51,28 @@ struct stat file_status(int fd) {
   struct stat status {};
   ::fstat(fd, &status);
   return status;
+}
+
+constexpr std::string_view kPending = ".assay-tmp-";  // between a file's name and six random characters
+
+bool is_pending_name(std::string_view name) {
+  constexpr std::size_t kRandom = 6;
+  return name.starts_with('.') && name.size() > kPending.size() + kRandom &&
+         name.substr(name.size() - kPending.size() - kRandom, kPending.size()) == kPending;
+}
+
+// Unfinished files of this user whose writers have ended. A writer holds the lock of its file while it lives.
+void remove_abandoned_files(const fs::path& parent) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(parent.empty() ? "." : parent.c_str()), &::closedir);
+  if (!folder) return;
+  const int place = ::dirfd(folder.get());
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (!is_pending_name(entry->d_name)) continue;
+    const Descriptor file(::openat(place, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const struct stat status = file_status(file.get());
+    if (file.get() < 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1) continue;
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlinkat(place, entry->d_name, 0);
+  }
 }
 
 // For reading. Opened without waiting, for a pipe that nobody writes to would wait for ever, and refused unless it is a
@@ -94,11 +119,18 @@ Status write_file_atomically(const fs::path& path, std::span<const std::string_v
 Result<PendingFile> PendingFile::create(const fs::path& path) {
   if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
   ASSAY_CHECK_OK(check_replaceable(path));
-  // Hidden, so that what a killed process left is taken for no result.
-  std::string temporary = (path.parent_path() / ("." + path.filename().string() + ".tmp-XXXXXX")).string();
-  const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (fd < 0) return io_error(errno, "write", path);
-  return PendingFile(fd, std::move(temporary), path);
+  remove_abandoned_files(path.parent_path());
+  for (;;) {
+    // Hidden, so that nobody takes it for a result.
+    const std::string name = fmt::format(".{}{}XXXXXX", path.filename().string(), kPending);
+    std::string temporary = (path.parent_path() / name).string();
+    const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
+    if (fd < 0) return io_error(errno, "write", path);
+    // Another process may take the new file for an abandoned one until it is locked.
+    const bool taken = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (!taken && file_status(fd).st_nlink > 0) return PendingFile(fd, std::move(temporary), path);
+    ::close(fd);
+  }
 }
 
 PendingFile::PendingFile(PendingFile&& other) noexcept
@@ -150,6 +182,21 @@ Status check_replaceable(const fs::path& path) {
               "give the name of a file");
 }
 
+Status copy_content(const fs::path& from, const fs::path& to, const Cancelled& cancelled) {
+  constexpr std::size_t kPiece = 16 << 20;
+  ASSAY_TRY(const MappedFile source, MappedFile::open(from));
+  const Descriptor target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (target.get() < 0) return io_error(errno, "write", to);
+  for (std::span<const std::byte> rest = source.bytes(); !rest.empty();) {
+    ASSAY_CHECK_OK(check_cancelled(cancelled));
+    const ssize_t n = ::write(target.get(), rest.data(), std::min(kPiece, rest.size()));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(errno, "write", to);
+    rest = rest.subspan(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
 Status sync_file(const fs::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return io_error(errno, "open", path);
@@ -171,25 +218,6 @@ Status make_directories(const fs::path& path) {
   if (!error && !fs::is_directory(path, error)) return io_error(ENOTDIR, "make the folder", path);
   if (error) return io_error(error.value(), "make the folder", path);
   return {};
-}
-
-Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix, const fs::path& parent) {
-  const char* base = std::getenv("TMPDIR");
-  const fs::path usual = base != nullptr && *base != '\0' ? base : "/tmp";
-  if (!parent.empty()) ASSAY_CHECK_OK(make_directories(parent));
-  std::string name = (parent.empty() ? usual : parent) / fmt::format("{}XXXXXX", prefix);
-  if (::mkdtemp(name.data()) == nullptr) return io_error(errno, "make the temporary folder", name);
-  return TemporaryDirectory(name);
-}
-
-TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
 Result<MappedFile> MappedFile::open(const fs::path& path) {

@@ -11,6 +11,9 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
+#include "base/descriptor.hpp"
+
 namespace assay {
 
 /// A whole file. Errors: not_found, invalid_argument (a folder, pipe or device; not readable: says why), internal
@@ -26,7 +29,8 @@ namespace assay {
 enum class Persistence { kDurable, kScratch };
 
 /// A file that is written piece by piece under a temporary name beside `path` and gets its own with commit(); a reader
-/// sees the old file or the whole new one. Without commit() nothing is left.
+/// sees the old file or the whole new one. Without commit() nothing is left. The temporary file is locked while it is
+/// written: what a killed process left in the same folder is removed by the next create() there.
 class PendingFile {
  public:
   /// Parent folders are made. Errors: those of write_file_atomically.
@@ -53,6 +57,11 @@ class PendingFile {
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::span<const std::string_view> pieces,
                                            Persistence persistence = Persistence::kDurable);
 
+/// Copies the content of a regular file over `to`, which is made if it is missing.
+/// Errors: not_found, invalid_argument, internal (disk full), cancelled (part of the copy is left).
+[[nodiscard]] Status copy_content(const std::filesystem::path& from, const std::filesystem::path& to,
+                                  const Cancelled& cancelled);
+
 /// Flushes a file's content to the disk.
 [[nodiscard]] Status sync_file(const std::filesystem::path& path);
 
@@ -66,10 +75,18 @@ class PendingFile {
 /// Makes `path` and its parents. Errors: invalid_argument naming the folder and the reason.
 [[nodiscard]] Status make_directories(const std::filesystem::path& path);
 
-/// A fresh folder that is removed, with its content, on destruction.
+/// A fresh folder (mode 0700) that is removed, with its content, on destruction.
+///
+/// A process that is killed leaves its folders behind; the next create() in the same place removes them. Each folder
+/// holds a marker file that names the folder, and the owner holds a lock on the marker while it lives. The kernel
+/// releases the lock when the process ends, however it ends, so no clock is needed to know that a folder is abandoned.
+/// On a file system without locks, folders get no marker and are never removed by another process.
+/// Thread: different objects in any thread.
 class TemporaryDirectory {
  public:
-  /// In `parent`, which is made where it is not there (empty: $TMPDIR or /tmp), its name starting with `prefix`.
+  /// The folder lies in `parent`, which is made if it is missing (empty: $TMPDIR, else /tmp). `prefix` begins with
+  /// "assay-" or ".assay-". Removes abandoned folders in `parent` first.
+  /// Errors: invalid_argument (no permission), internal (disk full).
   [[nodiscard]] static Result<TemporaryDirectory> create(std::string_view prefix = "assay-",
                                                          const std::filesystem::path& parent = {});
   TemporaryDirectory(TemporaryDirectory&& other) noexcept;
@@ -77,10 +94,25 @@ class TemporaryDirectory {
   ~TemporaryDirectory();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  /// Gives the folder a final name in the same file system; from then on it is no longer temporary. If `name` exists
+  /// and is not an empty folder, nothing is renamed and this folder is removed.
+  /// Returns whether it was renamed.
+  bool keep_as(const std::filesystem::path& name) &&;
+
  private:
-  explicit TemporaryDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+  TemporaryDirectory(std::filesystem::path path, Descriptor marker)
+      : path_(std::move(path)), marker_(std::move(marker)) {}
   std::filesystem::path path_;
+  Descriptor marker_;  ///< open and locked while the folder is in use
 };
+
+/// Removes the folders in `parent` that killed processes of this user left. A folder is removed only if it is a real
+/// folder (no link) of this user, has a name that TemporaryDirectory gives, holds the marker with that name, and nobody
+/// holds the marker's lock. Links inside it are removed, not followed. Nothing else in `parent` is touched.
+void remove_abandoned_directories(const std::filesystem::path& parent);
+
+/// $TMPDIR, else /tmp.
+[[nodiscard]] std::filesystem::path temporary_root();
 
 /// A read-only memory map of a file; empty files map to an empty span.
 /// Lifetime: spans are valid while the object lives. A file that shrinks meanwhile is the caller's risk.

@@ -42,6 +42,17 @@ Sha256& Sha256::update(std::span<const std::byte> bytes) {
 }
 Sha256& Sha256::update(std::string_view text) { return update(std::as_bytes(std::span(text))); }
 
+Status Sha256::update(std::span<const std::byte> bytes, const Cancelled& cancelled) {
+  constexpr std::size_t kPiece = 16 << 20;
+  while (!bytes.empty()) {
+    ASSAY_CHECK_OK(check_cancelled(cancelled));
+    const std::size_t size = std::min(kPiece, bytes.size());
+    update(bytes.first(size));
+    bytes = bytes.subspan(size);
+  }
+  return {};
+}
+
 std::string Sha256::hex() {
   Digest digest{};
   unsigned size = 0;
@@ -51,9 +62,11 @@ std::string Sha256::hex() {
 
 std::string sha256_hex(std::string_view text) { return Sha256().update(text).hex(); }
 
-Result<std::string> sha256_file(const std::filesystem::path& path) {
+Result<std::string> sha256_file(const std::filesystem::path& path, const Cancelled& cancelled) {
   ASSAY_TRY(const MappedFile file, MappedFile::open(path));
-  return Sha256().update(file.bytes()).hex();
+  Sha256 hash;
+  ASSAY_CHECK_OK(hash.update(file.bytes(), cancelled));
+  return hash.hex();
 }
 
 std::string git_blob_hash(std::string_view content) {

@@ -10,6 +10,8 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
+
 namespace assay {
 
 /// Incremental SHA-256 (FIPS 180-4, by OpenSSL).
@@ -21,6 +23,8 @@ class Sha256 {
   ~Sha256();
   Sha256& update(std::span<const std::byte> bytes);
   Sha256& update(std::string_view text);
+  /// For many bytes. Errors: cancelled.
+  [[nodiscard]] Status update(std::span<const std::byte> bytes, const Cancelled& cancelled);
   /// 64 lower-case hexadecimal digits. Ends the computation.
   [[nodiscard]] std::string hex();
 
@@ -30,7 +34,8 @@ class Sha256 {
 };
 
 [[nodiscard]] std::string sha256_hex(std::string_view text);
-[[nodiscard]] Result<std::string> sha256_file(const std::filesystem::path& path);
+/// Errors: those of MappedFile::open; cancelled.
+[[nodiscard]] Result<std::string> sha256_file(const std::filesystem::path& path, const Cancelled& cancelled = {});
 
 /// The name git gives a file of that content (SHA-1 over "blob SIZE", a zero byte and the content).
 [[nodiscard]] std::string git_blob_hash(std::string_view content);

@@ -106,8 +106,9 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   }
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  ASSAY_TRY(const zoo::BuiltModel built, build_by_name(options.model, options.model_class, options.precision,
-                                                       static_cast<std::uint64_t>(seed), options.output, hub));
+  ASSAY_TRY(const zoo::BuiltModel built,
+            build_by_name(options.model, options.model_class, options.precision, static_cast<std::uint64_t>(seed),
+                          options.output, hub, interrupted));
   if (context.json) return print_document(to_json(built)), ExitCode::kSuccess;
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,

@@ -67,7 +67,7 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
   if (options.output.empty()) return fail(ErrorCode::kInvalidArgument, "--output: '' is not valid; give a file name");
   ASSAY_TRY(const ZooSpecialiseRequest request, request_of(options));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  ASSAY_TRY(const ZooSpecialised done, specialise_by_name(request, hub));
+  ASSAY_TRY(const ZooSpecialised done, specialise_by_name(request, hub, interrupted));
   // The file is there and runs where shapes may be dynamic, but is not what was asked for.
   const ExitCode code = done.model.dynamic.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
   if (context.json) return print_document(to_json(done)), code;

@@ -26,6 +26,9 @@ void watch_interrupts() {
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // `nohup` ignores SIGHUP for the program: it goes on after its terminal is closed.
+  struct sigaction before {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }
 
 ExitCode exit_code_of(ErrorCode code) {

@@ -42,7 +42,8 @@ class Commands {
 /// 2 for the user's input, 130 for an interruption, 1 for everything else.
 [[nodiscard]] ExitCode exit_code_of(ErrorCode code);
 
-/// True once the user pressed Ctrl-C (or the system sent SIGTERM). A second time ends the process at once.
+/// True once the user pressed Ctrl-C, closed the terminal (SIGHUP), or the system sent SIGTERM. A second signal ends
+/// the process at once.
 [[nodiscard]] bool interrupted();
 void watch_interrupts();
 

@@ -14,6 +14,7 @@
 #include "base/guard.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
@@ -72,7 +73,6 @@ Result<SessionRequest> make_request(const MeasuringOptions& options, const Conte
   ASSAY_TRY(request.settings, options.settings());
   request.database = database_path(options.db_path);
   request.spool = spool_path(options.spool, request.database);
-  request.cache = cache_path();
   request.resume = options.resume;
   return request;
 }
@@ -80,6 +80,8 @@ Result<SessionRequest> make_request(const MeasuringOptions& options, const Conte
 Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                         const Context& context) {
   Progress progress(context.terminal && !options.debug, options.quiet);
+  ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
+  request.cache = cache.path();
   request.cancelled = interrupted;
   request.doing = [&](const std::string& what) { progress.doing(what); };
   request.expecting = [&](std::size_t cells) { progress.expect(cells); };

@@ -219,11 +219,4 @@ std::filesystem::path spool_path(const std::string& given, const std::filesystem
   return given.empty() ? default_spool(database) : std::filesystem::path(given);
 }
 
-std::filesystem::path cache_path() {
-  if (const std::string given = environment("ASSAY_CACHE_DIR"); !given.empty()) return given;
-  if (const std::string xdg = environment("XDG_CACHE_HOME"); !xdg.empty()) return std::filesystem::path(xdg) / "assay";
-  const std::string home = environment("HOME");
-  return std::filesystem::path(home.empty() ? "/tmp" : home) / ".cache" / "assay";
-}
-
 }  // namespace assay::cli

@@ -62,7 +62,5 @@ struct MeasuringOptions {
 [[nodiscard]] std::filesystem::path database_path(const std::string& given);
 /// --spool, else `<db>.spool`.
 [[nodiscard]] std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database);
-/// ASSAY_CACHE_DIR, else $XDG_CACHE_HOME/assay, else ~/.cache/assay: built models and references.
-[[nodiscard]] std::filesystem::path cache_path();
 
 }  // namespace assay::cli

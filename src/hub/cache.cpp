@@ -73,6 +73,7 @@ std::optional<fs::path> find_weights(const fs::path& snapshot) {
 }
 
 std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id) {
+  if (settings.cache.empty()) return std::nullopt;
   const fs::path model = model_folder(settings, model_id);
   const fs::path reference = model / "refs" / "main";
   if (!is_there(reference)) return std::nullopt;

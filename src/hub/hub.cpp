@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -71,8 +73,8 @@ Result<Listing> read_listing(const std::string& body, const std::string& url) {
   return listing;
 }
 
-Result<std::string> checksum_of(const fs::path& path, const Entry& entry) {
-  if (entry.checksum.size() == kSha256Digits) return sha256_file(path);
+Result<std::string> checksum_of(const fs::path& path, const Entry& entry, const Cancelled& cancelled) {
+  if (entry.checksum.size() == kSha256Digits) return sha256_file(path, cancelled);
   ASSAY_TRY(const std::string content, read_file(path));
   return git_blob_hash(content);
 }
@@ -80,8 +82,16 @@ Result<std::string> checksum_of(const fs::path& path, const Entry& entry) {
 // One process at a time for a blob, by the same lock as huggingface_hub's.
 class BlobLock {
  public:
-  explicit BlobLock(const fs::path& path) : file_(std::fopen(path.c_str(), "ab"), &std::fclose) {
-    if (file_) ::flock(::fileno(file_.get()), LOCK_EX);
+  explicit BlobLock(const fs::path& path) : file_(std::fopen(path.c_str(), "ab"), &std::fclose) {}
+
+  // Waits while another process fetches the blob. Errors: cancelled.
+  [[nodiscard]] Status acquire(const Cancelled& cancelled) {
+    constexpr std::chrono::milliseconds kPause(100);
+    while (file_ && ::flock(::fileno(file_.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      ASSAY_CHECK_OK(check_cancelled(cancelled));
+      std::this_thread::sleep_for(kPause);
+    }
+    return {};
   }
 
  private:
@@ -162,7 +172,8 @@ class Download {
     if (!fs::exists(blob(entry))) {
       const fs::path lock = settings_.cache / ".locks" / model_.filename() / (entry.checksum + ".lock");
       ASSAY_CHECK_OK(make_directories(lock.parent_path()));
-      const BlobLock held(lock);
+      BlobLock held(lock);
+      ASSAY_CHECK_OK(held.acquire(cancelled_));
       if (!fs::exists(blob(entry))) ASSAY_CHECK_OK(fetch_blob(entry));
     }
     report(entry, entry.size);
@@ -203,7 +214,7 @@ class Download {
       return fail(ErrorCode::kInternal, fmt::format("'{}' answers with HTTP status {}", url, answer.status));
 
     const std::uint64_t size = fs::file_size(partial, error);
-    ASSAY_TRY(const std::string checksum, checksum_of(partial, entry));
+    ASSAY_TRY(const std::string checksum, checksum_of(partial, entry, cancelled_));
     if (checksum == entry.checksum) {
       ASSAY_CHECK_OK(sync_file(partial));
       fs::rename(partial, blob(entry), error);
@@ -267,6 +278,11 @@ Hub::Hub(Settings settings, Progress progress, std::function<bool()> cancelled)
 }
 
 Result<Snapshot> Hub::get(const std::string& model_id) {
+  if (settings_.cache.empty())
+    return fail(
+        ErrorCode::kNotFound,
+        fmt::format("'{}' is not looked for on the hub: HOME is not set, so there is no folder for it", model_id),
+        "set HF_HOME");
   const std::optional<Snapshot> cached = find_cached(settings_, model_id);
   if (cached && cached->weights) return *cached;
   Result<Snapshot> fetched = off_.empty()
@@ -284,7 +300,8 @@ Result<Snapshot> Hub::fetch(const std::string& model_id) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (cancelled_()) return fail(ErrorCode::kCancelled, "fetching was interrupted");
     if (attempt > 0) std::this_thread::sleep_for(settings_.retry_pause * (1 << (attempt - 1)));
-    ASSAY_TRY(answer, get_text(settings_, url, body));
+    ASSAY_TRY(answer, get_text(settings_, url, body, [&](std::uint64_t) { return !cancelled_(); }));
+    if (answer.kind == Answer::Kind::kCancelled) return fail(ErrorCode::kCancelled, "fetching was interrupted");
     if (answer.kind == Answer::Kind::kUnreachable) {
       off_ = fmt::format("{} cannot be reached: {}", settings_.endpoint, answer.problem);
       return fail(ErrorCode::kNotFound, off_,

@@ -16,7 +16,7 @@ namespace assay::hub {
 struct Settings {
   std::string endpoint;         ///< without a final slash
   std::string token;            ///< sent to the endpoint's host only, never where it redirects to
-  std::filesystem::path cache;  ///< huggingface_hub's folder "hub"
+  std::filesystem::path cache;  ///< huggingface_hub's folder "hub"; empty: there is none, and nothing is fetched
   bool offline = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::seconds stall_timeout{30};      ///< without a byte arriving
@@ -25,7 +25,7 @@ struct Settings {
 };
 
 /// HF_ENDPOINT, HF_TOKEN (else the file HF_TOKEN_PATH, else HF_HOME/token), HF_HUB_CACHE (else HF_HOME/hub, else
-/// XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub), HF_HUB_OFFLINE.
+/// XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub; without a home, none), HF_HUB_OFFLINE.
 [[nodiscard]] Settings settings_from_environment();
 
 /// Whether `name` can be a model's id there: "org/name", of letters, digits, '-', '_' and '.'.

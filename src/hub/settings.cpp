@@ -24,7 +24,8 @@ bool is_true(const std::string& value) {
 fs::path home_folder() {
   if (const std::string home = variable("HF_HOME"); !home.empty()) return home;
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "huggingface";
-  return fs::path(variable("HOME")) / ".cache" / "huggingface";
+  const std::string home = variable("HOME");
+  return home.empty() ? fs::path() : fs::path(home) / ".cache" / "huggingface";
 }
 
 }  // namespace
@@ -35,14 +36,16 @@ Settings settings_from_environment() {
   if (settings.endpoint.empty()) settings.endpoint = "https://huggingface.co";
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
   settings.cache = variable("HF_HUB_CACHE");
-  if (settings.cache.empty()) settings.cache = home_folder() / "hub";
+  // Without a home there is no cache: a relative path would be one in the working folder.
+  const fs::path home = home_folder();
+  if (settings.cache.empty() && !home.empty()) settings.cache = home / "hub";
   settings.offline = is_true(variable("HF_HUB_OFFLINE"));
   settings.token = variable("HF_TOKEN");
   if (settings.token.empty()) {
     fs::path path = variable("HF_TOKEN_PATH");
-    if (path.empty()) path = home_folder() / "token";
+    if (path.empty() && !home.empty()) path = home / "token";
     std::error_code error;
-    if (fs::exists(path, error)) {
+    if (!path.empty() && fs::exists(path, error)) {
       if (const Result<std::string> text = read_file(path)) settings.token = trim(*text);
     }
   }

@@ -175,10 +175,11 @@ Result<Answer> perform(const Settings& settings, const std::string& url, Receive
 
 }  // namespace
 
-Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body) {
+Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body, const Arrived& arrived) {
   body.clear();
   Receiver receiver;
   receiver.text = &body;
+  receiver.arrived = &arrived;
   return perform(settings, url, receiver);
 }
 

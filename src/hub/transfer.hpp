@@ -31,7 +31,8 @@ using Arrived = std::function<bool(std::uint64_t bytes)>;
 
 /// GETs, by libcurl, which is loaded with the first one: proxies, TLS and redirects as everywhere on the machine.
 /// Thread: any; each call has its own connection.
-[[nodiscard]] Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body);
+[[nodiscard]] Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body,
+                                      const Arrived& arrived);
 /// Into `path`, whose content so far is kept and not asked for again, if the server can do that. A body is only written
 /// for a status of success. `most`: more bytes than that end the transfer as kCut.
 [[nodiscard]] Result<Answer> get_file(const Settings& settings, const std::string& url,

@@ -15,6 +15,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay {
@@ -99,11 +100,12 @@ class GraphBuilder {
     /// False: all weights, and tables above 4 MiB, are a hole of the right size in FILE.data. Smaller tables and the
     /// constants are in FILE. For callers that need the graph alone.
     bool weights = true;
+    Cancelled cancelled{};  ///< asked between pieces of a weight
   };
   /// Writes the model; a file of that name is replaced only when the new one is complete. Memory: the graph without
   /// its weights plus one piece of a weight. Not synced to disk: a model can be built again.
   /// Errors: those of the sources; invalid_argument (the folder cannot be written), internal (disk full, or a source
-  /// that gives another number of bytes than its shape says).
+  /// that gives another number of bytes than its shape says), cancelled.
   [[nodiscard]] Status write(const std::filesystem::path& path, const WriteOptions& options) const;
   [[nodiscard]] Status write(const std::filesystem::path& path) const { return write(path, WriteOptions{}); }
 

@@ -45,6 +45,21 @@ GraphBuilder small_graph() {
   return graph;
 }
 
+TEST_F(GraphBuilderTest, EndsBetweenTwoPiecesOfAWeightAndLeavesNothing) {
+  int pieces = 0;
+  GraphBuilder graph("endless");
+  const Value x = graph.input("x", DType::kFloat32, {std::int64_t{1}});
+  const Value w = graph.initializer("w", DType::kFloat32, {std::int64_t{1} << 40}, [&](const ByteSink& sink) -> Status {
+    for (const std::vector<float> piece(256);; ++pieces) ASSAY_CHECK_OK(sink(std::as_bytes(std::span(piece))));
+  });
+  graph.output("y", graph.node("", "Add", {x, w}), {std::int64_t{1} << 40});
+  const Status written = graph.write(path("m.onnx"), {.cancelled = [&] { return pieces == 3; }});
+  EXPECT_EQ(written.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(pieces, 3);
+  for (const auto& entry : fs::directory_iterator(folder_->path()))
+    EXPECT_FALSE(entry.path().string().find("m.onnx") != std::string::npos) << entry.path();
+}
+
 TEST_F(GraphBuilderTest, WritesWhatWasBuiltInOneFile) {
   ASSERT_TRUE(small_graph().write(path("m.onnx")));
   const onnx::ModelProto model = parse(path("m.onnx"));

@@ -24,12 +24,14 @@ constexpr std::uint64_t kMostTables = 1 << 26;      // bytes of such tables
 
 // Field numbers of onnx-ml.proto.
 
-Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size) {
+Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size, const Cancelled& cancelled) {
   std::uint64_t written = 0;
-  ASSAY_CHECK_OK(tensor.source([&](std::span<const std::byte> piece) {
+  const ByteSink sink = [&](std::span<const std::byte> piece) -> Status {
+    ASSAY_CHECK_OK(check_cancelled(cancelled));
     written += piece.size();
     return file.write(piece);
-  }));
+  };
+  ASSAY_CHECK_OK(tensor.source(sink));
   if (written != size) {
     return fail(ErrorCode::kInternal, fmt::format("tensor '{}' gave {} bytes where its shape {} has {}", tensor.name,
                                                   written, to_string(tensor.shape), size));
@@ -144,7 +146,8 @@ Status GraphBuilder::write(const fs::path& path, const WriteOptions& options) co
       ASSAY_CHECK_OK(data->write(std::string(*planned.external_offset - data_end, '\0')));
       data_end = *planned.external_offset + planned.size;
     }
-    ASSAY_CHECK_OK(write_weight(planned.external_offset ? *data : file, *planned.tensor, planned.size));
+    ASSAY_CHECK_OK(
+        write_weight(planned.external_offset ? *data : file, *planned.tensor, planned.size, options.cancelled));
   }
   if (data && !options.weights) ASSAY_CHECK_OK(data->grow_to(external_end));
   if (data) ASSAY_CHECK_OK(data->commit(Persistence::kScratch));

@@ -170,7 +170,8 @@ std::string hash_graph(const onnx::ModelProto& model, const CheckedGraph& checke
   return hash.hex();
 }
 
-Status read_weights(const OnnxFile& file, const CheckedGraph& checked, bool hashed, ModelInfo& info) {
+Status read_weights(const OnnxFile& file, const CheckedGraph& checked, bool hashed, const Cancelled& cancelled,
+                    ModelInfo& info) {
   Sha256 hash;
   TensorReader reader(file);
   std::set<std::filesystem::path> external;
@@ -178,7 +179,7 @@ Status read_weights(const OnnxFile& file, const CheckedGraph& checked, bool hash
     for (const CheckedTensor& tensor : *tensors) {
       if (hashed) {
         ASSAY_TRY(const Bytes bytes, reader.bytes(tensor));
-        hash.update(bytes);
+        ASSAY_CHECK_OK(hash.update(bytes, cancelled));
       }
       if (tensor.external && external.insert(tensor.external->file).second) {
         info.file_bytes += std::filesystem::file_size(tensor.external->file);
@@ -194,7 +195,7 @@ Status read_weights(const OnnxFile& file, const CheckedGraph& checked, bool hash
   return {};
 }
 
-Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
+Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed, const Cancelled& cancelled) {
   ASSAY_TRY(const OnnxFile file, OnnxFile::open(path));
   const onnx::ModelProto& model = file.model();
   if (model.ir_version() < 1 || model.ir_version() > kLatestPlausibleIr) {
@@ -213,7 +214,7 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
   info.producer = sanitise(trim(fmt::format("{} {}", model.producer_name(), model.producer_version())));
   info.file_bytes = file.bytes().size();
   info.graph_hash = hash_graph(model, checked);
-  ASSAY_CHECK_OK(read_weights(file, checked, hashed, info));
+  ASSAY_CHECK_OK(read_weights(file, checked, hashed, cancelled, info));
   info.operators.assign(checked.operators.begin(), checked.operators.end());
   std::optional<std::int64_t> token, tokens;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
@@ -236,12 +237,12 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed) {
 
 }  // namespace
 
-Result<ModelInfo> inspect_model(const std::filesystem::path& path) {
-  return with_context(inspect(path, true), fmt::format("while checking {}", shown_path(path)));
+Result<ModelInfo> inspect_model(const std::filesystem::path& path, const Cancelled& cancelled) {
+  return with_context(inspect(path, true, cancelled), fmt::format("while checking {}", shown_path(path)));
 }
 
 Result<ModelInfo> inspect_graph(const std::filesystem::path& path) {
-  return with_context(inspect(path, false), fmt::format("while checking {}", shown_path(path)));
+  return with_context(inspect(path, false, {}), fmt::format("while checking {}", shown_path(path)));
 }
 
 }  // namespace assay

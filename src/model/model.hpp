@@ -10,6 +10,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "tensor/recipe.hpp"
 
 namespace assay {
@@ -59,8 +60,9 @@ struct ModelInfo {
 /// overflow or exceed this machine's memory, external data too short or outside the folder: each names what and where);
 /// not_found also for a missing external data file; unsupported (string, sequence, map, optional and other non-tensor
 /// inputs and outputs, by name). Never crashes, whatever the bytes.
+/// cancelled.
 /// Cost: reads the weights once, for their hash; memory for the graph only.
-[[nodiscard]] Result<ModelInfo> inspect_model(const std::filesystem::path& path);
+[[nodiscard]] Result<ModelInfo> inspect_model(const std::filesystem::path& path, const Cancelled& cancelled = {});
 /// The same without reading the weights: weights_hash stays empty.
 [[nodiscard]] Result<ModelInfo> inspect_graph(const std::filesystem::path& path);
 
@@ -69,7 +71,7 @@ struct InputAxes {
   std::int64_t batch = 1;
   std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
   std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
-  std::filesystem::path cache{};  ///< where .npz and .pb are converted to; empty: a folder of the user's in $TMPDIR
+  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed where they are converted
   std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
 };
 
@@ -115,12 +117,14 @@ struct GivenData {
 ///
 /// Weights are the initialisers of type float64, float32, float16 and bfloat16. Left as they are: zeros, infinities,
 /// NaN, single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.
-/// Errors: those of inspect_model; invalid_argument when `to` lies in the model's own folder; internal (disk full).
+/// Errors: those of inspect_model; invalid_argument when `to` lies in the model's own folder; internal (disk full);
+/// cancelled: part of the copy is left.
 [[nodiscard]] Status write_perturbed(const std::filesystem::path& from, DType dtype, std::uint64_t seed,
-                                     const std::filesystem::path& to);
+                                     const std::filesystem::path& to, const Cancelled& cancelled = {});
 
 /// The file with every weight rounded to `dtype`, ties to even, but kept in its own type; what would become infinite
 /// stays. Which the weights are, where it is written and the errors: as of write_perturbed().
-[[nodiscard]] Status write_rounded(const std::filesystem::path& from, DType dtype, const std::filesystem::path& to);
+[[nodiscard]] Status write_rounded(const std::filesystem::path& from, DType dtype, const std::filesystem::path& to,
+                                   const Cancelled& cancelled = {});
 
 }  // namespace assay

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.hpp"
 #include "model/graph_check.hpp"
 #include "model/model.hpp"
 #include "model/onnx_field_numbers.hpp"
@@ -28,14 +29,8 @@ namespace {
 // A copy of a file, some of whose bytes are then changed in place.
 class Copy {
  public:
-  static Result<Copy> make(const fs::path& from, const fs::path& to) {
-    std::error_code error;
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing, error);
-    if (error) {
-      return fail(ErrorCode::kInternal,
-                  fmt::format("cannot copy {} to {}: {}", shown_path(from), shown_path(to), error.message()));
-    }
-    fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write, fs::perm_options::add, error);
+  static Result<Copy> make(const fs::path& from, const fs::path& to, const Cancelled& cancelled) {
+    ASSAY_CHECK_OK(copy_content(from, to, cancelled));
     Copy copy(to, ::open(to.c_str(), O_WRONLY | O_CLOEXEC));
     if (copy.fd_ < 0) return copy.io_error();
     return copy;
@@ -89,7 +84,8 @@ struct Change {
 // Changes weights in the copy, wherever they are kept.
 class Editor {
  public:
-  Editor(const OnnxFile& file, const Copy& copy, Change change) : file_(file), copy_(copy), change_(change) {}
+  Editor(const OnnxFile& file, const Copy& copy, Change change, const Cancelled& cancelled)
+      : file_(file), copy_(copy), change_(change), cancelled_(cancelled) {}
 
   Status edit_range(const CheckedTensor& tensor, Bytes bytes, const Copy& copy, std::uint64_t offset) const {
     const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
@@ -97,6 +93,7 @@ class Editor {
     const DType unit = change_.move_seed && !is_rounded(tensor.dtype, bytes) ? tensor.dtype : change_.precision;
     std::vector<std::byte> chunk;
     for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
+      ASSAY_CHECK_OK(check_cancelled(cancelled_));
       const Bytes source = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
       chunk.assign(source.begin(), source.end());
       if (change_.move_seed)
@@ -189,6 +186,7 @@ class Editor {
   const OnnxFile& file_;
   const Copy& copy_;
   Change change_;
+  const Cancelled& cancelled_;
 };
 
 // The encoded initialisers of the main graph, in file order.
@@ -208,7 +206,7 @@ Result<std::vector<Bytes>> encoded_initializers(Bytes model) {
   }
 }
 
-Status write_changed(const fs::path& from, Change change, const fs::path& to) {
+Status write_changed(const fs::path& from, Change change, const fs::path& to, const Cancelled& cancelled) {
   ASSAY_TRY(const OnnxFile file, OnnxFile::open(from));
   ASSAY_TRY(const CheckedGraph checked, check_graph(file, physical_memory()));
   const fs::path folder = to.has_parent_path() ? to.parent_path() : fs::path(".");
@@ -218,18 +216,18 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} lies in the model's own folder", shown_path(to)),
                 "write it into another folder");
   }
-  ASSAY_TRY(const Copy model, Copy::make(from, to));
+  ASSAY_TRY(const Copy model, Copy::make(from, to, cancelled));
   std::map<fs::path, Copy> external;
   for (const auto* tensors : {&checked.initializers, &checked.constants}) {
     for (const CheckedTensor& tensor : *tensors) {
       if (!tensor.external || external.contains(tensor.external->location)) continue;
       const fs::path target = folder / tensor.external->location;
       ASSAY_CHECK_OK(make_directories(target.parent_path()));
-      ASSAY_TRY(Copy copy, Copy::make(tensor.external->file, target));
+      ASSAY_TRY(Copy copy, Copy::make(tensor.external->file, target, cancelled));
       external.emplace(tensor.external->location, std::move(copy));
     }
   }
-  const Editor editor(file, model, change);
+  const Editor editor(file, model, change, cancelled);
   TensorReader reader(file);
   const auto fixed = shape_deciding(file.model().graph());
   ASSAY_TRY(const std::vector<Bytes> encoded, encoded_initializers(file.bytes()));
@@ -249,12 +247,13 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to) {
 
 }  // namespace
 
-Status write_perturbed(const fs::path& from, DType dtype, std::uint64_t seed, const fs::path& to) {
-  return write_changed(from, {dtype, seed}, to);
+Status write_perturbed(const fs::path& from, DType dtype, std::uint64_t seed, const fs::path& to,
+                       const Cancelled& cancelled) {
+  return write_changed(from, {dtype, seed}, to, cancelled);
 }
 
-Status write_rounded(const fs::path& from, DType dtype, const fs::path& to) {
-  return write_changed(from, {dtype, std::nullopt}, to);
+Status write_rounded(const fs::path& from, DType dtype, const fs::path& to, const Cancelled& cancelled) {
+  return write_changed(from, {dtype, std::nullopt}, to, cancelled);
 }
 
 }  // namespace assay

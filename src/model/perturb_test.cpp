@@ -57,6 +57,19 @@ TEST(WritePerturbed, MovesEachWeightByOneUnitInTheLastPlace) {
   EXPECT_EQ(changed->weights_hash, inspect_model(folder.path() / "again/model.onnx")->weights_hash);
 }
 
+TEST(WritePerturbed, EndsWhenTheUserWants) {
+  const ModelFolder folder;
+  const auto from = folder.write(small_model());
+  int asked = 0;
+  const Cancelled at_once = [] { return true; }, while_changing = [&] { return ++asked > 1; };
+  const auto to = folder.path() / "copy/model.onnx";
+  EXPECT_EQ(write_perturbed(from, DType::kFloat32, 7, to, at_once).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(write_perturbed(from, DType::kFloat32, 7, to, while_changing).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(asked, 2) << "once while copying, once while changing";
+  EXPECT_EQ(write_rounded(from, DType::kFloat16, to, at_once).error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(inspect_model(from, at_once).error().code, ErrorCode::kCancelled);
+}
+
 TEST(WritePerturbed, MovesByTheCoarserOfBothTypes) {
   const ModelFolder folder;
   const auto from = folder.write(small_model());

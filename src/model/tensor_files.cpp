@@ -2,7 +2,6 @@
 #include "model/tensor_files.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -26,16 +25,14 @@ Result<NamedTensor> read_tensor_pb(const fs::path& path) {
 }
 
 Result<fs::path> write_converted(const fs::path& cache, const std::vector<NamedView>& tensors) {
-  std::error_code error;
-  const fs::path folder =
-      cache.empty() ? fs::temp_directory_path(error) / fmt::format("assay-inputs-{}", ::getuid()) : cache;
+  ASSAY_CHECK(!cache.empty(), "converted tensors need a folder");
   Sha256 hash;
   for (const NamedView& tensor : tensors) {
     hash.update(fmt::format("{}\n{} {}\n", tensor.name, to_string(tensor.view.dtype), to_string(tensor.view.shape)))
         .update(tensor.view.bytes);
   }
-  const fs::path file = folder / (hash.hex().substr(0, 32) + ".safetensors");
-  ASSAY_CHECK_OK(make_directories(folder));
+  const fs::path file = cache / (hash.hex().substr(0, 32) + ".safetensors");
+  ASSAY_CHECK_OK(make_directories(cache));
   ASSAY_CHECK_OK(write_safetensors(file, tensors));
   return file;
 }

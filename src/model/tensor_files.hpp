@@ -13,8 +13,8 @@ namespace assay {
 /// Errors: not_found; invalid_argument (not a tensor, damaged); unsupported (strings, data in another file).
 [[nodiscard]] Result<NamedTensor> read_tensor_pb(const std::filesystem::path& path);
 
-/// Writes `tensors` as a .safetensors into `cache` (made if need be; empty: a folder of this user's in $TMPDIR), named
-/// by its content, so that the same tensors are the same file. Returns its path.
+/// Writes `tensors` as a .safetensors into the folder `cache` (not empty; made if it is missing). The file is named by
+/// its content, so that the same tensors are the same file. Returns its path.
 [[nodiscard]] Result<std::filesystem::path> write_converted(const std::filesystem::path& cache,
                                                             const std::vector<NamedView>& tensors);
 

@@ -67,9 +67,9 @@ Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful
   if (!process) return no_stateful(process.error().message);
   const auto until = std::chrono::steady_clock::now() + with.timeout;
   std::optional<ProcessEnd> end;
-  while (!end && !with.cancelled() && std::chrono::steady_clock::now() < until)
+  while (!end && check_cancelled(with.cancelled) && std::chrono::steady_clock::now() < until)
     end = process->wait(std::chrono::milliseconds(200));
-  if (!end && with.cancelled()) return fail(ErrorCode::kCancelled, "making OpenVINO's stateful model was interrupted");
+  if (!end) ASSAY_CHECK_OK(check_cancelled(with.cancelled));
   if (!end)
     return fail(ErrorCode::kTimeout, "OpenVINO's stateful model was not made within --timeout", "give more time");
   constexpr int kNotLoaded = 127;  // what the system's loader exits with

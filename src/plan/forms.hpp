@@ -40,7 +40,7 @@ struct Stateful {
   std::filesystem::path program;  ///< assay-openvino-stateful, beside the worker
   EngineLocation runtime;         ///< OpenVINO of the release that it was built with
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
-  std::function<bool()> cancelled = [] { return false; };
+  Cancelled cancelled{};
 };
 
 /// OpenVINO's stateful model, made of the portable graphs into `file` (.xml, weights beside it). Errors: unsupported,

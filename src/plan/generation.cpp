@@ -53,11 +53,11 @@ Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cac
     fill(tensor.as<std::int32_t>());
   const auto bytes = std::as_const(tensor).bytes();
   const std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  const fs::path folder = cache.empty() ? fs::temp_directory_path() : cache;
-  ASSAY_CHECK_OK(make_directories(folder));
+  ASSAY_CHECK(!cache.empty(), "prompts with an image need a folder");
+  ASSAY_CHECK_OK(make_directories(cache));
   ids.fill = Fill::kFile;
   ids.file =
-      folder / fmt::format("prompt_{}x{}_{}.safetensors", ids.shape[0], length, sha256_hex(content).substr(0, 24));
+      cache / fmt::format("prompt_{}x{}_{}.safetensors", ids.shape[0], length, sha256_hex(content).substr(0, 24));
   const NamedView named{ids.name, tensor.view()};
   return write_safetensors(ids.file, std::span(&named, 1), {}, Persistence::kScratch);
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 
 #include "base/files.hpp"
@@ -35,19 +34,6 @@ Target::Verdict not_built(std::string message) {
 Target::Verdict too_large(std::string message) {
   return {CellStatus::kSkipped, std::string(reason::kTooLarge), std::move(message),
           "use a smaller model, or a machine with more memory"};
-}
-
-// A folder in `cache` that goes with its last owner. Those that a killed assay left go after a week.
-Result<std::shared_ptr<const TemporaryDirectory>> own_folder(const fs::path& cache) {
-  constexpr auto kAbandoned = std::chrono::hours(24 * 7);
-  std::error_code ignored;
-  for (fs::directory_iterator it(cache, ignored), end; !ignored && it != end; it.increment(ignored)) {
-    std::error_code unknown;
-    const auto written = fs::last_write_time(it->path(), unknown);
-    if (!unknown && fs::file_time_type::clock::now() - written > kAbandoned) fs::remove_all(it->path(), unknown);
-  }
-  ASSAY_TRY(TemporaryDirectory folder, TemporaryDirectory::create("", cache));
-  return std::make_shared<const TemporaryDirectory>(std::move(folder));
 }
 
 // The form that was asked for: one graph for every engine, or each engine's own.
@@ -84,7 +70,8 @@ void build_forms(zoo::BuildRequest& request, const RunSettings& settings, const 
 // `model.generation` is then told of.
 Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings& settings, const Preparing& with,
                                    PreparedModel& model) {
-  ASSAY_TRY(model.built, own_folder(with.cache));
+  ASSAY_TRY(TemporaryDirectory folder, TemporaryDirectory::create("assay-model-", with.cache));
+  model.built = std::make_shared<const TemporaryDirectory>(std::move(folder));
   // Given inputs are those of a forward pass.
   if (settings.output_tokens.front() > 0 && settings.data.empty()) {
     ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
@@ -124,9 +111,9 @@ void describe(PreparedModel& model, const zoo::BuiltModel& built, const std::str
   model.file = built.path;
 }
 
-Status inspect(PreparedModel& model) {
+Status inspect(PreparedModel& model, const Cancelled& cancelled) {
   model.format = "onnx";
-  ASSAY_TRY(model.info, inspect_model(model.file));
+  ASSAY_TRY(model.info, inspect_model(model.file, cancelled));
   Record& row = model.identity;
   row.graph_hash = model.info->graph_hash;
   if (row.weights_hash.empty()) row.weights_hash = model.info->weights_hash;
@@ -169,8 +156,10 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
     return {};
   }
   zoo::BuildRequest request = build_request(source, settings);
+  request.cancelled = with.cancelled;
   if (request.precision != kFloat32) {
     model.in_float32 = std::make_shared<zoo::BuildRequest>(build_request(source, settings));
+    model.in_float32->cancelled = with.cancelled;
     model.in_float32->precision = kFloat32;
     model.in_float32->max_weight_bytes = free_memory() / 2;
     model.in_float32->weights_rounded_to = dtype_from(settings.precision);
@@ -178,7 +167,7 @@ Status prepare_zoo(PreparedModel& model, const ZooSource& source, const RunSetti
   ASSAY_TRY(const zoo::BuiltModel built, build_into(request, settings, with, model));
   describe(model, built, source.model_id, source.size);
   model.max_sequence = max_sequence_of(request.config);
-  ASSAY_CHECK_OK(inspect(model));
+  ASSAY_CHECK_OK(inspect(model, with.cancelled));
   if (model.info->max_sequence) model.max_sequence = model.info->max_sequence;
   return {};
 }
@@ -210,7 +199,9 @@ struct Lack {
 };
 
 // `rate`: nullptr for what the user named, which is held to its weights alone.
-Result<Lack> lack_of(const ZooSource& source, const RunSettings& settings, const MachineRate* rate) {
+Result<Lack> lack_of(const ZooSource& source, const RunSettings& settings, const MachineRate* rate,
+                     const Cancelled& cancelled) {
+  ASSAY_CHECK_OK(check_cancelled(cancelled));
   const Result<Estimate> told = estimate(source, settings, rate);
   Lack lack;
   if (!told) return tl::unexpected<Error>(told.error());
@@ -240,8 +231,8 @@ Status prepare_smaller(PreparedModel& model, const PreparedModel& asked, const Z
   };
   std::vector<std::pair<double, ZooSource>> slow;
   if (!lack.memory) slow.emplace_back(lack.cell_s, source);
-  for (ZooSource& size : smaller_sizes(source)) {
-    const Result<Lack> its = lack_of(size, settings, with.rate);
+  for (ZooSource& size : smaller_sizes(source, with.cancelled)) {
+    const Result<Lack> its = lack_of(size, settings, with.rate, with.cancelled);
     if (!its && its.error().code == ErrorCode::kUnsupported) continue;
     if (!its) return tl::unexpected<Error>(its.error());
     if (its->memory) continue;
@@ -276,7 +267,7 @@ Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSe
   model.note = source.note;
   if (source.planned) return prepare_zoo(model, source, settings, with);
   const bool any_size = model.choice.any_size && settings.size.empty();
-  ASSAY_TRY(Lack lack, lack_of(source, settings, any_size ? with.rate : nullptr));
+  ASSAY_TRY(Lack lack, lack_of(source, settings, any_size ? with.rate : nullptr, with.cancelled));
   const PreparedModel asked = model;
   if (!lack.memory && !lack.time) {
     Status prepared = prepare_zoo(model, source, settings, with);
@@ -302,7 +293,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
   row.size = "as_is";
   switch (found.kind) {
     case ModelReference::Kind::kOnnxFile:
-      return inspect(model);
+      return inspect(model, with.cancelled);
     case ModelReference::Kind::kTorchScript:
       model.verdict =
           not_built("TorchScript models need the engine libtorch, which is not part of this version of assay");
@@ -310,10 +301,10 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
     default: {
       model.format = "xml";
       // Only OpenVINO reads its own format; two files with the same text and weights are the same model.
-      ASSAY_TRY(row.graph_hash, sha256_file(found.path));
+      ASSAY_TRY(row.graph_hash, sha256_file(found.path, with.cancelled));
       const fs::path weights = fs::path(found.path).replace_extension(".bin");
       if (fs::exists(weights)) {
-        ASSAY_TRY(row.weights_hash, sha256_file(weights));
+        ASSAY_TRY(row.weights_hash, sha256_file(weights, with.cancelled));
       }
       return {};
     }
@@ -347,7 +338,7 @@ Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings
 
 Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
                                       const std::string& precision, std::uint64_t seed, const fs::path& output,
-                                      hub::Hub& hub) {
+                                      hub::Hub& hub, const Cancelled& cancelled) {
   ASSAY_TRY(const ModelReference found, identify_model(name));
   if (found.kind != ModelReference::Kind::kConfigFolder && found.kind != ModelReference::Kind::kName)
     return fail(
@@ -366,6 +357,7 @@ Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string
   request.weights = source.weights;
   request.seed = seed;
   request.precision = precision;
+  request.cancelled = cancelled;
   return zoo::build(request, output);
 }
 

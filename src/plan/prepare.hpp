@@ -52,20 +52,22 @@ struct Preparing {
   const MachineRate* rate = nullptr;         ///< of this machine, for models of any size; none: memory tells their size
   const EngineRegistry* registry = nullptr;  ///< with `engines`: whose native forms are made
   std::vector<std::string> engines{};
-  std::function<bool()> cancelled = [] { return false; };
+  Cancelled cancelled{};
 };
 
-/// Resolves a name, builds what the zoo builds (into a folder of its own in `cache`, which lives as long as the result)
+/// Resolves a name, builds what the zoo builds (into a temporary folder in `cache`, which lives as long as the result)
 /// and checks the file. What assay knows but cannot build, and what does not fit, is a model with a verdict, not an
 /// error.
-/// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault.
+/// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault; cancelled.
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
                                                   const Preparing& with);
 
 /// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and, where there are any, weights.
-/// Errors: those of zoo::build; invalid_argument for an unknown name; unsupported for one that is planned.
+/// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
+/// planned.
 [[nodiscard]] Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
                                                     const std::string& precision, std::uint64_t seed,
-                                                    const std::filesystem::path& output, hub::Hub& hub);
+                                                    const std::filesystem::path& output, hub::Hub& hub,
+                                                    const Cancelled& cancelled);
 
 }  // namespace assay

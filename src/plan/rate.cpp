@@ -51,7 +51,7 @@ struct Multiplier {
     load.precision = "float32";
     load.threads = threads;
     if (location.engine == "openvino") load.device_id = "CPU";
-    ASSAY_CHECK_OK(graph.write(load.model));
+    ASSAY_CHECK_OK(graph.write(load.model, {.cancelled = cancelled}));
     Worker::StartOptions start;
     start.executable = registry.places().worker;
     start.cancelled = cancelled;
@@ -82,7 +82,7 @@ struct Multiplier {
 Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, const fs::path& folder,
                                  const std::function<bool()>& cancelled) {
   ASSAY_CHECK_OK(make_directories(folder));
-  ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("rate-", folder));
+  ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-rate-", folder));
   Result<MachineRate> rate =
       fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
   for (const char* engine : {"onnxruntime", "openvino"}) {

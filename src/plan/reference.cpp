@@ -173,7 +173,7 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
       ASSAY_CHECK_OK(model.in_float32
                          ? build_again(model, live.files)
                          : copy_changed(model, {}, live.files, [&](const fs::path& from, const fs::path& to) {
-                             return write_rounded(from, precision, to);
+                             return write_rounded(from, precision, to, cancelled_);
                            }));
     }
   }
@@ -217,7 +217,7 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
     const fs::path copies = files / "moved";
     ASSAY_CHECK_OK(copy_changed(model, live_->files, copies, [&](const fs::path& from, const fs::path& to) {
-      return write_perturbed(from, precision, kMoveSeed, to);
+      return write_perturbed(from, precision, kMoveSeed, to, cancelled_);
     }));
     ASSAY_TRY(live_->moved_worker, start(engine, model, copies, until));
   }
@@ -258,23 +258,22 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
     fs::remove_all(folder, ignored);  // cut short or emptied since: made again
   }
   if (!fs::exists(folder / kDone)) {
-    std::error_code ignored;
-    const fs::path building = fs::path(folder).concat(".tmp-" + make_uuid());
     const auto began = std::chrono::steady_clock::now();
-    Status made = make_directories(building);
-    if (made) made = run(engine, model, precision, recipes, seed, generation, began + timeout, building, reference);
-    // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
-    for (fs::directory_iterator it(building, ignored), end; made && !ignored && it != end; it.increment(ignored))
-      made = sync_file(it->path());
-    if (made) made = write_file_atomically(building / kDone, "");
-    if (made) {
-      // Another assay may have made the same meanwhile: then rename fails and theirs stays.
-      fs::rename(building, folder, ignored);
-      if (ignored) fs::remove_all(building, ignored);
-    }
+    const Status made = [&]() -> Status {
+      ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
+      ASSAY_CHECK_OK(
+          run(engine, model, precision, recipes, seed, generation, began + timeout, building.path(), reference));
+      // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
+      std::error_code ignored;
+      for (fs::directory_iterator it(building.path(), ignored), end; !ignored && it != end; it.increment(ignored))
+        ASSAY_CHECK_OK(sync_file(it->path()));
+      ASSAY_CHECK_OK(write_file_atomically(building.path() / kDone, ""));
+      // Another process may have made the same reference meanwhile: then theirs stays.
+      std::move(building).keep_as(folder);
+      return {};
+    }();
     reference.spent = std::chrono::steady_clock::now() - began;
     if (!made || !fs::exists(folder / kDone)) {
-      fs::remove_all(building, ignored);
       reference.why_none =
           made ? "the reference could not be kept" : "the reference could not be made: " + made.error().message;
       return reference;

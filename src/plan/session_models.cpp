@@ -114,12 +114,13 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
   for (const Target& target : out.targets)
     if (target.runnable()) with.engines.push_back(target.engine);
   for (const ModelChoice& choice : request.models) {
-    if (request.cancelled()) break;
+    ASSAY_CHECK_OK(check_cancelled(request.cancelled));
     Result<PreparedModel> model = guarded("while preparing " + choice.name, [&] {
       if (request.doing) request.doing("preparing " + choice.name);
       return prepare(choice, request, with);
     });
     if (!model) {
+      if (model.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(model.error());
       // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());
       out.usage_error = true;

@@ -15,7 +15,7 @@ namespace assay {
 
 /// Resolves, builds and checks all models of a session for the targets in `out`, and tells notes and usage errors
 /// there. `rate`: of an interrupted run, else measured where models of any size are among them. Errors: what the user
-/// named is at fault, where it is one model alone.
+/// named is at fault, where it is one model alone; cancelled.
 [[nodiscard]] Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
                                                                 const EngineRegistry& registry,
                                                                 std::optional<MachineRate>& rate, SessionResult& out);

@@ -70,10 +70,11 @@ Result<ZooSource> scaled(const ZooSource& source, double scale, std::string size
   return smaller;
 }
 
-std::vector<ZooSource> smaller_sizes(const ZooSource& source) {
+std::vector<ZooSource> smaller_sizes(const ZooSource& source, const Cancelled& cancelled) {
   const std::int64_t whole = parameters_of(source.config, source.model_class);
   std::vector<std::pair<std::int64_t, ZooSource>> found;
   for (const zoo::KnownModel& known : zoo::published(source.architecture)) {
+    if (cancelled && cancelled()) break;
     if (known.model_class != source.model_class) continue;
     const std::int64_t parameters = parameters_of(known.config, known.model_class);
     if (parameters > 0 && parameters < whole) found.emplace_back(parameters, zoo_source(known));

@@ -6,6 +6,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "base/json.hpp"
 #include "plan/zoo_source.hpp"
 
@@ -13,8 +14,8 @@ namespace assay {
 
 /// What may stand in for a model that does not fit: the smaller published checkpoints of its architecture and class,
 /// largest first, then itself with a half, a quarter, … of its layers, down to a sixteenth of them.
-/// Weights are the zoo's.
-[[nodiscard]] std::vector<ZooSource> smaller_sizes(const ZooSource& source);
+/// Weights are the zoo's. Cancelled, it gives fewer.
+[[nodiscard]] std::vector<ZooSource> smaller_sizes(const ZooSource& source, const Cancelled& cancelled = {});
 
 /// The configuration with its counts of layers, nested ones too, multiplied by `scale` and rounded, but not below 1.
 /// Widths stay. Errors: unsupported, when it has no count of layers, or lists its layers one by one.

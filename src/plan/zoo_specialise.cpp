@@ -131,7 +131,8 @@ Result<ZooSpecialised> specialise_file(const fs::path& file, const ZooSpecialise
 
 }  // namespace
 
-Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub::Hub& hub) {
+Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub::Hub& hub,
+                                          const Cancelled& cancelled) {
   ASSAY_TRY(const ModelReference reference, identify_model(asked.model));
   if (reference.kind == ModelReference::Kind::kOnnxFile) return specialise_file(reference.path, asked);
   if (reference.kind != ModelReference::Kind::kConfigFolder && reference.kind != ModelReference::Kind::kName) {
@@ -141,9 +142,9 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
   // In a folder beside the output and under its name: weights beside the model are then linked and not copied, and an
   // older output stays until the new one is whole.
   const fs::path output = fs::absolute(asked.output);
-  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".specialise-", output.parent_path()));
+  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".assay-specialise-", output.parent_path()));
   ASSAY_TRY(const zoo::BuiltModel built, build_by_name(asked.model, asked.model_class, "float32", asked.seed,
-                                                       folder.path() / output.filename(), hub));
+                                                       folder.path() / output.filename(), hub, cancelled));
   return specialise_file(built.path, asked);
 }
 

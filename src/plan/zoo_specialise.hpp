@@ -11,6 +11,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/cancel.hpp"
 #include "hub/hub.hpp"
 #include "model/specialise.hpp"
 
@@ -38,6 +39,7 @@ struct ZooSpecialised {
 /// would give it. Where it fails, an older `output` stays as it was.
 /// Errors: those of build_by_name, inspect_graph, make_inputs and specialise; invalid_argument: a constant that is no
 /// input, or no values for it; unsupported for formats that assay does not read.
-[[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub);
+[[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub,
+                                                        const Cancelled& cancelled);
 
 }  // namespace assay

@@ -43,6 +43,13 @@ TEST_F(UnsavedSpoolTest, KeepsTheLastTenInvocations) {
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(fs::exists(before[i]), i >= 3) << before[i];
 }
 
+TEST_F(UnsavedSpoolTest, LeavesWhatItDidNotMake) {
+  const fs::path own = earlier("0-notes");
+  for (int i = 10; i < 22; ++i) (void)earlier("202001" + std::to_string(i) + "_000000-run");
+  ASSERT_TRUE(UnsavedSpool::begin(spool(), "this"));
+  EXPECT_TRUE(fs::exists(own / "task" / "attempt" / "DONE"));
+}
+
 TEST_F(UnsavedSpoolTest, LeavesOneThatIsInUse) {
   std::optional<UnsavedSpool> busy = UnsavedSpool::begin(spool(), "busy").value();
   for (int i = 10; i < 22; ++i) (void)earlier("999901" + std::to_string(i) + "_000000-run");

@@ -121,7 +121,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.form = form_name(request.form);
   built.config_hash = hash_of(config, request);
   if (!request.weights_left_out) {
-    ASSAY_TRY(built.weights_hash, parameters.hash());
+    ASSAY_TRY(built.weights_hash, parameters.hash(request.cancelled));
   }
   built.builder_version = kBuilderVersion;
   built.seeded = !request.weights.has_value();
@@ -146,6 +146,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.weights_hash", built.weights_hash);
   GraphBuilder::WriteOptions options;
   options.weights = !request.weights_left_out;
+  options.cancelled = request.cancelled;
   ASSAY_CHECK_OK(graph.write(output, options));
   return built;
 }

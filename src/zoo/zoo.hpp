@@ -118,6 +118,7 @@ struct BuildRequest {
   std::optional<DType>
       weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32
   Form form = Form::kPortable;  ///< another: of a decode, unsupported where the architecture's attention has no such
+  Cancelled cancelled{};        ///< asked while weights are read and written
 };
 
 struct BuiltModel {
@@ -139,7 +140,7 @@ struct BuiltModel {
 /// "unsupported: KEY = VALUE" ("position_embedding_type = relative_key", "class = X", "model_type = X") or
 /// "unsupported: input NAME"; invalid_argument (a hostile or contradictory configuration: names key and value; a
 /// missing, misshapen or unknown tensor: names it); not_found (the weights); out_of_memory (more bytes of weights than
-/// the disk has free, with both figures). Nothing is allocated by what a configuration merely claims.
+/// the disk has free, with both figures); cancelled. Nothing is allocated by what a configuration merely claims.
 [[nodiscard]] Result<BuiltModel> build(const BuildRequest& request, const std::filesystem::path& output);
 
 }  // namespace assay::zoo

@@ -240,6 +240,111 @@ class Faults(tool.ToolTest):
             self.assertEqual(shapes[f"batch_{batch}_seq_128"]["status"], "completed")
         self.assertLessEqual(set(kept), set(self.spool_bundles()))
 
+    def preparing(self, *arguments, **options):
+        """A run that writes 1.3 GB of weights, found while it does, and the cache that they go to."""
+        cache = self.folder / "cache"
+        self.environment["ASSAY_CACHE_DIR"] = str(cache)
+        process = self.start("bench", "--model", "google-bert/bert-large-uncased", "--engine", "null", "--batch-sizes", "1", "--iterations", "5",
+                             "--warmup", "1", "--quiet", *arguments, **options)
+        self.addCleanup(process.kill)
+        self.wait_until("weights are written", lambda: any(self.size_of(path) > 1_000_000 for path in (cache / "models").glob("*/.*")))
+        return process, cache
+
+    @staticmethod
+    def size_of(path):
+        try:
+            return path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def test_any_signal_to_end_does_so_in_mid_preparation_and_leaves_no_model(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name):
+                process, cache = self.preparing()
+                process.send_signal(number)
+                out, err = process.communicate(timeout=tool.DEADLINE)
+                self.assertEqual(process.returncode, 130, out + err)
+                self.assertIn("interrupted", err)
+                self.assertEqual(list((cache / "models").iterdir()), [])
+
+    def test_a_second_signal_ends_at_once(self):
+        process = self.start(*self.matrix_that_hangs())
+        self.addCleanup(process.kill)
+        self.wait_until("two cells are done", lambda: len(self.spool_bundles()) == 2)
+        worker, = self.wait_until("the third cell runs", lambda: self.workers_of(process))
+        os.kill(worker, signal.SIGSTOP)  # it does not answer the first one
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 130)
+
+    def test_a_run_goes_on_after_its_terminal_closed_where_nohup_asked_for_that(self):
+        process = self.start(*self.matrix_that_hangs("--timeout", "30"), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.addCleanup(process.kill)
+        self.wait_until("a cell is done", lambda: self.spool_bundles())
+        process.send_signal(signal.SIGHUP)
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 1, out + err)  # the third cell's timeout
+        self.assertEqual(len(self.spool_bundles()), 4)
+
+    def test_what_a_killed_run_left_is_removed_by_the_next_and_nothing_else(self):
+        self.environment["TMPDIR"] = str(self.folder / "tmp")
+        (self.folder / "tmp").mkdir()
+        process, cache = self.preparing()
+        process.kill()
+        process.communicate()
+        self.assertEqual(len(list((cache / "models").iterdir())), 1, "a killed process cannot tidy up")
+        # Scratch of a run that is killed while it measures.
+        measuring = self.start(*self.matrix_that_hangs())
+        self.addCleanup(measuring.kill)
+        self.wait_until("two cells are done", lambda: len(self.spool_bundles()) == 2)
+        scratch = self.wait_until("there is scratch", lambda: list((self.folder / "tmp").glob("assay-run-*")))
+        self.assertEqual(list((cache / "models").iterdir()), [], "the next run removed the model")
+
+        own = cache / "models" / "my own model"
+        own.mkdir()
+        (own / "weights").write_text("mine")
+        os.utime(own, (0, 0))
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        (elsewhere / "thesis").write_text("mine")
+        (cache / "models" / "link").symlink_to(elsewhere)
+        os.utime(elsewhere, (0, 0))
+        self.null()
+        self.assertTrue(scratch[0].exists(), "that run still lives")
+        measuring.kill()
+        measuring.communicate()
+        self.null("--model", "prajjwal1/bert-tiny")
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+        self.assertEqual(sorted(path.name for path in (cache / "models").iterdir()), ["link", "my own model"])
+        self.assertEqual((own / "weights").read_text() + (elsewhere / "thesis").read_text(), "minemine")
+
+    def test_without_a_home_nothing_is_left_and_no_fixed_place_is_used(self):
+        (self.folder / "tmp").mkdir()
+        fixed = pathlib.Path("/tmp/.cache/assay")
+        before = sorted(fixed.rglob("*")) if fixed.exists() else None
+        for name in ("ASSAY_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "HF_HOME"):
+            self.environment.pop(name, None)
+        self.environment["TMPDIR"] = str(self.folder / "tmp")
+        for home in (None, "/proc/nowhere"):
+            with self.subTest(home):
+                if home:
+                    self.environment["HOME"] = home
+                result = self.run_tool("bench", "--model", "prajjwal1/bert-tiny", "--engine", "null", "--batch-sizes", "1", "--iterations", "5",
+                                       "--warmup", "1", "--output-format", "json", expect=0)
+                row, = json.loads(result.stdout)["results"]
+                self.assertEqual(row["verification"], "verified")
+                self.assertIn("ASSAY_CACHE_DIR", result.stderr)
+                self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+                self.assertFalse((self.folder / ".cache").exists())
+        self.assertEqual(sorted(fixed.rglob("*")) if fixed.exists() else None, before)
+
+    def test_a_cache_that_cannot_be_written_is_named(self):
+        self.environment["ASSAY_CACHE_DIR"] = "/proc/nowhere/cache"
+        result = self.run_tool("bench", "--engine", "null", expect=2)
+        self.assertIn("/proc/nowhere", result.stderr)
+        self.assertIn("ASSAY_CACHE_DIR", result.stderr)
+
 
 if __name__ == "__main__":
     tool.main()

@@ -107,11 +107,11 @@ std::string Checkpoint::canonical(const std::string& name) const {
   return result;
 }
 
-Result<std::string> Checkpoint::hash() const {
+Result<std::string> Checkpoint::hash(const Cancelled& cancelled) const {
   Sha256 sha;
   for (const fs::path& path : paths_) {
     ASSAY_TRY(const MappedFile file, MappedFile::open(path));
-    sha.update(file.bytes());
+    ASSAY_CHECK_OK(sha.update(file.bytes(), cancelled));
   }
   return sha.hex();
 }

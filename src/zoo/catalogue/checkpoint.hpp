@@ -30,8 +30,8 @@ class Checkpoint {
   [[nodiscard]] std::vector<std::string> names() const;  ///< as in the files, sorted
   /// The name without the base model's prefix, older words replaced: what two names of one parameter have in common.
   [[nodiscard]] std::string canonical(const std::string& name) const;
-  /// SHA-256 of the files' bytes, in the order of their names.
-  [[nodiscard]] Result<std::string> hash() const;
+  /// SHA-256 of the files' bytes, in the order of their names. Errors: those of MappedFile::open; cancelled.
+  [[nodiscard]] Result<std::string> hash(const Cancelled& cancelled) const;
 
  private:
   std::vector<std::filesystem::path> paths_;

@@ -195,9 +195,9 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
               checkpoint_ ? "check that config.json and the weights belong together" : "choose smaller sizes");
 }
 
-Result<std::string> Parameters::hash() const {
+Result<std::string> Parameters::hash(const Cancelled& cancelled) const {
   if (!checkpoint_) return fmt::format("seeded:{}:{}", seed_scheme(), seed_);
-  return checkpoint_->hash();
+  return checkpoint_->hash(cancelled);
 }
 
 }  // namespace assay::zoo

@@ -69,8 +69,8 @@ class Parameters {
   [[nodiscard]] Result<std::vector<std::string>> finish(const std::vector<std::string>& ignorable,
                                                         const std::vector<std::string>& buffers) const;
 
-  /// Of the checkpoint's bytes, or "seeded:SCHEME:SEED".
-  [[nodiscard]] Result<std::string> hash() const;
+  /// Of the checkpoint's bytes, or "seeded:SCHEME:SEED". Errors: those of MappedFile::open; cancelled.
+  [[nodiscard]] Result<std::string> hash(const Cancelled& cancelled) const;
 
  private:
   [[nodiscard]] FloatReader generated(const std::string& name, const Shape& shape, Role role) const;
