@@ -113,7 +113,8 @@ struct BuildRequest {
   std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
   Part part = Part::kWhole;  ///< another than whole: unsupported where the architecture has no cache
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
-  bool weights_left_out = false;  ///< the file has the graph and small tables, no weights: for callers that need no more
+  bool weights_left_out =
+      false;  ///< the file has the graph and small tables, no weights: for callers that need no more
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
   std::optional<DType>
       weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32

@@ -39,7 +39,6 @@ Result<AstSizes> read_ast_sizes(const Config& config) {
 
 // [B, frames, bands] → [B, 2 + patches, hidden].
 Result<Value> ast_embeddings(BuildContext& context, const Module& at, const AstSizes& sizes) {
-  using Integers = std::vector<std::int64_t>;
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   ASSAY_TRY(const Value spectrogram,

@@ -7,11 +7,7 @@
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
-namespace {
-
-using Integers = std::vector<std::int64_t>;
-
-}  // namespace
+namespace {}  // namespace
 
 Value convolution_1d(const Module& at, const Value& input, const Convolution1d& shape) {
   return convolution_1d_with(

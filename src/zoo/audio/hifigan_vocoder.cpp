@@ -9,8 +9,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 constexpr std::int64_t kMostDilations = 64;
 
 struct HifiganSizes {

@@ -18,8 +18,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 constexpr float kTorchEpsilon = 1e-5F;
 
 struct Wav2Vec2Sizes {

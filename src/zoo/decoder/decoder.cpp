@@ -13,8 +13,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 Module child(const Module& at, const std::string& name) { return name.empty() ? at : at / name; }
 
 // What the layers share: made once before the first.

@@ -11,8 +11,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 Value smallest_unless(const Module& at, const Value& kept) {
   return at.node("Where", {kept, at.graph().number(0.0F), at.graph().number(std::numeric_limits<float>::lowest())}, {},
                  DType::kFloat32);

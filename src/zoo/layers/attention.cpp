@@ -7,8 +7,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 // [B, n, T, W] → [B, n · times, T, W], each head `times` in a row: the pattern that runtimes know from exporters.
 Value repeat_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t times, std::int64_t width) {
   if (times == 1) return input;

@@ -9,11 +9,7 @@
 #include "zoo/layers/sinusoids.hpp"
 
 namespace assay::zoo {
-namespace {
-
-using Integers = std::vector<std::int64_t>;
-
-}  // namespace
+namespace {}  // namespace
 
 Value linear(const Module& at, const Value& input, Width width, bool bias) {
   const Value product = at.node("MatMul", {input, at.transposed_parameter("weight", width.out, width.in)});

@@ -6,7 +6,6 @@
 namespace assay::zoo {
 
 Value grouped_convolution(const Module& at, const Value& input, const Convolution& shape, std::int64_t groups) {
-  using Integers = std::vector<std::int64_t>;
   std::vector<Value> inputs = {
       input,
       at.parameter("weight", {shape.out, shape.in / groups, shape.kernel_height, shape.kernel_width}, Role::kWeight)};

@@ -12,6 +12,9 @@
 
 namespace assay::zoo {
 
+/// Attributes of nodes: axes, strides, permutations.
+using Integers = std::vector<std::int64_t>;
+
 /// A place in the model: where parameters are named ("encoder.layer.0.output.dense") and nodes stand
 /// ("/encoder/layer.0/output/dense"). A light handle, to be passed by value.
 ///

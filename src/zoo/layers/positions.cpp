@@ -6,8 +6,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 // An extent as a scalar.
 Value count_along(const Module& at, const Value& tensor, std::int64_t axis) {
   const Value shape = at.node("Shape", {tensor}, {}, DType::kInt64);

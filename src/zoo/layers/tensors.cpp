@@ -9,8 +9,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 template <class Element>
 Value own_constant(const Module& at, std::string_view name, DType dtype, const Shape& shape,
                    std::vector<Element> values) {

@@ -11,8 +11,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 struct ConvBertSizes {
   Heads heads;
   std::int64_t inner = 0;  ///< of all heads

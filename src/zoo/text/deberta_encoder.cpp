@@ -17,8 +17,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 struct Relative {
   bool packed = false;  ///< the first version: query, key and value in one matrix, scaled before they are multiplied
   bool used = false;

@@ -10,8 +10,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 /// One of the two streams: its names in a layer and its widths.
 struct Stream {
   std::string prefix;  ///< "" or "layout_"

@@ -10,8 +10,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 Value attention(const TextEncoder& encoder, const Module& self, const Value& input, std::int64_t kernel,
                 const std::optional<Value>& mask) {
   GraphBuilder& graph = encoder.graph();

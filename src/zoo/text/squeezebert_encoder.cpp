@@ -9,8 +9,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 constexpr float kLayerEpsilon = 1e-12F;  ///< whatever the configuration says
 
 // torch.nn.Conv1d with a kernel of 1.

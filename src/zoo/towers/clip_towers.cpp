@@ -11,8 +11,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, std::int64_t rows, std::int64_t width) {
   const Module table = at / "position_embedding";
   if (inputs.wants("position_ids")) {

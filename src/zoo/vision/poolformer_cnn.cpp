@@ -10,8 +10,6 @@
 namespace assay::zoo {
 namespace {
 
-using Integers = std::vector<std::int64_t>;
-
 constexpr float kPoolFormerEpsilon = 1e-5F;
 
 // torch.nn.GroupNorm of one group: over the whole of an image, then weighted by channel.

@@ -54,7 +54,6 @@ std::int64_t halved(std::int64_t extent) { return (extent - 1) / 2 + 1; }  // st
 }  // namespace
 
 Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config& config, const FeatureMap& pixels) {
-  using Integers = std::vector<std::int64_t>;
   const Integers widths = config.integers("hidden_sizes");
   const Integers depths = config.integers("depths");
   if (widths.size() != depths.size()) {

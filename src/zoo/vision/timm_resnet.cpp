@@ -75,7 +75,6 @@ Value block(const Module& at, const Value& input, std::int64_t in, std::int64_t 
 
 Result<std::vector<FeatureMap>> timm_resnet_features(const Module& base, const std::string& name,
                                                      const std::string& key, const FeatureMap& pixels) {
-  using Integers = std::vector<std::int64_t>;
   const auto known = plans().find(name.substr(0, name.find('.')));  // "resnet50.a1_in1k": the weights' tag
   if (known == plans().end()) return unsupported(key, sanitise(name), "built are resnet18 to resnet152");
   const Plan plan = from_tensors(base, known->second);

@@ -7,7 +7,6 @@
 #include <cmath>
 
 namespace assay::zoo {
-using Integers = std::vector<std::int64_t>;
 
 VisionStyle vision_style(const Architecture& architecture) {
   const Json& json = architecture.description["vision"];

@@ -43,7 +43,6 @@ Result<VitSizes> read_vit_sizes(const Config& config) {
 // [B, C, H, W] → [B, 1 + patches, hidden]. The class token is added to a row of zeros: that needs no batch extent, and
 // runtimes fold the sum with the positions into one constant.
 Result<Value> vit_embeddings(BuildContext& context, const Module& at, const VitSizes& sizes) {
-  using Integers = std::vector<std::int64_t>;
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"batch", sizes.channels, sizes.height, sizes.width}));
   const Module patch = at / "patch_embeddings";
