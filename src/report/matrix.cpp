@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "analyse/analyse.hpp"
 #include "base/text.hpp"
@@ -25,17 +26,29 @@ std::string milliseconds(const std::string& iso) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// A name stands for the model that it named last: rows of another model of that name are left out.
+// The name that a person gave, and the model that it stood for: `bert` of two sets is two models.
+using Model = std::pair<std::string, std::string>;
+Model model_of(const Record& row) { return {row.model, row.model_id}; }
+
+// In order of first appearance.
+std::vector<Model> distinct_models(std::span<const Record> rows) {
+  std::vector<Model> models;
+  for (const Record& row : rows)
+    if (std::ranges::find(models, model_of(row)) == models.end()) models.push_back(model_of(row));
+  return models;
+}
+
+// A model whose files changed is what it was last: older rows with other files are left out.
 std::vector<Record> of_newest_models(std::span<const Record> history) {
-  std::map<std::string, const Record*> newest;
+  std::map<Model, const Record*> newest;
   for (const Record& row : history) {
     if (model_identity(row).empty()) continue;
-    const Record*& kept = newest[row.model];
+    const Record*& kept = newest[model_of(row)];
     if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
   }
   std::vector<Record> rows;
   std::copy_if(history.begin(), history.end(), std::back_inserter(rows), [&](const Record& row) {
-    const auto found = newest.find(row.model);
+    const auto found = newest.find(model_of(row));
     const std::string identity = model_identity(row);
     return identity.empty() || found == newest.end() || identity == model_identity(*found->second);
   });
@@ -45,9 +58,9 @@ std::vector<Record> of_newest_models(std::span<const Record> history) {
 // The newest row of each cell. One that was only verified keeps the times of the newest that was measured.
 std::vector<Record> latest(std::span<const Record> all) {
   const std::vector<Record> history = of_newest_models(all);
-  using Cell = std::tuple<std::string, std::string, std::string>;
+  using Cell = std::tuple<Model, std::string, std::string>;
   const auto cell_of = [](const Record& row) {
-    return Cell{row.model, target_key(row), row.batch_size ? shape_key(row) : ""};
+    return Cell{model_of(row), target_key(row), row.batch_size ? shape_key(row) : ""};
   };
   struct Newest {
     const Record* row = nullptr;
@@ -108,13 +121,13 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
       const auto rating = performance_rating(of_family, target);
       Json entry{{"compatible", compatible(cells)}, {"performance_rating", rating ? Json(*rating) : Json(nullptr)}};
       Json results = Json::array();
-      for (const std::string& model : models_of(of_family)) {
+      for (const Model& model : distinct_models(of_family)) {
         Json statuses = Json::object();
         double latency = 0, throughput = 0;
         std::size_t n = 0;
         const Record* newest = nullptr;
         for (const Record* row : cells) {
-          if (row->model != model) continue;
+          if (model_of(*row) != model) continue;
           if (newest == nullptr || newest->timestamp <= row->timestamp) newest = row;
           statuses[row->batch_size ? shape_key(*row) : "model"] =
               row->status == CellStatus::kCompleted ? to_string(row->verification) : to_string(row->status);
@@ -127,7 +140,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
         if (newest == nullptr) continue;
         const auto mean = [n](double sum) { return n == 0 ? Json(nullptr) : Json(sum / static_cast<double>(n)); };
         results.push_back({{"timestamp", milliseconds(newest->timestamp)},
-                           {"model_name", model},
+                           {"model_name", model.first},
                            {"mean_latency", mean(latency)},
                            {"mean_throughput", mean(throughput)},
                            {"model_id", or_null(newest->model_id)},

@@ -98,7 +98,29 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
   EXPECT_THAT(matrix["hardware_types"].dump(), AllOf(HasSubstr("qualcomm"), Not(HasSubstr("qnn"))));
 }
 
-TEST(Matrix, DoesNotMixTwoModelsOfOneName) {
+TEST(Matrix, TellsTwoModelsOfOneNameApart) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) {
+    row.graph_hash = "base";
+    row.model_id = "bert-base-uncased";
+  }
+  Record tiny = input.rows[0];
+  tiny.graph_hash = "tiny";
+  tiny.model_id = "prajjwal1/bert-tiny";
+  tiny.timestamp = "2024-01-01T00:00:00.000000Z";
+  tiny.latency_mean_ms = 1;
+  input.rows.insert(input.rows.begin(), tiny);
+  const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+  const Json& results = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"];
+  ASSERT_EQ(results.size(), 2U);
+  for (const Json& each : results) EXPECT_EQ(each["model_name"], "bert");
+  EXPECT_EQ(results[0]["model_id"], "prajjwal1/bert-tiny");
+  EXPECT_DOUBLE_EQ(results[0]["mean_latency"], 0.001);
+  EXPECT_EQ(results[1]["model_id"], "bert-base-uncased");
+  EXPECT_DOUBLE_EQ(results[1]["mean_latency"], 0.012);
+}
+
+TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
   ReportInput input = sample();
   for (Record& row : input.rows) row.graph_hash = "new";
   Record other = input.rows[0];

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <functional>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -528,6 +529,93 @@ TEST_F(StoreTest, TheGuidesViewsJoin) {
   EXPECT_EQ(rows.rows[0][2], "bert");
   EXPECT_EQ(rows.rows[0][3], "cpu");
   EXPECT_EQ(rows.rows[0][4], 2);
+}
+
+// Results of one cell, which differ in what the caller sets.
+class LatestResultsTest : public StoreTest {
+ protected:
+  void put(
+      const std::string& model_id, const std::string& engine, double median_ms, int day,
+      const std::function<void(Record&)>& change = [](Record&) {}) const {
+    Record record = testing::fake_record("bert", testing::fake_samples(10));
+    record.model_id = record.model_class = model_id;
+    record.engine = engine;
+    record.sequence_length = 128;
+    record.timestamp = fmt::format("2026-03-{:02}T00:00:00.000000Z", day);
+    record.latency_p50_ms = median_ms;
+    record.latency_p50_low_ms = median_ms - 0.1;
+    record.latency_p50_high_ms = median_ms + 0.1;
+    change(record);
+    record.task_key = task_key(record);
+    record.series_key = series_key(record);
+    testing::write_fake_bundle(spool_, record, testing::fake_samples(10));
+  }
+  /// Of the query that README.md shows.
+  [[nodiscard]] std::vector<std::vector<Json>> answer() const {
+    EXPECT_TRUE(open().ingest(spool_));
+    const std::string readme = *read_file(ASSAY_SOURCE_DIR "/README.md");
+    const std::size_t begin = readme.find("```sql\n", readme.find("how sure")) + 7;
+    return query(readme.substr(begin, readme.find("```", begin) - begin)).rows;
+  }
+};
+
+TEST_F(LatestResultsTest, TheReadmesQueryTellsWhichIsFastestAndHowSure) {
+  put("google-bert/bert-base-uncased", "onnxruntime", 20, 1);
+  put("prajjwal1/bert-tiny", "openvino", 2, 1);
+  put("prajjwal1/bert-tiny", "openvino", 3, 2);  // newer
+  put("prajjwal1/bert-tiny", "onnxruntime", 2.5, 1);
+  EXPECT_THAT(answer(),
+              ElementsAre(ElementsAre("bert", "google-bert/bert-base-uncased", 4, 128, "onnxruntime", 20, 19.9, 20.1),
+                          ElementsAre("bert", "prajjwal1/bert-tiny", 4, 128, "onnxruntime", 2.5, 2.4, 2.6),
+                          ElementsAre("bert", "prajjwal1/bert-tiny", 4, 128, "openvino", 3, 2.9, 3.1)));
+}
+
+TEST_F(LatestResultsTest, OneRowSurvivesAnUpgradeAndRowsOfOtherMachinesAreTheirOwn) {
+  put("m", "onnxruntime", 5, 1);
+  put("m", "onnxruntime", 4, 2, [](Record& record) { record.engine_version = "2"; });
+  put("m", "onnxruntime", 9, 1, [](Record& record) { record.hardware_id = "machine-2"; });
+  EXPECT_THAT(answer(), SizeIs(2));
+  EXPECT_EQ(query("SELECT latency_p50_ms FROM latest_results WHERE hardware_id = 'machine-1'").rows.at(0).at(0), 4);
+}
+
+TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
+  put("measured", "onnxruntime", 5, 1);
+  put("measured", "onnxruntime", 1, 2, [](Record& record) { record.add_flag(flag::kPartial); });
+  put("measured", "onnxruntime", 1, 3, [](Record& record) { record.latency_p50_ms.reset(); });
+  put("measured", "onnxruntime", 1, 4, [](Record& record) { record.status = CellStatus::kFailed; });
+  put("measured", "onnxruntime", 1, 5, [](Record& record) { record.verification = Verification::kUnverified; });
+  put("wrong since", "onnxruntime", 5, 1);
+  put("wrong since", "onnxruntime", 5, 2, [](Record& record) {
+    record.status = CellStatus::kWrong;
+    record.verification = Verification::kWrong;
+  });
+  put("simulated", "onnxruntime", 5, 1, [](Record& record) { record.add_flag(flag::kSimulated); });
+  const auto rows = answer();
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0][1], "measured");
+  EXPECT_EQ(rows[0][5], 5);
+  EXPECT_THAT(query("SELECT 1 FROM latest_results WHERE NOT ranked").rows, SizeIs(1)) << "shown, not ranked";
+}
+
+TEST_F(LatestResultsTest, ViewsTellModelsOfOneNameApart) {
+  put("google-bert/bert-base-uncased", "onnxruntime", 20, 1);
+  put("prajjwal1/bert-tiny", "onnxruntime", 2, 1);
+  ASSERT_TRUE(open().ingest(spool_));
+  EXPECT_EQ(query("SELECT models FROM model_architecture_coverage").rows.at(0).at(0), 2);
+  EXPECT_THAT(query("SELECT DISTINCT model, model_id FROM comprehensive_benchmarks").rows, SizeIs(2));
+}
+
+TEST_F(LatestResultsTest, ColumnsOfTheDatabaseAndOfItsSnapshotSayWhatTheyAre) {
+  Store store = open();
+  const auto snapshot = store.publish_snapshot();
+  ASSERT_TRUE(snapshot) << to_string(snapshot.error());
+  auto database = duckdb::open_database(*snapshot, duckdb::Access::kReadOnly);
+  const auto comments = database->query(
+      "SELECT table_name, comment FROM duckdb_columns() WHERE column_name = 'latency_p50_low_ms' ORDER BY table_name");
+  ASSERT_TRUE(comments);
+  const std::string meaning = "95 % interval of the median, lower end (ms)";
+  EXPECT_THAT(comments->rows,
+              ElementsAre(ElementsAre("benchmark_results", meaning), ElementsAre("latest_results", meaning)));
 }
 
 // Not a test of speed, which machines differ in: prints the figure of docs/performance.md.
