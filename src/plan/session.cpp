@@ -305,8 +305,9 @@ std::vector<std::string> save_session(const SessionRequest& request, SessionResu
   const Status saved = guarded("while saving the results", [&] { return ingest(request, notes); });
   if (saved) return notes;
   session.store_failed = true;
-  notes.push_back(fmt::format("{}; the results are safe in '{}' and the next command takes them up",
-                              saved.error().message, request.spool.string()));
+  notes.push_back(fmt::format("the database was not updated: {}; the results are safe in '{}'{}{}",
+                              saved.error().message, request.spool.string(), saved.error().hint.empty() ? "" : "; ",
+                              saved.error().hint));
   return notes;
 }
 

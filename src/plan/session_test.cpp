@@ -70,7 +70,8 @@ TEST_F(SessionTest, ADatabaseThatCannotBeUsedIsANoteAndLosesNothing) {
   {
     const auto reader = Store::open(asked.database, Store::Mode::kWrite);
     ASSERT_TRUE(reader);
-    EXPECT_THAT(save_session(asked, *session), ElementsAre(HasSubstr("history.duckdb.spool")));
+    EXPECT_THAT(save_session(asked, *session),
+                ElementsAre(AllOf(HasSubstr("history.duckdb.spool"), HasSubstr("history.snapshot.duckdb"))));
     EXPECT_TRUE(session->store_failed);
   }
   EXPECT_THAT(save_session(asked, *session), IsEmpty());

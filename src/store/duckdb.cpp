@@ -62,8 +62,7 @@ tl::unexpected<Error> open_failure(const fs::path& path, const std::string& mess
   if (says("Could not set lock"))
     return fail(ErrorCode::kStoreBusy,
                 fmt::format("another process holds the database '{}': {}", path.string(), message),
-                "wait for it to end, or name another database with --db-path; nothing measured is lost: the next run "
-                "takes it in");
+                "wait for it to end, or name another database with --db-path");
   if (says("not a valid DuckDB database"))
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is not a DuckDB database", path.string()),
                 "name another file with --db-path");

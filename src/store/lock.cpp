@@ -49,8 +49,7 @@ Result<FileLock> FileLock::acquire(const std::filesystem::path& database, Kind k
     if (std::chrono::steady_clock::now() >= deadline)
       return fail(ErrorCode::kStoreBusy,
                   fmt::format("{} holds the database '{}'", holder(lock.file_), database.string()),
-                  "wait for it to end, or name another database with --db-path; nothing measured is lost: the next run "
-                  "takes it in");
+                  "wait for it to end, or name another database with --db-path");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   // For the message above only, so failing to write it is no failure.

@@ -144,6 +144,12 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
     store = attempt({});
   }
   const fs::path snapshot = snapshot_path(database);
+  // A reader that keeps the file open is often the user's own notebook.
+  if (!store && writing && store.error().code == ErrorCode::kStoreBusy)
+    store.error().hint = fmt::format(
+        "nothing measured is lost: the next command that saves, or `assay db ingest`, takes it in. Programs that only "
+        "read should open the snapshot '{}': it never blocks a writer",
+        snapshot.string());
   if (store || writing || store.error().code != ErrorCode::kStoreBusy || is_empty_or_absent(snapshot)) return store;
   log_info("the database is in use; reading its snapshot '{}'", snapshot.string());
   ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));

@@ -299,7 +299,7 @@ TEST_F(StoreTest, AnotherProcessThatHoldsItIsNamedAndTheBundlesStay) {
     ASSERT_FALSE(store);
     EXPECT_EQ(store.error().code, ErrorCode::kStoreBusy);
     EXPECT_THAT(store.error().message, HasSubstr(fmt::format("PID {}", child)));
-    EXPECT_THAT(store.error().hint, HasSubstr("--db-path"));
+    EXPECT_THAT(store.error().hint, HasSubstr(mode == Store::Mode::kWrite ? "history.snapshot.duckdb" : "--db-path"));
   }
   EXPECT_EQ(Store::init(path_, spool_, true).error().code, ErrorCode::kStoreBusy);
   EXPECT_EQ(Store::rebuild(path_, spool_).error().code, ErrorCode::kStoreBusy);

@@ -118,6 +118,22 @@ class Faults(tool.ToolTest):
         self.null("--save", "--seed", "1")
         self.assertIn("results: 2", self.run_tool("db", "info", expect=0).stdout)
 
+    def test_a_notebook_that_reads_the_database_loses_nothing_and_is_told_of_the_snapshot(self):
+        self.null("--save")
+        code = ("import duckdb; held = duckdb.connect('benchmark_db.duckdb', read_only=True); print('held', flush=True); input()")
+        reader = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (reader.kill(), reader.wait(), reader.stdin.close(), reader.stdout.close()))
+        self.assertEqual(reader.stdout.readline(), "held\n")
+        result = self.run_tool("bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", "2", "--save", "--quiet", expect=1)
+        self.assertIn("Benchmark Suite Complete", result.stdout)
+        self.assertIn("benchmark_db.snapshot.duckdb", result.stderr)
+        self.assertIn("benchmark_db.snapshot.duckdb", self.run_tool("db", "ingest", expect=1).stderr)
+        count = "import duckdb; print(duckdb.connect('benchmark_db.snapshot.duckdb', read_only=True).sql('FROM latest_results').fetchall())"
+        opened = subprocess.run([sys.executable, "-c", count], cwd=self.folder, capture_output=True, text=True)
+        self.assertEqual(opened.returncode, 0, opened.stderr)  # what the message advises works while the other holds its file
+        reader.communicate("\n")
+        self.assertEqual(self.run_json("db", "ingest")["bundles"], 1)
+
     def small_run(self, *arguments, **options):
         """Two cells of the null engine with every file of `run`."""
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
