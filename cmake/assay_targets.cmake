@@ -127,6 +127,15 @@ function(assay_add_test name)
   endforeach()
 endfunction()
 
+# Tests of a module that drive real runtimes in workers.
+function(assay_add_runtime_test name)
+  assay_add_test(${name} ${ARGN} LABELS runtime)
+  if(TARGET assay_${name}_test)
+    target_compile_definitions(assay_${name}_test PRIVATE ASSAY_TEST_DEPS_DIR="${ASSAY_DEPS_DIR}")
+    add_dependencies(assay_${name}_test assay-worker)
+  endif()
+endfunction()
+
 # An engine plug-in: lib/assay/engines/assay_engine_<name>.so, exporting its one entry point.
 function(assay_add_engine name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE;INCLUDES")

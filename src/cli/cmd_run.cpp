@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
 #include "model/classify.hpp"
+#include "plan/sets.hpp"
 
 namespace assay::cli {
 namespace {

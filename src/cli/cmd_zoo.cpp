@@ -12,9 +12,9 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
-#include "plan/prepare.hpp"
-#include "plan/zoo_check.hpp"
-#include "plan/zoo_show.hpp"
+#include "prepare/prepare.hpp"
+#include "prepare/zoo_check.hpp"
+#include "prepare/zoo_show.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {

@@ -10,7 +10,7 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
-#include "plan/zoo_specialise.hpp"
+#include "prepare/zoo_specialise.hpp"
 
 namespace assay::cli {
 namespace {

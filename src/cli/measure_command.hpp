@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/measuring_options.hpp"
-#include "plan/session.hpp"
 #include "report/report.hpp"
+#include "run/session.hpp"
 
 namespace assay::cli {
 

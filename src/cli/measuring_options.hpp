@@ -11,9 +11,9 @@
 #include <assay/result.hpp>
 
 #include "cli/context.hpp"
-#include "plan/session.hpp"
-#include "plan/settings.hpp"
 #include "plan/targets.hpp"
+#include "prepare/settings.hpp"
+#include "run/session.hpp"
 
 namespace assay::cli {
 

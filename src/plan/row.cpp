@@ -103,7 +103,7 @@ void set_failure(Record& row, const Error& error) {
   row.hint = error.hint;
 }
 
-void set_verdict(Record& row, const Target::Verdict& verdict) {
+void set_verdict(Record& row, const Refusal& verdict) {
   row.status = verdict.status;
   row.reason_code = verdict.reason_code;
   row.message = verdict.message;

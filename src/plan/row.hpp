@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "plan/prepare.hpp"
-#include "plan/settings.hpp"
 #include "plan/targets.hpp"
+#include "prepare/prepare.hpp"
+#include "prepare/settings.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
 #include "worker/worker.hpp"
@@ -30,7 +30,7 @@ void set_shape(Record& row, const CellShape& shape, const ModelInputs& inputs, c
 
 /// Ends a row with an error's verdict: unsupported, or failed with the error's code as its reason.
 void set_failure(Record& row, const Error& error);
-void set_verdict(Record& row, const Target::Verdict& verdict);
+void set_verdict(Record& row, const Refusal& verdict);
 
 /// What the worker said about loading and about the machine while measuring.
 void set_load(Record& row, const LoadReply& loaded);

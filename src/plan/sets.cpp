@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plan/sets.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "model/classify.hpp"
-#include "plan/session.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {

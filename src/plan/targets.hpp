@@ -9,7 +9,7 @@
 
 #include "engine/registry.hpp"
 #include "hardware/hardware.hpp"
-#include "result/record.hpp"
+#include "result/refusal.hpp"
 #include "worker/probe.hpp"
 
 namespace assay {
@@ -22,10 +22,7 @@ struct Target {
   FoundEngine found;     ///< meaningful when runnable
   EngineDevice device;   ///< likewise
 
-  struct Verdict {
-    CellStatus status = CellStatus::kUnavailable;
-    std::string reason_code, message, hint;
-  };
+  using Verdict = Refusal;
   std::optional<Verdict> verdict;  ///< why it cannot run
 
   [[nodiscard]] bool runnable() const { return !verdict; }

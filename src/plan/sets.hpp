@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "prepare/settings.hpp"
+
+namespace assay {
+
+/// The models of a set ("key", "small") or of a custom JSON file, in order.
+/// Errors: invalid_argument with line and column, the entry and what is missing.
+[[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);
+[[nodiscard]] Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path);
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "model/static_graph.hpp"
+#include "prepare/generation.hpp"
+#include "tensor/recipe.hpp"
+
+namespace assay {
+
+/// What one run computes and moves: an inference, or a generation from its prompt to the last token.
+struct RunCost {
+  StaticCost first;         ///< the inference, or the prompt's
+  StaticCost step{};        ///< of a further token with the mean past
+  std::int64_t steps = 0;   ///< further tokens
+  bool steps_known = true;  ///< false: only the prompt's run tells their shapes, and `step` is nothing
+
+  [[nodiscard]] double flops() const { return first.flops + step.flops * static_cast<double>(steps); }
+  [[nodiscard]] double bytes() const { return first.bytes + step.bytes * static_cast<double>(steps); }
+  /// Share of the nodes whose FLOPs are known.
+  [[nodiscard]] double counted() const;
+  /// Most that lives at once beside the weights.
+  [[nodiscard]] std::uint64_t activation_bytes() const;
+};
+
+/// The graphs of one model, each read once, and what they cost at shapes asked before.
+class GraphCosts {
+ public:
+  /// Errors: those of StaticModel; invalid_argument: the file contradicts itself at these shapes.
+  [[nodiscard]] const Result<StaticCost>& at(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs);
+  /// Of a run on `inputs`, shaped by `axes`; `graphs` and `output_tokens` of a model that generates. Errors: as above.
+  [[nodiscard]] Result<RunCost> run(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs,
+                                    const InputAxes& axes, const GenerationGraphs* graphs, std::int64_t prompt_tokens,
+                                    std::int64_t output_tokens);
+  /// Gives up the graphs, and keeps what is known of them.
+  void close() { graphs_.clear(); }
+
+ private:
+  std::map<std::string, Result<StaticCost>> costs_;
+  std::map<std::filesystem::path, Result<StaticModel>> graphs_;
+};
+
+}  // namespace assay

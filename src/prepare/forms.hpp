@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "engine/registry.hpp"
+#include "model/model.hpp"
+#include "prepare/generation.hpp"
+#include "tensor/recipe.hpp"
+#include "worker/worker.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+
+/// The graph of a model that generates, in another form than the portable one: prompt and steps with caches that keep
+/// their length, or are the runtime's own. The portable graph stays beside it, as what it is verified against.
+struct FormGraph {
+  zoo::BuiltModel model;
+  ModelInfo info;
+  Generation generation{};  ///< its lengths are a cell's to set
+};
+
+/// The engine whose native form the zoo's graphs have; OpenVINO's is made from the portable graph.
+inline constexpr const char* kNativeEngine = "onnxruntime";
+inline constexpr const char* kStatefulEngine = "openvino";
+
+/// `request` asks for a whole model and is left so. Errors: those of zoo::build; unsupported ("unsupported: form = …")
+/// for a model whose prompt needs a graph of its own, or whose attention the form cannot express.
+[[nodiscard]] Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form,
+                                           const std::filesystem::path& file);
+
+/// How OpenVINO's stateful model is made.
+struct Stateful {
+  std::filesystem::path program;  ///< assay-openvino-stateful, beside the worker
+  EngineLocation runtime;         ///< OpenVINO of the release that it was built with
+  std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+  Cancelled cancelled{};
+};
+
+/// OpenVINO's stateful model, made of the portable graphs into `file` (.xml, weights beside it). Errors: unsupported,
+/// for a model whose prompt needs a graph of its own, and where the program does not run with this OpenVINO; timeout;
+/// cancelled; internal: what it says.
+[[nodiscard]] Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with,
+                                              const std::filesystem::path& file);
+
+/// What the graph is given of the `portable` one's prompt, where caches hold `cache_tokens`: the same values.
+[[nodiscard]] std::vector<InputRecipe> form_inputs(const FormGraph& graph, const std::vector<InputRecipe>& portable,
+                                                   std::int64_t cache_tokens);
+
+}  // namespace assay

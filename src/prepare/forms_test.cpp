@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/forms.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "engine/registry.hpp"
+#include "prepare/generation.hpp"
+#include "tensor/safetensors.hpp"
+
+namespace assay {
+namespace {
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSeed = 3;
+constexpr std::int64_t kBatch = 2, kPrompt = 7, kOutput = 12;
+
+/// Workers of this machine's engines, one each, and what they compute.
+class Bench {
+ public:
+  Bench() {
+    EngineRegistry::Places places = EngineRegistry::default_places();
+    places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
+    places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
+    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) places.deps = ASSAY_TEST_DEPS_DIR;
+    registry_.emplace(places);
+  }
+
+  [[nodiscard]] Stateful stateful() const {
+    Stateful with;
+    with.program = fs::path(ASSAY_BINARY_DIR) / "bin/assay-openvino-stateful";
+    with.runtime = registry_->locate("openvino").value();
+    return with;
+  }
+  [[nodiscard]] std::string missing(const std::string& engine) const {
+    const auto found = registry_->locate(engine);
+    return found ? std::string() : to_string(found.error());
+  }
+
+  /// Logits of three runs on two input sets: a later one finds what the earlier ones left.
+  std::vector<Tensor> run(const std::string& engine, const fs::path& model, const std::vector<InputRecipe>& inputs,
+                          Generation generation, const EngineOptions& options) {
+    generation.output_tokens = kOutput;
+    generation.prompt_tokens = kPrompt;
+    std::vector<Tensor> logits;
+    std::unique_ptr<Worker>& worker = workers_[engine];
+    if (!worker) {
+      Worker::StartOptions start;
+      start.executable = registry_->places().worker;
+      worker = Worker::start(registry_->locate(engine).value(), std::move(start)).value();
+    }
+    LoadRequest load;
+    load.model = model;
+    load.precision = "float32";
+    load.threads = 1;
+    load.options = options;
+    const auto loaded = worker->load(load, 60s);
+    EXPECT_TRUE(loaded) << to_string(loaded.error());
+    if (!loaded) return logits;
+    const auto bound = worker->bind({inputs, kSeed, 2, 1, generation}, 60s);
+    EXPECT_TRUE(bound) << to_string(bound.error());
+    for (const std::size_t set : {0U, 1U, 0U}) {
+      if (!bound) break;
+      const fs::path outputs = folder.path() / "outputs.safetensors";
+      const auto ran = worker->infer({set, outputs}, 60s);
+      EXPECT_TRUE(ran) << to_string(ran.error());
+      if (!ran) break;
+      logits.push_back(Tensor::copy_of(SafetensorsFile::open(outputs).value().tensor("logits").value()).value());
+    }
+    return logits;
+  }
+
+  TemporaryDirectory folder = TemporaryDirectory::create("assay-forms-test-").value();
+
+ private:
+  std::optional<EngineRegistry> registry_;
+  std::map<std::string, std::unique_ptr<Worker>> workers_;
+};
+
+// A limit of rounding errors: of all logits of a run, as a share of the largest.
+void expect_equal(const Tensor& expected, const Tensor& computed) {
+  ASSERT_EQ(computed.shape(), expected.shape());
+  ASSERT_EQ(expected.shape()[1], 1 + kTaughtTokens);
+  const auto width = expected.shape()[2];
+  const auto wanted = expected.as<float>(), found = computed.as<float>();
+  double worst = 0, largest = 0;
+  for (std::int64_t row = 0; row < std::ssize(wanted); row += width) {
+    for (std::int64_t i = row; i < row + width; ++i) {
+      const double difference = std::abs(static_cast<double>(wanted[i]) - found[i]);
+      if (!(difference <= worst)) worst = difference;
+      largest = std::max(largest, std::abs(static_cast<double>(wanted[i])));
+    }
+    const auto best = [&](const auto& all) {
+      return std::max_element(all.begin() + row, all.begin() + row + width) - all.begin() - row;
+    };
+    EXPECT_EQ(best(found), best(wanted)) << "the same token, in row " << row / width;
+  }
+  EXPECT_LE(worst, 2e-5 * std::max(1.0, largest));
+  EXPECT_GT(largest, 1e-3) << "the logits tell something";
+}
+
+/// One model in the portable form, as a row's reference has it: on ONNX Runtime without optimisation.
+struct Portable {
+  zoo::BuildRequest request;
+  GenerationGraphs graphs;
+  std::vector<InputRecipe> prompt;
+  std::vector<Tensor> logits;
+
+  static Portable make(Bench& bench, const Json& config, const std::string& model_class = {}) {
+    Portable made;
+    made.request.config = config;
+    made.request.model_class = model_class;
+    made.graphs = build_generation(made.request, bench.folder.path()).value().value();
+    const ModelInfo info = inspect_model(made.graphs.prompt.path).value();
+    made.prompt = prompt_inputs(info, {.batch = kBatch, .sequence = kPrompt}).value().recipes;
+    made.logits =
+        bench.run("onnxruntime", info.path, made.prompt, made.graphs.generation, {{"graph_optimization", "none"}});
+    return made;
+  }
+};
+
+void expect_as_portable(Bench& bench, Portable& portable, const FormGraph& graph, const std::string& engine) {
+  Generation generation = graph.generation;
+  if (!generation.states.empty()) generation.cache_tokens = kPrompt + kOutput - 1;
+  const std::vector<Tensor> computed =
+      bench.run(engine, graph.model.path, form_inputs(graph, portable.prompt, generation.cache_tokens), generation, {});
+  ASSERT_EQ(portable.logits.size(), 3U);
+  ASSERT_EQ(computed.size(), 3U);
+  for (std::size_t run = 0; run < computed.size(); ++run) expect_equal(portable.logits[run], computed[run]);
+  EXPECT_NE(portable.logits[0].as<float>()[0], portable.logits[1].as<float>()[0]) << "the sets differ";
+}
+
+struct Case {
+  const char* name;  ///< of the test
+  const char* config;
+};
+
+class FormsOn : public ::testing::TestWithParam<Case> {
+ protected:
+  void compare(zoo::Form form, const std::string& engine) {
+    for (const std::string& needed : {std::string("onnxruntime"), engine})
+      if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
+    Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
+    const auto graph = build_form(portable.request, form, bench_.folder.path() / "form.onnx");
+    ASSERT_TRUE(graph) << to_string(graph.error());
+    EXPECT_EQ(portable.request.form, zoo::Form::kPortable) << "left as it was";
+    EXPECT_EQ(graph->model.form, zoo::form_name(form));
+    EXPECT_NE(graph->model.config_hash, portable.graphs.prompt.config_hash);
+    EXPECT_EQ(graph->model.weights_hash, portable.graphs.prompt.weights_hash);
+    expect_as_portable(bench_, portable, *graph, engine);
+  }
+
+  Bench bench_;
+};
+
+constexpr Case kLlama{"llama", R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"vocab_size":97,
+  "hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+  "max_position_embeddings":64,"rope_theta":10000.0,"rms_norm_eps":1e-5,"hidden_act":"silu",
+  "tie_word_embeddings":false})"};
+// Heads of 8: the operator attends, but does not turn.
+constexpr Case kNarrowLlama{"narrow_llama", R"({"model_type":"llama","architectures":["LlamaForCausalLM"],
+  "vocab_size":97,"hidden_size":32,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,
+  "num_key_value_heads":1,"max_position_embeddings":64})"};
+constexpr Case kScaledLlama{"scaled_llama", R"({"model_type":"llama","architectures":["LlamaForCausalLM"],
+  "vocab_size":97,"hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,
+  "num_key_value_heads":2,"max_position_embeddings":64,"rope_theta":500.0,"rope_scaling":{"rope_type":"llama3",
+  "factor":4.0,"low_freq_factor":1.0,"high_freq_factor":4.0,"original_max_position_embeddings":16}})"};
+constexpr Case kMistral{"mistral", R"({"model_type":"mistral","architectures":["MistralForCausalLM"],"vocab_size":97,
+  "hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+  "max_position_embeddings":64,"sliding_window":4})"};
+constexpr Case kQwen2{"qwen2", R"({"model_type":"qwen2","architectures":["Qwen2ForCausalLM"],"vocab_size":97,
+  "hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+  "max_position_embeddings":64,"tie_word_embeddings":true})"};
+constexpr Case kQwen3{"qwen3", R"({"model_type":"qwen3","architectures":["Qwen3ForCausalLM"],"vocab_size":97,
+  "hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+  "head_dim":32,"max_position_embeddings":64})"};
+
+TEST_P(FormsOn, NativeComputesWhatPortableComputes) { compare(zoo::Form::kNative, "onnxruntime"); }
+TEST_P(FormsOn, FixedComputesWhatPortableComputes) { compare(zoo::Form::kFixed, "onnxruntime"); }
+TEST_P(FormsOn, StatefulComputesWhatPortableComputes) {
+  for (const char* needed : {"onnxruntime", "openvino"})
+    if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
+  Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
+  const auto graph = make_stateful(portable.graphs, bench_.stateful(), bench_.folder.path() / "form.xml");
+  ASSERT_TRUE(graph) << to_string(graph.error());
+  EXPECT_EQ(graph->model.form, "native");
+  EXPECT_EQ(graph->model.path.extension(), ".xml");
+  EXPECT_THAT(graph->generation.states, ::testing::IsEmpty());
+  EXPECT_GT(graph->info.file_bytes, portable.graphs.step_info.weight_bytes);
+  expect_as_portable(bench_, portable, *graph, "openvino");
+}
+TEST_P(FormsOn, FixedComputesTheSameInTwoStaticShapes) { compare(zoo::Form::kFixed, "openvino"); }
+
+INSTANTIATE_TEST_SUITE_P(Decoders, FormsOn,
+                         ::testing::Values(kLlama, kNarrowLlama, kScaledLlama, kMistral, kQwen2, kQwen3),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
+  const char* goldens = std::getenv("ASSAY_GOLDENS_DIR");
+  if (goldens == nullptr) GTEST_SKIP() << "ASSAY_GOLDENS_DIR names no goldens";
+  Bench bench;
+  if (const std::string why = bench.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
+  const bool openvino = bench.missing("openvino").empty();
+  int native = 0, fixed = 0, stateful = 0;
+  for (const auto& folder : fs::directory_iterator(goldens)) {
+    const auto config = read_json(folder.path() / "config.json"), meta = read_json(folder.path() / "meta.json");
+    if (!config || !meta) continue;
+    const std::string model_class = meta->value("class", "");
+    const auto kind = zoo::generates(*config, model_class);
+    if (!kind || *kind != zoo::Generates::kFromEmptyPast) continue;
+    SCOPED_TRACE(folder.path().filename().string());
+    zoo::BuildRequest request;
+    request.config = *config;
+    request.model_class = model_class;
+    std::optional<Portable> portable;
+    for (const zoo::Form form : {zoo::Form::kNative, zoo::Form::kFixed}) {
+      const auto graph = build_form(request, form, bench.folder.path() / "form.onnx");
+      if (!graph) {
+        EXPECT_EQ(graph.error().code, ErrorCode::kUnsupported) << to_string(graph.error());
+        continue;
+      }
+      if (!portable) portable = Portable::make(bench, *config, model_class);
+      expect_as_portable(bench, *portable, *graph, "onnxruntime");
+      ++(form == zoo::Form::kNative ? native : fixed);
+    }
+    if (!openvino) continue;
+    if (!portable) portable = Portable::make(bench, *config, model_class);
+    const auto graph = make_stateful(portable->graphs, bench.stateful(), bench.folder.path() / "form.xml");
+    ASSERT_TRUE(graph) << to_string(graph.error());
+    expect_as_portable(bench, *portable, *graph, "openvino");
+    ++stateful;
+  }
+  EXPECT_GT(native, 0);
+  EXPECT_GE(fixed, native);
+  RecordProperty("native", native);
+  RecordProperty("fixed", fixed);
+  EXPECT_EQ(stateful > 0, openvino);
+  RecordProperty("stateful", stateful);
+}
+
+TEST(Forms, OpenVinosIsRefusedWhereItsProgramDoesNotRun) {
+  Bench bench;
+  if (const std::string why = bench.missing("openvino"); !why.empty()) GTEST_SKIP() << why;
+  GenerationGraphs graphs;
+  graphs.generation.states.push_back({"present", "past", "present"});
+  const auto refusal = [&](const Stateful& with) {
+    const auto graph = make_stateful(graphs, with, bench.folder.path() / "form.xml");
+    EXPECT_FALSE(graph);
+    return graph ? Error{} : graph.error();
+  };
+  Stateful with = bench.stateful();
+  with.runtime.home = bench.folder.path();  // no library of that release
+  EXPECT_EQ(refusal(with).code, ErrorCode::kUnsupported);
+  EXPECT_THAT(refusal(with).message, HasSubstr("libopenvino.so"));
+  with.program = bench.folder.path() / "absent";
+  EXPECT_EQ(refusal(with).code, ErrorCode::kUnsupported);
+  with = bench.stateful();
+  graphs.prompt.path = bench.folder.path() / "absent.onnx";
+  EXPECT_THAT(refusal(with).message, HasSubstr("absent.onnx"));
+  with.cancelled = [] { return true; };
+  EXPECT_EQ(refusal(with).code, ErrorCode::kCancelled);
+  graphs.step.emplace();
+  EXPECT_THAT(refusal(with).message, HasSubstr("unsupported: form = native"));
+}
+
+TEST(Forms, AreRefusedWhereTheGraphOrTheAttentionHasNone) {
+  const TemporaryDirectory folder = TemporaryDirectory::create("assay-forms-test-").value();
+  const auto refusal = [&](const char* golden, const Json& changes, zoo::Form form) {
+    zoo::BuildRequest request;
+    request.config = read_json(fs::path(ASSAY_SOURCE_DIR) / "tests/goldens" / golden / "config.json").value();
+    request.config.update(changes);
+    const auto graph = build_form(request, form, folder.path() / "form.onnx");
+    EXPECT_EQ(request.form, zoo::Form::kPortable);
+    EXPECT_EQ(request.part, zoo::Part::kWhole);
+    return graph ? std::string() : to_string(graph.error());
+  };
+  EXPECT_THAT(refusal("t5", Json::object(), zoo::Form::kNative), HasSubstr("unsupported: form = native"));
+  EXPECT_THAT(refusal("whisper", Json::object(), zoo::Form::kFixed), HasSubstr("unsupported: form = fixed"));
+  EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, zoo::Form::kNative), HasSubstr("a multiple of 8"));
+  EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, zoo::Form::kFixed), "");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/generation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/files.hpp"
+#include "base/json.hpp"
+#include "engine/registry.hpp"
+#include "tensor/random.hpp"
+#include "tensor/safetensors.hpp"
+
+namespace assay {
+namespace {
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSeed = 3;
+constexpr std::int64_t kBatch = 2, kPrompt = 5;
+
+/// The graphs that are timed against a whole forward pass over the same tokens, on a runtime.
+class GenerationGraphsOn : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    EngineRegistry::Places places = EngineRegistry::default_places();
+    places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
+    places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
+    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) places.deps = ASSAY_TEST_DEPS_DIR;
+    registry_.emplace(places);
+    if (const auto found = registry_->locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
+  }
+
+  Tensor run(const fs::path& model, const fs::path& step, const std::vector<InputRecipe>& inputs,
+             const std::optional<Generation>& generation) {
+    Worker::StartOptions start;
+    start.executable = registry_->places().worker;
+    const auto worker = Worker::start(registry_->locate("onnxruntime").value(), std::move(start)).value();
+    LoadRequest load;
+    load.model = model;
+    load.step_model = step;
+    load.threads = 1;
+    const auto loaded = worker->load(load, 60s);
+    if (!loaded) throw std::runtime_error(to_string(loaded.error()));
+    const auto bound = worker->bind({inputs, kSeed, 1, 1, generation}, 60s);
+    if (!bound) throw std::runtime_error(to_string(bound.error()));
+    const fs::path outputs = folder_.path() / "outputs.safetensors";
+    const auto ran = worker->infer({0, outputs}, 60s);
+    if (!ran) throw std::runtime_error(to_string(ran.error()));
+    return Tensor::copy_of(SafetensorsFile::open(outputs).value().tensor("logits").value()).value();
+  }
+
+  /// Ids as a file, for a recipe.
+  InputRecipe given(const std::string& name, const Tensor& tensor) {
+    const fs::path file = folder_.path() / (name + ".safetensors");
+    const NamedView named{name, tensor.view()};
+    EXPECT_TRUE(write_safetensors(file, std::span(&named, 1), {}, Persistence::kScratch));
+    return {name, tensor.dtype(), tensor.shape(), Fill::kFile, 0, 1, file};
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::create("assay-generation-test-").value();
+  std::optional<EngineRegistry> registry_;
+};
+
+TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
+  zoo::BuildRequest request;
+  const fs::path golden = fs::path(ASSAY_SOURCE_DIR) / "tests/goldens" / GetParam();
+  request.config = read_json(golden / "config.json").value();
+  request.weights = golden;
+  const auto graphs = build_generation(request, folder_.path());
+  ASSERT_TRUE(graphs) << to_string(graphs.error());
+  ASSERT_TRUE(graphs->has_value());
+  const GenerationGraphs& built = **graphs;
+  EXPECT_EQ(request.part, zoo::Part::kWhole) << "left as it was";
+
+  const ModelInfo info = inspect_model(built.prompt.path).value();
+  const std::vector<InputRecipe> prompt =
+      prompt_inputs(info, {.batch = kBatch, .sequence = kPrompt, .cache = folder_.path()}).value().recipes;
+  Generation generation = built.generation;
+  generation.output_tokens = 32;
+  generation.prompt_tokens = built.prompt_tokens(info, kPrompt);
+  EXPECT_EQ(info.image.has_value(), std::string(GetParam()).starts_with("llava"));
+  const Tensor taught = run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation);
+  ASSERT_EQ(taught.shape()[1], 1 + kTaughtTokens);
+
+  // The same tokens at once: the prompt's and those that were taught.
+  const std::int64_t width = taught.shape()[2], length = generation.prompt_tokens + kTaughtTokens;
+  const auto ids = std::ranges::find(prompt, generation.tokens, &InputRecipe::name);
+  ASSERT_NE(ids, prompt.end());
+  const Tensor begun = make_input(*ids, kSeed, 0).value();
+  Tensor all = Tensor::create(DType::kInt64, {kBatch, length}).value();
+  const CounterRandom random(kSeed, "taught tokens");
+  for (std::int64_t row = 0; row < kBatch; ++row)
+    for (std::int64_t i = 0; i < length; ++i)
+      all.as<std::int64_t>()[row * length + i] =
+          i < generation.prompt_tokens
+              ? begun.as<std::int64_t>()[row * generation.prompt_tokens + i]
+              : random.integer(static_cast<std::uint64_t>((i - generation.prompt_tokens) * kBatch + row), 0, width - 1);
+  const auto whole = zoo::build(request, folder_.path() / "whole.onnx");
+  ASSERT_TRUE(whole) << to_string(whole.error());
+  std::vector<InputRecipe> inputs;
+  for (const InputRecipe& recipe : prompt) {
+    if (recipe.name == generation.tokens) {
+      inputs.push_back(given(recipe.name, all));
+    } else if (std::ranges::count(whole->inputs, recipe.name) > 0) {
+      inputs.push_back(recipe);
+      if (recipe.name == generation.mask) inputs.back().shape = {kBatch, length};
+    }
+  }
+  const Tensor logits = run(whole->path, {}, inputs, std::nullopt);
+  ASSERT_EQ(logits.shape(), (Shape{kBatch, length, width}));
+  double worst = 0, largest = 0;
+  for (std::int64_t row = 0; row < kBatch; ++row)
+    for (std::int64_t i = 0; i <= kTaughtTokens; ++i)
+      for (std::int64_t j = 0; j < width; ++j) {
+        const double expected = logits.as<float>()[(row * length + generation.prompt_tokens - 1 + i) * width + j];
+        const double computed = taught.as<float>()[(row * (kTaughtTokens + 1) + i) * width + j];
+        worst = std::max(worst, std::abs(expected - computed));
+        largest = std::max(largest, std::abs(expected));
+      }
+  EXPECT_LE(worst, 1e-4 * std::max(1.0, largest));
+  EXPECT_GT(largest, 1e-3) << "the logits tell something";
+}
+
+INSTANTIATE_TEST_SUITE_P(OnnxRuntime, GenerationGraphsOn,
+                         ::testing::Values("llama", "qwen2", "t5", "whisper", "llava", "llava_next"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST(GenerationGraphs, AreNoneOfWhatDoesNotGenerate) {
+  const TemporaryDirectory folder = TemporaryDirectory::create("assay-generation-test-").value();
+  for (const char* name : {"bert", "vit", "t5__encoder", "clip", "wav2vec2"}) {
+    zoo::BuildRequest request;
+    const fs::path golden = fs::path(ASSAY_SOURCE_DIR) / "tests/goldens" / name;
+    request.config = read_json(golden / "config.json").value();
+    request.model_class = read_json(golden / "meta.json").value().value("class", "");
+    const auto graphs = build_generation(request, folder.path());
+    ASSERT_TRUE(graphs) << name << ": " << to_string(graphs.error());
+    EXPECT_FALSE(graphs->has_value()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/zoo_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+namespace {
+
+// The id that `name` may have on the hub; "" for the zoo's own names.
+std::string hub_id(const std::string& name, const std::optional<zoo::KnownModel>& known) {
+  if (hub::is_model_id(name)) return known ? known->model_id : name;
+  if (!known || std::ranges::any_of(zoo::architectures(), [&](const auto& each) { return each.name == name; }))
+    return "";
+  // Before organisations had names: "bert-base-uncased" is google-bert/bert-base-uncased.
+  return known->model_id.ends_with("/" + name) ? known->model_id : "";
+}
+
+Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string& id,
+                                const std::optional<zoo::KnownModel>& known) {
+  ZooSource source;
+  ASSAY_TRY(source.config, read_json(snapshot.folder / "config.json"));
+  source.weights = snapshot.weights;
+  source.model_id = id;
+  source.size = "as_is";
+  if (!snapshot.weights) source.note = fmt::format("'{}' has no safetensors: its weights are seeded", id);
+  if (known && source.config.is_object()) {
+    source.architecture = known->architecture;
+    source.size = known->size;
+    // Old configurations leave out what the classes of their time had built in.
+    for (const auto& [key, value] : known->config.items())
+      if (!source.config.contains(key)) source.config[key] = value;
+  }
+  return source;
+}
+
+tl::unexpected<Error> unknown(const std::string& name) {
+  const std::vector<std::string> near = closest(name, zoo::known_names());
+  std::string hint = "`assay zoo list` shows the names";
+  if (!near.empty()) hint = fmt::format("did you mean {}? {}", join(near, " or "), hint);
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format(
+          "unknown model '{}'; valid: a file (.onnx, .xml), a folder with model.onnx or config.json, a "
+          "name of the zoo such as bert or resnet50, or a Hugging Face id such as google-bert/bert-base-uncased",
+          sanitise(name)),
+      std::move(hint));
+}
+
+Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
+  const std::string& name = reference.name;
+  const std::optional<zoo::KnownModel> known = zoo::find_known(name);
+  const auto planned = zoo::find_planned(name);
+  const std::string id = reference.zoo_only ? "" : hub_id(name, known);
+  std::string note;
+  if (!id.empty() && (known || !planned)) {
+    const Result<hub::Snapshot> snapshot = hub.get(id);
+    if (snapshot) return from_snapshot(*snapshot, id, known);
+    if (!known || snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
+    note = fmt::format("{}: weights seeded, configuration of the zoo's: {}", id, snapshot.error().message);
+  }
+  if (known) {
+    ZooSource source = zoo_source(*known);
+    source.note = std::move(note);
+    return source;
+  }
+  if (!planned) return unknown(name);
+  ZooSource source;
+  source.planned = true;
+  source.architecture = planned->architecture;
+  source.family = planned->family;
+  source.category = planned->category;
+  return source;
+}
+
+}  // namespace
+
+ZooSource zoo_source(const zoo::KnownModel& known) {
+  ZooSource source;
+  source.config = known.config;
+  source.model_class = known.model_class;
+  source.model_id = known.model_id;
+  source.architecture = known.architecture;
+  source.size = known.size;
+  return source;
+}
+
+Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub) {
+  if (reference.kind != ModelReference::Kind::kConfigFolder) return from_name(reference, hub);
+  ZooSource source;
+  ASSAY_TRY(source.config, read_json(reference.path / "config.json"));
+  source.weights = reference.weights;
+  source.model_id = reference.path.string();
+  source.size = "as_is";
+  return source;
+}
+
+}  // namespace assay

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "result/status.hpp"
+
+namespace assay {
+
+/// Why a cell does not run: how its row ends instead.
+struct Refusal {
+  CellStatus status = CellStatus::kUnavailable;
+  std::string reason_code, message, hint;
+};
+
+}  // namespace assay

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "analyse/analyse.hpp"
+#include "base/hash.hpp"
+#include "measure/environment.hpp"
+#include "measure/samples_file.hpp"
+#include "measure/summary.hpp"
+#include "run/executor_state.hpp"
+#include "verify/verify.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+/// Inputs of all rotating sets together stay below this.
+constexpr std::uint64_t kMaxInputBytes = 256ULL << 20;
+
+std::size_t rotating_sets(const std::vector<InputRecipe>& recipes, std::size_t wanted) {
+  std::uint64_t bytes = 1;
+  if (recipes.empty()) return 1;
+  for (const InputRecipe& recipe : recipes) bytes += byte_size(recipe.dtype, recipe.shape).value_or(0);
+  return std::clamp<std::size_t>(kMaxInputBytes / bytes, 2, std::max<std::size_t>(2, wanted));
+}
+
+// What the files of outputs were, for the bundle: enough to tell two attempts' outputs apart later.
+Json fingerprint(const fs::path& outputs) {
+  const Result<std::string> hash = sha256_file(outputs);
+  return hash ? Json{{"set0_sha256", *hash}} : Json(nullptr);
+}
+
+// float32 means float32: a runtime that computes in fewer bits all the same is refused, not judged by their floor.
+Status strict(const Record& row) {
+  const auto effective = dtype_from(row.effective_precision);
+  if (row.precision != "float32" || !effective || bit_width(*effective) >= 32) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{} computes in {} though float32 was asked for", row.engine, row.effective_precision),
+              "--precision runtime leaves the choice to the runtime");
+}
+
+Status judge_row(Record& row, const Reference& reference, const std::vector<fs::path>& outputs,
+                 const std::vector<InputRecipe>& recipes, std::uint64_t seed, DType arithmetic) {
+  OutputFiles files;
+  files.reference = reference.outputs;
+  files.candidate = outputs;
+  files.perturbed = reference.moved;
+  VerifyOptions options;
+  options.reference = reference.name;
+  // A graph of 16 bits is rounded between its operators even where the runtime computes each in float32.
+  const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
+  options.precision = bit_width(effective) < bit_width(arithmetic) ? effective : arithmetic;
+  // Positions that a mask leaves out do not count.
+  std::vector<NamedTensor> kept;
+  kept.reserve(outputs.size() * recipes.size());
+  for (std::size_t set = 0; set < outputs.size(); ++set) {
+    options.inputs.emplace_back();
+    for (const InputRecipe& recipe : recipes) {
+      if (!matters_to_masks(recipe.name)) continue;
+      ASSAY_TRY(Tensor tensor, make_input(recipe, seed, set));
+      kept.push_back({recipe.name, std::move(tensor)});
+      options.inputs.back().push_back({recipe.name, kept.back().tensor.view()});
+    }
+  }
+  ASSAY_TRY(const Verdict verdict, judge(files, options));
+  row.verification = verdict.verification;
+  row.max_abs_error = verdict.max_abs_error;
+  row.max_rel_error = verdict.max_rel_error;
+  row.cosine_similarity = verdict.cosine;
+  row.error_limit = verdict.error_limit;
+  row.worst_output = verdict.worst_output;
+  row.message = verdict.message;
+  return {};
+}
+
+}  // namespace
+
+Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& cell, const Deadline& deadline,
+                                   Json& outputs) {
+  std::vector<fs::path> computed{scratch.path() / "candidate0.safetensors"};
+  ASSAY_TRY(const InferReply first, worker.infer({0, computed[0]}, deadline.left()));
+  row.first_inference_ms = first.run_ms;
+  outputs = fingerprint(computed[0]);
+  if (!settings.verify) return {};
+  const Reference& reference = made[cell.reference_key()];
+  row.reference = reference.name;
+  if (cell.inputs.recipes.empty()) {
+    row.verification = Verification::kDegenerate;
+    row.message = "the model has no inputs: its output proves nothing";
+    return {};
+  }
+  if (reference.name == "none") {
+    row.verification = Verification::kUnverified;
+    row.message = reference.why_none;
+    return {};
+  }
+  if (reference.outputs.size() > 1) {
+    computed.push_back(scratch.path() / "candidate1.safetensors");
+    ASSAY_TRY([[maybe_unused]] const InferReply second, worker.infer({1, computed[1]}, deadline.left()));
+  }
+  // A prompt has no padding, and its logits are not its positions.
+  ASSAY_CHECK_OK(judge_row(row, reference, computed, cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes,
+                           settings.seed, cell.arithmetic));
+  if (cell.generation && row.message.empty())
+    row.message = fmt::format("logits compared after the prompt and after {} further tokens",
+                              taught_tokens(cell.generation->output_tokens));
+  if (!cell.given_note.empty())
+    row.message = fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", cell.given_note,
+                              reference.name);
+  return {};
+}
+
+// One execution: load, bind, verify, measure. An error ends the row; what is in it by then stays.
+Status LocalExecutor::State::attempt(Record& row, const PreparedModel& model, const Planned& cell,
+                                     const fs::path& samples_path, Json& environment, Json& outputs, fs::path& log) {
+  // The reference's time is the first cell's that needs it.
+  const auto spent = std::exchange(made[cell.reference_key()].spent, {});
+  const std::string& why = made[cell.reference_key()].why_none;
+  if (spent >= settings.timeout)
+    return fail(ErrorCode::kTimeout,
+                fmt::format("the reference took {:.0f} s, all that --timeout gives the cell{}{}",
+                            std::chrono::duration<double>(spent).count(), why.empty() ? "" : ": ", why),
+                "give more with --timeout, or measure alone with --benchmark-only");
+  const Deadline deadline(settings.timeout - spent);
+  const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
+  services.doing(name + ": loading");
+  log = scratch.path() / fmt::format("worker-{}.log", workers + 1);  // where a worker that dies at once wrote
+  ASSAY_TRY(WorkerPool::Lease leased, acquire(model, *cell.target, cell.shape, row.precision, deadline.left()));
+  log = logs[leased.worker().pid()];
+  row.process = leased.warm() ? "warm" : "fresh";
+  set_load(row, leased.loaded());
+  Status done = strict(row);
+  if (done) done = work(row, leased, cell, samples_path, deadline, environment, outputs);
+  // After an error nobody knows what state the runtime is in.
+  if (!done) leased.discard();
+  return done;
+}
+
+// What an attempt does with a loaded model: bind, verify, measure.
+Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const Planned& cell,
+                                  const fs::path& samples_path, const Deadline& deadline, Json& environment,
+                                  Json& outputs) {
+  const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
+  Worker& worker = leased.worker();
+  BindRequest bind{cell.inputs.recipes, settings.seed, rotating_sets(cell.inputs.recipes, settings.input_sets),
+                   static_cast<int>(cell.shape.streams), cell.generation};
+  if (cell.formed) {
+    bind.inputs = cell.formed->recipes;
+    bind.generation = cell.formed->generation;
+  }
+  ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
+  row.compilation_time_ms = bound.compilation_ms;
+  set_effective(row, bound.effective);
+  ASSAY_CHECK_OK(strict(row));
+  if (settings.verify) services.doing(name + ": verifying");
+  ASSAY_CHECK_OK(check(row, worker, cell, deadline, outputs));
+  if (!settings.benchmark) return {};
+
+  services.doing(name + ": measuring");
+  MeasureRequest measure{settings.measure, samples_path};
+  measure.plan.streams = static_cast<int>(cell.shape.streams);
+  // Leave the worker time to warm up and to answer: what it has by then is a result.
+  const std::int64_t budget = deadline.left().count() / 10 * 9;
+  measure.plan.max_warmup_ns = std::min(measure.plan.max_warmup_ns, budget / 4);
+  measure.plan.max_time_ns = std::min(measure.plan.max_time_ns, budget - measure.plan.max_warmup_ns);
+  const Result<MeasureReply> reply = worker.measure(measure, deadline.left());
+  // A worker that died in mid-sample leaves the blocks it flushed: they are results, the row says how it ended.
+  const Result<SamplesFile> samples = read_samples(samples_path);
+  if (!reply) {
+    if (samples && samples->samples.size() > 0) {
+      summarise(Measurement{}, samples->samples, cell.shape.batch, row);
+      row.add_flag(flag::kPartial);
+    }
+    return tl::unexpected<Error>(reply.error());
+  }
+  environment = reply->environment;
+  if (!samples) return tl::unexpected<Error>(samples.error());
+  summarise(reply->measurement, samples->samples, cell.shape.batch, row);
+  const bool of_tokens = std::ranges::any_of(cell.inputs.recipes, [](const InputRecipe& recipe) {
+    return recipe.name == "input_ids";  // and not of sounds
+  });
+  if (cell.generation && of_tokens && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
+    const std::int64_t prompt =
+        std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
+    row.prompt_tokens_per_second = static_cast<double>(prompt * cell.shape.batch) * 1e3 / *row.ttft_ms;
+  }
+  set_memory(row, *reply, leased.loaded(), leased.warm());
+  flag_noise(environment, row);
+  if (reply->measurement.stop_reason == StopReason::kInterrupted) row.add_flag(flag::kPartial);
+  if (reply->measurement.failure) {
+    row.add_flag(flag::kPartial);
+    return tl::unexpected<Error>(*reply->measurement.failure);
+  }
+  return {};
+}
+
+}  // namespace assay

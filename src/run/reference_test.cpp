@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/reference.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "base/files.hpp"
+#include "model/graph_builder.hpp"
+#include "model/model.hpp"
+#include "tensor/random.hpp"
+#include "tensor/safetensors.hpp"
+#include "tensor/ulp.hpp"
+
+namespace assay {
+namespace {
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kIn = 64, kOut = 8, kBatch = 4;
+
+std::vector<float> weights() {
+  std::vector<float> w(kIn * kOut);
+  fill_normal(CounterRandom(1, "w"), 0.0F, 1.0F, w);
+  return w;
+}
+
+/// y = x w in double, as float.
+std::vector<float> product(std::span<const float> x, std::span<const float> w) {
+  std::vector<float> y(kBatch * kOut);
+  for (std::size_t row = 0; row < kBatch; ++row)
+    for (std::size_t column = 0; column < kOut; ++column) {
+      double sum = 0;
+      for (std::size_t i = 0; i < kIn; ++i)
+        sum += static_cast<double>(x[row * kIn + i]) * static_cast<double>(w[i * kOut + column]);
+      y[row * kOut + column] = static_cast<float>(sum);
+    }
+  return y;
+}
+
+double largest_difference(std::span<const float> a, std::span<const float> b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return largest;
+}
+
+std::vector<float> read_output(const fs::path& file) {
+  const SafetensorsFile opened = SafetensorsFile::open(file).value();
+  const Tensor y = Tensor::copy_of(opened.tensor("y").value()).value();
+  return {y.as<float>().begin(), y.as<float>().end()};
+}
+
+/// A layer without bias, and ONNX Runtime to run it.
+class References : public ::testing::Test {
+ protected:
+  static EngineRegistry::Places places() {
+    EngineRegistry::Places places = EngineRegistry::default_places();
+    places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
+    places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
+    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) places.deps = ASSAY_TEST_DEPS_DIR;
+    return places;
+  }
+
+  void SetUp() override {
+    if (const auto found = registry_.locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
+    GraphBuilder graph("layer");
+    const Value x = graph.input("x", DType::kFloat32, {"batch", kIn});
+    const Value w = graph.initializer("w", DType::kFloat32, {kIn, kOut}, [](const ByteSink& sink) -> Status {
+      const std::vector<float> values = weights();
+      return sink(std::as_bytes(std::span(values)));
+    });
+    graph.output("y", graph.node("", "MatMul", {x, w}), {"batch", kOut});
+    model_.file = folder_.path() / "layer.onnx";
+    ASSERT_TRUE(graph.write(model_.file));
+    const Result<ModelInfo> info = inspect_model(model_.file);
+    ASSERT_TRUE(info) << to_string(info.error());
+    model_.info = *info;
+    model_.identity.graph_hash = info->graph_hash;
+    model_.identity.weights_hash = info->weights_hash;
+    const Tensor made = make_input(recipes_[0], 1, 0).value();
+    input_.assign(made.as<float>().begin(), made.as<float>().end());
+  }
+
+  Reference make(DType precision) {
+    return maker_.make(model_, "openvino", precision, recipes_, 1, "inputs", std::nullopt, 60s);
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::create("assay-reference-test-").value();
+  EngineRegistry registry_{places()};
+  ReferenceMaker maker_{registry_, folder_.path() / "cache", [] { return false; }};
+  PreparedModel model_;
+  std::vector<InputRecipe> recipes_{{"x", DType::kFloat32, {kBatch, kIn}, Fill::kNormal, 0, 1, {}}};
+  std::vector<float> input_;
+};
+
+TEST_F(References, OfSixteenBitsHaveTheirWeightsRoundedToThem) {
+  std::vector<float> rounded = weights();
+  for (const DType precision : {DType::kBFloat16, DType::kFloat16, DType::kFloat32}) {
+    rounded = weights();
+    round_to_precision(DType::kFloat32, std::as_writable_bytes(std::span(rounded)), precision);
+    const Reference reference = make(precision);
+    ASSERT_EQ(reference.outputs.size(), 2U) << reference.why_none;
+    EXPECT_EQ(reference.name, "onnxruntime-noopt");
+    EXPECT_LE(largest_difference(read_output(reference.outputs[0]), product(input_, rounded)), 1e-4)
+        << to_string(precision);
+    const double effect = largest_difference(product(input_, rounded), product(input_, weights()));
+    if (precision != DType::kFloat32) {
+      EXPECT_GT(effect, 1e-3) << "the test tells rounded weights from others";
+    }
+  }
+}
+
+TEST_F(References, MoveByOneUnitInTheLastPlaceOfTheCandidatesPrecision) {
+  double finer = 0;
+  for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    const Reference reference = make(precision);
+    ASSERT_EQ(reference.moved.size(), 2U) << reference.why_none;
+    const double movement = largest_difference(read_output(reference.outputs[0]), read_output(reference.moved[0]));
+    // 2 x 64 changes of up to one unit, in random directions: some ten units of a term's size.
+    const double unit = precision == DType::kFloat32 ? 0x1p-23 : precision == DType::kFloat16 ? 0x1p-10 : 0x1p-7;
+    EXPECT_GT(movement, unit) << to_string(precision);
+    EXPECT_LT(movement, 100 * unit) << to_string(precision);
+    EXPECT_GT(movement, 4 * finer) << to_string(precision);
+    finer = movement;
+  }
+}
+
+TEST_F(References, AreKeptPerPrecision) {
+  const Reference first = make(DType::kFloat32), lowered = make(DType::kBFloat16);
+  ASSERT_FALSE(first.outputs.empty() || lowered.outputs.empty()) << first.why_none << lowered.why_none;
+  EXPECT_NE(first.outputs, lowered.outputs);
+  EXPECT_GT(lowered.spent.count(), 0);
+  const Reference again = make(DType::kBFloat16);
+  EXPECT_EQ(again.outputs, lowered.outputs);
+  EXPECT_EQ(again.moved, lowered.moved);
+  EXPECT_EQ(again.spent.count(), 0) << "made anew";
+  EXPECT_EQ(make(DType::kInt8).outputs, first.outputs) << "what has no unit in the last place counts as float32";
+}
+
+}  // namespace
+}  // namespace assay

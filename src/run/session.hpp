@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "engine/registry.hpp"
+#include "plan/targets.hpp"
+#include "prepare/prepare.hpp"
+#include "prepare/settings.hpp"
+#include "result/run_info.hpp"
+#include "run/executor.hpp"
+
+namespace assay {
+
+/// One invocation of a measuring command: models × targets × shapes, run, kept, and ready to be reported.
+struct SessionRequest {
+  std::string command;
+  std::vector<ModelChoice> models;
+  TargetRequest targets;
+  RunSettings settings;
+  std::filesystem::path database, spool, cache;
+  EngineRegistry::Places places = EngineRegistry::default_places();
+  std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: no resuming
+  bool best_hardware_only = false;   ///< nobody named hardware or engines: the best device alone
+  bool resume = false;
+  bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
+  std::function<bool()> cancelled = [] { return false; };
+  std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
+  std::function<void(const Record&)> finished = {};
+  std::function<void(const std::string&)> doing = {};
+};
+
+struct SessionResult {
+  RunInfo run;
+  std::vector<Record> rows;
+  std::vector<Target> targets;
+  std::vector<std::string> notes;  ///< what the user should know: random weights, a switched-off feature
+  bool store_failed = false;       ///< the rows are in bundles but not in the database
+  bool usage_error = false;        ///< one of several models that were named is at fault
+  bool interrupted = false;
+};
+
+/// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
+/// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
+/// model or a cell, an exception included, is a row, and the others run. When nothing that was asked for is built,
+/// invalid_argument says so.
+[[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
+
+/// Puts the bundles of the spool into the database and publishes the snapshot for readers, where `request.save` says
+/// so. Never fails: the bundles are safe, `session.store_failed` is set, and the answer is what the user should know.
+[[nodiscard]] std::vector<std::string> save_session(const SessionRequest& request, SessionResult& session);
+
+/// The exit status that rows mean (docs/metrics.md, "Exit status").
+[[nodiscard]] ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoice>& models,
+                                    bool verify_command);
+
+}  // namespace assay

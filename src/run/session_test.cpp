@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "base/files.hpp"
+#include "store/store.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+/// Sessions of the null engine, which needs no model file.
+class SessionTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] SessionRequest request(const std::vector<std::string>& models) const {
+    SessionRequest request;
+    request.command = "assay bench";
+    for (const std::string& name : models) {
+      request.models.emplace_back();
+      request.models.back().name = name;
+      request.models.back().family = "other";
+    }
+    request.targets.engines = {"null"};
+    request.settings.batch_sizes = {1, 2};
+    request.settings.measure.iterations = 5;
+    request.settings.measure.warmup_iterations = 1;
+    request.database = folder_.path() / "history.duckdb";
+    request.spool = default_spool(request.database);
+    request.cache = folder_.path() / "cache";
+    request.places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
+    request.places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
+    return request;
+  }
+  /// "model batch status" of each row.
+  static std::vector<std::string> outcomes(const SessionResult& session) {
+    std::vector<std::string> lines;
+    for (const Record& row : session.rows)
+      lines.push_back(row.model + " " + std::to_string(row.batch_size.value_or(0)) + " " +
+                      std::string(to_string(row.status)));
+    return lines;
+  }
+  TemporaryDirectory folder_ = TemporaryDirectory::create("assay-session-test-").value();
+};
+
+TEST_F(SessionTest, SavingIsAStepOfItsOwnAfterTheReports) {
+  const SessionRequest asked = request({"m"});
+  auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(outcomes(*session), ElementsAre("m 1 completed", "m 2 completed"));
+  EXPECT_FALSE(fs::exists(asked.database)) << "the database is touched after the reports are written";
+  EXPECT_THAT(*list_bundles(asked.spool), SizeIs(2));
+  EXPECT_THAT(save_session(asked, *session), IsEmpty());
+  EXPECT_FALSE(session->store_failed);
+  EXPECT_THAT(*Store::open(asked.database, Store::Mode::kRead)->results(), SizeIs(2));
+}
+
+TEST_F(SessionTest, ADatabaseThatCannotBeUsedIsANoteAndLosesNothing) {
+  const SessionRequest asked = request({"m"});
+  auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  {
+    const auto reader = Store::open(asked.database, Store::Mode::kWrite);
+    ASSERT_TRUE(reader);
+    EXPECT_THAT(save_session(asked, *session),
+                ElementsAre(AllOf(HasSubstr("history.duckdb.spool"), HasSubstr("history.snapshot.duckdb"))));
+    EXPECT_TRUE(session->store_failed);
+  }
+  EXPECT_THAT(save_session(asked, *session), IsEmpty());
+  EXPECT_THAT(*Store::open(asked.database, Store::Mode::kRead)->results(), SizeIs(2));
+}
+
+TEST_F(SessionTest, AnExceptionInTheMiddleOfACellCostsThatCellAlone) {
+  SessionRequest asked = request({"a", "b"});
+  asked.doing = [](const std::string& what) {
+    if (what.starts_with("a on") && what.find("batch_1") != std::string::npos && what.ends_with("measuring"))
+      throw std::runtime_error("broken");
+  };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(outcomes(*session), ElementsAre("a 1 failed", "a 2 completed", "b 1 completed", "b 2 completed"));
+  EXPECT_THAT(session->rows[0].message, HasSubstr("broken"));
+  EXPECT_EQ(session->rows[0].reason_code, "internal");
+}
+
+TEST_F(SessionTest, AnExceptionBesideTheCellsCostsThatModelAlone) {
+  SessionRequest asked = request({"a", "b"});
+  asked.doing = [](const std::string& what) {
+    if (what.starts_with("a, ") && what.ends_with("reference")) throw std::runtime_error("broken");
+  };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(outcomes(*session), ElementsAre("a 0 failed", "b 1 completed", "b 2 completed"));
+  EXPECT_THAT(session->rows[0].message, AllOf(HasSubstr("broken"), HasSubstr("while running a")));
+}
+
+TEST_F(SessionTest, AnExceptionWhileAModelIsPreparedCostsThatModelAlone) {
+  SessionRequest asked = request({"a", "b"});
+  asked.doing = [](const std::string& what) {
+    if (what == "preparing a") throw std::runtime_error("broken");
+  };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(outcomes(*session), ElementsAre("a 0 failed", "b 1 completed", "b 2 completed"));
+}
+
+}  // namespace
+}  // namespace assay
