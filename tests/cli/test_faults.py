@@ -257,13 +257,15 @@ class Faults(tool.ToolTest):
         self.assertLessEqual(set(kept), set(self.spool_bundles()))
 
     def preparing(self, *arguments, **options):
-        """A run that writes 1.3 GB of weights, found while it does, and the cache that they go to."""
+        """A run that writes 440 MB of weights, found while it does, and the cache that they go to."""
         cache = self.folder / "cache"
         self.environment["ASSAY_CACHE_DIR"] = str(cache)
-        process = self.start("bench", "--model", "google-bert/bert-large-uncased", "--engine", "null", "--batch-sizes", "1", "--iterations", "5",
+        process = self.start("bench", "--model", "google-bert/bert-base-uncased", "--engine", "null", "--batch-sizes", "1", "--iterations", "5",
                              "--warmup", "1", "--quiet", *arguments, **options)
         self.addCleanup(process.kill)
-        self.wait_until("weights are written", lambda: any(self.size_of(path) > 1_000_000 for path in (cache / "models").glob("*/.*")))
+        self.wait_until("weights are written", lambda: process.poll() is not None or any(
+            self.size_of(path) > 1_000_000 for path in (cache / "models").glob("*/.*")))
+        self.assertIsNone(process.poll(), "it ended before")
         return process, cache
 
     @staticmethod
