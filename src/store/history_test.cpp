@@ -114,7 +114,9 @@ TEST_F(HistoryTest, OldBundlesGetNewKeysAndAreNotRewritten) {
   ASSERT_TRUE(report) << to_string(report.error());
   EXPECT_THAT(report->refused, IsEmpty());
   EXPECT_EQ(files_of_spool(), before);
-  for (const Record& row : *store->results()) {
+  const auto rows = store->results();
+  ASSERT_THAT(*rows, SizeIs(6));
+  for (const Record& row : *rows) {
     EXPECT_FALSE(old_keys.contains(row.task_key));
     // What this assay plans for the same cell: resuming and --benchmark-only find the old row.
     Record planned = row;
