@@ -31,7 +31,9 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
   const ReportInput input = report_input(session);
   Output output;
   output.document = [&] { return results_json(input); };
-  output.text = [&](const std::string&) { return verification_table(input, isatty(STDOUT_FILENO) == 1); };
+  output.text = [&](const std::string&) {
+    return verification_table(input, isatty(STDOUT_FILENO) == 1, output_width());
+  };
   output.verifies = true;
   return finish(output, options.measuring, request, session);
 }

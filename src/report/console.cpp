@@ -20,13 +20,34 @@ std::size_t columns(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts_character));
 }
 
-// At most `most` columns of it; that something was left out is marked.
-std::string cut(const std::string& text, std::size_t most) {
-  if (columns(text) <= most) return text;
-  std::size_t end = 0;
-  for (std::size_t seen = 0; end < text.size(); ++end)
-    if (starts_character(text[end]) && ++seen == most) break;
-  return text.substr(0, end) + "…";
+// Words, where a command in backquotes is one: a line end inside it would be copied with it.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words{""};
+  bool command = false;
+  for (const char c : text) {
+    if (c == '`') command = !command;
+    if (c == ' ' && !command)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+// The text in lines of at most `width` columns: the first behind `indent` spaces, the others behind two more. A word
+// that is longer has a line of its own.
+std::string folded(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string out, line(indent, ' ');
+  std::size_t words = 0;
+  for (const std::string& word : words_of(text)) {
+    if (words > 0 && columns(line) + 1 + columns(word) > width) {
+      out += line + "\n";
+      line.assign(indent + 2, ' ');
+      words = 0;
+    }
+    line += (words++ > 0 ? " " : "") + word;
+  }
+  return out + line + "\n";
 }
 
 std::string pad(const std::string& text, std::size_t width, bool right) {
@@ -53,29 +74,72 @@ const char* colour_of(const Record& row) {
   return "2";
 }
 
-// Lines of equal columns, the numbers right-aligned from `numbers` on; a message stands below the row it explains.
-std::string table_text(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& table,
-                       std::span<const Record> rows, std::size_t numbers, const Paint& paint, std::size_t width) {
+// A table under construction: rows of results, and what is printed of each.
+struct ResultTable {
+  std::vector<std::string> head;
+  std::vector<std::vector<std::string>> cells;
+  std::size_t numbers = 0;  ///< the first column that is right-aligned
+};
+
+void drop_column(ResultTable& table, std::size_t column) {
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  table.head.erase(table.head.begin() + at);
+  for (auto& cells : table.cells) cells.erase(cells.begin() + at);
+  if (column < table.numbers) --table.numbers;
+}
+
+std::vector<std::size_t> widths_of(const ResultTable& table) {
   std::vector<std::size_t> widths;
-  for (std::size_t c = 0; c < head.size(); ++c) {
-    std::size_t most = columns(head[c]);
-    for (const auto& cells : table) most = std::max(most, columns(cells[c]));
+  for (std::size_t c = 0; c < table.head.size(); ++c) {
+    std::size_t most = columns(table.head[c]);
+    for (const auto& cells : table.cells) most = std::max(most, columns(cells[c]));
     widths.push_back(most);
   }
+  return widths;
+}
+
+std::size_t width_of(const ResultTable& table) {
+  std::size_t sum = 2 * (table.head.size() - 1);
+  for (const std::size_t width : widths_of(table)) sum += width;
+  return sum;
+}
+
+// Lines of equal columns; a message stands below the row it explains. Where the lines would be wider than `width`, the
+// model (the first column) becomes a line of its own, and then columns of `spare` are left out, the first one first.
+std::string table_text(ResultTable table, std::span<const Record> rows, std::vector<std::string> spare,
+                       const Paint& paint, std::size_t width) {
+  constexpr std::size_t kIndent = 2;
+  const bool grouped = width_of(table) > width;
+  if (grouped) drop_column(table, 0);
+  std::vector<std::string> left_out;
+  for (const std::string& name : spare) {
+    if (width_of(table) + kIndent <= width) break;
+    const auto column = std::ranges::find(table.head, name);
+    if (column == table.head.end()) continue;
+    drop_column(table, static_cast<std::size_t>(column - table.head.begin()));
+    left_out.push_back(name);
+  }
+  const std::vector<std::size_t> widths = widths_of(table);
   const auto line = [&](const std::vector<std::string>& cells) {
-    std::string text;
-    for (std::size_t c = 0; c < cells.size(); ++c) text += (c > 0 ? "  " : "") + pad(cells[c], widths[c], c >= numbers);
+    std::string text(grouped ? kIndent : 0, ' ');
+    for (std::size_t c = 0; c < cells.size(); ++c)
+      text += (c > 0 ? "  " : "") + pad(cells[c], widths[c], c >= table.numbers);
     return text;
   };
-  std::string out = paint("1", line(head)) + "\n";
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    out += paint(colour_of(rows[i]), line(table[i])) + "\n";
+  std::string out = paint("1", line(table.head)) + "\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (grouped && (i == 0 || rows[i - 1].model != rows[i].model)) out += paint("1", rows[i].model) + "\n";
+    out += paint(colour_of(rows[i]), line(table.cells[i])) + "\n";
+    const std::string message = message_text(rows[i]);
     const bool repeated =
-        i + 1 < table.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
-    if (!rows[i].message.empty() && !rows[i].ranked() && !repeated) out += "    " + cut(rows[i].message, width) + "\n";
+        i + 1 < rows.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
+    if (!message.empty() && !rows[i].ranked() && !repeated) out += folded(message, 4, width);
   }
+  if (!left_out.empty()) out += fmt::format("Left out for the width of the terminal: {}.\n", join(left_out, ", "));
   return out;
 }
+
+std::size_t terminal_width(int width) { return static_cast<std::size_t>(std::max(40, width)); }
 
 // Names and messages come from files: what a terminal would take for a command goes.
 ReportInput for_terminal(ReportInput input) {
@@ -88,18 +152,17 @@ ReportInput for_terminal(ReportInput input) {
 
 }  // namespace
 
-std::string verification_table(const ReportInput& given, bool colour) {
+std::string verification_table(const ReportInput& given, bool colour, int width) {
   const ReportInput input = for_terminal(given);
   const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
-  std::vector<std::vector<std::string>> table;
-  table.reserve(input.rows.size());
+  ResultTable table{{"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"}, {}, 5};
   for (const Record& row : input.rows)
-    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
-                     row.reference, number(row.max_abs_error), number(row.error_limit), number(row.cosine_similarity)});
-  std::string out =
-      table_text({"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"}, table,
-                 input.rows, 5, Paint(colour), 1000);
-  for (const std::string& note : input.notes) out += "note: " + note + "\n";
+    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
+                           row.reference, number(row.max_abs_error), number(row.error_limit),
+                           number(row.cosine_similarity)});
+  const std::size_t columns = terminal_width(width);
+  std::string out = table_text(std::move(table), input.rows, {"cosine", "reference"}, Paint(colour), columns);
+  for (const std::string& note : input.notes) out += folded("note: " + note, 0, columns);
   return out;
 }
 
@@ -137,12 +200,19 @@ std::string show_latency(const Record& row) {
 }
 
 std::string verdict_words(const Record& row) {
-  if (row.status != CellStatus::kCompleted)
-    return std::string(to_string(row.status)) + (row.reason_code.empty() ? "" : " (" + row.reason_code + ")");
+  if (row.status != CellStatus::kCompleted) {
+    const std::string status(to_string(row.status));
+    return row.reason_code.empty() || row.reason_code == status ? status : status + " (" + row.reason_code + ")";
+  }
   std::string words(to_string(row.verification));
   for (const std::string_view name : {flag::kSimulated, flag::kSoftware})
     if (row.has_flag(name)) words += fmt::format(" ({})", name);
   return words;
+}
+
+std::string message_text(const Record& row) {
+  const std::string repeated = std::string(to_string(row.status)) + ": ";
+  return row.message.starts_with(repeated) ? row.message.substr(repeated.size()) : row.message;
 }
 
 std::string show_verdict(const Record& row) {
@@ -151,26 +221,56 @@ std::string show_verdict(const Record& row) {
   return (bad ? "❌ " : good ? "✅ " : "➖ ") + verdict_words(row);
 }
 
+namespace {
+
+// What the marks of the table mean, where it has them.
+std::string legend_of(std::span<const Record> rows) {
+  const bool intervals = std::ranges::any_of(rows, [](const Record& row) { return show_half_width(row) != "–"; });
+  const bool weak = std::ranges::any_of(rows, [](const Record& row) {
+    return row.latency_p50_quality.starts_with("few") || row.latency_p99_quality.starts_with("few");
+  });
+  std::string text;
+  if (intervals) text = "± is half the width of the 95 % interval of the median.";
+  if (weak) text += (text.empty() ? "" : " ") + std::string("~ marks a percentile of too few samples.");
+  return text;
+}
+
+// What sets a cell apart beside batch and sequence length, where it is not the default.
+std::string settings_text(const Record& row) {
+  std::string text;
+  if (row.output_tokens) text += fmt::format(", output tokens: {}", *row.output_tokens);
+  if (row.streams.value_or(1) != 1) text += fmt::format(", streams: {}", *row.streams);
+  if (row.threads.value_or(0) != 0) text += fmt::format(", threads: {}", *row.threads);
+  if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is")
+    text += ", precision: " + row.precision;
+  if (!row.form.empty() && row.form != "portable") text += ", cache: " + row.form;
+  return text;
+}
+
+}  // namespace
+
 std::string summary_table(const ReportInput& given, bool colour, int width) {
   const ReportInput input = for_terminal(given);
   const Paint paint(colour);
-  std::vector<std::string> head{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"};
+  ResultTable table{{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"}, {}, 4};
   const bool generates = std::ranges::any_of(input.rows, [](const Record& row) { return row.ttft_ms.has_value(); });
-  if (generates) head.insert(head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
-  std::vector<std::vector<std::string>> table;
+  if (generates) table.head.insert(table.head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
   for (const Record& row : input.rows) {
-    table.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
-                     show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
-                     show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
-                     show(row.memory_mb)});
+    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
+                           show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
+                           show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
+                           show(row.memory_mb)});
     if (generates)
-      table.back().insert(table.back().end(), {show(row.ttft_ms), show(row.tpot_ms), show(row.tokens_per_second)});
+      table.cells.back().insert(table.cells.back().end(),
+                                {show(row.ttft_ms), show(row.tpot_ms), show(row.tokens_per_second)});
   }
-  std::string out = table_text(head, table, input.rows, 4, paint, static_cast<std::size_t>(std::max(40, width - 4)));
+  const std::size_t columns = terminal_width(width);
+  std::string out = table_text(std::move(table), input.rows, {"MB", "p99 ms", "items/s"}, paint, columns);
+  if (const std::string legend = legend_of(input.rows); !legend.empty()) out += folded(legend, 0, columns);
   const auto section = [&](const char* name, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += "\n" + paint("1", name) + "\n";
-    for (const std::string& text : lines) out += "  " + text + "\n";
+    for (const std::string& text : lines) out += folded(text, 2, columns);
   };
   section("Recommendations", recommendations(input.rows));
   section("Next steps", next_steps(input.rows));
@@ -192,13 +292,16 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
                          row.model, row.device_name.empty() ? row.hardware : row.device_name,
                          row.device_type.empty() ? row.hardware : row.device_type,
                          row.status == CellStatus::kUnavailable ? "False" : "True");
+      if (row.has_flag(flag::kSeeded)) out += "  Weights: random\n";
+      if (row.has_flag(flag::kScaled))
+        out += fmt::format("  Scaled: smaller than the published model (size {})\n", row.size);
     }
     if (row.batch_size)
-      out += fmt::format("\nBenchmarking batch size: {}{}\n", *row.batch_size,
-                         row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "");
+      out += fmt::format("\nBenchmarking batch size: {}{}{}\n", *row.batch_size,
+                         row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "",
+                         settings_text(row));
     if (row.status != CellStatus::kCompleted)
-      out += fmt::format("  {}{}: {}\n", to_string(row.status),
-                         row.reason_code.empty() ? "" : " (" + row.reason_code + ")", row.message);
+      out += fmt::format("  {}: {}\n", verdict_words(row), message_text(row));
     else if (row.verification != Verification::kVerified)
       out += fmt::format("  Verification: {}{}\n", to_string(row.verification),
                          row.message.empty() ? "" : ": " + row.message);

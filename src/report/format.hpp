@@ -30,7 +30,10 @@ inline constexpr const char* kReportSchema = "1.0";
 /// A word for people: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".
 [[nodiscard]] std::string verdict_words(const Record& row);
 
-/// The same behind a mark: ✅ for what may be relied on, ❌ for what is wrong or failed, ➖ for the rest.
+/// The row's message without the status that verdict_words() shows before it.
+[[nodiscard]] std::string message_text(const Record& row);
+
+/// The verdict's words behind a mark: ✅ for what may be relied on, ❌ for what is wrong or failed, ➖ for the rest.
 [[nodiscard]] std::string show_verdict(const Record& row);
 
 }  // namespace assay

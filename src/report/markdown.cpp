@@ -118,7 +118,7 @@ std::string verification_section(const std::vector<Record>& rows) {
   for (const Record& row : rows)
     out += line_of({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", show_verdict(row), row.reference,
                     row.max_abs_error ? fmt::format("{:.3g}", *row.max_abs_error) : "–",
-                    row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", row.message});
+                    row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", message_text(row)});
   return out + "\n";
 }
 

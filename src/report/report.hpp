@@ -36,11 +36,13 @@ struct ReportInput {
 /// `assay bench --output-format json` and the like: {"schema_version", "results": [every CSV column, …]}.
 [[nodiscard]] Json results_json(const ReportInput& input);
 
-/// The summary for a terminal: one line per model and target with the recommendation; weak percentiles marked "~".
+/// The summary for a terminal of `width` columns: a line for each row, recommendations, next steps, notes. Nothing is
+/// wider than the terminal: sentences are folded, and a table that is too wide gives each model a line of its own and
+/// then leaves out the less important columns, which it names. Marks such as "~" are explained below the table.
 [[nodiscard]] std::string summary_table(const ReportInput& input, bool colour, int width);
 
-/// One line per row: what was compared with what, and the verdict with its figures.
-[[nodiscard]] std::string verification_table(const ReportInput& input, bool colour);
+/// One line per row: what was compared with what, and the verdict with its figures; width as above.
+[[nodiscard]] std::string verification_table(const ReportInput& input, bool colour, int width);
 
 /// The bench runner's console blocks, as guide 004 prints them.
 [[nodiscard]] std::string bench_console(const ReportInput& input, const std::filesystem::path& csv);

@@ -7,6 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/text.hpp"
+
 namespace assay {
 namespace {
 using ::testing::AllOf;
@@ -140,7 +144,7 @@ TEST(Console, PrintsNothingThatATerminalWouldObey) {
   input.rows[0].model = "a\x1b[2Jb";
   input.notes = {"x\x1b]0;title\x07y"};
   for (const std::string& text :
-       {summary_table(input, false, 120), verification_table(input, false), bench_console(input, {})})
+       {summary_table(input, false, 120), verification_table(input, false, 160), bench_console(input, {})})
     EXPECT_THAT(text, AllOf(HasSubstr("a[2Jb"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
@@ -149,13 +153,57 @@ TEST(Console, ColoursOnlyWhenAsked) {
   EXPECT_THAT(summary_table(sample(), false, 120), Not(HasSubstr("\x1b")));
 }
 
-TEST(Console, CutsALongMessageBetweenCharactersAndSaysSo) {
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  for (const std::string& line : split(text, '\n')) {
+    const auto marks =
+        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; });
+    widest = std::max(widest, line.size() - static_cast<std::size_t>(marks));
+  }
+  return widest;
+}
+
+TEST(Console, FoldsLongSentencesAndKeepsEveryWord) {
   ReportInput input = sample();
-  input.rows.back().message = "größer " + std::string(20, 'x') + std::string(100, 'y');
+  input.rows.back().status = CellStatus::kFailed;
+  input.rows.back().message = "größer one two three four five six seven eight nine ten";
+  input.notes = {"one two three four five six seven eight nine ten eleven twelve"};
   const std::string text = summary_table(input, false, 44);
-  EXPECT_THAT(text, HasSubstr("    größer " + std::string(20, 'x') + std::string(12, 'y') + "…\n"));
-  input.rows.back().message = std::string(40, 'a');
-  EXPECT_THAT(summary_table(input, false, 44), HasSubstr("    " + std::string(40, 'a') + "\n"));
+  EXPECT_THAT(text, HasSubstr("    größer one two three four five six seven\n      eight nine ten\n"));
+  EXPECT_THAT(text, HasSubstr("  one two three four five six seven eight\n    nine ten eleven twelve\n"));
+}
+
+TEST(Console, ATableThatIsTooWideNamesWhatItLeavesOut) {
+  const std::string wide = summary_table(sample(), false, 200);
+  EXPECT_THAT(wide, Not(HasSubstr("Left out")));
+  const std::string narrow = summary_table(sample(), false, 72);
+  EXPECT_THAT(narrow, HasSubstr("Left out for the width of the terminal: MB"));
+  EXPECT_LE(widest_line(narrow.substr(0, narrow.find("Left out"))), 72U) << narrow;
+}
+
+TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
+  ReportInput input = sample();
+  input.rows.front().latency_p50_low_ms = 1;
+  input.rows.front().latency_p50_high_ms = 2;
+  input.rows.front().latency_p99_quality = "few_samples(n=50<368)";
+  EXPECT_THAT(summary_table(input, false, 120),
+              AllOf(HasSubstr("± is half the width of the 95 % interval of the median."),
+                    HasSubstr("~ marks a percentile of too few samples.")));
+  Record& row = input.rows.back();
+  row.status = CellStatus::kUnsupported;
+  row.reason_code = "unsupported";
+  row.message = "unsupported: hidden_act = foo";
+  EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  unsupported: hidden_act = foo\n"));
+}
+
+TEST(Console, CellsThatDifferInOneSettingSayWhich) {
+  ReportInput input = sample();
+  Record& row = input.rows.back();
+  row.batch_size = 2;
+  row.threads = 3;
+  row.streams = 4;
+  row.precision = "bfloat16";
+  EXPECT_THAT(bench_console(input, {}), HasSubstr("streams: 4, threads: 3, precision: bfloat16"));
 }
 
 }  // namespace

@@ -267,7 +267,7 @@ const std::map<std::string, std::function<std::string()>>& formats() {
       {"matrix.json",
        [] { return compatibility_matrix(history(), "laboratory", "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
       {"summary.txt", [] { return summary_table(whole_run(), false, 120); }},
-      {"verification.txt", [] { return verification_table(whole_run(), false); }},
+      {"verification.txt", [] { return verification_table(whole_run(), false, 160); }},
       {"bench.txt", [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv"); }},
   };
   return all;
