@@ -22,6 +22,7 @@ namespace {
 
 constexpr const char* kMarker = ".assay-temporary";
 constexpr const char* kNewMarker = ".assay-temporary.new";
+constexpr const char* kFiles = "files";  // what the owner gets: without the marker, so that it begins empty
 
 std::string marker_text(const std::string& name) {
   return fmt::format("assay made the folder {} for itself and removes it\n", name);
@@ -105,7 +106,11 @@ Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix, c
     return fail(ErrorCode::kInternal, text, error == ENOSPC || error == EDQUOT ? "free some disk space" : "");
   }
   Descriptor marker = make_marker(name);
-  return TemporaryDirectory(std::move(name), std::move(marker));
+  TemporaryDirectory made(fs::path(name) / kFiles, std::move(marker));
+  if (::mkdir(made.path_.c_str(), 0700) != 0)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot make the folder '{}': {}", made.path_.string(), std::strerror(errno)));
+  return made;
 }
 
 TemporaryDirectory::TemporaryDirectory(TemporaryDirectory&& other) noexcept
@@ -116,14 +121,11 @@ TemporaryDirectory& TemporaryDirectory::operator=(TemporaryDirectory&& other) no
   return *this;
 }
 TemporaryDirectory::~TemporaryDirectory() {
-  if (!path_.empty()) remove_directory(path_);
+  if (!path_.empty()) remove_directory(path_.parent_path());
 }
 
 bool TemporaryDirectory::keep_as(const fs::path& name) && {
-  if (::rename(path_.c_str(), name.c_str()) != 0) return false;
-  ::unlink((name / kMarker).c_str());
-  path_.clear();
-  return true;
+  return ::rename(path_.c_str(), name.c_str()) == 0;  // the destructor removes what is left
 }
 
 }  // namespace assay

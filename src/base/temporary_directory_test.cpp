@@ -73,10 +73,11 @@ TEST_F(TemporaryDirectoryTest, IsForItsOwnerAloneAndEndsWithItsObject) {
   {
     const TemporaryDirectory folder = TemporaryDirectory::create("assay-", place()).value();
     path = folder.path();
+    EXPECT_TRUE(fs::is_empty(path));
     ASSERT_TRUE(write_file_atomically(path / "a" / "b", "x"));
     EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
   }
-  EXPECT_FALSE(fs::exists(path));
+  EXPECT_FALSE(fs::exists(path.parent_path()));
 }
 
 TEST_F(TemporaryDirectoryTest, WhatAKilledProcessLeftIsRemovedByTheNextInTheSamePlace) {
@@ -85,7 +86,7 @@ TEST_F(TemporaryDirectoryTest, WhatAKilledProcessLeftIsRemovedByTheNextInTheSame
     other.kill();
     ASSERT_TRUE(fs::exists(other.path() / "deep" / "model.onnx"));
     ASSERT_TRUE(TemporaryDirectory::create("assay-", place()));
-    EXPECT_FALSE(fs::exists(other.path())) << "it is not a day old, and nobody uses it";
+    EXPECT_FALSE(fs::exists(other.path().parent_path())) << "it is not a day old, and nobody uses it";
   }
 }
 
@@ -109,8 +110,8 @@ TEST_F(TemporaryDirectoryTest, WhatItDidNotMakeStays) {
   // A copy of an abandoned folder, with its marker, under another name.
   OtherProcess other([&] { return make_with_content(); });
   other.kill();
-  fs::copy(other.path(), place() / "assay-backup", fs::copy_options::recursive);
-  kept.push_back(place() / "assay-backup" / "deep" / "model.onnx");
+  fs::copy(other.path().parent_path(), place() / "assay-backup", fs::copy_options::recursive);
+  kept.push_back(place() / "assay-backup" / other.path().filename() / "deep" / "model.onnx");
 
   ASSERT_TRUE(TemporaryDirectory::create("assay-", place()));
   for (const fs::path& path : kept) EXPECT_TRUE(fs::exists(path)) << path;
@@ -132,12 +133,13 @@ TEST_F(TemporaryDirectoryTest, LinksAreNotFollowed) {
     return folder->path();
   });
   linked.kill();
-  fs::create_directory_symlink(linked.path(), place() / linked.path().filename());
+  const fs::path link = place() / linked.path().parent_path().filename();
+  fs::create_directory_symlink(linked.path().parent_path(), link);
 
   ASSERT_TRUE(TemporaryDirectory::create("assay-", place()));
   EXPECT_FALSE(fs::exists(inside.path()));
   EXPECT_TRUE(fs::exists(folder_.path() / "elsewhere" / "thesis.txt"));
-  EXPECT_TRUE(fs::is_symlink(place() / linked.path().filename()));
+  EXPECT_TRUE(fs::is_symlink(link));
   EXPECT_TRUE(fs::exists(linked.path()));
 }
 

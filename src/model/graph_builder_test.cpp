@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
-#include "base/visible_names.hpp"
 #include "onnx/onnx-ml.pb.h"
 
 namespace assay {
@@ -186,12 +185,12 @@ TEST_F(GraphBuilderTest, ASourceOfTheWrongLengthOrThatFailsLeavesNoFile) {
   const Status status = graph.write(path("m.onnx"));
   ASSERT_FALSE(status);
   EXPECT_THAT(status.error().message, HasSubstr("'w' gave 8 bytes where its shape [3] has 12"));
-  EXPECT_TRUE(testing::visible_names(folder_->path()).empty());
+  EXPECT_TRUE(fs::is_empty(folder_->path()));
 
   GraphBuilder failing("g");
   failing.initializer("w", DType::kFloat32, {1}, [](const ByteSink&) { return fail(ErrorCode::kInternal, "gone"); });
   EXPECT_EQ(failing.write(path("m.onnx")).error().message, "gone");
-  EXPECT_TRUE(testing::visible_names(folder_->path()).empty());
+  EXPECT_TRUE(fs::is_empty(folder_->path()));
 }
 
 TEST_F(GraphBuilderTest, RefusesWeightsWhoseSizeOverflows) {

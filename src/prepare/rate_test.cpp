@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "base/files.hpp"
-#include "base/visible_names.hpp"
 
 namespace assay {
 namespace {
@@ -35,7 +34,7 @@ TEST_F(RateTest, IsMeasuredAndLeavesNothingBehind) {
   EXPECT_LT(rate->flops_per_s, 1e14);
   EXPECT_GT(rate->bytes_per_s, 1e7);
   EXPECT_LT(rate->bytes_per_s, 1e14);
-  EXPECT_TRUE(testing::visible_names(folder_.path()).empty());
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(RateTest, IsInterruptedAndIsNotToldWithoutARuntime) {

@@ -16,7 +16,6 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "base/visible_names.hpp"
 #include "stats/stats.hpp"
 #include "store/fake_bundles.hpp"
 #include "store/schema.hpp"
@@ -420,7 +419,7 @@ TEST_F(StoreTest, ReadingWhatDoesNotExistSaysHowToMakeIt) {
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(store.error().hint, HasSubstr("assay db init"));
-  EXPECT_TRUE(testing::visible_names(folder_.path()).empty());
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(StoreTest, FiltersAndKeepsTheLatestOfATask) {
