@@ -78,9 +78,10 @@ class PendingFile {
 /// A fresh folder (mode 0700) that is removed, with its content, on destruction.
 ///
 /// A process that is killed leaves its folders behind; the next create() in the same place removes them. Each folder
-/// lies in one that holds a marker file with its name, and the owner holds a lock on the marker while it lives. The kernel
-/// releases the lock when the process ends, however it ends, so no clock is needed to know that a folder is abandoned.
-/// On a file system without locks, folders get no marker and are never removed by another process.
+/// lies in one that holds a marker file with its name, and the owner holds a lock on the marker while it lives. The
+/// kernel releases the lock when the process ends, however it ends, so no clock is needed to know that a folder is
+/// abandoned. On a file system without locks, folders get no marker and are never removed by another process.
+///
 /// Thread: different objects in any thread.
 class TemporaryDirectory {
  public:

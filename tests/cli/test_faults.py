@@ -264,7 +264,7 @@ class Faults(tool.ToolTest):
                              "--warmup", "1", "--quiet", *arguments, **options)
         self.addCleanup(process.kill)
         self.wait_until("weights are written", lambda: process.poll() is not None or any(
-            self.size_of(path) > 1_000_000 for path in (cache / "models").glob("*/.*")))
+            self.size_of(path) > 1_000_000 for path in (cache / "models").glob("*/files/.*")))
         self.assertIsNone(process.poll(), "it ended before")
         return process, cache
 
