@@ -7,7 +7,7 @@
 #include <cmath>
 #include <tuple>
 
-#include "result/hardware_words.hpp"
+#include "engine/engine_entry.hpp"
 
 namespace assay {
 namespace {

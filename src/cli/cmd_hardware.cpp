@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "engine/registry.hpp"
 #include "hardware/hardware.hpp"
 #include "result/status.hpp"
 
@@ -46,7 +47,8 @@ void register_hardware(CLI::App& app, Commands& commands) {
       app.add_subcommand("hardware", "List every hardware assay knows: what is here, and why the rest is not");
   command->add_option("--output-format", *format, "text or json")->check(CLI::IsMember({"text", "json"}));
   commands.add(command, [format](Context&) -> Result<ExitCode> {
-    const Hardware machine = detect_hardware();
+    const EngineRegistry registry(EngineRegistry::default_places());
+    const Hardware machine = detect_hardware(Host(), registry.entries());
     if (*format == "json")
       std::printf("%s\n", json_text(to_json(machine), 2).c_str());
     else

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -84,6 +88,18 @@ fs::path own_folder(const fs::path& program_folder) {
   return {};
 }
 
+/// Every ASSAY_<ENGINE>_HOME that is set.
+std::map<std::string, fs::path> homes() {
+  std::map<std::string, fs::path> found;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name.starts_with("ASSAY_") && name.ends_with("_HOME") && name.size() + 1 < text.size())
+      found.emplace(name, text.substr(name.size() + 1));
+  }
+  return found;
+}
+
 }  // namespace
 
 EngineRegistry::Places EngineRegistry::default_places() {
@@ -97,10 +113,10 @@ EngineRegistry::Places EngineRegistry::default_places() {
   places.system_libraries = assay::system_libraries();
   places.worker = fs::exists(bin / "assay-worker", ignored) ? bin / "assay-worker"
                                                             : bin.parent_path() / "libexec/assay/assay-worker";
-  const EngineRegistry known({});  // outlives the loop over its entries
-  for (const EngineEntry& e : known.entries()) {
-    if (const auto home = variable(e.home_variable); !home.empty()) places.homes[e.name] = home;
+  for (const std::string& folder : split(variable("ASSAY_ENGINE_PATH"), ':')) {
+    if (!folder.empty()) places.engine_folders.push_back(fs::absolute(folder, ignored));
   }
+  places.homes = homes();
   return places;
 }
 

@@ -4,196 +4,43 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <optional>
+#include <span>
 #include <system_error>
+#include <utility>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
+#include "engine/runtime_search.hpp"
 
 namespace assay {
-namespace {
 namespace fs = std::filesystem;
+namespace {
 
-// In order of preference where several serve the same hardware.
-std::vector<EngineEntry> known_engines() {
-  return {
-      {"onnxruntime",
-       {"cpu", "cuda", "rocm", "mps", "openvino", "qnn"},
-       {"onnx"},
-       "ASSAY_ONNXRUNTIME_HOME",
-       "",
-       true,
-       "libonnxruntime.so",
-       "onnxruntime",
-       {"", "capi", "lib", "lib64"}},
-      {"openvino",
-       {"openvino", "cpu"},
-       {"onnx", "xml"},
-       "ASSAY_OPENVINO_HOME",
-       "",
-       true,
-       "libopenvino_c.so",
-       "openvino",
-       {"", "libs", "lib", "runtime/lib/intel64"}},
-      {"libtorch", {"cpu", "cuda", "rocm", "mps"}, {"pt"}, "ASSAY_LIBTORCH_HOME", "", false},
-      {"xla", {"cpu", "cuda", "tpu"}, {"stablehlo"}, "ASSAY_XLA_HOME", "", false},
-      {"browser", {"webgpu", "webnn", "wasm", "cpu"}, {"onnx"}, "ASSAY_BROWSER_HOME", "", false},
-      {"null", {"cpu"}, {"null", "onnx"}, "ASSAY_NULL_HOME", "", true},
-  };
+constexpr const char* kEngineFile = "engine.json";
+
+bool has_engine(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / kEngineFile, ignored);
 }
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    paths.push_back(it->path());
-  std::ranges::sort(paths);
-  return paths;
-}
-
-/// "1.9.2" before "1.24.1": digits compare as numbers.
-bool older(std::string_view a, std::string_view b) {
-  const auto parts = [](std::string_view version) {
-    std::vector<std::pair<long, std::string>> list;
-    for (const auto& part : split(version, '.')) list.emplace_back(parse_number<long>(part).value_or(-1), part);
-    return list;
-  };
-  return parts(a) < parts(b);
-}
-
-/// What follows `stem` in a file name: "1.31.1" of libonnxruntime.so.1.31.1; nullopt when it is no version of it.
-std::optional<std::string> suffix_version(const std::string& name, const std::string& stem) {
-  if (!name.starts_with(stem)) return std::nullopt;
-  const std::string rest = name.substr(stem.size());
-  if (rest.empty()) return "";
-  if (rest.size() < 2 || rest[0] != '.' || std::isdigit(static_cast<unsigned char>(rest[1])) == 0) return std::nullopt;
-  return rest.substr(1);
-}
-
-/// Of "onnxruntime_gpu-1.24.1.dist-info" beside a package's folder. Several wheels may fill the same folder; the one
-/// named like the package is believed first.
-std::string wheel_version(const fs::path& site, const std::string& package) {
-  std::string found;
-  for (const fs::path& path : entries_of(site)) {
-    const std::string name = path.filename().string();
-    const auto dash = name.find('-');
-    if (!name.ends_with(".dist-info") || !name.starts_with(package) || dash == name.npos) continue;
-    std::string version = name.substr(dash + 1, name.size() - dash - 1 - std::string_view(".dist-info").size());
-    if (dash == package.size()) return version;
-    if (name[package.size()] == '_') found = version;
-  }
-  return found;
-}
-
-struct Candidate {
-  fs::path home;
-  std::string version;
-};
-
-/// The newest version of the engine's library in one of its folders under `root`.
-std::optional<Candidate> library_in(const EngineEntry& entry, const fs::path& root) {
-  for (const std::string& folder : entry.folders) {
-    const fs::path place = folder.empty() ? root : root / folder;
-    std::optional<Candidate> best;
-    for (const fs::path& file : entries_of(place)) {
-      const auto version = suffix_version(file.filename().string(), entry.library);
-      if (version && (!best || older(best->version, *version))) best = Candidate{place, *version};
-    }
-    if (best) return best;
-  }
-  return std::nullopt;
-}
-
-/// A folder laid out like site-packages: <package>/… with <package>-<version>.dist-info beside it.
-std::optional<Candidate> package_in(const EngineEntry& entry, const fs::path& site) {
-  auto found = library_in(entry, site / entry.package);
-  if (!found) return std::nullopt;
-  const std::string wheel = wheel_version(site, entry.package);
-  if (!wheel.empty()) found->version = wheel;
-  return found;
-}
-
-/// A folder that may be either: an unpacked wheel, or a distribution with lib/. Its own name may carry the version.
-std::optional<Candidate> folder_of_either_kind(const EngineEntry& entry, const fs::path& folder) {
-  auto found = package_in(entry, folder);
-  if (!found) found = library_in(entry, folder);
-  if (!found) return std::nullopt;
-  const std::string name = folder.filename().string();
-  if (name.starts_with(entry.name + "-")) found->version = name.substr(entry.name.size() + 1);
-  return found;
-}
-
-bool matches(const std::string& version, const std::string& wanted) {
-  return wanted.empty() || version == wanted || version.starts_with(wanted + ".");
-}
-
-/// Into assay's own folder, where it disturbs no Python and is found next.
-std::string install_command(const EngineEntry& entry, const fs::path& deps, const std::string& version) {
-  const std::string what = version.empty() ? entry.package : entry.package + "==" + version;
-  if (deps.empty()) return "pip install " + what;
-  const std::string folder = version.empty() ? entry.name : entry.name + "-" + version;
-  return fmt::format("pip install --no-deps --target {} {}", (deps / folder).string(), what);
-}
-
-struct Search {
-  const EngineEntry& entry;
-  const std::string& wanted;
-  std::vector<std::string> looked{};  ///< where, for the message
-  std::vector<std::string> others{};  ///< versions met that were not asked for
-
-  /// The newest that fits of what one rule found.
-  std::optional<Candidate> newest(const std::vector<std::optional<Candidate>>& found) {
-    std::optional<Candidate> best;
-    for (const auto& candidate : found) {
-      if (!candidate) continue;
-      if (!matches(candidate->version, wanted)) {
-        others.push_back(candidate->version);
-      } else if (!best || older(best->version, candidate->version)) {
-        best = candidate;
-      }
-    }
-    return best;
-  }
-};
-
-std::optional<Candidate> in_own_folder(Search& search, const fs::path& deps) {
-  if (deps.empty()) return std::nullopt;
-  const EngineEntry& entry = search.entry;
-  search.looked.push_back((deps / entry.name).string());
-  // The one that set-up pinned has the plain name and comes first; others stand beside it by version.
-  if (auto pinned = search.newest({folder_of_either_kind(entry, deps / entry.name)})) return pinned;
-  std::vector<std::optional<Candidate>> found;
-  for (const fs::path& path : entries_of(deps)) {
-    if (path.filename().string().starts_with(entry.name + "-")) found.push_back(folder_of_either_kind(entry, path));
-  }
-  return search.newest(found);
-}
-
-std::optional<Candidate> in_each(Search& search, const std::vector<fs::path>& folders, bool packages) {
-  std::vector<std::optional<Candidate>> found;
-  for (const fs::path& folder : folders) {
-    search.looked.push_back(folder.string());
-    found.push_back(packages ? package_in(search.entry, folder) : library_in(search.entry, folder));
-    // Site-packages are in Python's own order and the first one wins there; so it does here unless a version is asked.
-    if (search.wanted.empty() && found.back()) break;
-  }
-  return search.newest(found);
+Result<EngineEntry> read_engine(const fs::path& folder) {
+  ASSAY_TRY(std::string text, read_file(folder / kEngineFile));
+  ASSAY_TRY(EngineEntry entry, parse_engine(std::move(text), (folder / kEngineFile).string()));
+  const std::string file = (folder / kEngineFile).string();
+  if (own_engine(entry.name) != nullptr)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: '{}' is the name of one of assay's own engines", file, entry.name),
+                "give the engine and its plug-in another name");
+  if (!entry.default_for.empty())
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: only assay's own engines are defaults; remove \"default_for\"", file),
+                fmt::format("`--engine {}` chooses the engine", entry.name));
+  entry.folder = folder;
+  return entry;
 }
 
 }  // namespace
-
-EngineRegistry::EngineRegistry(Places places) : places_(std::move(places)), entries_(known_engines()) {
-  for (EngineEntry& known : entries_) {
-    if (known.built && !known.package.empty()) known.how_to_get = install_command(known, places_.deps, "");
-  }
-}
-
-const EngineEntry* EngineRegistry::entry(std::string_view name) const {
-  const std::string_view plain = name.substr(0, name.find('@'));
-  const auto found = std::ranges::find(entries_, plain, &EngineEntry::name);
-  return found == entries_.end() ? nullptr : &*found;
-}
 
 bool allows(const EngineOptionInfo& option, const std::string& value) {
   if (option.type == "string") return true;
@@ -204,23 +51,71 @@ bool allows(const EngineOptionInfo& option, const std::string& value) {
   return std::find(words.begin(), words.end(), value) != words.end();
 }
 
+EngineRegistry::EngineRegistry(Places places) : places_(std::move(places)), entries_(own_engines()) {
+  for (const fs::path& folder : places_.engine_folders) add_folders_in(folder, true);
+  if (!places_.plugins.empty()) add_folders_in(places_.plugins, false);
+  sort_engines(std::span(entries_).subspan(own_engines().size()));
+  for (EngineEntry& engine : entries_)
+    if (engine.built) engine.how_to_get = install_command(engine, places_.deps, "");
+}
+
+void EngineRegistry::add_folder(const fs::path& folder) {
+  Result<EngineEntry> engine = read_engine(folder);
+  if (!engine)
+    problems_.push_back(std::move(engine).error());
+  else if (entry(engine->name) == nullptr)
+    entries_.push_back(std::move(*engine));
+}
+
+void EngineRegistry::add_folders_in(const fs::path& folder, bool expected) {
+  if (expected && has_engine(folder)) return add_folder(folder);
+  std::vector<fs::path> inside;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (has_engine(it->path())) inside.push_back(it->path());
+  std::ranges::sort(inside);
+  for (const fs::path& each : inside) add_folder(each);
+  if (expected && inside.empty())
+    problems_.push_back(
+        {ErrorCode::kNotFound,
+         fmt::format("ASSAY_ENGINE_PATH has '{}', but there is no engine.json in it or in a folder of it",
+                     folder.string()),
+         {},
+         {}});
+}
+
+std::vector<std::string> EngineRegistry::names() const {
+  std::vector<std::string> names;
+  for (const EngineEntry& engine : entries_) names.push_back(engine.name);
+  return names;
+}
+
+const EngineEntry* EngineRegistry::entry(std::string_view name) const {
+  const std::string_view plain = name.substr(0, name.find('@'));
+  const auto found = std::ranges::find(entries_, plain, &EngineEntry::name);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
 Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
   const EngineEntry* known = entry(name);
   if (known == nullptr) {
-    std::vector<std::string> names;
-    names.reserve(entries_.size());
-    for (const EngineEntry& e : entries_) names.push_back(e.name);
-    return fail(ErrorCode::kNotFound, fmt::format("there is no engine '{}'", name), "known are: " + join(names, ", "));
+    std::string hint = "known are: " + join(names(), ", ");
+    for (const Error& problem : problems_) hint += "; left out: " + problem.message;
+    return fail(ErrorCode::kNotFound, fmt::format("there is no engine '{}'", name), std::move(hint));
   }
   if (!known->built)
     return fail(ErrorCode::kUnsupported, fmt::format("the engine {} is not built into this assay yet", known->name));
-  EngineLocation location{known->name, places_.plugins / fmt::format("assay_engine_{}.so", known->name), {}};
+  EngineLocation location{known->name, {}, {}};
+  location.plugin =
+      (known->folder.empty() ? places_.plugins : known->folder) / fmt::format("assay_engine_{}.so", known->name);
   std::error_code ignored;
   if (!fs::exists(location.plugin, ignored))
     return fail(
         ErrorCode::kNotFound,
         fmt::format("the plug-in of engine {} is missing: there is no '{}'", known->name, location.plugin.string()),
-        "build the target assay_engine_" + known->name + ", or point ASSAY_PLUGIN_DIR to the folder that has it");
+        known->folder.empty()
+            ? "build the target assay_engine_" + known->name + ", or point ASSAY_PLUGIN_DIR to the folder that has it"
+            : "build the plug-in into the folder of its engine.json");
   const auto at = name.find('@');
   const std::string wanted(at == name.npos ? "" : name.substr(at + 1));
   if (known->library.empty()) {
@@ -229,42 +124,19 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
     location.found_by = "built in";
     return location;
   }
-
-  Search search{*known, wanted};
-  std::optional<Candidate> found;
-  if (const auto home = places_.homes.find(known->name); home != places_.homes.end()) {
-    search.looked.push_back(home->second.string());
-    found = search.newest({folder_of_either_kind(*known, home->second)});
-    location.found_by = known->home_variable;
-    // Who points somewhere wants that and nothing else, unless a version is named that is elsewhere.
-    if (!found && wanted.empty())
-      return fail(ErrorCode::kNotFound, fmt::format("{} is '{}', but there is no {} there", known->home_variable,
-                                                    home->second.string(), known->library));
-  }
-  if (!found) {
-    found = in_own_folder(search, places_.deps);
-    location.found_by = "assay's own folder";
-  }
-  if (!found) {
-    found = in_each(search, places_.site_packages, true);
-    location.found_by = "site-packages";
-  }
-  if (!found) {
-    found = in_each(search, places_.system_libraries, false);
-    location.found_by = "system libraries";
-  }
-  if (!found) {
-    const std::string which = wanted.empty() ? known->name : known->name + " " + wanted;
-    const std::string seen = search.others.empty() ? "" : fmt::format("; there is {}", join(search.others, ", "));
-    return fail(
-        ErrorCode::kNotFound,
-        fmt::format("{} is not installed: no {} in {}{}", which, known->library, join(search.looked, ", "), seen),
-        fmt::format("`{}` installs it, or set {} to where it is", install_command(*known, places_.deps, wanted),
-                    known->home_variable));
-  }
-  location.home = found->home;
-  location.version = found->version;
+  const auto home = places_.homes.find(known->home_variable());
+  ASSAY_TRY(RuntimeLocation runtime, find_runtime(*known, wanted,
+                                                  {home == places_.homes.end() ? fs::path() : home->second,
+                                                   places_.deps, places_.site_packages, places_.system_libraries}));
+  location.home = std::move(runtime.home);
+  location.version = std::move(runtime.version);
+  location.found_by = std::move(runtime.found_by);
   return location;
+}
+
+fs::path EngineRegistry::converter(const EngineEntry& engine) const {
+  if (!engine.runtime_cache) return {};
+  return (engine.folder.empty() ? places_.worker.parent_path() : engine.folder) / engine.runtime_cache->converter;
 }
 
 }  // namespace assay

@@ -9,7 +9,7 @@
 
 #include <assay/result.hpp>
 
-#include "engine/engine_types.hpp"
+#include "engine/engine_entry.hpp"
 
 namespace assay {
 
@@ -23,48 +23,54 @@ struct EngineLocation {
                                  ///< "site-packages", "system libraries", "built in"
 };
 
-/// What assay knows of an engine before looking for it: data, one entry per engine (docs/engines.md).
-struct EngineEntry {
-  std::string name;                    ///< "onnxruntime"
-  std::vector<std::string> hardware;   ///< words it can serve, e.g. {"cpu", "cuda", "openvino"}
-  std::vector<std::string> formats;    ///< "onnx", "xml"
-  std::string home_variable;           ///< ASSAY_ONNXRUNTIME_HOME
-  std::string how_to_get;              ///< the command that installs it; empty when there is none
-  bool built = false;                  ///< part of this assay; others answer not_built
-  std::string library{};               ///< "libonnxruntime.so", to which versions are appended; empty: needs none
-  std::string package{};               ///< its folder in site-packages
-  std::vector<std::string> folders{};  ///< where the library lies in `package`, in a home or in a distribution
-};
-
+/// The engines of this machine: assay's own, and those in folders of others.
+///
+/// Another's engine is a folder with engine.json and assay_engine_<name>.so. It is found in the folders of
+/// ASSAY_ENGINE_PATH (each one such folder, or a folder of such folders; separated by colons), then in the installed
+/// lib/assay/engines/<name>. The first of a name counts. It cannot take the name of one of assay's own, nor be the
+/// default of a hardware word.
 class EngineRegistry {
  public:
   struct Places {
-    std::filesystem::path plugins;  ///< folder with assay_engine_<name>.so
+    std::filesystem::path plugins;  ///< folder with assay_engine_<name>.so of assay's own engines
     std::filesystem::path deps;     ///< assay's own environment folder
     std::vector<std::filesystem::path> site_packages;
     std::filesystem::path worker;  ///< assay-worker
     std::vector<std::filesystem::path> system_libraries{};
-    std::map<std::string, std::filesystem::path> homes{};  ///< engine -> ASSAY_<ENGINE>_HOME
+    std::map<std::string, std::filesystem::path> homes{};  ///< by variable: ASSAY_ONNXRUNTIME_HOME
+    std::vector<std::filesystem::path> engine_folders{};   ///< of ASSAY_ENGINE_PATH
   };
-  /// Looks beside the running program and in the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR, ASSAY_<ENGINE>_HOME).
+  /// Looks beside the running program and in the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR, ASSAY_ENGINE_PATH,
+  /// ASSAY_<ENGINE>_HOME).
   [[nodiscard]] static Places default_places();
   explicit EngineRegistry(Places places);
 
-  /// Every engine assay knows of, built or not, in order of preference.
+  /// Every engine assay knows of, built or not: its own, then others', each in order of preference.
   [[nodiscard]] const std::vector<EngineEntry>& entries() const { return entries_; }
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// The entry of "onnxruntime" or "onnxruntime@1.24.1"; nullptr for an unknown name.
   [[nodiscard]] const EngineEntry* entry(std::string_view name) const;
+  /// What is wrong with others' engines, which are left out: an engine.json that is refused, a name that is taken, a
+  /// folder of ASSAY_ENGINE_PATH without an engine.
+  [[nodiscard]] const std::vector<Error>& problems() const { return problems_; }
+
   /// Finds the runtime's files without loading it, in this order: $ASSAY_<ENGINE>_HOME, assay's own folder
   /// (deps/<engine>, deps/<engine>-<version>), Python site-packages, system libraries. `name` may carry a version,
   /// "onnxruntime@1.24.1" or a leading part of it ("@1.24"): then only that one counts; else the first found, the
   /// newest of several in one place.
-  /// Errors: not_found (an unknown name, with those known; a known engine that is not installed: where it was looked
-  /// for and how to get it), unsupported (known, not built into this assay).
+  /// Errors: not_found (an unknown name, with those known and what is wrong with others; a known engine that is not
+  /// installed: where it was looked for and how to get it), unsupported (known, not built into this assay).
   [[nodiscard]] Result<EngineLocation> locate(std::string_view name) const;
+  /// The program that an engine's runtime_cache names: beside its engine.json, or beside the worker.
+  [[nodiscard]] std::filesystem::path converter(const EngineEntry& engine) const;
   [[nodiscard]] const Places& places() const { return places_; }
 
  private:
+  void add_folder(const std::filesystem::path& folder);
+  void add_folders_in(const std::filesystem::path& folder, bool expected);
   Places places_;
   std::vector<EngineEntry> entries_;
+  std::vector<Error> problems_;
 };
 
 }  // namespace assay

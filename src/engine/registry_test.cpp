@@ -11,20 +11,34 @@
 
 namespace assay {
 namespace {
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 namespace fs = std::filesystem;
 
 class Registry : public ::testing::Test {
  protected:
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
   fs::path root_ = folder_.path();
-  EngineRegistry::Places places_{root_ / "plugins",      root_ / "deps",  {root_ / "site"},
-                                 root_ / "assay-worker", {root_ / "usr"}, {}};
+  EngineRegistry::Places places_{
+      root_ / "plugins", root_ / "deps", {root_ / "site"}, root_ / "assay-worker", {root_ / "usr"}, {}, {}};
 
   void SetUp() override {
     for (const char* name : {"onnxruntime", "openvino", "null"}) put(fmt::format("plugins/assay_engine_{}.so", name));
   }
-  void put(const fs::path& file) { ASSERT_TRUE(write_file_atomically(root_ / file, "")); }
+  void put(const fs::path& file, std::string_view text = "") { ASSERT_TRUE(write_file_atomically(root_ / file, text)); }
+  /// An engine of another, as `others/<folder>`.
+  void put_engine(const std::string& folder, const std::string& name, const std::string& more = "") {
+    put(fs::path("others") / folder / "engine.json",
+        fmt::format(R"({{"name": "{}", "hardware": ["cpu"], "formats": ["onnx"]{}}})", name, more));
+    put(fs::path("others") / folder / fmt::format("assay_engine_{}.so", name));
+  }
+  [[nodiscard]] std::vector<std::string> problems() const {
+    const EngineRegistry registry(places_);
+    std::vector<std::string> messages;
+    for (const Error& problem : registry.problems()) messages.push_back(problem.message);
+    return messages;
+  }
   Result<EngineLocation> locate(std::string_view name) { return EngineRegistry(places_).locate(name); }
 };
 
@@ -57,7 +71,7 @@ TEST_F(Registry, PrefersTheVariableThenItsOwnFolderThenPythonThenTheSystem) {
   EXPECT_EQ(locate("onnxruntime")->found_by, "assay's own folder");
   EXPECT_EQ(locate("onnxruntime")->home, root_ / "deps/onnxruntime/onnxruntime/capi");
   put("mine/lib/libonnxruntime.so");
-  places_.homes["onnxruntime"] = root_ / "mine";
+  places_.homes["ASSAY_ONNXRUNTIME_HOME"] = root_ / "mine";
   EXPECT_EQ(locate("onnxruntime")->found_by, "ASSAY_ONNXRUNTIME_HOME");
   EXPECT_EQ(locate("onnxruntime")->home, root_ / "mine/lib");
   EXPECT_EQ(locate("onnxruntime")->version, "");
@@ -65,7 +79,7 @@ TEST_F(Registry, PrefersTheVariableThenItsOwnFolderThenPythonThenTheSystem) {
 
 TEST_F(Registry, SaysWhenTheVariablePointsNowhereInsteadOfTakingAnother) {
   put("deps/onnxruntime/onnxruntime/capi/libonnxruntime.so.1.31.1");
-  places_.homes["onnxruntime"] = root_ / "typo";
+  places_.homes["ASSAY_ONNXRUNTIME_HOME"] = root_ / "typo";
   EXPECT_THAT(locate("onnxruntime").error().message,
               HasSubstr("ASSAY_ONNXRUNTIME_HOME is '" + (root_ / "typo").string()));
 }
@@ -94,6 +108,68 @@ TEST_F(Registry, IsNotMisledByOtherFilesOfSimilarNames) {
   put("usr/libonnxruntime.so.bak");
   put("usr/libonnxruntime_providers_shared.so");
   EXPECT_EQ(locate("onnxruntime").error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(Registry, FindsEnginesInTheFoldersOfOthers) {
+  put_engine("late", "late", R"(, "preference": 30)");
+  put_engine("early", "early", R"(, "preference": 1)");
+  put("mine/engine.json", R"({"name": "mine", "hardware": ["cpu"], "formats": ["onnx"]})");
+  put("mine/assay_engine_mine.so");
+  put("plugins/installed/engine.json", R"({"name": "installed", "hardware": ["cpu"], "formats": ["onnx"]})");
+  put("plugins/installed/assay_engine_installed.so");
+  places_.engine_folders = {root_ / "others", root_ / "mine"};
+  const EngineRegistry registry(places_);
+  EXPECT_THAT(problems(), IsEmpty());
+  std::vector<std::string> own;
+  for (const EngineEntry& engine : own_engines()) own.push_back(engine.name);
+  const std::vector<std::string> names = registry.names();
+  ASSERT_EQ(names.size(), own.size() + 4);
+  EXPECT_TRUE(std::equal(own.begin(), own.end(), names.begin())) << "assay's own come first";
+  EXPECT_THAT(std::vector(names.begin() + static_cast<std::ptrdiff_t>(own.size()), names.end()),
+              ElementsAre("early", "late", "installed", "mine"));
+  EXPECT_EQ(registry.locate("late")->plugin, root_ / "others/late/assay_engine_late.so");
+  EXPECT_EQ(registry.locate("installed")->plugin, root_ / "plugins/installed/assay_engine_installed.so");
+  EXPECT_EQ(engines_for("cpu", registry.entries()).front(), engines_for("cpu", own_engines()).front())
+      << "whatever preference another's engine claims";
+}
+
+TEST_F(Registry, TakesTheFirstEngineOfAName) {
+  put_engine("b", "twin");
+  put("mine/engine.json", R"({"name": "twin", "hardware": ["cuda"], "formats": ["onnx"]})");
+  places_.engine_folders = {root_ / "mine", root_ / "others"};
+  EXPECT_THAT(EngineRegistry(places_).entry("twin")->hardware, ElementsAre("cuda"));
+}
+
+TEST_F(Registry, LeavesOutAnEngineWithAMistakeAndSaysWhich) {
+  put_engine("good", "good");
+  put("others/bad/engine.json", "{\n  \"name\": \"bad\",\n  \"hardwear\": [\"cpu\"]\n}");
+  places_.engine_folders = {root_ / "others"};
+  const EngineRegistry registry(places_);
+  EXPECT_TRUE(registry.locate("good"));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr((root_ / "others/bad/engine.json").string() +
+                                                ":3: unknown key \"hardwear\"; did you mean \"hardware\"?")));
+  EXPECT_THAT(registry.locate("bad").error().hint, HasSubstr("left out: " + (root_ / "others/bad").string()));
+}
+
+TEST_F(Registry, RefusesTakenNamesDefaultsAndFoldersWithoutAnEngine) {
+  put_engine("a", "openvino");
+  put_engine("b", "pushy", R"(, "default_for": ["cpu"])");
+  places_.engine_folders = {root_ / "others", root_ / "nowhere"};
+  EXPECT_THAT(problems(),
+              ElementsAre(HasSubstr("'openvino' is the name of one of assay's own engines"),
+                          HasSubstr("only assay's own engines are defaults"),
+                          HasSubstr((root_ / "nowhere").string() + "', but there is no engine.json in it")));
+}
+
+TEST_F(Registry, SaysThatThePlugInOfAnotherIsMissingAndWhatInstallsItsRuntime) {
+  put_engine("toy", "toy", R"(, "runtime": {"library": "libtoy.so", "how_to_get": "make -C toy install"})");
+  places_.engine_folders = {root_ / "others"};
+  EXPECT_THAT(locate("toy").error().hint, HasSubstr("`make -C toy install` installs it, or set ASSAY_TOY_HOME to"));
+  put("mine/libtoy.so.3");
+  places_.homes["ASSAY_TOY_HOME"] = root_ / "mine";
+  EXPECT_EQ(locate("toy")->version, "3");
+  fs::remove(root_ / "others/toy/assay_engine_toy.so");
+  EXPECT_THAT(locate("toy").error().hint, HasSubstr("the folder of its engine.json"));
 }
 
 }  // namespace

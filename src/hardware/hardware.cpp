@@ -35,6 +35,32 @@ HardwareEntry present(std::string_view word, std::vector<HardwareDevice> devices
   return entry;
 }
 
+/// A word that is a runtime's: usable where the engine that it is the default of is found.
+HardwareEntry present_in_runtime(std::string_view word, std::vector<HardwareDevice> devices,
+                                 const std::vector<EngineEntry>& engines) {
+  HardwareEntry entry = present(word, std::move(devices));
+  const std::vector<std::string> names = engines_for(word, engines);
+  if (!names.empty()) entry.needs_runtime = names.front();
+  return entry;
+}
+
+/// Hardware that no built engine serves cannot be used, whatever the machine has.
+void require_engine(HardwareEntry& entry, const std::vector<EngineEntry>& engines) {
+  std::vector<std::string> planned;
+  for (const EngineEntry& engine : engines) {
+    if (!engine.serves(entry.word)) continue;
+    if (engine.built) return;
+    planned.push_back(engine.name);
+  }
+  const std::string found = entry.available ? "the machine has it" : entry.why_not;
+  entry.available = false;
+  entry.needs_runtime.clear();
+  entry.reason_code = kNotBuilt;
+  entry.how_to_get.clear();
+  entry.why_not = fmt::format("no engine for {} is part of this version of assay{}; {}", entry.word,
+                              planned.empty() ? "" : fmt::format(" (planned: {})", join(planned, ", ")), found);
+}
+
 HardwareDevice cpu_device(const CpuInfo& cpu) {
   HardwareDevice device;
   device.id = "cpu";
@@ -132,7 +158,7 @@ HardwareEntry detect_rocm(const Host& host) {
   return present("rocm", std::move(devices));
 }
 
-HardwareEntry detect_openvino(const Host& host, const CpuInfo& cpu) {
+HardwareEntry detect_openvino(const Host& host, const CpuInfo& cpu, const std::vector<EngineEntry>& engines) {
   std::vector<HardwareDevice> devices;
   HardwareDevice processor = cpu_device(cpu);
   processor.id = "CPU";
@@ -154,12 +180,10 @@ HardwareEntry detect_openvino(const Host& host, const CpuInfo& cpu) {
                            host.text(fmt::format("/sys/class/accel/{}/device/device", accelerator)).value_or(""));
     devices.push_back(std::move(npu));
   }
-  HardwareEntry entry = present("openvino", std::move(devices));
-  entry.needs_runtime = "openvino";
-  return entry;
+  return present_in_runtime(kOpenvinoWord, std::move(devices), engines);
 }
 
-HardwareEntry detect_qnn(const Host& host) {
+HardwareEntry detect_qnn(const Host& host, const std::vector<EngineEntry>& engines) {
   std::vector<HardwareDevice> devices;
   for (const std::string& node : host.list("/dev")) {
     if (!node.starts_with("fastrpc")) continue;
@@ -187,31 +211,23 @@ HardwareEntry detect_qnn(const Host& host) {
       looked_for += fmt::format("; {}={} has no folder lib", variable, *folder);
     }
   }
-  if (!devices.empty()) {
-    HardwareEntry entry = present("qnn", std::move(devices));
-    entry.needs_runtime = "onnxruntime";
-    return entry;
-  }
+  if (!devices.empty()) return present_in_runtime("qnn", std::move(devices), engines);
   if (!any) looked_for += "; neither a QNN nor a QTI SDK: QNN_SDK, QNN_SDK_ROOT, QTI_SDK and QTI_SDK_ROOT are not set";
   return missing("qnn", kNoHardware, std::move(looked_for),
                  "a Qualcomm device, or the QNN SDK with QNN_SDK set to its folder");
 }
 
-std::vector<HardwareEntry> detect_web(const Host& host) {
-  std::string browser;
+std::vector<HardwareEntry> detect_web(const Host& host, const std::vector<EngineEntry>& engines) {
+  bool found = false;
   for (const std::string& folder : split(host.variable("PATH").value_or("/usr/bin"), ':')) {
-    for (const std::string_view name : {"chromium", "chromium-browser", "google-chrome"}) {
-      const std::string candidate = fmt::format("{}/{}", folder, name);
-      if (browser.empty() && !folder.empty() && host.exists(candidate)) browser = candidate;
-    }
+    for (const std::string_view name : {"chromium", "chromium-browser", "google-chrome"})
+      found |= !folder.empty() && host.exists(fmt::format("{}/{}", folder, name));
   }
-  const std::string found =
-      browser.empty() ? "no chromium, chromium-browser or google-chrome in PATH" : fmt::format("{} is there", browser);
   std::vector<HardwareEntry> entries;
   for (const std::string_view word : {"webgpu", "webnn", "wasm"})
-    entries.push_back(
-        missing(word, kNotBuilt,
-                fmt::format("{} runs in a browser, and this version has no browser engine ({})", word, found)));
+    entries.push_back(found ? present_in_runtime(word, {}, engines)
+                            : missing(word, kNoHardware, "no chromium, chromium-browser or google-chrome in PATH",
+                                      "install Chromium"));
   return entries;
 }
 
@@ -245,7 +261,7 @@ const HardwareEntry& Hardware::entry(std::string_view word) const {
   return *found;
 }
 
-Hardware detect_hardware(const Host& host) {
+Hardware detect_hardware(const Host& host, const std::vector<EngineEntry>& engines) {
   Hardware hardware;
   hardware.cpu = detect_cpu(host);
   auto& entries = hardware.entries;
@@ -253,10 +269,11 @@ Hardware detect_hardware(const Host& host) {
   entries.push_back(detect_cuda(host, hardware.cuda_version));
   entries.push_back(detect_rocm(host));
   entries.push_back(detect_mps());
-  entries.push_back(detect_openvino(host, hardware.cpu));
-  entries.push_back(detect_qnn(host));
-  std::ranges::move(detect_web(host), std::back_inserter(entries));
+  entries.push_back(detect_openvino(host, hardware.cpu, engines));
+  entries.push_back(detect_qnn(host, engines));
+  std::ranges::move(detect_web(host, engines), std::back_inserter(entries));
   entries.push_back(detect_tpu(host));
+  for (HardwareEntry& entry : entries) require_engine(entry, engines);
   return hardware;
 }
 

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "engine/engine_entry.hpp"
 #include "hardware/host.hpp"
 #include "result/hardware_words.hpp"
 
 namespace assay {
 
-/// What is on this machine and why the rest is not. Out of scope: runtimes (engine/registry.hpp knows which exist and
-/// which hardware they serve), measuring.
+/// What is on this machine and why the rest is not. Out of scope: whether runtimes are installed (engine/registry.hpp),
+/// measuring.
 
 struct CpuCache {
   int level = 0;
@@ -52,7 +53,7 @@ struct HardwareEntry {
   std::string reason_code;    ///< when not: no_hardware or not_built
   std::string why_not;        ///< when not: what was looked for, where
   std::string how_to_get;     ///< "" when nothing helps
-  std::string needs_runtime;  ///< "openvino": this word is a runtime, usable where that engine is found
+  std::string needs_runtime;  ///< the word is a runtime's: usable where this engine, its default, is found
   std::vector<HardwareDevice> devices;
 };
 
@@ -63,9 +64,11 @@ struct Hardware {
   [[nodiscard]] const HardwareEntry& entry(std::string_view word) const;
 };
 
-/// Looks at files, device nodes, environment variables and, on the real machine, NVIDIA's management library.
+/// Looks at files, device nodes, environment variables and, on the real machine, NVIDIA's management library. A word
+/// that none of the built ones among `engines` serves is not_built.
 /// Never fails. Cost: some milliseconds; with an NVIDIA driver about 100.
-[[nodiscard]] Hardware detect_hardware(const Host& host = Host());
+[[nodiscard]] Hardware detect_hardware(const Host& host = Host(),
+                                       const std::vector<EngineEntry>& engines = own_engines());
 
 [[nodiscard]] Json to_json(const CpuInfo& cpu);
 [[nodiscard]] Json to_json(const Hardware& hardware);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "hardware/fake_tree.hpp"
 #include "hardware/nvidia.hpp"
 
@@ -103,15 +105,42 @@ TEST(Hardware, SaysWhatWasLookedForWhereNothingIsFound) {
     }
     EXPECT_FALSE(entry.available) << entry.word;
     EXPECT_THAT(entry.why_not, Not(IsEmpty())) << entry.word;
-    EXPECT_EQ(entry.reason_code, entry.word.starts_with("w") ? "not_built" : "no_hardware") << entry.word;
+    const bool built = std::ranges::any_of(
+        own_engines(), [&](const EngineEntry& engine) { return engine.built && engine.serves(entry.word); });
+    EXPECT_EQ(entry.reason_code, built ? "no_hardware" : "not_built") << entry.word;
   }
   EXPECT_THAT(hardware.entry("cuda").why_not, HasSubstr("/proc/driver/nvidia/version"));
   EXPECT_THAT(hardware.entry("rocm").why_not, HasSubstr("/dev/kfd"));
   EXPECT_THAT(hardware.entry("mps").why_not, HasSubstr("macOS"));
   EXPECT_THAT(hardware.entry("qnn").why_not, HasSubstr("QNN_SDK"));
-  EXPECT_THAT(hardware.entry("webgpu").why_not, HasSubstr("no browser engine"));
+  EXPECT_THAT(hardware.entry("webgpu").why_not, HasSubstr("no chromium"));
   EXPECT_THAT(hardware.entry("tpu").why_not, HasSubstr("/dev/accel0"));
   EXPECT_EQ(hardware.entry("openvino").needs_runtime, "openvino");
+}
+
+EngineEntry engine(const std::string& name, const std::string& hardware, bool built) {
+  EngineEntry entry;
+  entry.name = name;
+  entry.hardware = {hardware};
+  entry.built = built;
+  return entry;
+}
+
+TEST(Hardware, NeedsABuiltEngineToBeAvailable) {
+  FakeTree tree = server();
+  tree.file("/dev/accel0", "").file("/usr/bin/chromium", "");
+  const Hardware planned = detect_hardware(tree.host(), {engine("later", "tpu", false), engine("soon", "tpu", false)});
+  EXPECT_FALSE(planned.entry("tpu").available);
+  EXPECT_EQ(planned.entry("tpu").why_not,
+            "no engine for tpu is part of this version of assay (planned: later, soon); the machine has it");
+  EXPECT_EQ(planned.entry("tpu").devices.size(), 1U) << "the machine's fingerprint does not depend on engines";
+  EXPECT_EQ(planned.entry("wasm").why_not, "no engine for wasm is part of this version of assay; the machine has it");
+  const Hardware built = detect_hardware(tree.host(), {engine("now", "tpu", true), engine("page", "wasm", true)});
+  EXPECT_TRUE(built.entry("tpu").available);
+  EXPECT_EQ(built.entry("tpu").needs_runtime, "");
+  EXPECT_TRUE(built.entry("wasm").available);
+  EXPECT_EQ(built.entry("wasm").needs_runtime, "page");
+  EXPECT_EQ(machine_fingerprint(built), machine_fingerprint(planned));
 }
 
 TEST(Hardware, FindsNvidiaGpusByTheKernelsFiles) {

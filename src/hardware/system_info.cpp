@@ -96,7 +96,7 @@ Json machine_facts(const Hardware& hardware) {
   for (const HardwareEntry& entry : hardware.entries) {
     if (entry.word == "cpu") continue;
     for (const HardwareDevice& device : entry.devices) {
-      if (entry.word == "openvino" && device.id == "CPU") continue;
+      if (entry.word == kOpenvinoWord && device.id == "CPU") continue;
       accelerators.push_back(
           fmt::format("{}: {}, {}", entry.word, device.name, memory_class(device.memory_bytes.value_or(0))));
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/text.hpp"
@@ -46,8 +47,8 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   Target target;
   target.hardware = hardware;
   target.engine = engine;
-  const std::string base = engine.substr(0, engine.find('@'));
-  const EngineEntry* entry = registry.entry(base);
+  const EngineEntry* entry = registry.entry(engine);
+  if (entry != nullptr) target.found.entry = *entry;
   const HardwareEntry& present = machine.entry(hardware);
   // A word whose engine is of a later version says so before it says that the machine lacks something.
   if (present.reason_code == reason::kNotBuilt) {
@@ -100,7 +101,7 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
     const std::string word = canonical_hardware(given);
     if (word == "all") {
       for (const std::string& each : hardware_words()) add_word(each);
-    } else if (engines_for(word).empty()) {
+    } else if (std::ranges::find(hardware_words(), word) == hardware_words().end()) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("unknown hardware '{}'; valid: all, {}, qualcomm", given, join(hardware_words(), ", ")),
                   did_you_mean(word, hardware_words()));
@@ -109,13 +110,10 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
     }
   }
   for (const std::string& engine : request.engines) {
-    const std::string base = engine.substr(0, engine.find('@'));
-    if (registry.entry(base) == nullptr) {
-      std::vector<std::string> names;
-      for (const EngineEntry& entry : registry.entries()) names.push_back(entry.name);
-      return fail(ErrorCode::kInvalidArgument, fmt::format("unknown engine '{}'; valid: {}", engine, join(names, ", ")),
-                  did_you_mean(engine, names));
-    }
+    if (registry.entry(engine) != nullptr) continue;
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("unknown engine '{}'; valid: {}", engine, join(registry.names(), ", ")),
+                did_you_mean(engine, registry.names()));
   }
   const bool asked = !words.empty();
   if (request.include_web) {
@@ -125,15 +123,14 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
 
   Prober probe(registry);
   std::vector<Target> targets;
-  const auto serves = [](const std::string& engine, const std::string& hardware) {
-    const std::vector<std::string>& names = engines_for(hardware);
-    return std::find(names.begin(), names.end(), engine.substr(0, engine.find('@'))) != names.end();
+  const auto default_engine = [&](const std::string& hardware) {
+    return engines_for(hardware, registry.entries()).front();
   };
   if (!request.engines.empty()) {
     for (const std::string& engine : request.engines) {
       std::vector<std::string> served;
       for (const std::string& hardware : asked ? words : hardware_words())
-        if (serves(engine, hardware)) served.push_back(hardware);
+        if (registry.entry(engine)->serves(hardware)) served.push_back(hardware);
       if (served.empty())
         return fail(ErrorCode::kInvalidArgument,
                     fmt::format("the engine '{}' does not serve {}", engine, join(words, ", ")),
@@ -144,7 +141,7 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
         const auto rank = [&](const std::string& hardware) {
           const HardwareEntry& entry = machine.entry(hardware);
           return (entry.available || !entry.needs_runtime.empty() ? 0 : 2) +
-                 (engines_for(hardware).front() == engine ? 0 : 1);
+                 (default_engine(hardware) == engine ? 0 : 1);
         };
         served = {*std::min_element(served.begin(), served.end(),
                                     [&](const auto& x, const auto& y) { return rank(x) < rank(y); })};
@@ -156,19 +153,22 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
   }
   if (asked) {
     for (const std::string& word : words)
-      targets.push_back(make_target(word, engines_for(word).front(), request.device, registry, machine, probe));
+      targets.push_back(make_target(word, default_engine(word), request.device, registry, machine, probe));
     return targets;
   }
   for (const std::string& word : hardware_words()) {
     const bool web = std::find(words.begin(), words.end(), word) != words.end();
-    Target target = make_target(word, engines_for(word).front(), request.device, registry, machine, probe);
+    Target target = make_target(word, default_engine(word), request.device, registry, machine, probe);
     if (target.runnable() || web) targets.push_back(std::move(target));
   }
-  // With nothing that runs, the rows say what is missing for the two that every machine could have.
-  if (std::none_of(targets.begin(), targets.end(), [](const Target& target) { return target.runnable(); }))
-    for (const char* word : {"openvino", "cpu"})
-      targets.insert(targets.begin(),
-                     make_target(word, engines_for(word).front(), request.device, registry, machine, probe));
+  // With nothing that runs, the rows say what is missing for the hardware that is here.
+  if (std::none_of(targets.begin(), targets.end(), [](const Target& target) { return target.runnable(); })) {
+    std::vector<Target> missing;
+    for (const std::string& word : hardware_words())
+      if (machine.entry(word).available)
+        missing.push_back(make_target(word, default_engine(word), request.device, registry, machine, probe));
+    targets.insert(targets.begin(), std::move_iterator(missing.begin()), std::move_iterator(missing.end()));
+  }
   return targets;
 }
 

@@ -19,7 +19,7 @@ namespace assay {
 struct Target {
   std::string hardware;  ///< "cpu", "openvino", …
   std::string engine;    ///< "onnxruntime"
-  FoundEngine found;     ///< meaningful when runnable
+  FoundEngine found;     ///< its entry; the rest is meaningful when runnable
   EngineDevice device;   ///< likewise
 
   using Verdict = Refusal;

@@ -7,16 +7,14 @@
 
 namespace assay {
 
-/// Every hardware word of `--hardware`, in the order of reports: cpu, cuda, rocm, mps, openvino, qnn, webgpu, …
-[[nodiscard]] const std::vector<std::string>& hardware_words();
+/// OpenVINO as a hardware word: what Intel's runtime finds. The engine of that name is another thing.
+inline constexpr std::string_view kOpenvinoWord = "openvino";
 
-/// The engines that serve a hardware word, its default first; empty for a word that is none.
-[[nodiscard]] const std::vector<std::string>& engines_for(std::string_view hardware);
+/// Every hardware word of `--hardware`, in the order of reports: cpu, cuda, rocm, mps, openvino, qnn, webgpu, …
+/// Which engines serve a word is theirs to say (engine/engine_entry.hpp).
+[[nodiscard]] const std::vector<std::string>& hardware_words();
 
 /// "qualcomm" is another word for "qnn"; words are not case sensitive.
 [[nodiscard]] std::string canonical_hardware(std::string_view word);
-
-/// The guide's key of a target: the hardware for its default engine, "cpu@libtorch" for another.
-[[nodiscard]] std::string target_key(std::string_view hardware, std::string_view engine);
 
 }  // namespace assay

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/json_object.hpp"
+#include "base/text.hpp"
+#include "engine/own_engine_files.hpp"
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+
+bool contains(const std::vector<std::string>& list, std::string_view word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos &&
+         std::isdigit(static_cast<unsigned char>(text.front())) == 0;
+}
+
+Status read_runtime_cache(ObjectReader& reader, EngineEntry& entry) {
+  auto object = reader.object("runtime_cache");
+  if (!object) return {};
+  EngineEntry::RuntimeCache cache;
+  object->read_word("graph", cache.graph, {"group_query_attention"});
+  object->read("converter", cache.converter);
+  object->read("format", cache.format);
+  if (cache.graph.empty() == cache.converter.empty())
+    object->refuse("", "\"runtime_cache\" needs either \"graph\" or \"converter\"");
+  if (cache.converter.empty() != cache.format.empty())
+    object->refuse("",
+                   "\"converter\" and \"format\" belong together: the program, and the extension of what it writes");
+  entry.runtime_cache = std::move(cache);
+  return object->finish();
+}
+
+Status read_reference(ObjectReader& reader, EngineEntry& entry) {
+  auto object = reader.object("reference");
+  if (!object) return {};
+  object->require("name");
+  object->read("name", entry.reference.name);
+  object->read("options", entry.reference.options);
+  return object->finish();
+}
+
+Status read_runtime(ObjectReader& reader, EngineEntry& entry) {
+  auto object = reader.object("runtime");
+  if (!object) return {};
+  object->require("library");
+  object->read("library", entry.library);
+  object->read("package", entry.package);
+  object->read("folders", entry.folders);
+  object->read("how_to_get", entry.how_to_get);
+  return object->finish();
+}
+
+// What no single key shows.
+void check_together(ObjectReader& reader, const EngineEntry& entry) {
+  if (!entry.name.empty() && !is_name(entry.name))
+    reader.refuse(
+        "name",
+        fmt::format("the name \"{}\" may have small letters, digits and _ only, and begins with a letter", entry.name));
+  if (entry.hardware.empty()) reader.refuse("hardware", "\"hardware\" is empty: an engine serves at least one");
+  for (const std::string& word : entry.default_for)
+    if (!entry.serves(word))
+      reader.refuse("default_for", fmt::format("\"default_for\" has \"{}\", which \"hardware\" has not", word));
+  for (const std::string& format : entry.formats)
+    if (!is_name(format))
+      reader.refuse("formats",
+                    fmt::format("\"{}\" is not an extension as in \"onnx\": small letters and digits", format));
+}
+
+}  // namespace
+
+std::string EngineEntry::home_variable() const {
+  std::string upper = name;
+  std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return "ASSAY_" + upper + "_HOME";
+}
+
+bool EngineEntry::serves(std::string_view hardware_word) const { return contains(hardware, hardware_word); }
+
+bool EngineEntry::reads(std::string_view format) const { return contains(formats, format); }
+
+std::string EngineEntry::reference_name() const { return reference.name.empty() ? name : name + "-" + reference.name; }
+
+Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
+  ASSAY_TRY(const JsonDocument document, JsonDocument::parse(std::move(text), file));
+  ObjectReader reader(document);
+  EngineEntry entry;
+  for (const char* key : {"name", "hardware", "formats"}) reader.require(key);
+  reader.read("name", entry.name);
+  entry.framework_title = entry.name;
+  reader.read("framework", entry.framework_title);
+  entry.framework = lower(entry.framework_title);
+  reader.read("preference", entry.preference);
+  reader.read_words("hardware", entry.hardware, hardware_words());
+  reader.read_words("default_for", entry.default_for, hardware_words());
+  reader.read("formats", entry.formats);
+  bool planned = false;
+  reader.read("planned", planned);
+  entry.built = !planned;
+  reader.read("needs_model", entry.needs_model);
+  std::string shapes = "dynamic";
+  reader.read_word("shapes", shapes, {"dynamic", "static"});
+  entry.static_shapes = shapes == "static";
+  reader.read("cpu_device", entry.cpu_device);
+  reader.read_words("kv_cache", entry.kv_cache, {"growing", "static"});
+  ASSAY_CHECK_OK(read_runtime_cache(reader, entry));
+  ASSAY_CHECK_OK(read_reference(reader, entry));
+  ASSAY_CHECK_OK(read_runtime(reader, entry));
+  ASSAY_CHECK_OK(reader.finish());
+  check_together(reader, entry);
+  ASSAY_CHECK_OK(reader.finish());
+  return entry;
+}
+
+void sort_engines(std::span<EngineEntry> engines) {
+  std::ranges::sort(engines, [](const EngineEntry& a, const EngineEntry& b) {
+    return std::pair(a.preference, a.name) < std::pair(b.preference, b.name);
+  });
+}
+
+std::vector<std::string> engines_for(std::string_view hardware_word, const std::vector<EngineEntry>& engines) {
+  std::vector<std::string> names;
+  for (const bool first : {true, false})
+    for (const EngineEntry& engine : engines)
+      if (engine.serves(hardware_word) && contains(engine.default_for, hardware_word) == first)
+        names.push_back(engine.name);
+  return names;
+}
+
+const std::vector<EngineEntry>& own_engines() {
+  static const std::vector<EngineEntry> engines = [] {
+    std::vector<EngineEntry> list;
+    for (const auto& [file, text] : own_engine_files()) {
+      Result<EngineEntry> entry = parse_engine(std::string(text), std::string(file));
+      ASSAY_CHECK(entry, entry.error().message.c_str());
+      list.push_back(std::move(*entry));
+    }
+    sort_engines(list);
+    return list;
+  }();
+  return engines;
+}
+
+const EngineEntry* own_engine(std::string_view name) {
+  const auto found = std::ranges::find(own_engines(), name, &EngineEntry::name);
+  return found == own_engines().end() ? nullptr : &*found;
+}
+
+std::string target_key(std::string_view hardware, std::string_view engine) {
+  const std::vector<std::string> engines = engines_for(hardware, own_engines());
+  const bool is_default = engine.empty() || (!engines.empty() && engines.front() == engine);
+  return is_default ? std::string(hardware) : std::string(hardware) + "@" + std::string(engine);
+}
+
+}  // namespace assay

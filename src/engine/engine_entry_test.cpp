@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/engine_entry.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "engine/own_engine_files.hpp"
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+namespace fs = std::filesystem;
+
+std::string refusal(const std::string& text) {
+  const Result<EngineEntry> engine = parse_engine(text, "e/engine.json");
+  return engine ? "accepted" : engine.error().message;
+}
+
+TEST(EngineFile, HasDefaultsForAllButThreeKeys) {
+  const EngineEntry engine =
+      parse_engine(R"({"name": "toy_2", "hardware": ["cpu"], "formats": ["onnx"]})", "engine.json").value();
+  EXPECT_EQ(engine.framework, "toy_2");
+  EXPECT_EQ(engine.home_variable(), "ASSAY_TOY_2_HOME");
+  EXPECT_EQ(engine.reference_name(), "toy_2");
+  EXPECT_EQ(engine.cpu_device, "cpu");
+  EXPECT_TRUE(engine.built && engine.needs_model);
+  EXPECT_FALSE(engine.static_shapes);
+  EXPECT_THAT(engine.kv_cache, ElementsAre("growing", "static"));
+  EXPECT_FALSE(engine.runtime_cache);
+  EXPECT_EQ(engine.library, "");
+}
+
+TEST(EngineFile, ReadsEveryKey) {
+  const EngineEntry engine = parse_engine(R"({"name": "toy", "framework": "Toys", "planned": true, "preference": 7,
+    "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "needs_model": false,
+    "shapes": "static", "cpu_device": "CPU", "kv_cache": ["static"],
+    "runtime_cache": {"converter": "toy-convert", "format": "toy"},
+    "reference": {"name": "plain", "options": {"fuse": "none"}},
+    "runtime": {"library": "libtoy.so", "package": "toy", "folders": ["lib"], "how_to_get": "make install"}})",
+                                          "engine.json")
+                                 .value();
+  EXPECT_EQ(engine.framework_title, "Toys");
+  EXPECT_EQ(engine.framework, "toys");
+  EXPECT_FALSE(engine.built || engine.needs_model);
+  EXPECT_EQ(engine.preference, 7);
+  EXPECT_TRUE(engine.serves("cuda") && engine.reads("toy") && engine.static_shapes);
+  EXPECT_THAT(engine.default_for, ElementsAre("cuda"));
+  EXPECT_EQ(engine.cpu_device, "CPU");
+  EXPECT_THAT(engine.kv_cache, ElementsAre("static"));
+  EXPECT_EQ(engine.runtime_cache->converter, "toy-convert");
+  EXPECT_EQ(engine.runtime_cache->format, "toy");
+  EXPECT_EQ(engine.reference_name(), "toy-plain");
+  EXPECT_THAT(engine.reference.options, ElementsAre(Pair("fuse", "none")));
+  EXPECT_EQ(engine.library, "libtoy.so");
+  EXPECT_EQ(engine.package, "toy");
+  EXPECT_THAT(engine.folders, ElementsAre("lib"));
+  EXPECT_EQ(engine.how_to_get, "make install");
+}
+
+TEST(EngineFile, RefusesMistakesWithTheLineAndWhatIsValid) {
+  EXPECT_EQ(refusal("{\n \"name\": \"toy\",\n \"formats\": [\"onnx\"]\n}"),
+            "e/engine.json:1: the key \"hardware\" is missing");
+  EXPECT_EQ(
+      refusal("{\n \"name\": \"toy\",\n \"hardware\": [\"cpu\"],\n \"formats\": [\"onnx\"],\n \"prefrence\": 1\n}"),
+      "e/engine.json:5: unknown key \"prefrence\"; did you mean \"preference\"?");
+  EXPECT_EQ(refusal("{\n \"name\": \"toy\",\n \"hardware\": [\"gpu\"],\n \"formats\": [\"onnx\"]\n}"),
+            "e/engine.json:3: \"hardware\" has the unknown value \"gpu\"; did you mean \"cpu\"?");
+  const auto with = [](const std::string& more) {
+    return refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": ["onnx"], )" + more + "}");
+  };
+  EXPECT_THAT(with(R"("default_for": ["cuda"])"),
+              HasSubstr("\"default_for\" has \"cuda\", which \"hardware\" has not"));
+  EXPECT_THAT(with(R"("shapes": "fixed")"), HasSubstr("\"shapes\" has the unknown value \"fixed\""));
+  EXPECT_THAT(with(R"("kv_cache": ["runtime"])"), HasSubstr("\"kv_cache\" has the unknown value \"runtime\""));
+  EXPECT_THAT(with(R"("runtime_cache": {})"), HasSubstr("needs either \"graph\" or \"converter\""));
+  EXPECT_THAT(with(R"("runtime_cache": {"converter": "x"})"), HasSubstr("belong together"));
+  EXPECT_THAT(with(R"("runtime": {"package": "toy"})"), HasSubstr("the key \"library\" is missing"));
+  EXPECT_THAT(with(R"("reference": {"name": "a", "options": {"x": 1}})"), HasSubstr("must be an object of strings"));
+  EXPECT_THAT(refusal(R"({"name": "My-Toy", "hardware": ["cpu"], "formats": []})"), HasSubstr("\"My-Toy\" may have"));
+  EXPECT_THAT(refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": [".onnx"]})"), HasSubstr("not an extension"));
+  EXPECT_THAT(refusal(R"({"name": "toy", "hardware": [], "formats": []})"), HasSubstr("\"hardware\" is empty"));
+}
+
+TEST(OwnEngines, LieInFoldersOfTheirNameAndAreBuiltWhereThereIsCode) {
+  ASSERT_FALSE(own_engine_files().empty());
+  for (const auto& [file, text] : own_engine_files()) {
+    const EngineEntry engine = parse_engine(std::string(text), std::string(file)).value();
+    EXPECT_EQ(fs::path(file), fs::path("engines") / engine.name / "engine.json");
+    const fs::path folder = fs::path(ASSAY_SOURCE_DIR) / "engines" / engine.name;
+    EXPECT_EQ(engine.built, fs::exists(folder / "CMakeLists.txt")) << engine.name << " is planned, or has code";
+    EXPECT_EQ(engine.built, fs::exists(folder / "README.md")) << engine.name;
+  }
+}
+
+TEST(OwnEngines, HaveDifferentPreferencesAndOneDefaultForEachWord) {
+  std::map<std::int64_t, std::string> preferences;
+  std::map<std::string, std::string> defaults;
+  for (const EngineEntry& engine : own_engines()) {
+    EXPECT_TRUE(preferences.emplace(engine.preference, engine.name).second)
+        << engine.name << " and " << preferences[engine.preference] << " have the same preference";
+    for (const std::string& word : engine.default_for)
+      EXPECT_TRUE(defaults.emplace(word, engine.name).second)
+          << engine.name << " and " << defaults[word] << " are both the default for " << word;
+  }
+  for (const std::string& word : hardware_words())
+    EXPECT_FALSE(engines_for(word, own_engines()).empty()) << "stored keys need a default for " << word;
+}
+
+// The keys of stored rows hang on the defaults. An engine that is added may stand anywhere behind them.
+TEST(OwnEngines, ServeTheHardwareInTheOrderOfTheDesign) {
+  const auto expect = [](const char* word, const std::vector<std::string>& wanted) {
+    std::vector<std::string> serving = engines_for(word, own_engines());
+    ASSERT_FALSE(serving.empty());
+    EXPECT_EQ(serving.front(), wanted.front()) << "the default for " << word;
+    std::erase_if(serving, [&](const std::string& name) { return std::ranges::find(wanted, name) == wanted.end(); });
+    EXPECT_EQ(serving, wanted) << word;
+  };
+  expect("cpu", {"onnxruntime", "openvino", "libtorch", "xla", "browser", "null"});
+  expect("cuda", {"onnxruntime", "libtorch", "xla"});
+  expect("rocm", {"onnxruntime", "libtorch"});
+  expect("mps", {"onnxruntime", "libtorch"});
+  expect("openvino", {"openvino", "onnxruntime"});
+  expect("qnn", {"onnxruntime"});
+  for (const char* word : {"webgpu", "webnn", "wasm"}) expect(word, {"browser"});
+  expect("tpu", {"xla"});
+  EXPECT_THAT(engines_for("abacus", own_engines()), IsEmpty());
+}
+
+TEST(OwnEngines, HaveTheReferenceAmongThem) {
+  const EngineEntry* reference = own_engine(kReferenceEngine);
+  ASSERT_NE(reference, nullptr);
+  EXPECT_TRUE(reference->built && reference->needs_model && reference->reads("onnx"));
+  EXPECT_EQ(reference->reference_name(), "onnxruntime-noopt");
+}
+
+TEST(TargetKey, IsTheHardwareForItsDefaultEngine) {
+  EXPECT_EQ(target_key("cpu", "onnxruntime"), "cpu");
+  EXPECT_EQ(target_key("cpu", ""), "cpu");
+  EXPECT_EQ(target_key("cpu", "libtorch"), "cpu@libtorch");
+  EXPECT_EQ(target_key("openvino", "openvino"), "openvino");
+  EXPECT_EQ(target_key("cpu", "of_another"), "cpu@of_another");
+}
+
+}  // namespace
+}  // namespace assay
