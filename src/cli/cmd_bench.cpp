@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/measure_command.hpp"
+#include "engine/registry.hpp"
 
 namespace assay::cli {
 namespace {
@@ -22,7 +23,40 @@ struct BenchOptions {
   bool save = false, verify_only = false, benchmark_only = false, verbose = false;
 };
 
-Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, bool only_null) {
+// Engines that stand for a framework of the guides: "pytorch" is libtorch, "jax" is xla.
+std::vector<EngineEntry> framework_engines() {
+  std::vector<EngineEntry> engines;
+  for (const EngineEntry& engine : own_engines())
+    if (engine.framework != engine.name) engines.push_back(engine);
+  return engines;
+}
+
+// "pytorch (libtorch), jax (xla)"
+std::string show_frameworks(std::string_view pattern, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (const EngineEntry& engine : framework_engines())
+    parts.push_back(fmt::format(fmt::runtime(pattern), engine.framework, engine.name));
+  return join(parts, separator);
+}
+
+std::vector<std::string> framework_words() {
+  std::vector<std::string> words{"both"};
+  for (const EngineEntry& engine : framework_engines()) words.push_back(engine.framework);
+  return words;
+}
+
+// Whether every engine that was named computes no model, so that none has to be named.
+bool need_no_model(const std::vector<std::string>& engines) {
+  if (engines.empty()) return false;
+  const EngineRegistry registry(EngineRegistry::default_places());
+  return std::ranges::all_of(engines, [&](const std::string& name) {
+    const EngineEntry* entry = registry.entry(name);
+    return entry != nullptr && !entry->needs_model;
+  });
+}
+
+// `imitator`: the engine that needs no model, where all are such.
+Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& imitator) {
   std::vector<std::string> names;
   for (const std::string& name : options.models) {
     if (name == "both") {
@@ -33,7 +67,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, bool
   }
   if (!options.model_id.empty()) names.push_back(options.model_id);
   std::vector<ModelChoice> models;
-  if (names.empty() && only_null) models.push_back({"null", "", "other", "", "", "", false, true});
+  if (names.empty() && !imitator.empty()) models.push_back({imitator, "", "other", "", "", "", false, true});
   for (const std::string& name : names) {
     ASSAY_CHECK_OK(check_named(name));
     ModelChoice choice;
@@ -42,7 +76,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, bool
   }
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument, "bench needs a model: --model resnet50 or --model-id bert-base-uncased",
-                "only `--engine null` needs none");
+                "only an engine that computes no model needs none: `--engine null`");
   return models;
 }
 
@@ -50,9 +84,10 @@ Status choose_engines(const BenchOptions& options, SessionRequest& request) {
   if (options.framework.empty()) return {};
   if (!request.targets.engines.empty())
     return fail(ErrorCode::kInvalidArgument,
-                "--framework and --engine exclude each other: pytorch means libtorch, jax means xla");
-  if (options.framework != "jax") request.targets.engines.emplace_back("libtorch");
-  if (options.framework != "pytorch") request.targets.engines.emplace_back("xla");
+                "--framework and --engine exclude each other: " + show_frameworks("{} means {}", ", "));
+  for (const EngineEntry& engine : framework_engines())
+    if (options.framework == "both" || options.framework == engine.framework)
+      request.targets.engines.push_back(engine.name);
   return {};
 }
 
@@ -83,9 +118,9 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   request.settings.verify = !options.benchmark_only;
   request.settings.benchmark = !options.verify_only;
   ASSAY_CHECK_OK(choose_engines(options, request));
-  const bool only_null = request.targets.engines == std::vector<std::string>{"null"};
-  ASSAY_TRY(request.models, chosen_models(options, only_null));
-  if (only_null && options.models.empty() && measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
+  const bool no_model = need_no_model(request.targets.engines);
+  ASSAY_TRY(request.models, chosen_models(options, no_model ? request.targets.engines.front() : ""));
+  if (no_model && options.models.empty() && measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
   request.best_hardware_only = request.targets.hardware.empty() && request.targets.engines.empty();
   request.save = options.save;
   request.output_dir = options.output_dir;
@@ -123,8 +158,8 @@ void register_bench(CLI::App& app, Commands& commands) {
   command->add_option("--model-id", options->model_id, "A Hugging Face id, e.g. bert-base-uncased");
   command
       ->add_option("--framework", options->framework,
-                   "pytorch (libtorch), jax (xla) or both; default: the hardware's own runtime")
-      ->check(CLI::IsMember({"pytorch", "jax", "both"}));
+                   show_frameworks("{} ({})", ", ") + " or both; default: the hardware's own runtime")
+      ->check(CLI::IsMember(framework_words()));
   command->add_option("--dtype", options->dtype, "Another name for --precision");
   command->add_option("--data-source", options->data_source, "synthetic, or a folder: another name for --data");
   command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder of the results")

@@ -124,7 +124,7 @@ void register_run(CLI::App& app, Commands& commands) {
   command->add_flag("--small-models-only", options->small_models_only, "The small set");
   options->measuring.add_to(*command);
   command->footer(
-      "Example: assay run --models-set small --hardware cpu openvino --batch-sizes 1 4 8 --output-dir "
+      "Example: assay run --models-set small --hardware cpu cuda --batch-sizes 1 4 8 --output-dir "
       "./benchmark_results");
   commands.add(command, [options](Context& context) { return run(*options, context); });
 }

@@ -49,7 +49,7 @@ void register_verify(CLI::App& app, Commands& commands) {
   options->measuring.add_to(*command);
   command->footer(
       "Exit status: 0 verified, 3 wrong numbers, 4 cannot tell, 1 refused or failed, 2 wrong usage.\n"
-      "Example: assay verify model.onnx --hardware cpu openvino");
+      "Example: assay verify model.onnx --hardware cpu cuda");
   commands.add(command, [options](Context& context) { return verify(*options, context); });
 }
 

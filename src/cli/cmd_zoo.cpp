@@ -12,6 +12,7 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/measuring_options.hpp"
+#include "engine/engine_entry.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/zoo_check.hpp"
 #include "prepare/zoo_show.hpp"
@@ -144,7 +145,7 @@ Result<ExitCode> show(const ShowOptions& options, const Context& context) {
 
 struct CheckOptions {
   std::string folder;
-  std::vector<std::string> engines{"onnxruntime"};
+  std::vector<std::string> engines{kReferenceEngine};
   bool strict = false, specialise = false;
   std::string keep;
   double timeout = 120;

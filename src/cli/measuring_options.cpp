@@ -10,6 +10,8 @@
 
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "engine/engine_entry.hpp"
+#include "result/hardware_words.hpp"
 #include "store/bundle.hpp"
 #include "zoo/zoo.hpp"
 
@@ -49,16 +51,23 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+std::vector<std::string> built_engines() {
+  std::vector<std::string> names;
+  for (const EngineEntry& engine : own_engines())
+    if (engine.built) names.push_back(engine.name);
+  return names;
+}
+
 }  // namespace
 
 void MeasuringOptions::add_to(CLI::App& command) {
   command
       .add_option("--hardware,--device", hardware,
-                  "all cpu cuda rocm mps openvino qnn (qualcomm) webgpu webnn wasm tpu; default: all that is available")
+                  "all " + join(hardware_words(), " ") + " (qualcomm: qnn); default: all that is available")
       ->delimiter(',');
   command
       .add_option("--engines,--engine", engines,
-                  "Inference runtimes, e.g. onnxruntime openvino; default: the hardware's own")
+                  "Inference runtimes: " + join(built_engines(), " ") + "; default: the hardware's own")
       ->delimiter(',');
   command.add_option("--device-id", device, "An engine's device id, e.g. GPU.0; default: its best");
   command.add_option("--batch-sizes,--batch-size", batch_sizes, "Batch sizes, e.g. 1 4 8 or 1,4,8")->delimiter(',');

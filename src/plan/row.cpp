@@ -20,10 +20,6 @@ std::string options_text(std::vector<std::pair<std::string, std::string>> option
   return join(parts, ",");
 }
 
-std::string framework_of(const std::string& engine) {
-  return engine == "libtorch" ? "pytorch" : engine == "xla" ? "jax" : engine;
-}
-
 std::string plan_text(const MeasurePlan& plan) {
   std::string text = plan.iterations ? fmt::format("iterations={}", *plan.iterations) : "adaptive";
   return plan.warmup_iterations ? fmt::format("warmup={} {}", *plan.warmup_iterations, text) : text;
@@ -62,7 +58,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.hardware_id = run.hardware_fingerprint;
   row.attempt_number = 1;
   row.launch_number = 1;
-  row.framework = framework_of(target.engine);
+  row.framework = target.found.entry.framework;
   row.engine = target.engine.substr(0, target.engine.find('@'));
   row.engine_version = target.found.version;
   row.engine_options = options_text(settings.engine_options);

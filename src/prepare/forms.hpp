@@ -26,19 +26,15 @@ struct FormGraph {
   Generation generation{};  ///< its lengths are a cell's to set
 };
 
-/// The engine whose native form the zoo's graphs have; OpenVINO's is made from the portable graph.
-inline constexpr const char* kNativeEngine = "onnxruntime";
-inline constexpr const char* kStatefulEngine = "openvino";
-
 /// `request` asks for a whole model and is left so. Errors: those of zoo::build; unsupported ("unsupported: form = …")
 /// for a model whose prompt needs a graph of its own, or whose attention the form cannot express.
 [[nodiscard]] Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form,
                                            const std::filesystem::path& file);
 
-/// How OpenVINO's stateful model is made.
+/// How a model is made whose cache is the runtime's own (EngineEntry::RuntimeCache::converter).
 struct Stateful {
-  std::filesystem::path program;  ///< assay-openvino-stateful, beside the worker
-  EngineLocation runtime;         ///< OpenVINO of the release that it was built with
+  std::filesystem::path program;  ///< the engine's converter
+  EngineLocation runtime;         ///< of the release that the converter was built with
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   Cancelled cancelled{};
 };

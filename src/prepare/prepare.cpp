@@ -36,10 +36,22 @@ Refusal too_large(std::string message) {
           "use a smaller model, or a machine with more memory"};
 }
 
+// Engines that do not run a form of cache, in the words of engine.json: "growing", "static".
+void refuse_form(const Preparing& with, std::string_view cache, zoo::Form form, PreparedModel& model) {
+  for (const std::string& engine : with.engines) {
+    const EngineEntry* entry = with.registry != nullptr ? with.registry->entry(engine) : nullptr;
+    if (entry == nullptr || std::ranges::find(entry->kv_cache, cache) != entry->kv_cache.end()) continue;
+    model.formed.emplace(engine, fail(ErrorCode::kUnsupported,
+                                      fmt::format("the form {}: {} has none", zoo::form_name(form), entry->name),
+                                      "`assay engines --output-format json` lists the forms of each engine"));
+  }
+}
+
 // The form that was asked for: one graph for every engine, or each engine's own.
 void build_forms(zoo::BuildRequest& request, const RunSettings& settings, const Preparing& with, PreparedModel& model) {
   const fs::path folder = model.built->path();
   if (settings.form != zoo::Form::kNative) {
+    refuse_form(with, "static", settings.form, model);
     model.formed.emplace("", build_form(request, settings.form, folder / "form.onnx"));
     return;
   }
@@ -48,16 +60,18 @@ void build_forms(zoo::BuildRequest& request, const RunSettings& settings, const 
     if (model.formed.contains(engine)) continue;
     Result<FormGraph> graph = fail(ErrorCode::kUnsupported, fmt::format("the form native: {} has none", name),
                                    "--form fixed and --form portable are for every engine");
-    if (name == kNativeEngine) {
+    const EngineEntry* entry = with.registry != nullptr ? with.registry->entry(engine) : nullptr;
+    if (entry != nullptr && entry->runtime_cache && !entry->runtime_cache->graph.empty()) {
       graph = build_form(request, settings.form, folder / fmt::format("form{}.onnx", model.formed.size()));
-    } else if (name == kStatefulEngine && with.registry != nullptr) {
+    } else if (entry != nullptr && entry->runtime_cache) {
       Stateful stateful;
-      stateful.program = with.registry->places().worker.parent_path() / "assay-openvino-stateful";
+      stateful.program = with.registry->converter(*entry);
       stateful.timeout = settings.timeout;
       stateful.cancelled = with.cancelled;
       if (Result<EngineLocation> runtime = with.registry->locate(engine)) {
         stateful.runtime = *runtime;
-        graph = make_stateful(*model.generation, stateful, folder / fmt::format("form{}.xml", model.formed.size()));
+        graph = make_stateful(*model.generation, stateful,
+                              folder / fmt::format("form{}.{}", model.formed.size(), entry->runtime_cache->format));
       } else {
         graph = tl::unexpected<Error>(runtime.error());
       }
@@ -76,6 +90,7 @@ Result<zoo::BuiltModel> build_into(zoo::BuildRequest& request, const RunSettings
   if (settings.output_tokens.front() > 0 && settings.data.empty()) {
     ASSAY_TRY(model.generation, build_generation(request, model.built->path()));
     if (model.generation && settings.form != zoo::Form::kPortable) build_forms(request, settings, with, model);
+    if (model.generation && settings.form == zoo::Form::kPortable) refuse_form(with, "growing", settings.form, model);
     if (model.generation) return model.generation->prompt;
   }
   return zoo::build(request, model.built->path() / "model.onnx");
@@ -279,9 +294,56 @@ Status prepare_fitting(PreparedModel& model, const ZooSource& named, const RunSe
   return any_size ? prepare_smaller(model, asked, source, lack, settings, with) : Status();
 }
 
-Status resolve(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
-  ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
+// The extension of a file that only a runtime reads, where an engine says that it does; empty for others.
+std::string runtime_format(const std::string& reference, const std::vector<EngineEntry>& engines) {
+  std::error_code error;
+  const fs::path file = reference;
+  if (file.extension() == ".onnx" || !fs::is_regular_file(file, error)) return {};
+  const std::string format = lower(file.extension().string());
+  const bool known = format.size() > 1 && std::ranges::any_of(engines, [&](const EngineEntry& engine) {
+                       return engine.reads(std::string_view(format).substr(1));
+                     });
+  return known ? format.substr(1) : std::string();
+}
+
+// A model that assay itself cannot look into. Two files with the same bytes are the same model.
+Status take_runtime_file(PreparedModel& model, const std::string& format, const std::vector<EngineEntry>& engines,
+                         const std::function<bool()>& cancelled) {
+  std::vector<std::string> readers;
+  bool built = false;
+  for (const EngineEntry& engine : engines) {
+    if (!engine.reads(format)) continue;
+    readers.push_back(engine.name);
+    built |= engine.built;
+  }
+  if (!built) {
+    model.verdict = {CellStatus::kSkipped, std::string(reason::kNotBuilt),
+                     fmt::format(".{} files need the engine {}, which is not part of this version of assay", format,
+                                 join(readers, " or ")),
+                     "`assay engines` lists what each engine reads"};
+    return {};
+  }
+  model.format = format;
   Record& row = model.identity;
+  ASSAY_TRY(row.graph_hash, sha256_file(model.file, cancelled));
+  if (const fs::path weights = fs::path(model.file).replace_extension(".bin"); fs::exists(weights)) {
+    ASSAY_TRY(row.weights_hash, sha256_file(weights, cancelled));
+  }
+  return {};
+}
+
+Status resolve(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
+  const std::vector<EngineEntry>& engines = with.registry != nullptr ? with.registry->entries() : own_engines();
+  Record& row = model.identity;
+  const std::string format = runtime_format(model.choice.reference, engines);
+  const bool own_kind = format.empty() || format == "xml" || format == "pt";  // what identify_model looks into
+  if (!own_kind) {
+    model.file = model.choice.reference;
+    row.weights = "given";
+    row.size = "as_is";
+    return take_runtime_file(model, format, engines, with.cancelled);
+  }
+  ASSAY_TRY(const ModelReference found, identify_model(model.choice.reference));
   if (found.kind == ModelReference::Kind::kName || found.kind == ModelReference::Kind::kConfigFolder) {
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub));
     return prepare_fitting(model, source, settings, with);
@@ -295,19 +357,9 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
     case ModelReference::Kind::kOnnxFile:
       return inspect(model, with.cancelled);
     case ModelReference::Kind::kTorchScript:
-      model.verdict =
-          not_built("TorchScript models need the engine libtorch, which is not part of this version of assay");
-      return {};
-    default: {
-      model.format = "xml";
-      // Only OpenVINO reads its own format; two files with the same text and weights are the same model.
-      ASSAY_TRY(row.graph_hash, sha256_file(found.path, with.cancelled));
-      const fs::path weights = fs::path(found.path).replace_extension(".bin");
-      if (fs::exists(weights)) {
-        ASSAY_TRY(row.weights_hash, sha256_file(weights, with.cancelled));
-      }
-      return {};
-    }
+      return take_runtime_file(model, "pt", engines, with.cancelled);
+    default:
+      return take_runtime_file(model, "xml", engines, with.cancelled);
   }
 }
 

@@ -50,7 +50,7 @@ struct Multiplier {
     load.model = folder / "rate.onnx";
     load.precision = "float32";
     load.threads = threads;
-    if (location.engine == "openvino") load.device_id = "CPU";
+    load.device_id = registry.entry(location.engine)->cpu_device;
     ASSAY_CHECK_OK(graph.write(load.model, {.cancelled = cancelled}));
     Worker::StartOptions start;
     start.executable = registry.places().worker;
@@ -85,8 +85,9 @@ Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, co
   ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-rate-", folder));
   Result<MachineRate> rate =
       fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
-  for (const char* engine : {"onnxruntime", "openvino"}) {
-    const Result<EngineLocation> location = registry.locate(engine);
+  for (const EngineEntry& engine : registry.entries()) {
+    if (!engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
+    const Result<EngineLocation> location = registry.locate(engine.name);
     if (!location) continue;
     rate = Multiplier{registry, *location, threads > 0 ? threads : usable_threads(), own.path(), cancelled}.rate();
     if (rate || rate.error().code == ErrorCode::kCancelled) return rate;

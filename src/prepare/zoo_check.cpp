@@ -67,7 +67,7 @@ Status run_once(const fs::path& built, const std::vector<InputRecipe>& inputs, c
   load.model = model;
   load.precision = "float32";
   load.threads = 1;
-  if (engine.starts_with("openvino")) load.device_id = "CPU";
+  load.device_id = registry.entry(engine)->cpu_device;
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, timeout));
   ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind({inputs, 0, 1, 1}, timeout));
   ASSAY_TRY([[maybe_unused]] const InferReply run, worker->infer({0, outputs}, timeout));
@@ -137,8 +137,9 @@ Result<ZooCheckEngines> zoo_check_engines(const std::vector<std::string>& names)
     const EngineEntry* entry = registry.entry(name);
     Result<EngineLocation> found = registry.locate(name);
     if (entry == nullptr) return tl::unexpected<Error>(found.error());
-    if (entry->name == "null")
-      return fail(ErrorCode::kInvalidArgument, "the engine 'null' computes no model: nothing can be checked on it",
+    if (!entry->needs_model)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the engine '{}' computes no model: nothing can be checked on it", entry->name),
                   "`assay engines` lists the others");
     if (std::find(engines.usable.begin(), engines.usable.end(), name) != engines.usable.end()) continue;
     if (!entry->built)

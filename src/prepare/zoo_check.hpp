@@ -10,11 +10,13 @@
 
 #include <assay/result.hpp>
 
+#include "engine/engine_entry.hpp"
+
 namespace assay {
 
 struct ZooCheckRequest {
   std::filesystem::path folder;  ///< of goldens, or one golden (docs/zoo.md has the layout)
-  std::vector<std::string> engines{"onnxruntime"};
+  std::vector<std::string> engines{kReferenceEngine};
   double timeout_s = 120;  ///< for one golden on one engine
   std::function<bool()> cancelled = [] { return false; };
   bool specialise = false;       ///< run each model as specialise() writes it for the golden's shapes
@@ -26,7 +28,7 @@ struct ZooCheckEngines {
   std::vector<std::string> usable, not_built;
   std::vector<Error> unavailable;  ///< why, and how to get it
 };
-/// Errors: not_found for an unknown name, with those known; invalid_argument for `null`, which computes no model.
+/// Errors: not_found for an unknown name, with those known; invalid_argument for an engine that computes no model.
 [[nodiscard]] Result<ZooCheckEngines> zoo_check_engines(const std::vector<std::string>& names);
 
 /// What became of one golden. `passed`: every output agrees within its tolerance, on every engine; `unsupported`: assay

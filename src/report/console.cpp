@@ -6,6 +6,7 @@
 
 #include "analyse/analyse.hpp"
 #include "base/text.hpp"
+#include "engine/engine_entry.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
 
@@ -283,7 +284,8 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
   const std::string rule(60, '=');
   std::string out, open;
   for (const Record& row : input.rows) {
-    const std::string engine = row.framework == "pytorch" ? "PyTorch" : row.framework == "jax" ? "JAX" : row.engine;
+    const EngineEntry* entry = own_engine(row.engine);
+    const std::string engine = entry != nullptr ? entry->framework_title : row.engine;
     const std::string title = fmt::format("{} Benchmark: {}", engine, row.model) + "\n" + row.device;
     if (title != open) {
       if (!open.empty()) out += "\n";
@@ -316,7 +318,7 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
       out += fmt::format("  Time per output token: {:.3f}ms ({:.2f} tokens/sec)\n", *row.tpot_ms,
                          row.tokens_per_second.value_or(0));
     if (row.memory_mb) out += fmt::format("  Memory: {:.2f} MB\n", *row.memory_mb);
-    if (row.wall_time_per_iteration_ns && row.engine == "null")
+    if (row.wall_time_per_iteration_ns && entry != nullptr && !entry->needs_model)
       out += fmt::format("  Wall time per iteration: {:.0f}ns\n", *row.wall_time_per_iteration_ns);
   }
   out += fmt::format("\n{0}\nBenchmark Suite Complete\n{0}\nTotal configurations: {1}\n", rule, input.rows.size());

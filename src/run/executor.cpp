@@ -48,7 +48,7 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const PreparedModel& mod
   load.threads = static_cast<int>(shape.threads > 0 ? shape.threads : usable_threads());
   load.streams = static_cast<int>(shape.streams);
   load.options = settings.engine_options;
-  if (target.engine == "null" && model.info)
+  if (!target.found.entry.needs_model && model.info)
     add_signature(load.options, formed != nullptr ? (*formed)->info : *model.info);
   Worker::StartOptions start;
   start.memory_limit_bytes = memory_limit;

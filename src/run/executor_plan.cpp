@@ -178,14 +178,14 @@ Result<std::vector<Planned>> LocalExecutor::State::plan_all(const PreparedModel&
       refuse([&](Record& row) { set_verdict(row, target.verdict ? *target.verdict : *model.verdict); });
       continue;
     }
-    const std::string engine = target.engine.substr(0, target.engine.find('@'));
-    const std::vector<std::string>& formats = services.registry->entry(engine)->formats;
-    if (!model.format.empty() && std::find(formats.begin(), formats.end(), model.format) == formats.end()) {
+    const EngineEntry& engine = target.found.entry;
+    if (!model.format.empty() && !engine.reads(model.format)) {
       refuse([&](Record& row) {
-        set_failure(row, {ErrorCode::kUnsupported,
-                          fmt::format("{} reads no .{} file, but: {}", engine, model.format, join(formats, ", ")),
-                          {},
-                          "`assay engines` lists what each engine reads"});
+        set_failure(
+            row, {ErrorCode::kUnsupported,
+                  fmt::format("{} reads no .{} file, but: {}", engine.name, model.format, join(engine.formats, ", ")),
+                  {},
+                  "`assay engines` lists what each engine reads"});
       });
       continue;
     }

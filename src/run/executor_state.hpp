@@ -51,7 +51,8 @@ struct Planned {
 
   // Equal inputs and arithmetic of one model have one reference; the null engine's is its own.
   [[nodiscard]] std::string reference_key() const {
-    return fmt::format("{} {}{} {}", row.input_hash, to_string(arithmetic), row.engine == "null" ? " null" : "",
+    return fmt::format("{} {}{} {}", row.input_hash, to_string(arithmetic),
+                       target->found.entry.needs_model ? "" : " " + row.engine,
                        generation ? taught_tokens(generation->output_tokens) : -1);
   }
 };

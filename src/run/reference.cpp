@@ -154,8 +154,9 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine,
   const auto file_of = [&](const fs::path& own, const char* copy) { return folder.empty() ? own : folder / copy; };
   load.model = file_of(model.file, kModel);
   if (const fs::path step = step_file(model); !step.empty()) load.step_model = file_of(step, kStep);
-  if (engine == "onnxruntime") load.options = {{"graph_optimization", "none"}};
-  if (engine == "null" && model.info) add_signature(load.options, *model.info);
+  const EngineEntry& entry = *registry_.entry(engine);
+  load.options = entry.reference.options;
+  if (!entry.needs_model && model.info) add_signature(load.options, *model.info);
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
   return worker;
 }
@@ -166,7 +167,7 @@ Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& mo
     return {};
   live_.reset();
   Live live{engine, model.file, precision, std::nullopt, {}, nullptr, nullptr};
-  if (engine != "null") {
+  if (registry_.entry(engine)->needs_model) {
     ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
     if (bit_width(precision) < 32) {
       live.files = live.folder->path() / "rounded";
@@ -212,7 +213,7 @@ Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
   }
-  if (engine == "null") return {};  // its numbers are exact
+  if (!registry_.entry(engine)->needs_model) return {};  // its numbers are exact
 
   if (!live_->moved_worker || !live_->moved_worker->alive()) {
     const fs::path copies = files / "moved";
@@ -237,15 +238,15 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
                                const std::string& input_hash, const std::optional<Generation>& generation,
                                std::chrono::nanoseconds timeout) {
   Reference reference;
-  const bool null = candidate_engine == "null";
-  if (!null && !model.info) {
+  const bool itself = !registry_.entry(candidate_engine)->needs_model;
+  if (!itself && !model.info) {
     reference.why_none = "there is no reference for this format without given outputs";
     return reference;
   }
-  const std::string engine = null ? "null" : "onnxruntime";
+  const std::string engine = itself ? candidate_engine : kReferenceEngine;
   const Result<EngineLocation> location = registry_.locate(engine);
   if (!location) {
-    reference.why_none = "the reference needs ONNX Runtime: " + location.error().message;
+    reference.why_none = fmt::format("the reference needs {}: {}", engine, location.error().message);
     return reference;
   }
   if (!has_ulp(precision)) precision = DType::kFloat32;
@@ -279,7 +280,7 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
       return reference;
     }
   }
-  reference.name = null ? "given" : "onnxruntime-noopt";
+  reference.name = itself ? "given" : registry_.entry(engine)->reference_name();
   for (std::size_t set = 0; set < distinct_sets(recipes); ++set) {
     reference.outputs.push_back(folder / output_name("set", set));
     if (const fs::path moved = folder / output_name("moved", set); fs::exists(moved)) reference.moved.push_back(moved);

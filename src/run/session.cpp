@@ -233,8 +233,9 @@ Status run_models(std::vector<PreparedModel>& models, const SessionRequest& requ
 
 Result<SessionResult> run_session(const SessionRequest& request) {
   SessionResult out;
-  const Hardware machine = detect_hardware();
   const EngineRegistry registry(request.places);
+  for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
+  const Hardware machine = detect_hardware(Host(), registry.entries());
   out.run = make_run_info(request.command, machine, registry);
   std::optional<MachineRate> rate;
   out.run.run_id = run_id_of(request, out.notes, rate);

@@ -86,7 +86,7 @@ std::optional<MachineRate> rate_for(const SessionRequest& request, const std::ve
                                     const EngineRegistry& registry) {
   const bool asked = std::ranges::any_of(request.models, &ModelChoice::any_size) && request.settings.size.empty();
   const bool computes =
-      std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.engine != "null"; });
+      std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.found.entry.needs_model; });
   if (!asked || !computes) return std::nullopt;
   if (request.doing) request.doing("measuring the rate of matrix multiplication");
   const std::vector<std::int64_t>& threads = request.settings.threads;

@@ -67,9 +67,9 @@ struct OutputFiles {
 };
 
 struct VerifyOptions {
-  DType precision = DType::kFloat32;            ///< of the candidate's arithmetic, as it really is
-  std::string reference = "onnxruntime-noopt";  ///< golden | given | onnxruntime-noopt
-  std::optional<Tolerance> tolerance{};         ///< given with the expected outputs: replaces the limit
+  DType precision = DType::kFloat32;     ///< of the candidate's arithmetic, as it really is
+  std::string reference = "given";       ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
+  std::optional<Tolerance> tolerance{};  ///< given with the expected outputs: replaces the limit
   /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
 };

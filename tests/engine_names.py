@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that no code asks for an engine's name: engine_names.py ROOT
+
+What an engine is and can do stands in engines/<name>/engine.json; the rest of the program asks for these traits. So no string
+literal of src/ (tests apart) holds the name of an engine.
+"""
+import pathlib
+import re
+import sys
+
+# A comment, a raw string, a string, a character.
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
+
+ALLOWED = {
+    "src/engine/engine_entry.hpp": {"onnxruntime"},  # kReferenceEngine, the one choice that code makes
+    "src/result/hardware_words.hpp": {"openvino"},  # the hardware word
+}
+
+
+def literals(text):
+    """Yields line and content of each string literal."""
+    for match in TOKEN.finditer(text):
+        content = match[2] if match[2] is not None else match[3]
+        if content is not None:
+            yield text.count("\n", 0, match.start()) + 1, content
+
+
+def wrong_literals(path, text, names):
+    """Yields a sentence for each literal that holds one of the names as a word of its own."""
+    word = re.compile(r"(?<![\w-])(" + "|".join(names) + r")(?!\w)")
+    for line, content in literals(text):
+        for name in word.findall(content):
+            if name not in ALLOWED.get(path, ()):
+                yield f'{path}:{line}: names the engine "{name}"; ask for a trait of EngineEntry instead'
+
+
+def main(root):
+    # "null" is also a word of JSON.
+    names = sorted({file.parent.name for file in root.glob("engines/*/engine.json")} - {"null"})
+    assert names, "no engines"
+    example = '// "xla"\nf("use xla!"); /* "xla" */ g(R"(a "xla" b)"); h("relaxla", "x-xla", \'"\', "xla");'
+    assert len(list(wrong_literals("src/a.cpp", example, ["xla"]))) == 3, list(wrong_literals("src/a.cpp", example, ["xla"]))
+    files = [f for f in sorted((root / "src").rglob("*.*")) if f.suffix in (".cpp", ".hpp", ".def") and not f.stem.endswith("_test")]
+    wrong = []
+    for file in files:
+        wrong += wrong_literals(file.relative_to(root).as_posix(), file.read_text(), names)
+    print("\n".join(wrong) or f"{len(files)} files name none of the engines {' '.join(names)}")
+    return 1 if wrong or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))
