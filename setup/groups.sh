@@ -1,10 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which engines' groups a command line needs, so that nothing is fetched for `assay --help`. It only decides what to fetch:
-# what the words mean, and whether they are right, is the program's business.
+# Which groups a command line needs, so that nothing is fetched for `assay --help`. It only decides what to fetch: what the
+# words mean, and whether they are right, is the program's business. Sourced; `root` is the checkout. No process is started.
+#
+# An engine's group is the folder engines/<name>/setup and has the engine's name. Which hardware words need which engine is
+# read from engines/*/engine.json.
+
+# Whose results every other engine's are compared with: kReferenceEngine in src/engine/engine_entry.hpp.
+reference_engine=onnxruntime
+
+# Sets `value` to the words behind a key of a JSON text: those of a list, or one; empty when the key is absent.
+json_words() {
+  local pattern="\"$2\"[[:space:]]*:[[:space:]]*(\\[[^]]*\\]|[^],}]*)"
+  value=""
+  [[ $1 =~ $pattern ]] || return 0
+  value=${BASH_REMATCH[1]//[][\",$'\n']/ }
+}
+
+# Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`; by hardware word
+# `default_engine`.
+read_engines() {
+  local file name text word rank value
+  local -A best=()
+  engine_names=()
+  declare -gA engine_hardware=() engine_needs_model=() default_engine=()
+  for file in "$root"/engines/*/engine.json; do
+    name=${file%/engine.json}
+    name=${name##*/}
+    IFS= read -r -d '' text <"$file" || true
+    engine_names+=("$name")
+    json_words "$text" needs_model
+    engine_needs_model[$name]=${value// /}
+    json_words "$text" preference
+    rank=${value//[!0-9]/}
+    rank=${rank:-500}
+    json_words "$text" default_for
+    local first=" $value "
+    json_words "$text" hardware
+    engine_hardware[$name]=$value
+    for word in $value; do
+      local mine=$rank
+      [[ $first != *" $word "* ]] || mine=-1
+      [[ -n ${best[$word]-} && ${best[$word]} -le $mine ]] || { best[$word]=$mine; default_engine[$word]=$name; }
+    done
+  done
+}
+
+# Sets `engine_groups` to every engine that has something to fetch.
+find_engine_groups() {
+  local folder
+  engine_groups=()
+  for folder in "$root"/engines/*/setup/; do
+    folder=${folder%/setup/}
+    engine_groups+=("${folder##*/}")
+  done
+}
+
+# Adds the engine's group to `groups`, once, if it has one.
+add_engine_group() {
+  [[ -d $root/engines/$1/setup && " ${groups[*]} " != *" $1 "* ]] || return 0
+  groups+=("$1")
+}
 
 # Sets `groups` for the arguments of ./assay.
 find_groups() {
-  local argument command="" list="" engines="" hardware=""
+  local argument command="" list="" engines="" hardware="" name word computes=""
   groups=(core)
   for argument; do
     case $argument in
@@ -28,13 +87,24 @@ find_groups() {
     run | bench | verify | suite | "zoo check") ;;
     *) return ;;
   esac
-  # A named engine decides alone; the reference of every comparison is ONNX Runtime's.
-  local wanted=" ${engines:-$hardware} "
-  wanted=${wanted//,/ }
-  case $wanted in
-    "  " | *" all "* | *" openvino "*) groups+=(cpu openvino) ;;
-    *" onnxruntime "*) groups+=(cpu) ;;
-    *" null "*) ;;
-    *) groups+=(cpu) ;;
-  esac
+  read_engines
+  # A named engine decides alone. What an engine computes is compared with the reference.
+  local wanted=()
+  for name in ${engines//,/ }; do
+    wanted+=("${name%%@*}")
+  done
+  if [[ ${#wanted[@]} -eq 0 ]]; then
+    hardware=" ${hardware//,/ } "
+    [[ $hardware != "  " && $hardware != *" all "* ]] || hardware=${!default_engine[*]}
+    for word in ${hardware,,}; do
+      wanted+=("${default_engine[$word]-$reference_engine}")
+    done
+  fi
+  for name in "${wanted[@]}"; do
+    [[ ${engine_needs_model[$name]-} == false ]] || computes=yes
+  done
+  [[ -z $computes ]] || add_engine_group "$reference_engine"
+  for name in "${engine_names[@]}"; do
+    [[ " ${wanted[*]} " != *" $name "* ]] || add_engine_group "$name"
+  done
 }

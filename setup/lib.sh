@@ -25,12 +25,19 @@ logged() {
   die "$name failed; the whole output is in $log"
 }
 
+# Sets `group_folder`: setup/groups/NAME, or the set-up part of the engine NAME.
+find_group_folder() {
+  group_folder=$root/setup/groups/$1
+  [[ -d $group_folder ]] || group_folder=$root/engines/$1/setup
+}
+
 # True when every group named was set up after its lock files were last touched.
 groups_are_current() {
-  local group file
+  local group file group_folder
   for group; do
     [[ -f $deps/stamps/$group ]] || return 1
-    for file in "$root/setup/groups/$group"/*; do
+    find_group_folder "$group"
+    for file in "$group_folder"/*; do
       [[ $file -nt $deps/stamps/$group ]] && return 1
     done
   done

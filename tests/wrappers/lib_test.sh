@@ -6,8 +6,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 unset ASSAY_DEPS_DIR
 . "$library"
-mkdir -p "$root"/{setup/groups/core,src/base,build/release} "$deps/stamps"
-touch -d '1 minute ago' "$root"/setup/groups/core/lock.txt "$root"/src/base/a.cpp "$root"/src{,/base}
+mkdir -p "$root"/{setup/groups/core,engines/fast/setup,src/base,build/release} "$deps/stamps"
+touch -d '1 minute ago' "$root"/setup/groups/core/lock.txt "$root"/engines/fast/setup/lock.txt "$root"/engines{/fast{/setup,},} "$root"/src/base/a.cpp "$root"/src{,/base}
 failed=0
 
 expect() {
@@ -23,6 +23,12 @@ expect yes "a group set up after its lock is current" groups_are_current core
 expect no "a group is current though another is not" groups_are_current core cpu
 touch -d '1 minute' "$root/setup/groups/core/lock.txt"
 expect no "a group whose lock changed is current" groups_are_current core
+
+touch "$deps/stamps/fast"
+expect yes "an engine's group set up after its lock is current" groups_are_current fast
+touch -d '1 minute' "$root/engines/fast/setup/lock.txt"
+expect no "an engine's group whose lock changed is current" groups_are_current fast
+touch -d '1 minute ago' "$root/engines/fast/setup/lock.txt" "$root/engines/fast/setup"
 
 expect no "what was never built is current" build_is_current release
 echo "$deps" >"$root/build/release/.built"
