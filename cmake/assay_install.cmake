@@ -1,5 +1,5 @@
-# What `cmake --install` leaves for authors of engine plug-ins: the headers and the package `assay` with the target
-# assay::plugin. Programs and plug-ins are installed where they are defined; runtimes are never installed with them.
+# What `cmake --install` leaves for authors of engine plug-ins: the headers and the package `assay` (assayConfig.cmake).
+# Programs and plug-ins are installed where they are defined; runtimes are never installed with them.
 include(CMakePackageConfigHelpers)
 add_library(assay_plugin INTERFACE)
 add_library(assay::plugin ALIAS assay_plugin)
@@ -10,8 +10,9 @@ set_target_properties(assay_plugin PROPERTIES EXPORT_NAME plugin)
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/assay" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS assay_plugin EXPORT assayTargets)
-install(EXPORT assayTargets NAMESPACE assay:: FILE assayConfig.cmake DESTINATION lib/cmake/assay)
+install(EXPORT assayTargets NAMESPACE assay:: FILE assayTargets.cmake DESTINATION lib/cmake/assay)
 # A plug-in of another ABI is refused when it is loaded; the package's version is only the program's.
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
-install(FILES "${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" DESTINATION lib/cmake/assay)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/assayConfig.cmake" "${PROJECT_SOURCE_DIR}/cmake/assay_add_engine.cmake"
+              "${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" DESTINATION lib/cmake/assay)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -135,17 +135,3 @@ function(assay_add_runtime_test name)
     add_dependencies(assay_${name}_test assay-worker)
   endif()
 endfunction()
-
-# An engine plug-in: lib/assay/engines/assay_engine_<name>.so, exporting its one entry point.
-function(assay_add_engine name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE;INCLUDES")
-  assay_batch(sources assay_engine_${name} ${arg_SOURCES})
-  add_library(assay_engine_${name} MODULE ${sources})
-  target_compile_features(assay_engine_${name} PRIVATE cxx_std_20)
-  target_include_directories(assay_engine_${name} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  target_include_directories(assay_engine_${name} SYSTEM PRIVATE ${arg_INCLUDES})
-  target_link_libraries(assay_engine_${name} PRIVATE ${arg_PRIVATE} assay_build_flags ${CMAKE_DL_LIBS})
-  set_target_properties(assay_engine_${name} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
-    LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/assay/engines")
-  install(TARGETS assay_engine_${name} LIBRARY DESTINATION lib/assay/engines)
-endfunction()

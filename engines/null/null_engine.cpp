@@ -265,7 +265,6 @@ class NullProgram final : public plugin::Program {
 class NullEngine final : public plugin::Engine {
  public:
   static constexpr const char* kName = "null";
-  static constexpr const char* kFormats = "null,onnx";
   static constexpr bool kCompilesShapes = true, kConcurrentContexts = true, kTimesItself = false;
   static constexpr bool kSharesMemory = true;  // asked, its contexts refuse: what any engine may answer
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "support/plugin_support.hpp"
+#include <assay/support/plugin_support.hpp>
 
 namespace assay::plugin {
 

@@ -13,7 +13,6 @@ namespace assay::plugin {
 class OnnxruntimeEngine final : public Engine {
  public:
   static constexpr const char* kName = "onnxruntime";
-  static constexpr const char* kFormats = "onnx";
   static constexpr bool kCompilesShapes = false;
   static constexpr bool kConcurrentContexts = true;
   static constexpr bool kTimesItself = true;

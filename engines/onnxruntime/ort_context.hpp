@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <assay/support/plugin_support.hpp>
+#include <assay/support/runtime_context.hpp>
 #include "ort_program.hpp"
-#include "support/plugin_support.hpp"
-#include "support/runtime_context.hpp"
 
 namespace assay::plugin {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <assay/support/plugin_support.hpp>
 #include "ort_context.hpp"
-#include "support/plugin_support.hpp"
 
 namespace assay::plugin {
 namespace {

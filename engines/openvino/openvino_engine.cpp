@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "support/plugin_support.hpp"
+#include <assay/support/plugin_support.hpp>
 
 namespace assay::plugin {
 

@@ -13,7 +13,6 @@ namespace assay::plugin {
 class OpenvinoEngine final : public Engine {
  public:
   static constexpr const char* kName = "openvino";
-  static constexpr const char* kFormats = "onnx,xml";
   static constexpr bool kCompilesShapes = true;
   static constexpr bool kConcurrentContexts = true;
   static constexpr bool kTimesItself = true;

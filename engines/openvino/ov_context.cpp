@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "support/plugin_support.hpp"
+#include <assay/support/plugin_support.hpp>
 
 namespace assay::plugin {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include <assay/support/runtime_context.hpp>
 #include "ov_program.hpp"
-#include "support/runtime_context.hpp"
 
 namespace assay::plugin {
 

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <assay/support/plugin_support.hpp>
 #include "ov_context.hpp"
-#include "support/plugin_support.hpp"
 
 namespace assay::plugin {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/plugin_support.hpp"
+#include <assay/support/plugin_support.hpp>
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/runtime_context.hpp"
+#include <assay/support/runtime_context.hpp>
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "support/plugin_support.hpp"
+#include <assay/support/plugin_support.hpp>
 
 namespace assay::plugin {
 

@@ -188,8 +188,7 @@ typedef struct assay_engine_table {
   uint32_t struct_size;
   uint16_t abi_major, abi_minor; /* what the plug-in was built against */
   /* ---- band 1.0 ---- */
-  assay_string name;    /* "onnxruntime"; process lifetime */
-  assay_string formats; /* model formats it loads, comma separated: "onnx,xml"; process lifetime */
+  assay_string name; /* as its engine.json says; process lifetime */
 
   int32_t (*error_code)(const assay_error*);
   assay_string (*error_message)(const assay_error*);

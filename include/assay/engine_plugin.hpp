@@ -93,7 +93,7 @@ class Program {
 };
 
 /// A loaded runtime. A derived class has
-///   `static constexpr const char* kName, *kFormats;`
+///   `static constexpr const char* kName;`
 ///   `static constexpr bool kCompilesShapes, kConcurrentContexts, kTimesItself;`
 ///   `static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);`
 ///   `static std::vector<OptionInfo> option_infos();`

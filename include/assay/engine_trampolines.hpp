@@ -246,7 +246,6 @@ const assay_engine_table& table() noexcept {
     made.abi_major = ASSAY_ABI_MAJOR;
     made.abi_minor = ASSAY_ABI_MINOR;
     made.name = c_string(E::kName);
-    made.formats = c_string(E::kFormats);
     made.error_code = [](const assay_error* e) noexcept { return e->code; };
     made.error_message = [](const assay_error* e) noexcept { return c_string(e->message); };
     made.error_free = [](assay_error* e) noexcept {

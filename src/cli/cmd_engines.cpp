@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
+#include "base/json.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
@@ -15,8 +19,16 @@ namespace {
 
 struct EnginesOptions {
   std::string name;
+  bool check = false;
   std::string output_format = "text";
 };
+
+// Forms of a generation's cache that the engine runs.
+std::vector<std::string> cache_forms(const EngineEntry& engine) {
+  std::vector<std::string> forms = engine.kv_cache;
+  if (engine.runtime_cache) forms.emplace_back("runtime");
+  return forms;
+}
 
 Json engine_json(const FoundEngine& found) {
   Json devices = Json::array();
@@ -41,7 +53,11 @@ Json engine_json(const FoundEngine& found) {
       {"found_by", found.found_by.empty() ? Json(nullptr) : Json(found.found_by)},
       {"home", found.location.home.string()},
       {"hardware", found.entry.hardware},
+      {"framework", found.entry.framework},
       {"formats", found.entry.formats},
+      {"shapes", found.entry.static_shapes ? "static" : "dynamic"},
+      {"kv_cache", cache_forms(found.entry)},
+      {"needs_model", found.entry.needs_model},
       {"devices", std::move(devices)},
       {"options", std::move(options)}};
 }
@@ -65,17 +81,35 @@ void print(const FoundEngine& found, bool options) {
                   option.default_value.empty() ? "none" : option.default_value.c_str(), option.help.c_str());
 }
 
+// Replaces this process by the conformance tests of one engine.
+Result<ExitCode> check_engine(const EngineRegistry& registry, const std::string& name) {
+  const FoundEngine found = probe_engine(registry, name);
+  if (!found.available) return fail(ErrorCode::kNotFound, fmt::format("{} cannot be checked: {}", name, found.why_not));
+  const std::filesystem::path program = registry.places().worker.parent_path() / "assay-conformance";
+  const std::string filter = fmt::format("--gtest_filter=*/{}", found.entry.name);
+  std::fflush(nullptr);
+  execl(program.c_str(), program.c_str(), filter.c_str(), static_cast<const char*>(nullptr));
+  return fail(ErrorCode::kNotFound,
+              fmt::format("the conformance tests are not part of this assay: there is no '{}'", program.string()),
+              "assay must be built where GoogleTest is installed (docs/engines.md)");
+}
+
 Result<ExitCode> engines(const EnginesOptions& options) {
   const EngineRegistry registry(EngineRegistry::default_places());
-  std::vector<std::string> names;
-  for (const EngineEntry& entry : registry.entries()) names.push_back(entry.name);
+  std::vector<std::string> names = registry.names();
   if (!options.name.empty()) {
-    if (registry.entry(options.name.substr(0, options.name.find('@'))) == nullptr)
+    if (registry.entry(options.name) == nullptr) {
+      for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("unknown engine '{}'; valid: {}", options.name, join(names, ", ")));
+    }
     names = {options.name};
   }
-  Json list = Json::array();
+  if (options.check) {
+    if (options.name.empty()) return fail(ErrorCode::kInvalidArgument, "--check needs the NAME of one engine");
+    return check_engine(registry, options.name);
+  }
+  Json list = Json::array(), problems = Json::array();
   for (const std::string& name : names) {
     const FoundEngine found = probe_engine(registry, name);
     if (options.output_format == "json")
@@ -83,8 +117,14 @@ Result<ExitCode> engines(const EnginesOptions& options) {
     else
       print(found, !options.name.empty());
   }
+  for (const Error& problem : registry.problems()) {
+    problems.push_back({{"message", problem.message}, {"hint", problem.hint}});
+    if (options.output_format != "json")
+      std::printf("left out: %s%s\n", problem.message.c_str(),
+                  problem.hint.empty() ? "" : (" (" + problem.hint + ")").c_str());
+  }
   if (options.output_format == "json")
-    print_document({{"engines", std::move(list)}});
+    print_document({{"engines", std::move(list)}, {"problems", std::move(problems)}});
   else if (options.name.empty())
     std::printf("\n`assay engines NAME` lists an engine's options.\n");
   return ExitCode::kSuccess;
@@ -97,6 +137,7 @@ void register_engines(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand(
       "engines", "List the inference runtimes: found, version, devices, options, or how to get them");
   command->add_option("NAME", options->name, "Only this engine, with its options");
+  command->add_flag("--check", options->check, "Run the conformance tests on this engine: what every engine must do");
   command->add_option("--output-format", options->output_format, "text or json")
       ->check(CLI::IsMember({"text", "json"}));
   commands.add(command, [options](Context&) { return engines(*options); });

@@ -170,8 +170,6 @@ Result<EnginePlugin> EnginePlugin::from_entry(assay_engine_get_fn entry, const s
 
 std::string EnginePlugin::name() const { return text(table_->name); }
 
-std::vector<std::string> EnginePlugin::formats() const { return split(text(table_->formats), ','); }
-
 Status LoadedContext::set_input(std::size_t set, std::size_t index, const TensorView& view) {
   const assay_tensor tensor = to_tensor(view);
   return check(table(), table().set_input(object_.get(), set, index, &tensor));

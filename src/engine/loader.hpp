@@ -32,7 +32,6 @@ class EnginePlugin {
   [[nodiscard]] static Result<EnginePlugin> from_entry(assay_engine_get_fn entry, const std::filesystem::path& file);
 
   [[nodiscard]] std::string name() const;
-  [[nodiscard]] std::vector<std::string> formats() const;
   [[nodiscard]] bool compiles_shapes() const { return table_->compiles_shapes != 0; }
   [[nodiscard]] bool concurrent_contexts() const { return table_->concurrent_contexts != 0; }
   [[nodiscard]] bool shares_memory() const { return table_->share_output_with_input != nullptr; }

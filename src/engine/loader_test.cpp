@@ -21,7 +21,6 @@ using ::testing::IsEmpty;
 class BadEngine final : public plugin::Engine {
  public:
   static constexpr const char* kName = "bad";
-  static constexpr const char* kFormats = "x";
   static constexpr bool kCompilesShapes = false, kConcurrentContexts = false, kTimesItself = true;
   static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api&) {
     if (home == "/throw") throw std::runtime_error("the driver said no");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the conformance tests stand on: which engines, a worker of each on each of its devices, and small models.
-/// A new engine is done when it passes: add its name to kEngines (docs/engines.md).
+/// What the conformance tests stand on: every engine that the registry knows, a worker of each on each of its devices,
+/// and small models. An engine is done when it passes (docs/engines.md).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,15 @@
 namespace assay::conformance {
 using namespace std::chrono_literals;
 
-inline constexpr const char* kEngines[] = {"null", "onnxruntime", "openvino"};
+/// The names of all engines that are built, assay's own and those of ASSAY_ENGINE_PATH.
+inline std::vector<std::string> engine_names() {
+  const EngineRegistry registry(EngineRegistry::default_places());
+  std::vector<std::string> names;
+  for (const EngineEntry& engine : registry.entries())
+    if (engine.built) names.push_back(engine.name);
+  return names;
+}
+
 inline constexpr std::int64_t kIn = 256, kOut = 8;
 inline constexpr auto kPatience = 240s;  ///< for any answer: a slow machine is no fault of an engine
 
@@ -72,7 +80,7 @@ struct Outputs {
   DType dtype;
 };
 
-/// What the null engine, which reads no model, is told of one.
+/// What an engine that computes no model gets instead of one.
 struct Signature {
   std::string inputs, outputs;
 };
@@ -81,7 +89,7 @@ struct Signature {
 class Subject {
  public:
   Subject(const EngineRegistry& registry, const FoundEngine& engine, std::string device)
-      : name_(engine.entry.name), device_(std::move(device)), no_files_(name_ == "null") {
+      : device_(std::move(device)), no_files_(!engine.entry.needs_model) {
     Worker::StartOptions options;
     options.executable = registry.places().worker;
     options.log = path("log");
@@ -92,7 +100,7 @@ class Subject {
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   [[nodiscard]] bool computes_the_model() const { return !no_files_; }
 
-  /// Adds a model to this subject's folder; `told` is its signature as the null engine writes it.
+  /// Adds a model to this subject's folder; `told` is its signature as options (docs/engines.md, "needs_model").
   void add(const std::string& name, const GraphBuilder& graph, Signature told) {
     EXPECT_THAT(graph.write(path(name)), IsOk());
     signatures_[name] = std::move(told);
@@ -142,7 +150,7 @@ class Subject {
   std::unique_ptr<Worker> worker;
 
  private:
-  std::string name_, device_;
+  std::string device_;
   bool no_files_;
   std::map<std::string, Signature> signatures_{
       {"layer.onnx", {"x:float32[batch,256]", "y:float32[batch,8];most:int64[batch]"}},
@@ -150,13 +158,8 @@ class Subject {
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
 };
 
-class EngineTest : public ::testing::TestWithParam<const char*> {
+class EngineTest : public ::testing::TestWithParam<std::string> {
  protected:
-  static EngineRegistry::Places places() {
-    auto places = EngineRegistry::default_places();
-    if (places.deps.empty()) places.deps = ASSAY_TEST_DEPS_DIR;
-    return places;
-  }
   void SetUp() override {
     found_ = probe_engine(registry_, GetParam());
     if (!found_.available) GTEST_SKIP() << found_.why_not;
@@ -167,12 +170,12 @@ class EngineTest : public ::testing::TestWithParam<const char*> {
     std::set<std::string> done;
     for (const EngineDevice& device : found_.devices) {
       if (!done.insert(device.id).second) continue;
-      SCOPED_TRACE(std::string(GetParam()) + " on " + device.id);
+      SCOPED_TRACE(GetParam() + " on " + device.id);
       Subject subject(registry_, found_, device.id);
       test(subject);
     }
   }
-  EngineRegistry registry_{places()};
+  EngineRegistry registry_{EngineRegistry::default_places()};
   FoundEngine found_;
 };
 

@@ -4,6 +4,9 @@
 
 #include "conformance.hpp"
 
+#include <algorithm>
+
+#include "engine/loader.hpp"
 #include "measure/samples_file.hpp"
 
 namespace assay::conformance {
@@ -32,6 +35,22 @@ TEST_P(Conformance, TellsItsVersionDevicesAndOptions) {
     EXPECT_TRUE(options.insert(option.name).second) << option.name << " is described twice";
     EXPECT_THAT(option.help, Not(IsEmpty())) << option.name;
     EXPECT_THAT(option.type, AnyOf("int", "bool", "float", "string", HasSubstr("|"))) << option.name;
+  }
+}
+
+TEST_P(Conformance, IsWhatItsEngineFileSays) {
+  const EngineEntry& entry = found_.entry;
+  const auto plugin = EnginePlugin::open(found_.location.plugin);
+  ASSERT_THAT(plugin, IsOk());
+  EXPECT_EQ(plugin->name(), entry.name);
+  for (const EngineDevice& device : found_.devices)
+    if (device.hardware == "cpu") {
+      EXPECT_EQ(device.id, entry.cpu_device) << "\"cpu_device\" names the device that computes on the processor";
+    }
+  for (const auto& [name, value] : entry.reference.options) {
+    const auto option = std::ranges::find(found_.options, name, &EngineOptionInfo::name);
+    ASSERT_NE(option, found_.options.end()) << "the engine has no option '" << name << "' of \"reference\"";
+    EXPECT_TRUE(allows(*option, value)) << name << " = " << value;
   }
 }
 
@@ -271,8 +290,8 @@ TEST_P(Conformance, RunsSeveralStreamsAtOnceOrSaysThatItCannot) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Conformance, ::testing::ValuesIn(kEngines),
-                         [](const auto& instance) { return std::string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(Engines, Conformance, ::testing::ValuesIn(engine_names()),
+                         [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace assay::conformance

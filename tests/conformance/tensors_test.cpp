@@ -148,8 +148,8 @@ TEST_P(Tensors, KeepsFloat16AsTheModelHasIt) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, Tensors, ::testing::ValuesIn(kEngines),
-                         [](const auto& instance) { return std::string(instance.param); });
+INSTANTIATE_TEST_SUITE_P(Engines, Tensors, ::testing::ValuesIn(engine_names()),
+                         [](const auto& instance) { return instance.param; });
 
 }  // namespace
 }  // namespace assay::conformance

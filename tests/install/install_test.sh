@@ -1,22 +1,71 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install_test.sh SOURCE BUILD: the installed tree works on its own: the program, and a plug-in built against its headers.
+# install_test.sh SOURCE BUILD DEPS: the installed tree works on its own, and an outsider who follows docs/engines.md with it
+# ends with an engine that conforms, is measured and is verified.
 set -eu
-source=$1 build=$2
+source=$1 build=$2 deps=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-prefix=$folder/prefix
-cmake --install "$build" --prefix "$prefix" >"$folder/log"
+prefix=$folder/prefix log=$folder/log
+fail() { echo "$1"; [[ ! -s $log ]] || tail -n 60 "$log"; exit 1; }
+run() { "$@" >"$log" 2>&1 || fail "failed: $*"; }
 
-cmake -S "$source/tests/install" -B "$folder/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" >"$folder/log"
-ninja -C "$folder/consumer" >"$folder/log" || { cat "$folder/log"; exit 1; }
-nm -D --defined-only "$folder/consumer/assay_engine_outside.so" | grep -q ' T assay_engine_get$' ||
-  { echo "the plug-in does not export assay_engine_get"; exit 1; }
+run cmake --install "$build" --prefix "$prefix"
+run cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$prefix/include" "$source/tests/install/abi_from_c.c"
+
+# A runtime of somebody else's.
+mkdir -p "$folder/vendor/lib" "$folder/vendor/include"
+run c++ -std=c++20 -O1 -fPIC -shared -o "$folder/vendor/lib/libtoy.so.0.3" "$source/tests/install/toy/toy.cpp"
+cp "$source/tests/install/toy/toy.h" "$folder/vendor/include"
+
+# The engine of docs/engines.md, built from what is installed alone.
+run /usr/bin/python3 "$source/tests/install/example_files.py" "$source/docs/engines.md" "$folder/example"
+run cmake -S "$folder/example" -B "$folder/example/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DTOY_INCLUDE_DIR="$folder/vendor/include"
+run cmake --build "$folder/example/build"
+plugin=$folder/example/build/engines/toy/assay_engine_toy.so
+[[ $(nm -D --defined-only "$plugin" | grep -c ' [TW] .*assay') == 1 ]] || fail "the plug-in exports more than assay_engine_get"
 
 # From another folder, without the checkout's environment: nothing of the build folder may be needed.
 cd "$folder"
-unset ASSAY_PLUGIN_DIR ASSAY_DEPS_DIR
-"$prefix/bin/assay" --version | grep -q '^assay [0-9]'
-"$prefix/bin/assay" bench --engine null --iterations 20 --warmup 0 --batch-sizes 1 --output-format json --output-dir "$folder/results" |
-  jq -e '.results[0].status == "completed"' >/dev/null || { echo "the installed program cannot run its own worker"; exit 1; }
+unset ASSAY_PLUGIN_DIR ASSAY_DEPS_DIR ASSAY_ENGINE_PATH
+export XDG_CACHE_HOME=$folder/cache
+assay=$prefix/bin/assay
+"$assay" --version | grep -q '^assay [0-9]'
+"$assay" bench --engine null --iterations 20 --warmup 0 --batch-sizes 1 --output-format json --output-dir "$folder/results" >null.json 2>"$log" ||
+  fail "the installed program cannot measure the null engine"
+jq -e '.results[0].status == "completed"' null.json >/dev/null || fail "the null engine: $(<null.json)"
+
+export ASSAY_ENGINE_PATH=$folder/example/build/engines
+"$assay" engines toy --output-format json >engine.json
+jq -e '.engines[0].why_not | contains("libtoy.so") and contains("install the toy runtime")' engine.json >/dev/null ||
+  fail "without its runtime the engine does not say what is missing: $(<engine.json)"
+export ASSAY_TOY_HOME=$folder/vendor
+"$assay" engines toy --output-format json >engine.json
+jq -e '.problems == [] and (.engines[0] | .available and .version == "0.3" and .hardware == ["cpu"] and .devices[0].id == "cpu")' engine.json >/dev/null ||
+  fail "assay engines toy: $(<engine.json)"
+run "$assay" engines toy --check
+grep -q 'PASSED' "$log" && ! grep -q 'SKIPPED' "$log" || fail "the conformance tests did not run"
+conforms=$(grep -o 'PASSED.*' "$log" | tail -n 1)
+
+# Measured, and verified against the reference where that is here.
+run env PYTHONPATH="$deps/python:$deps/onnx" /usr/bin/python3 "$source/tests/install/make_model.py" layer.onnx
+export ASSAY_ONNXRUNTIME_HOME=$deps/onnxruntime
+wanted=verified
+"$assay" engines onnxruntime --output-format json | jq -e '.engines[0].available' >/dev/null || wanted=unverified
+"$assay" bench --engine toy --model layer.onnx --iterations 20 --warmup 1 --batch-sizes 1,4 --output-format json --output-dir "$folder/results" >bench.json 2>"$log" ||
+  fail "assay bench --engine toy"
+jq -e --arg wanted "$wanted" '.results | length == 2 and all(.status == "completed" and .engine == "toy" and .engine_version == "0.3" and .verification == $wanted)' bench.json >/dev/null ||
+  fail "assay bench --engine toy: $(<bench.json)"
+[[ $wanted != verified ]] || run "$assay" verify layer.onnx --engine toy --batch-sizes 1
+
+# Installed beside assay it is found without any variable for it.
+run cmake --install "$folder/example/build" --prefix "$prefix"
+unset ASSAY_ENGINE_PATH
+run "$assay" engines toy
+# A mistake in one engine's file is shown, with its line, and costs the others nothing.
+sed -i 's/"formats"/"fromats"/' "$prefix/lib/assay/engines/toy/engine.json"
+"$assay" engines --output-format json >engines.json
+jq -e '(.problems[0].message | contains("toy/engine.json:5: unknown key \"fromats\"; did you mean \"formats\"?")) and (.engines | any(.name == "null" and .available))' engines.json >/dev/null ||
+  fail "a mistake in engine.json: $(jq -c .problems engines.json)"
 echo "installed: $(cd "$prefix" && find . -type f | sort | tr '\n' ' ')"
+echo "the engine of docs/engines.md: $conforms; $wanted"

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Engines of others: what their engine.json says is what the program does. The plug-in is the null engine's."""
+import json
+import pathlib
+import shutil
+
+import tool
+
+NULL = pathlib.Path(tool.BINARY).parents[1] / "lib/assay/engines/assay_engine_null.so"
+FAST = ["--iterations", "3", "--warmup", "0", "--batch-sizes", "1"]
+
+
+class Others(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.environment["ASSAY_ENGINE_PATH"] = str(self.folder / "engines")
+
+    def engine(self, name, **keys):
+        folder = self.folder / "engines" / name
+        folder.mkdir(parents=True)
+        content = {"name": name, "hardware": ["cpu"], "formats": ["onnx"], **keys}
+        (folder / "engine.json").write_text(json.dumps(content, indent=1))
+        shutil.copy(NULL, folder / f"assay_engine_{name}.so")
+        return folder / "engine.json"
+
+    def test_listing(self):
+        self.engine("ours", framework="OurFrame", shapes="static", kv_cache=["static"])
+        (engine,) = self.run_json("engines", "ours")["engines"]
+        self.assertTrue(engine["available"], engine)
+        self.assertEqual((engine["framework"], engine["shapes"], engine["kv_cache"]), ("ourframe", "static", ["static"]))
+        names = [engine["name"] for engine in self.run_json("engines")["engines"]]
+        self.assertEqual(names[0], "onnxruntime")
+        self.assertEqual(names[-1], "ours")
+
+    def test_rows_have_its_name_framework_and_key(self):
+        self.engine("ours", framework="OurFrame", needs_model=False)
+        (row,) = self.run_json("bench", "--engine", "ours", *FAST)["results"]
+        self.assertEqual((row["status"], row["engine"], row["framework"], row["hardware"]), ("completed", "ours", "ourframe", "cpu"))
+        self.assertEqual((row["reference"], row["verification"]), ("given", "verified"), "it is its own reference")
+
+    def test_files_in_its_own_format(self):
+        self.engine("ours", formats=["ours"])
+        (self.folder / "m.ours").write_text("a model")
+        (row,) = self.run_json("bench", "--engine", "ours", "--model", "m.ours", *FAST)["results"]
+        self.assertEqual((row["status"], row["verification"], row["weights"]), ("completed", "unverified", "given"), row)
+        self.assertIn("cpu@ours", self.run_tool("verify", "m.ours", "--engine", "ours", "--batch-sizes", "1", expect=4).stdout)
+        (row,) = self.run_json("bench", "--engine", "null", "--model", "m.ours", *FAST, expect=1)["results"]
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("null reads no .ours file, but: null, onnx", row["message"])
+        (self.folder / "m.stablehlo").write_text("a model")
+        (row,) = self.run_json("bench", "--engine", "ours", "--model", "m.stablehlo", *FAST, expect=2)["results"]
+        self.assertEqual(row["reason_code"], "not_built")
+        self.assertIn("xla, which is not part of this version", row["message"])
+
+    def test_forms_of_a_cache_that_it_does_not_run(self):
+        self.engine("ours", kv_cache=["static"])
+        golden = tool.SOURCE / "tests" / "goldens" / "llama"
+        common = ["bench", "--engine", "ours", "--model-id", str(golden), "--sequence-lengths", "4", "--output-tokens", "2", *FAST]
+        (row,) = self.run_json(*common, expect=1)["results"]
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("ours has none", row["message"])
+
+    def test_a_mistake_costs_the_others_nothing(self):
+        self.engine("good")
+        path = self.engine("bad", hardwear=["cpu"])
+        result = self.run_tool("engines", expect=0)
+        self.assertIn(f"left out: {path}:9: unknown key \"hardwear\"; did you mean \"hardware\"?", result.stdout)
+        self.assertIn("\ngood ", result.stdout)
+        result = self.run_tool("engines", "bad", expect=2)
+        self.assertIn("hardwear", result.stderr)
+        self.assertIn("hardwear", self.run_tool("bench", "--engine", "null", *FAST, "--output-dir", "out", expect=0).stderr)
+
+    def test_check_names_what_is_missing(self):
+        (self.folder / "engines").mkdir()
+        self.assertIn("NAME", self.run_tool("engines", "--check", expect=2).stderr)
+        result = self.run_tool("engines", "xla", "--check")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("xla cannot be checked", result.stderr)
+
+
+tool.main()
