@@ -5,9 +5,10 @@
 #include <system_error>
 
 #include "base/hash.hpp"
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 #include "zoo/catalogue/config.hpp"
 #include "zoo/skeletons.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay::zoo {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "tensor/safetensors.hpp"
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 #include "zoo/catalogue/config.hpp"
 
 namespace assay::zoo {

@@ -1,97 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include <assay/result.hpp>
 
-#include "model/graph_builder.hpp"
-#include "zoo/catalogue/config.hpp"
-#include "zoo/layers/module.hpp"
-#include "zoo/layers/states.hpp"
+#include "zoo/layers/build_context.hpp"
 
 namespace assay::zoo {
 
-/// The inputs that a graph is asked to have: the request's, else the architecture's usual ones. A skeleton takes those
-/// it knows; what it leaves is refused by name, never dropped.
-class Inputs {
- public:
-  Inputs(GraphBuilder& graph, const BuildRequest& request, const Config& config);
-
-  /// Whether the input is wanted (and not taken yet).
-  [[nodiscard]] bool wants(const std::string& name) const { return wanted_.contains(name); }
-  /// Tokens of a sequence, its past included, as far as the request tells; 0: it does not.
-  [[nodiscard]] std::int64_t longest() const { return request_->longest; }
-  /// The shape asked for; nullopt when none was.
-  [[nodiscard]] std::optional<Shape> shape(const std::string& name) const;
-
-  /// Adds the input to the graph, of the first of `dtypes` unless the request asks for another of them. Errors:
-  /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
-  /// invalid_argument, when a fixed extent differs from the one asked for.
-  [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
-  /// Passes over an input that is only usual: one that a decode's states stand for.
-  void leave(const std::string& name);
-  /// The values of an integer input that is bound as a constant, of rows of `columns`; nullopt: none is. Errors:
-  /// unsupported, for another type or shape.
-  [[nodiscard]] Result<std::optional<std::vector<std::int64_t>>> take_integers(const std::string& name,
-                                                                               std::int64_t columns);
-  /// Errors: unsupported, "unsupported: input NAME", for the first that was not taken.
-  [[nodiscard]] Status finish() const;
-
- private:
-  /// One row of a mask or of token types, asked for beside several of ids, is spread over the batch as forward does.
-  [[nodiscard]] bool serves_the_batch(const std::string& name) const;
-
-  GraphBuilder* graph_;
-  const BuildRequest* request_;
-  std::set<std::string> wanted_;
-};
-
-/// What a skeleton gets.
-struct BuildContext {
-  Module model;  ///< the root
-  const Config& config;
-  Inputs& inputs;
-  States& states;
-  bool last_logits_only = false;
-
-  [[nodiscard]] GraphBuilder& graph() const { return model.graph(); }
-  /// The extent of logits' token axis, whose symbol is `axis`.
-  [[nodiscard]] Extent logit_rows(const std::string& axis) const {
-    return last_logits_only ? Extent(std::int64_t{1}) : Extent(axis);
-  }
-};
-
-// One builder per skeleton. Errors: unsupported, invalid_argument, naming key and value; those of Parameters come
-// later, when all were asked for.
-[[nodiscard]] Status build_bert_encoder(BuildContext& context);
-[[nodiscard]] Status build_vit_encoder(BuildContext& context);
-[[nodiscard]] Status build_resnet_cnn(BuildContext& context);
-[[nodiscard]] Status build_detr_detector(BuildContext& context);
-[[nodiscard]] Status build_two_tower(BuildContext& context);
-[[nodiscard]] Status build_xclip_tower(BuildContext& context);
-[[nodiscard]] Status build_clip_text(BuildContext& context);
-[[nodiscard]] Status build_clip_vision(BuildContext& context);
-[[nodiscard]] Status build_convbert_encoder(BuildContext& context);
-[[nodiscard]] Status build_deberta_encoder(BuildContext& context);
-[[nodiscard]] Status build_fnet_encoder(BuildContext& context);
-[[nodiscard]] Status build_lilt_encoder(BuildContext& context);
-[[nodiscard]] Status build_mobilebert_encoder(BuildContext& context);
-[[nodiscard]] Status build_nystromformer_encoder(BuildContext& context);
-[[nodiscard]] Status build_squeezebert_encoder(BuildContext& context);
-[[nodiscard]] Status build_decoder(BuildContext& context);
-[[nodiscard]] Status build_ast_encoder(BuildContext& context);
-[[nodiscard]] Status build_bart_encoder_decoder(BuildContext& context);
-[[nodiscard]] Status build_hifigan_vocoder(BuildContext& context);
-[[nodiscard]] Status build_llava(BuildContext& context);
-[[nodiscard]] Status build_t5_encoder_decoder(BuildContext& context);
-[[nodiscard]] Status build_wav2vec2_encoder(BuildContext& context);
-
-/// The builder that an architecture's JSON names.
+/// Adds a model's nodes and outputs to the graph. Errors: unsupported, invalid_argument, naming key and value; those of
+/// Parameters come later, after all parameters were asked for.
 using Skeleton = Status (*)(BuildContext&);
+/// The builder that an architecture's JSON names. Bug: a name that does not exist.
 [[nodiscard]] Skeleton find_skeleton(const std::string& name);
 
 }  // namespace assay::zoo

@@ -3,124 +3,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <assay/result.hpp>
 
-#include "base/json.hpp"
-#include "model/graph_builder.hpp"
-#include "tensor/tensor.hpp"
+#include "zoo/catalogue/build_request.hpp"
+#include "zoo/catalogue/catalogue.hpp"
 
 namespace assay::zoo {
-
-/// One architecture as zoo/*.json describes it.
-struct Architecture {
-  std::string name;      ///< model_type: "bert"
-  std::string category;  ///< text_encoders, vision, …
-  std::string family;    ///< embedding, vision, …
-  std::string skeleton;  ///< which builder: "bert_encoder"
-  std::string reference_checkpoint;
-  Json description;  ///< the whole entry
-};
-
-/// Everything the zoo knows, from zoo/*.json (compiled into the program).
-[[nodiscard]] const std::vector<Architecture>& architectures();
-
-/// A published checkpoint whose configuration the zoo has: "prajjwal1/bert-tiny", "bert-base-uncased", "resnet50", …
-struct KnownModel {
-  std::string id;        ///< as users type it
-  std::string model_id;  ///< canonical Hugging Face id
-  std::string architecture;
-  std::string model_class;  ///< the class to build
-  std::string size;         ///< tiny | small | reference | published name
-  Json config;              ///< complete
-};
-[[nodiscard]] std::optional<KnownModel> find_known(const std::string& name);
-[[nodiscard]] std::vector<std::string> known_names();
-/// The published checkpoints of an architecture, each once, by its id; none for one that the zoo does not have.
-[[nodiscard]] std::vector<KnownModel> published(const std::string& architecture);
-
-/// An architecture that the zoo knows by name but cannot build yet ("xlstm").
-/// Callers answer `skipped: not_built` for these, and "unknown" only for what is neither known nor planned.
-struct PlannedModel {
-  std::string architecture, category, family;
-};
-[[nodiscard]] std::optional<PlannedModel> find_planned(const std::string& name);
-
-/// One model of a set of the guides: "key" (thirteen) or "small" (five).
-struct SetEntry {
-  std::string name;      ///< "bert", as shown and as --specific-models selects
-  std::string model_id;  ///< what find_known or find_planned takes
-  std::string architecture, category, family;
-  bool built = false;  ///< otherwise `skipped: not_built`
-};
-/// nullopt for a name that is no set.
-[[nodiscard]] std::optional<std::vector<SetEntry>> find_set(const std::string& name);
-
-/// Which part of a generative model a graph holds (docs/zoo.md, "Generative models"). Other models have `whole` only.
-enum class Part {
-  kWhole,    ///< forward without a cache: its inputs → its outputs
-  kPrefill,  ///< forward's inputs → its outputs and the states after them
-  kDecode,   ///< the next tokens and the states before them → logits and the states after them
-};
-[[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
-
-/// How a decode graph keeps its states (docs/zoo.md, "Generative models"). Whole graphs and prefills are portable.
-enum class Form {
-  kPortable,  ///< caches are taken short and given longer, by concatenation
-  kFixed,     ///< caches of a maximal length, written at given places: plain operators
-  kNative,    ///< the same, written by ONNX Runtime's com.microsoft.GroupQueryAttention
-};
-[[nodiscard]] std::string_view form_name(Form form);  ///< "portable", "fixed", "native"
-[[nodiscard]] std::optional<Form> find_form(std::string_view name);
-
-/// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
-/// recurrence's state.
-struct StateTensor {
-  std::string input;   ///< of the decode graph: "past_key_values.0.key"
-  std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
-  DType dtype = DType::kFloat32;
-  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" where the length stays
-};
-
-/// How the class of a configuration gives one token after another.
-enum class Generates {
-  kNothing,
-  kFromEmptyPast,  ///< its decode takes the prompt too: the past is empty then
-  kAfterPrefill,   ///< the prompt needs a graph of its own: an encoder, images
-};
-/// `model_class` as in BuildRequest. Errors: those of build() that a configuration alone can make.
-[[nodiscard]] Result<Generates> generates(const Json& config, const std::string& model_class);
-
-struct BuildRequest {
-  Json config;                ///< Hugging Face config.json
-  std::string model_class{};  ///< "" : architectures[0], else the catalogue's
-  std::optional<std::filesystem::path>
-      weights{};  ///< model.safetensors, model.safetensors.index.json, or a folder; none: seeded
-  std::uint64_t seed = 0;
-  std::string precision = "float32";  ///< float32, float16 or bfloat16: of the graph, its inputs and outputs
-  /// The inputs the graph shall have; none: the architecture's usual ones. Image sides are taken from here, batch and
-  /// sequence stay dynamic. `zoo check` passes the golden's.
-  std::map<std::string, Shape> input_shapes{};
-  std::map<std::string, DType> input_dtypes{};  ///< for those whose type is not the usual one (a bool mask)
-  std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
-  std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
-  std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
-  Part part = Part::kWhole;  ///< another than whole: unsupported where the architecture has no cache
-  std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
-  bool weights_left_out =
-      false;  ///< the file has the graph and small tables, no weights: for callers that need no more
-  bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
-  std::optional<DType>
-      weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32
-  Form form = Form::kPortable;  ///< another: of a decode, unsupported where the architecture's attention has no such
-  Cancelled cancelled{};        ///< asked while weights are read and written
-};
 
 struct BuiltModel {
   std::filesystem::path path;  ///< the .onnx (external data beside it above 2 GB)

@@ -3,8 +3,9 @@
 // pre-norm encoder.
 #include <fmt/format.h>
 
+#include "zoo/audio/audio_skeletons.hpp"
 #include "zoo/layers/blocks.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 #include "zoo/vision/backbones.hpp"
 
 namespace assay::zoo {

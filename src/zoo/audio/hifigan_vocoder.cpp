@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "zoo/audio/audio.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/audio/audio_skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -12,6 +12,7 @@
 #include <cmath>
 
 #include "zoo/audio/audio.hpp"
+#include "zoo/audio/audio_skeletons.hpp"
 #include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/distance_buckets.hpp"
 

@@ -1,24 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "base/json.hpp"
-#include "model/classify.hpp"
-#include "zoo/zoo.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 
-/// A file of zoo/, compiled into the program: "bert", "common", "sets", … Bug: a name that is not there.
-[[nodiscard]] const Json& zoo_file(const std::string& name);
+/// A published checkpoint whose configuration the zoo has: "prajjwal1/bert-tiny", "bert-base-uncased", "resnet50", …
+struct KnownModel {
+  std::string id;        ///< as users type it
+  std::string model_id;  ///< canonical Hugging Face id
+  std::string architecture;
+  std::string model_class;  ///< the class to build
+  std::string size;         ///< tiny | small | reference | published name
+  Json config;              ///< complete
+};
+[[nodiscard]] std::optional<KnownModel> find_known(const std::string& name);
+[[nodiscard]] std::vector<std::string> known_names();
+/// The published checkpoints of an architecture, each once, by its id; none for one that the zoo does not have.
+[[nodiscard]] std::vector<KnownModel> published(const std::string& architecture);
 
-/// nullptr when no architecture of that model_type is built.
-[[nodiscard]] const Architecture* find_architecture(const std::string& model_type);
-/// The same, and what is built only as a part of others (a file without "skeleton").
-[[nodiscard]] const Architecture* find_description(const std::string& model_type);
+/// An architecture that the zoo knows by name but cannot build yet ("xlstm").
+/// Callers answer `skipped: not_built` for these, and "unknown" only for what is neither known nor planned.
+struct PlannedModel {
+  std::string architecture, category, family;
+};
+[[nodiscard]] std::optional<PlannedModel> find_planned(const std::string& name);
 
-/// What a class of the architecture is for: family and category are the architecture's unless the class has its own,
-/// the task goes by the class's name (zoo/tasks.json).
-[[nodiscard]] Classification classify(const Architecture& architecture, const std::string& model_class);
+/// One model of a set of the guides: "key" (thirteen) or "small" (five).
+struct SetEntry {
+  std::string name;      ///< "bert", as shown and as --specific-models selects
+  std::string model_id;  ///< what find_known or find_planned takes
+  std::string architecture, category, family;
+  bool built = false;  ///< otherwise `skipped: not_built`
+};
+/// nullopt for a name that is no set.
+[[nodiscard]] std::optional<std::vector<SetEntry>> find_set(const std::string& name);
 
 }  // namespace assay::zoo

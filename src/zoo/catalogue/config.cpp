@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -12,7 +12,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
-#include "zoo/zoo.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 

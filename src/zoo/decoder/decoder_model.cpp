@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text decoders as models of their own: inputs, classes, outputs.
 #include "zoo/decoder/decoder_model.hpp"
+#include "zoo/decoder/decoder_skeletons.hpp"
 #include "zoo/layers/input_types.hpp"
 
 namespace assay::zoo {

@@ -4,7 +4,7 @@
 #include <assay/result.hpp>
 
 #include "zoo/decoder/decoder.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 
 namespace assay::zoo {
 

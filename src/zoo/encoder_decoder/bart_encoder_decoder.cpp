@@ -17,6 +17,7 @@
 
 #include <algorithm>
 
+#include "zoo/encoder_decoder/encoder_decoder_skeletons.hpp"
 #include "zoo/layers/sinusoids.hpp"
 
 namespace assay::zoo {

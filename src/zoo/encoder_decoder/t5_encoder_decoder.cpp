@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "zoo/encoder_decoder/encoder_decoder_skeletons.hpp"
 #include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/distance_buckets.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "tensor/random.hpp"
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 namespace {

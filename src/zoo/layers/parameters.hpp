@@ -13,7 +13,7 @@
 #include <assay/result.hpp>
 
 #include "tensor/tensor.hpp"
-#include "zoo/catalogue/checkpoint.hpp"
+#include "zoo/layers/checkpoint.hpp"
 
 namespace assay::zoo {
 

@@ -9,36 +9,6 @@
 
 namespace assay::zoo {
 
-std::string_view part_name(Part part) {
-  switch (part) {
-    case Part::kWhole:
-      return "whole";
-    case Part::kPrefill:
-      return "prefill";
-    case Part::kDecode:
-      break;
-  }
-  return "decode";
-}
-
-std::string_view form_name(Form form) {
-  switch (form) {
-    case Form::kPortable:
-      return "portable";
-    case Form::kFixed:
-      return "fixed";
-    case Form::kNative:
-      break;
-  }
-  return "native";
-}
-
-std::optional<Form> find_form(std::string_view name) {
-  for (const Form form : {Form::kPortable, Form::kFixed, Form::kNative})
-    if (form_name(form) == name) return form;
-  return std::nullopt;
-}
-
 std::optional<Value> States::take(const StateTensor& state) {
   if (part_ == Part::kWhole) return std::nullopt;
   tensors_.push_back(state);

@@ -9,7 +9,7 @@
 #include <assay/result.hpp>
 
 #include "model/graph_builder.hpp"
-#include "zoo/zoo.hpp"
+#include "zoo/catalogue/build_request.hpp"
 
 namespace assay::zoo {
 

@@ -5,6 +5,7 @@
 
 #include "zoo/layers/distance.hpp"
 #include "zoo/text/text_encoder.hpp"
+#include "zoo/text/text_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "zoo/text/text_encoder.hpp"
+#include "zoo/text/text_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

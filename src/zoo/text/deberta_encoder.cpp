@@ -13,6 +13,7 @@
 #include "zoo/layers/distance.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
+#include "zoo/text/text_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "zoo/text/text_encoder.hpp"
+#include "zoo/text/text_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/architecture.hpp"
 #include "zoo/layers/input_types.hpp"
 #include "zoo/layers/tensors.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/json.hpp"
 #include "zoo/layers/blocks.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 
 namespace assay::zoo {
 

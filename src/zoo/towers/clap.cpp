@@ -4,7 +4,8 @@
 
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/tensors.hpp"
-#include "zoo/vision/image_skeletons.hpp"
+#include "zoo/towers/tower_skeletons.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

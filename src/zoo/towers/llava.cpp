@@ -8,6 +8,7 @@
 
 #include "zoo/decoder/decoder_model.hpp"
 #include "zoo/layers/tensors.hpp"
+#include "zoo/towers/tower_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

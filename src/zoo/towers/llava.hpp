@@ -6,7 +6,7 @@
 
 #include <assay/result.hpp>
 
-#include "zoo/skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 
 namespace assay::zoo {
 

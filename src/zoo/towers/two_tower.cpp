@@ -2,11 +2,11 @@
 // transformers' modeling_clip.py, modeling_siglip.py and their kin: two towers, a projection of each, and how alike
 // the texts and the images are.
 #include "zoo/towers/two_tower.hpp"
-#include "zoo/vision/backbones.hpp"
 
 #include <fmt/format.h>
 
 #include "zoo/layers/blocks.hpp"
+#include "zoo/towers/tower_skeletons.hpp"
 #include "zoo/vision/backbones.hpp"
 
 namespace assay::zoo {

@@ -5,6 +5,7 @@
 
 #include "zoo/layers/layers.hpp"
 #include "zoo/layers/tensors.hpp"
+#include "zoo/towers/tower_skeletons.hpp"
 #include "zoo/towers/two_tower.hpp"
 #include "zoo/vision/vision_tower.hpp"
 

@@ -7,8 +7,8 @@
 #include <assay/result.hpp>
 
 #include "zoo/catalogue/config.hpp"
+#include "zoo/layers/build_context.hpp"
 #include "zoo/layers/module.hpp"
-#include "zoo/skeletons.hpp"
 
 namespace assay::zoo {
 

@@ -8,9 +8,10 @@
 #include <numbers>
 
 #include "zoo/layers/blocks.hpp"
+#include "zoo/layers/build_context.hpp"
 #include "zoo/layers/tensors.hpp"
-#include "zoo/skeletons.hpp"
 #include "zoo/vision/backbones.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -8,7 +8,7 @@
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/layers.hpp"
 #include "zoo/layers/tensors.hpp"
-#include "zoo/vision/image_skeletons.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 #include "zoo/vision/vision_tower.hpp"
 
 namespace assay::zoo {

@@ -8,7 +8,7 @@
 #include "zoo/layers/convolutions.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
-#include "zoo/vision/image_skeletons.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -5,8 +5,8 @@
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
-#include "zoo/vision/image_skeletons.hpp"
 #include "zoo/vision/swin_stages.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/blocks.hpp"
-#include "zoo/skeletons.hpp"
+#include "zoo/layers/build_context.hpp"
 #include "zoo/vision/backbones.hpp"
+#include "zoo/vision/vision_skeletons.hpp"
 
 namespace assay::zoo {
 namespace {

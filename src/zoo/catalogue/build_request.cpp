@@ -1,8 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zoo/catalogue/catalogue.hpp"
+#include "zoo/catalogue/build_request.hpp"
+
 #include "zoo/catalogue/config.hpp"
 
 namespace assay::zoo {
+
+std::string_view part_name(Part part) {
+  switch (part) {
+    case Part::kWhole:
+      return "whole";
+    case Part::kPrefill:
+      return "prefill";
+    case Part::kDecode:
+      break;
+  }
+  return "decode";
+}
+
+std::string_view form_name(Form form) {
+  switch (form) {
+    case Form::kPortable:
+      return "portable";
+    case Form::kFixed:
+      return "fixed";
+    case Form::kNative:
+      break;
+  }
+  return "native";
+}
+
+std::optional<Form> find_form(std::string_view name) {
+  for (const Form form : {Form::kPortable, Form::kFixed, Form::kNative})
+    if (form_name(form) == name) return form;
+  return std::nullopt;
+}
 
 Result<Generates> generates(const Json& config, const std::string& model_class) {
   ASSAY_TRY(const Config read, Config::read(config, model_class));

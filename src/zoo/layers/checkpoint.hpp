@@ -11,7 +11,7 @@
 #include <assay/result.hpp>
 
 #include "tensor/safetensors.hpp"
-#include "zoo/zoo.hpp"
+#include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
 

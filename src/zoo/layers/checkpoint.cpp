@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zoo/catalogue/checkpoint.hpp"
+#include "zoo/layers/checkpoint.hpp"
 
 #include <fmt/format.h>
 
