@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "zoo/audio/audio_skeletons.hpp"
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 #include "zoo/vision/backbones.hpp"

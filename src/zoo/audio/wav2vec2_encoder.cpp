@@ -204,7 +204,8 @@ Result<Value> attend_to_all(const Module& at, const Value& from, const Wav2Vec2S
   const KeyValue states{split_heads(at / "k_proj", linear(at / "k_proj", from, square), sizes.heads),
                         split_heads(at / "v_proj", linear(at / "v_proj", from, square), sizes.heads)};
   const auto divisor = static_cast<float>(std::sqrt(static_cast<double>(sizes.heads.width)));
-  const Value attended = attend(at, linear(at / "q_proj", from, square), states, sizes.heads, divisor, biases);
+  const Value attended = attend_merged(at, linear(at / "q_proj", from, square), states,
+                                       {.heads = sizes.heads, .divisor = divisor, .biases = biases});
   return linear(at / "out_proj", attended, square);
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "zoo/decoder/native_attention.hpp"
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 
 namespace assay::zoo {
@@ -40,12 +41,12 @@ Value heads_of(const Module& attention, const DecoderSpec& spec, const Value& in
   }
   if (norm.empty() || spec.query_key_norm == QueryKeyNorm::kNone ||
       spec.query_key_norm == QueryKeyNorm::kHeadAfterRope) {
-    return by_head ? split_heads(attention, flat, heads, spec.head_width) : flat;
+    return by_head ? split_heads(attention, flat, {heads, spec.head_width}) : flat;
   }
   const Module at = attention / norm;
   if (spec.query_key_norm == QueryKeyNorm::kFull) {
     flat = decoder_norm(at, flat, spec.query_key_norm_kind, {heads * spec.head_width}, spec.epsilon);
-    return by_head ? split_heads(attention, flat, heads, spec.head_width) : flat;
+    return by_head ? split_heads(attention, flat, {heads, spec.head_width}) : flat;
   }
   const Value split = attention.node("Reshape", {flat, graph.integers({0, 0, heads, spec.head_width})});
   const Shape weight =
@@ -134,14 +135,13 @@ Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind&
   states.give(cache.value_output, values);
 
   Attention attention;
-  attention.heads = spec.heads;
+  attention.heads = {spec.heads, spec.head_width};
   attention.key_value_heads = spec.key_value_heads;
-  attention.key_width = attention.value_width = spec.head_width;
   attention.scale = kind.scale;
   attention.soft_cap = spec.attention_soft_cap;
-  attention.bias = shared.bias;
-  attention.mask = shared.masks.at(kind.window.value_or(0));
-  return merge_heads(at, attend(at, now.query, keys, values, attention), spec.heads, spec.head_width);
+  if (shared.bias) attention.biases.push_back(*shared.bias);
+  attention.biases.push_back(shared.masks.at(kind.window.value_or(0)));
+  return merge_heads(at, attend(at, now.query, {keys, values}, attention), attention.heads);
 }
 
 // The same by GroupQueryAttention, which turns query and key where it can and nothing stands between.
@@ -159,8 +159,8 @@ Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind
   DecoderProjected now = project(at, spec, input, by_head, false);
   if (by_head) {
     turn(at, spec, kind, shared, now);
-    now.query = merge_heads(at, now.query, spec.heads, spec.head_width);
-    now.key = merge_heads(at, now.key, spec.key_value_heads, spec.head_width);
+    now.query = merge_heads(at, now.query, {spec.heads, spec.head_width});
+    now.key = merge_heads(at, now.key, {spec.key_value_heads, spec.head_width});
   }
   const NativeResult result = attend_native(at, now.query, now.key, now.value, cache, *shared.native, attention);
   states.give(cache.key_output, result.keys);

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "zoo/decoder/decoder.hpp"
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 
 namespace assay::zoo {

@@ -176,8 +176,9 @@ Value bart_attention_layer(const Module& layer, const std::string& name, const V
   const Value from = sizes.pre_norm ? normed(input) : input;
   const Width square{sizes.model, sizes.model};
   const auto divisor = static_cast<float>(std::sqrt(static_cast<double>(which.heads.width)));
-  const Value attended = attend(attention, linear(attention / "q_proj", from, square, sizes.bias),
-                                states(attention, from), which.heads, divisor, biases);
+  const Value attended =
+      attend_merged(attention, linear(attention / "q_proj", from, square, sizes.bias), states(attention, from),
+                    {.heads = which.heads, .divisor = divisor, .biases = biases});
   const Value sum = layer.node("Add", {input, linear(attention / "out_proj", attended, square, sizes.bias)});
   return sizes.pre_norm ? sum : normed(sum);
 }

@@ -3,21 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <limits>
-
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
-namespace {
-
-Value smallest_unless(const Module& at, const Value& kept) {
-  return at.node("Where", {kept, at.graph().number(0.0F), at.graph().number(std::numeric_limits<float>::lowest())}, {},
-                 DType::kFloat32);
-}
-
-}  // namespace
-
 const std::vector<DType>& id_types() {
   static const std::vector<DType> types = {DType::kInt64, DType::kInt32};
   return types;
@@ -78,25 +67,6 @@ Value rows_of_logits(const BuildContext& context, const Module& at, const Value&
   return context.last_logits_only ? slice(at, input, 1, -1, INT64_MAX) : input;
 }
 
-Value split_heads(const Module& at, const Value& input, Heads heads) {
-  // 0 keeps an extent, so that batch and sequence stay dynamic without computing shapes.
-  const Value split = at.node("Reshape", {input, at.graph().integers({0, 0, heads.count, heads.width})});
-  return at.node("Transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
-}
-
-Value attend(const Module& at, const Value& query, const KeyValue& states, Heads heads, float divisor,
-             const std::vector<Value>& biases) {
-  const Value q = split_heads(at, query, heads);
-  const Value turned = at.node("Transpose", {states.key}, {{"perm", Integers{0, 1, 3, 2}}});
-  Value scores = at.node("MatMul", {q, turned});
-  if (divisor != 1.0F) scores = at.node("Div", {scores, at.graph().number(divisor)});
-  for (const Value& bias : biases) scores = at.node("Add", {scores, bias});
-  const Value weights = at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value merged =
-      at.node("Transpose", {at.node("MatMul", {weights, states.value})}, {{"perm", Integers{0, 2, 1, 3}}});
-  return at.node("Reshape", {merged, at.graph().integers({0, 0, heads.count * heads.width})});
-}
-
 Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
   const Value square = at.node("Pow", {input, at.graph().number(2.0F)});
   const Value mean = at.node("ReduceMean", {square}, {{"axes", Integers{-1}}, {"keepdims", std::int64_t{1}}});
@@ -121,13 +91,9 @@ Value causal_bias(const Module& at, const Value& query_positions, const Value& k
   const Value key = at.node("Unsqueeze", {key_positions, graph.integers({0, 1, 2})});
   Value seen = at.node("LessOrEqual", {key, query}, {}, DType::kBool);
   if (kept) {
-    Value mask = *kept;
-    if (mask.dtype != DType::kBool) {
-      mask = at.node("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kBool)}}, DType::kBool);
-    }
-    seen = at.node("And", {seen, at.node("Unsqueeze", {mask, graph.integers({1, 2})})});
+    seen = at.node("And", {seen, at.node("Unsqueeze", {cast(at, *kept, DType::kBool), graph.integers({1, 2})})});
   }
-  return smallest_unless(at, seen);
+  return additive(at, seen);
 }
 
 Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,

@@ -9,6 +9,7 @@
 
 #include <assay/result.hpp>
 
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 
@@ -23,11 +24,6 @@ namespace assay::zoo {
 
 /// The symbol of the decoder's token axis where the encoder's is "sequence".
 inline constexpr const char* kDecoderSequence = "decoder_sequence";
-
-/// Attention's keys and values by head. Shape: [B, heads, S, width].
-struct KeyValue {
-  Value key, value;
-};
 
 /// The keys and values of a decoder that attends to itself and, where it has an encoder, to that. A decode takes them
 /// all as states: its graph has no encoder.
@@ -58,14 +54,6 @@ class SeqStates {
 /// Errors: unsupported, when a decode or a prefill is asked for of a class that gives no token after another, or of a
 /// decoder without `layers`.
 [[nodiscard]] Status refuse_parts(const BuildContext& context, std::int64_t layers);
-
-/// [B, S, count·width] → [B, count, S, width].
-Value split_heads(const Module& at, const Value& input, Heads heads);
-
-/// softmax(q kᵀ / divisor + biases) v → [B, S, count·width]. `query` is [B, S, count·width]; each of `biases`
-/// broadcasts to [B, count, S_q, S_k].
-Value attend(const Module& at, const Value& query, const KeyValue& states, Heads heads, float divisor,
-             const std::vector<Value>& biases);
 
 /// x / √(mean(x²) + epsilon) · weight over the last axis: parameter weight [width].
 Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);

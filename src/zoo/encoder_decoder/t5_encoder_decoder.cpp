@@ -132,7 +132,8 @@ Value attention_layer(const Module& layer, const char* name, const Value& input,
   const Value normed = scaled_rms_norm(layer / "layer_norm", input, sizes.model, sizes.epsilon);
   const std::int64_t inner = sizes.heads.count * sizes.heads.width;
   const Value query = linear(attention / "q", normed, {sizes.model, inner}, false);
-  const Value attended = attend(attention, query, states(attention, normed), sizes.heads, 1.0F, biases(attention));
+  const Value attended =
+      attend_merged(attention, query, states(attention, normed), {.heads = sizes.heads, .biases = biases(attention)});
   return layer.node("Add", {input, linear(attention / "o", attended, {inner, sizes.model}, false)});
 }
 

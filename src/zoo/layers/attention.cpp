@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/layers/attention.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
+
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
 
+// [B, S, count · width] with its four axes (batch, tokens, heads, width) in another order. 0 keeps an extent: batch and
+// sequence stay dynamic without computing shapes.
+Value by_head(const Module& at, const Value& input, Heads heads, const std::vector<std::int64_t>& order) {
+  return transpose(at, reshape(at, input, {0, 0, heads.count, heads.width}), order);
+}
+
 // [B, n, T, W] → [B, n · times, T, W], each head `times` in a row: the pattern that runtimes know from exporters.
-Value repeat_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t times, std::int64_t width) {
+Value repeat_heads(const Module& at, const Value& input, const Attention& attention) {
+  const auto [heads, width] = attention.heads;
+  const std::int64_t times = attention.key_value_heads == 0 ? 1 : heads / attention.key_value_heads;
   if (times == 1) return input;
   GraphBuilder& graph = at.graph();
   const Value apart = at.node("Unsqueeze", {input, graph.integers({2})});
   const Value repeated = at.node("Expand", {apart, graph.integers({1, 1, times, 1, 1})});
-  return at.node("Reshape", {repeated, graph.integers({0, heads, -1, width})});
+  return reshape(at, repeated, {0, heads, -1, width});
 }
 
 }  // namespace
@@ -32,17 +44,18 @@ Value causal_mask(const Module& at, const TokenSpan& span, const std::optional<V
     allowed = at.node("And", {allowed, at.node("Greater", {keys, first}, {}, DType::kBool)});
   }
   if (!mask) return allowed;
-  Value kept = *mask;
-  if (mask->dtype != DType::kBool) {
-    kept = at.node("Cast", {*mask}, {{"to", static_cast<std::int64_t>(DType::kBool)}}, DType::kBool);
-  }
-  return at.node("And", {at.node("Unsqueeze", {kept, graph.integers({1, 2})}), allowed});
+  const Value kept = at.node("Unsqueeze", {cast(at, *mask, DType::kBool), graph.integers({1, 2})});
+  return at.node("And", {kept, allowed});
 }
 
 Value additive(const Module& at, const Value& allowed) {
   GraphBuilder& graph = at.graph();
   return at.node("Where", {allowed, graph.number(0.0F), graph.number(std::numeric_limits<float>::lowest())}, {},
                  DType::kFloat32);
+}
+
+Value additive_mask(const Module& at, const Value& mask) {
+  return additive(at, at.node("Unsqueeze", {cast(at, mask, DType::kBool), at.graph().integers({1, 2})}));
 }
 
 std::vector<float> alibi_slopes(std::int64_t heads, double bias_max) {
@@ -60,43 +73,52 @@ std::vector<float> alibi_slopes(std::int64_t heads, double bias_max) {
   return slopes;
 }
 
-Value attend(const Module& at, const Value& query, const Value& key, const Value& value, const Attention& attention) {
+Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads) {
+  if (hidden_size % heads == 0) return hidden_size / heads;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("hidden_size = {} is no multiple of num_attention_heads = {}", hidden_size, heads));
+}
+
+Value split_heads(const Module& at, const Value& input, Heads heads) { return by_head(at, input, heads, {0, 2, 1, 3}); }
+
+Value split_keys(const Module& at, const Value& input, Heads heads) { return by_head(at, input, heads, {0, 2, 3, 1}); }
+
+Value merge_heads(const Module& at, const Value& input, Heads heads) {
+  return reshape(at, transpose(at, input, {0, 2, 1, 3}), {0, 0, heads.count * heads.width});
+}
+
+Value scaled_scores(const Module& at, const Value& query, const Value& keys, Heads heads) {
+  const auto divisor = static_cast<float>(std::sqrt(static_cast<double>(heads.width)));
+  return at.node("Div", {at.node("MatMul", {query, keys}), at.graph().number(divisor)});
+}
+
+Value mix_values(const Module& at, const Value& scores, const Value& value) {
+  return at.node("MatMul", {at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}}), value});
+}
+
+Value attend(const Module& at, const Value& query, const KeyValue& states, const Attention& attention) {
   GraphBuilder& graph = at.graph();
-  const std::int64_t times = attention.heads / attention.key_value_heads;
-  const Value keys = repeat_heads(at, key, attention.heads, times, attention.key_width);
-  const Value values = repeat_heads(at, value, attention.heads, times, attention.value_width);
-  const Value turned = at.node("Transpose", {keys}, {{"perm", Integers{0, 1, 3, 2}}});
-  Value scores = at.node("MatMul", {query, turned});
+  const Value keys = transpose(at, repeat_heads(at, states.key, attention), {0, 1, 3, 2});
+  Value scores = at.node("MatMul", {query, keys});
   if (attention.scale != 1.0F) scores = at.node("Mul", {scores, graph.number(attention.scale)});
+  if (attention.divisor != 1.0F) scores = at.node("Div", {scores, graph.number(attention.divisor)});
   if (attention.soft_cap) {
     const Value cap = graph.number(*attention.soft_cap);
     scores = at.node("Mul", {at.node("Tanh", {at.node("Div", {scores, cap})}), cap});
   }
-  if (attention.bias) scores = at.node("Add", {scores, *attention.bias});
-  if (attention.mask) scores = at.node("Add", {scores, *attention.mask});
-  if (!attention.sinks) {
-    const Value weights = at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-    return at.node("MatMul", {weights, values});
-  }
-  // One more column of scores, dropped after the softmax.
-  const Value column = at.node(
-      "Mul",
-      {at.node("Slice", {scores, graph.integers({0}), graph.integers({1}), graph.integers({3})}), graph.number(0.0F)});
-  const Value sink = at.node("Expand", {*attention.sinks, at.node("Shape", {column}, {}, DType::kInt64)});
-  const Value wider = at.node("Concat", {scores, sink}, {{"axis", std::int64_t{-1}}});
-  const Value weights = at.node("Softmax", {wider}, {{"axis", std::int64_t{-1}}});
-  const Value kept = at.node("Slice", {weights, graph.integers({0}), graph.integers({-1}), graph.integers({3})});
-  return at.node("MatMul", {kept, values});
+  for (const Value& bias : attention.biases) scores = at.node("Add", {scores, bias});
+  return mix_values(at, scores, repeat_heads(at, states.value, attention));
 }
 
-Value split_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t width) {
-  const Value split = at.node("Reshape", {input, at.graph().integers({0, 0, heads, width})});
-  return at.node("Transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
+Value attend_merged(const Module& at, const Value& query, const KeyValue& states, const Attention& attention) {
+  return merge_heads(at, attend(at, split_heads(at, query, attention.heads), states, attention), attention.heads);
 }
 
-Value merge_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t width) {
-  const Value turned = at.node("Transpose", {input}, {{"perm", Integers{0, 2, 1, 3}}});
-  return at.node("Reshape", {turned, at.graph().integers({0, 0, heads * width})});
+Value scaled_dot_product(const Module& at, const Value& query, const Value& key, const Value& value, Heads heads,
+                         const std::optional<Value>& mask) {
+  Value scores = scaled_scores(at, split_heads(at, query, heads), split_keys(at, key, heads), heads);
+  if (mask) scores = at.node("Add", {scores, *mask});
+  return merge_heads(at, mix_values(at, scores, split_heads(at, value, heads)), heads);
 }
 
 Value append(const Module& at, const std::optional<Value>& past, const Value& now) {

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
+
+#include <assay/result.hpp>
 
 #include "zoo/layers/module.hpp"
 #include "zoo/layers/positions.hpp"
 
 namespace assay::zoo {
 
-// Attention on tensors that are split into heads already; the projections before and after it are the caller's.
+// Attention; the projections before and after it are the caller's.
 
 /// Which earlier tokens a token may see; bool, to be turned into numbers once and shared by the layers.
 ///
@@ -20,27 +23,51 @@ Value causal_mask(const Module& at, const TokenSpan& span, const std::optional<V
 
 /// 0 where `allowed`, the smallest float elsewhere: to be added to scores.
 Value additive(const Module& at, const Value& allowed);
+/// 0 where `mask` [B, S] is not zero, the smallest float elsewhere; [B, 1, 1, S], to be added to attention scores.
+Value additive_mask(const Module& at, const Value& mask);
 
 /// Press et al. 2021 (arXiv:2108.12409): the slope of each head as transformers' alibi functions give it.
 [[nodiscard]] std::vector<float> alibi_slopes(std::int64_t heads, double bias_max = 8.0);
 
-struct Attention {
-  std::int64_t heads = 0;
-  std::int64_t key_value_heads = 0;  ///< divides `heads`: each serves heads / key_value_heads queries in a row
-  std::int64_t key_width = 0, value_width = 0;
-  float scale = 1.0F;               ///< of the scores
-  std::optional<float> soft_cap{};  ///< scores become cap · tanh(scores / cap), before bias and mask
-  std::optional<Value> bias{};      ///< added to the scaled scores; broadcasts to [B, heads, S, T]
-  std::optional<Value> mask{};      ///< additive; broadcasts to [B, heads, S, T]
-  std::optional<Value> sinks{};     ///< [1, heads, 1, 1]: a further score for which there is no value
+struct Heads {
+  std::int64_t count = 0, width = 0;
 };
-/// softmax(scale · query keyᵀ + bias + mask) value. Shape: query [B, heads, S, K], key [B, key_value_heads, T, K],
-/// value [B, key_value_heads, T, V]; the result [B, heads, S, V].
-Value attend(const Module& at, const Value& query, const Value& key, const Value& value, const Attention& attention);
+/// hidden_size / heads. Errors: invalid_argument when it leaves a rest.
+[[nodiscard]] Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads);
 
-/// [B, S, heads · width] → [B, heads, S, width] and back.
-Value split_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t width);
-Value merge_heads(const Module& at, const Value& input, std::int64_t heads, std::int64_t width);
+/// [B, S, count · width] → [B, count, S, width] and back.
+Value split_heads(const Module& at, const Value& input, Heads heads);
+Value merge_heads(const Module& at, const Value& input, Heads heads);
+/// [B, S, count · width] → [B, count, width, S]: keys, as a product with queries takes them.
+Value split_keys(const Module& at, const Value& input, Heads heads);
+
+/// query · keys / √width. Shape: query [B, heads, S, width], keys [B, heads, width, T].
+Value scaled_scores(const Module& at, const Value& query, const Value& keys, Heads heads);
+/// softmax(scores) · value. Shape: scores [B, heads, S, T], value [B, heads, T, W].
+Value mix_values(const Module& at, const Value& scores, const Value& value);
+
+/// Attention's keys and values by head. Shape: [B, heads, S, width].
+struct KeyValue {
+  Value key, value;
+};
+
+struct Attention {
+  Heads heads{};
+  std::int64_t key_value_heads = 0;  ///< divides `heads`: each serves as many queries in a row; 0: one for each query
+  float scale = 1.0F;                ///< scores are multiplied by it,
+  float divisor = 1.0F;              ///< or divided by this: runtimes know encoders by a division
+  std::optional<float> soft_cap{};   ///< scores become cap · tanh(scores / cap), before the biases
+  std::vector<Value> biases{};       ///< added to the scaled scores in this order; broadcast to [B, heads, S, T]
+};
+/// softmax(query keyᵀ · scale / divisor + biases) value. Shape: query [B, heads, S, width], `states`
+/// [B, key_value_heads, T, width]; the result [B, heads, S, width].
+Value attend(const Module& at, const Value& query, const KeyValue& states, const Attention& attention);
+/// The same with query and result [B, S, heads · width].
+Value attend_merged(const Module& at, const Value& query, const KeyValue& states, const Attention& attention);
+
+/// softmax(q kᵀ / sqrt(width) + mask) v. Shape: q, k, v [B, S, count·width]; `mask` broadcasts to [B, count, S, S].
+Value scaled_dot_product(const Module& at, const Value& query, const Value& key, const Value& value, Heads heads,
+                         const std::optional<Value>& mask);
 
 /// What was there before and what is new, along axis 2; `past` nullopt: what is new.
 Value append(const Module& at, const std::optional<Value>& past, const Value& now);

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/layers/blocks.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <limits>
-
 #include "zoo/layers/sinusoids.hpp"
 
 namespace assay::zoo {
@@ -62,43 +57,8 @@ Value convolution(const Module& at, const Value& input, const Convolution& shape
                   {"pads", Integers(4, shape.padding)}});
 }
 
-Value scaled_dot_product(const Module& at, const Value& query, const Value& key, const Value& value, Heads heads,
-                         const std::optional<Value>& mask) {
-  // 0 keeps an extent: batch and sequence stay dynamic without computing shapes.
-  const Value split = at.graph().integers({0, 0, heads.count, heads.width});
-  const auto by_head = [&](const Value& input, const Integers& order) {
-    return at.node("Transpose", {at.node("Reshape", {input, split})}, {{"perm", order}});
-  };
-  const Value q = by_head(query, {0, 2, 1, 3});
-  const Value k = by_head(key, {0, 2, 3, 1});
-  const Value v = by_head(value, {0, 2, 1, 3});
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(heads.width)));
-  Value scores = at.node("Div", {at.node("MatMul", {q, k}), at.graph().number(scale)});
-  if (mask) scores = at.node("Add", {scores, *mask});
-  const Value weights = at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value merged = at.node("Transpose", {at.node("MatMul", {weights, v})}, {{"perm", Integers{0, 2, 1, 3}}});
-  return at.node("Reshape", {merged, at.graph().integers({0, 0, heads.count * heads.width})});
-}
-
-Value additive_mask(const Module& at, const Value& mask) {
-  GraphBuilder& graph = at.graph();
-  Value kept = mask;
-  if (mask.dtype != DType::kBool) {
-    kept = at.node("Cast", {mask}, {{"to", static_cast<std::int64_t>(DType::kBool)}}, DType::kBool);
-  }
-  kept = at.node("Unsqueeze", {kept, graph.integers({1, 2})});
-  return at.node("Where", {kept, graph.number(0.0F), graph.number(std::numeric_limits<float>::lowest())}, {},
-                 DType::kFloat32);
-}
-
 Value token(const Module& at, const Value& input, std::int64_t index) {
   return at.node("Gather", {input, at.graph().integer(index)}, {{"axis", std::int64_t{1}}});
-}
-
-Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads) {
-  if (hidden_size % heads == 0) return hidden_size / heads;
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("hidden_size = {} is no multiple of num_attention_heads = {}", hidden_size, heads));
 }
 
 }  // namespace assay::zoo

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include <assay/result.hpp>
@@ -52,20 +51,7 @@ Value convolution(const Module& at, const Value& input, const Convolution& shape
 [[nodiscard]] Result<Value> activation(const Module& at, const Value& input, const std::string& name,
                                        const std::string& key);
 
-struct Heads {
-  std::int64_t count = 0, width = 0;
-};
-/// softmax(q kᵀ / sqrt(width) + mask) v. Shape: q, k, v [B, S, count·width]; `mask` broadcasts to [B, count, S, S].
-Value scaled_dot_product(const Module& at, const Value& query, const Value& key, const Value& value, Heads heads,
-                         const std::optional<Value>& mask);
-
-/// 0 where `mask` [B, S] is not zero, the smallest float elsewhere; [B, 1, 1, S], to be added to attention scores.
-Value additive_mask(const Module& at, const Value& mask);
-
 /// Row `index` of axis 1: [B, S, H] → [B, H].
 Value token(const Module& at, const Value& input, std::int64_t index);
-
-/// hidden_size / heads. Errors: invalid_argument when it leaves a rest.
-[[nodiscard]] Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads);
 
 }  // namespace assay::zoo

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "zoo/catalogue/architecture.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -120,14 +120,9 @@ Value causal_mask(const Module& at, const Value& tokens, const std::optional<Val
   Value seen = at.node("LessOrEqual", {columns, rows}, {}, DType::kBool);
   seen = at.node("Unsqueeze", {seen, graph.integers({0, 1})});
   if (padding) {
-    Value kept = *padding;
-    if (kept.dtype != DType::kBool) {
-      kept = at.node("Cast", {kept}, {{"to", static_cast<std::int64_t>(DType::kBool)}}, DType::kBool);
-    }
-    seen = at.node("And", {seen, at.node("Unsqueeze", {kept, graph.integers({1, 2})})});
+    seen = at.node("And", {seen, at.node("Unsqueeze", {cast(at, *padding, DType::kBool), graph.integers({1, 2})})});
   }
-  return at.node("Where", {seen, graph.number(0.0F), graph.number(std::numeric_limits<float>::lowest())}, {},
-                 DType::kFloat32);
+  return additive(at, seen);
 }
 
 }  // namespace assay::zoo

@@ -9,6 +9,7 @@
 #include <assay/result.hpp>
 
 #include "zoo/catalogue/config.hpp"
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/module.hpp"
 

@@ -115,10 +115,9 @@ Value table_index(const Module& at, const Value& tokens, const Relative& relativ
   return at.node("Gather", {at.graph().integers(rows), distance_index(at, tokens, farthest)});
 }
 
-Value by_head(const Module& at, const Value& input, Heads heads, bool batched) {
-  const Integers shape = batched ? Integers{0, 0, heads.count, heads.width} : Integers{1, -1, heads.count, heads.width};
-  return at.node("Transpose", {at.node("Reshape", {input, at.graph().integers(shape)})},
-                 {{"perm", Integers{0, 2, 1, 3}}});
+// Rows of the table [rows, heads · width] by head: [1, heads, rows, width].
+Value table_by_head(const Module& at, const Value& input, Heads heads) {
+  return transpose(at, reshape(at, input, {1, -1, heads.count, heads.width}), {0, 2, 1, 3});
 }
 
 struct DebertaProjected {
@@ -132,7 +131,7 @@ DebertaProjected project(const DebertaShared& shared, const Module& self, const 
   GraphBuilder& graph = encoder.graph();
   if (!shared.relative.packed) {
     const auto one = [&](const char* name) {
-      return by_head(self, linear(self / name, input, {hidden, hidden}), heads, true);
+      return split_heads(self, linear(self / name, input, {hidden, hidden}), heads);
     };
     return {one("query_proj"), one("key_proj"), one("value_proj")};
   }
@@ -178,13 +177,12 @@ Value attention(const DebertaShared& shared, const Module& self, const Value& in
       self.node("MatMul", {projected.query, self.node("Transpose", {projected.key}, {{"perm", Integers{0, 1, 3, 2}}})});
   if (relative.used && relative.content_to_position) {
     const char* name = relative.packed ? "pos_proj" : (relative.shared_key ? "key_proj" : "pos_key_proj");
-    const Value keys =
-        by_head(self, linear(self / name, *shared.table, square, !relative.packed), encoder.heads, false);
+    const Value keys = table_by_head(self, linear(self / name, *shared.table, square, !relative.packed), encoder.heads);
     scores = self.node("Add", {scores, by_distance(self, projected.query, keys, *shared.index, false)});
   }
   if (relative.used && relative.position_to_content) {
     const char* name = relative.packed ? "pos_q_proj" : (relative.shared_key ? "query_proj" : "pos_query_proj");
-    const Value queries = by_head(self, linear(self / name, *shared.table, square), encoder.heads, false);
+    const Value queries = table_by_head(self, linear(self / name, *shared.table, square), encoder.heads);
     const Value scaled = self.node("Div", {queries, scale});
     // The distance is the same seen from the key: the index is turned, and so is what it takes.
     scores = self.node("Add", {scores, by_distance(self, projected.key, scaled, *shared.index, true)});
@@ -193,10 +191,7 @@ Value attention(const DebertaShared& shared, const Module& self, const Value& in
     const Value lowest = graph.number(std::numeric_limits<float>::lowest());
     scores = self.node("Where", {*shared.allowed, scores, lowest}, {}, DType::kFloat32);
   }
-  const Value weights = self.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value merged =
-      self.node("Transpose", {self.node("MatMul", {weights, projected.value})}, {{"perm", Integers{0, 2, 1, 3}}});
-  return self.node("Reshape", {merged, graph.integers({0, 0, encoder.hidden})});
+  return merge_heads(self, mix_values(self, scores, projected.value), encoder.heads);
 }
 
 Result<Value> encoder_layer(const DebertaShared& shared, const Module& layer, const Value& input) {

@@ -3,8 +3,6 @@
 // attention scores to its own.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "zoo/text/text_encoder.hpp"
 #include "zoo/text/text_skeletons.hpp"
 
@@ -33,25 +31,19 @@ struct LiltAttended {
 };
 
 LiltAttended scores_of(const Module& self, const Stream& stream, const Value& input) {
-  GraphBuilder& graph = self.graph();
-  const auto project = [&](const char* name, const Integers& order) {
-    const Value value = linear(self / (stream.prefix + name), input, {stream.hidden, stream.hidden});
-    const Value split = self.node("Reshape", {value, graph.integers({0, 0, stream.heads.count, stream.heads.width})});
-    return self.node("Transpose", {split}, {{"perm", order}});
+  const auto project = [&](const char* name) {
+    return linear(self / (stream.prefix + name), input, {stream.hidden, stream.hidden});
   };
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(stream.heads.width)));
-  const Value product = self.node("MatMul", {project("query", {0, 2, 1, 3}), project("key", {0, 2, 3, 1})});
-  return {self.node("Div", {product, graph.number(scale)}), project("value", {0, 2, 1, 3})};
+  const Value query = split_heads(self, project("query"), stream.heads);
+  const Value keys = split_keys(self, project("key"), stream.heads);
+  return {scaled_scores(self, query, keys, stream.heads), split_heads(self, project("value"), stream.heads)};
 }
 
 Value context_of(const Module& self, const Stream& stream, const Value& own, const Value& other, const Value& value,
                  const std::optional<Value>& mask) {
   Value scores = self.node("Add", {own, other});
   if (mask) scores = self.node("Add", {scores, *mask});
-  const Value weights = self.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value merged =
-      self.node("Transpose", {self.node("MatMul", {weights, value})}, {{"perm", Integers{0, 2, 1, 3}}});
-  return self.node("Reshape", {merged, self.graph().integers({0, 0, stream.hidden})});
+  return merge_heads(self, mix_values(self, scores, value), stream.heads);
 }
 
 // What follows the attention, in either stream.

@@ -3,8 +3,6 @@
 // convolution of the values beside it. With fewer landmarks, transformers takes inputs of one length and no mask.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "zoo/text/text_encoder.hpp"
 #include "zoo/text/text_skeletons.hpp"
 
@@ -13,27 +11,18 @@ namespace {
 
 Value attention(const TextEncoder& encoder, const Module& self, const Value& input, std::int64_t kernel,
                 const std::optional<Value>& mask) {
-  GraphBuilder& graph = encoder.graph();
   const Heads heads = encoder.heads;
-  const auto project = [&](const char* name, const Integers& order) {
-    const Value value = linear(self / name, input, {encoder.hidden, encoder.hidden});
-    const Value split = self.node("Reshape", {value, graph.integers({0, 0, heads.count, heads.width})});
-    return self.node("Transpose", {split}, {{"perm", order}});
-  };
-  const Value scale = graph.number(static_cast<float>(std::sqrt(static_cast<double>(heads.width))));
-  const Value value = project("value", {0, 2, 1, 3});
-  const Value product = self.node("MatMul", {project("query", {0, 2, 1, 3}), project("key", {0, 2, 3, 1})});
-  Value scores = self.node("Div", {product, scale});
+  const auto project = [&](const char* name) { return linear(self / name, input, {encoder.hidden, encoder.hidden}); };
+  const Value value = split_heads(self, project("value"), heads);
+  const Value query = split_heads(self, project("query"), heads);
+  Value scores = scaled_scores(self, query, split_keys(self, project("key"), heads), heads);
   if (mask) scores = self.node("Add", {scores, *mask});
-  const Value weights = self.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
   const Module conv = self / "conv";
   const Value beside = conv.node("Conv", {value, conv.parameter("weight", {heads.count, 1, kernel, 1}, Role::kWeight)},
                                  {{"kernel_shape", Integers{kernel, 1}},
                                   {"pads", Integers{kernel / 2, 0, kernel / 2, 0}},
                                   {"group", heads.count}});
-  const Value context = self.node("Add", {self.node("MatMul", {weights, value}), beside});
-  const Value merged = self.node("Transpose", {context}, {{"perm", Integers{0, 2, 1, 3}}});
-  return self.node("Reshape", {merged, graph.integers({0, 0, encoder.hidden})});
+  return merge_heads(self, self.node("Add", {mix_values(self, scores, value), beside}), heads);
 }
 
 Result<Value> encode_nystromformer(const TextEncoder& encoder, const Embedded& embedded,

@@ -2,8 +2,6 @@
 // SqueezeBERT (Iandola et al. 2020, arXiv:2006.11316): BERT whose matrices are grouped convolutions over [B, C, S].
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "zoo/text/text_encoder.hpp"
 #include "zoo/text/text_skeletons.hpp"
 
@@ -44,11 +42,9 @@ Result<Value> attention(const TextEncoder& encoder, const Module& at, const Valu
   ASSAY_TRY(const Value query, project("query", "q_groups"));
   ASSAY_TRY(const Value key, project("key", "k_groups"));
   ASSAY_TRY(const Value value, project("value", "v_groups"));
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(heads.width)));
-  Value scores = at.node("Div", {at.node("MatMul", {turn(query), key}), encoder.graph().number(scale)});
+  Value scores = scaled_scores(at, turn(query), key, heads);
   if (mask) scores = at.node("Add", {scores, *mask});
-  const Value weights = at.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value context = turn(at.node("MatMul", {weights, turn(value)}));
+  const Value context = turn(mix_values(at, scores, turn(value)));
   return at.node("Reshape", {context, encoder.graph().integers({0, encoder.hidden, -1})});
 }
 

@@ -9,6 +9,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 

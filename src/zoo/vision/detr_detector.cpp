@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 #include "zoo/layers/tensors.hpp"

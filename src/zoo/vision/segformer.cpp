@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/convolutions.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"

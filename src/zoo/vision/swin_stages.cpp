@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/tensors.hpp"
 
@@ -72,8 +72,7 @@ Value window_attention(const Module& attention, const Value& input, const Window
   const Value q = by_head("query", {0, 2, 1, 3});
   const Value k = by_head("key", {0, 2, 3, 1});
   const Value v = by_head("value", {0, 2, 1, 3});
-  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(heads.width)));
-  Value scores = self.node("Div", {self.node("MatMul", {q, k}), self.graph().number(scale)});
+  Value scores = scaled_scores(self, q, k, heads);
   const Value pairs = attention_bias(self, cut, heads.count);
   if (cut.shift > 0) {
     scores = reshape(self, scores, {-1, cut.count(), heads.count, cut.area(), cut.area()});
@@ -81,8 +80,7 @@ Value window_attention(const Module& attention, const Value& input, const Window
   } else {
     scores = add(self, scores, pairs);
   }
-  const Value weights = self.node("Softmax", {scores}, {{"axis", std::int64_t{-1}}});
-  const Value mixed = transpose(self, self.node("MatMul", {weights, v}), {0, 2, 1, 3});
+  const Value mixed = transpose(self, mix_values(self, scores, v), {0, 2, 1, 3});
   return linear(attention / "output" / "dense", reshape(self, mixed, {-1, cut.area(), inner}), square);
 }
 

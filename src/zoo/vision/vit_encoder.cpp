@@ -2,6 +2,7 @@
 // transformers' modeling_vit.py: a pre-norm encoder over image patches and a class token.
 #include <fmt/format.h>
 
+#include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 #include "zoo/vision/backbones.hpp"
