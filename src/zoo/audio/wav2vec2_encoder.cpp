@@ -15,6 +15,7 @@
 #include "zoo/audio/audio_skeletons.hpp"
 #include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/distance_buckets.hpp"
+#include "zoo/layers/input_types.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -291,8 +292,7 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   const bool squeezed = variation_flag(config, "squeeze");
   std::optional<Value> mask;
   if (context.inputs.wants("attention_mask")) {
-    ASSAY_TRY(const Value given, context.inputs.take("attention_mask", {DType::kInt64, DType::kInt32, DType::kBool},
-                                                     {"batch", "sequence"}));
+    ASSAY_TRY(const Value given, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
     encoded.steps = remaining_steps(base, given, extent_of(base, hidden, 1), sizes.kernels, sizes.strides);
     hidden = encoder.node(
         "Where", {encoder.node("Unsqueeze", {*encoded.steps, graph.integers({2})}), hidden, graph.number(0.0F)}, {},

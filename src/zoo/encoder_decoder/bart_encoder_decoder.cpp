@@ -121,7 +121,7 @@ Result<Value> decoder_ids(BuildContext& context, const Module& stack, const std:
                           std::string& axis) {
   axis = kDecoderSequence;
   if (context.inputs.wants("decoder_input_ids")) {
-    return context.inputs.take("decoder_input_ids", id_types(), {"batch", axis});
+    return context.inputs.take("decoder_input_ids", kIdTypes, {"batch", axis});
   }
   if (!encoder_ids || !variation_flag(context.config, "shifts_ids")) return missing_input("decoder_input_ids");
   axis = "sequence";
@@ -233,7 +233,7 @@ Result<std::optional<BartEncoded>> given_encoder_states(BuildContext& context, c
   }
   if (context.inputs.wants("encoder_attention_mask")) {
     ASSAY_TRY(const Value mask,
-              context.inputs.take("encoder_attention_mask", mask_types(), {"batch", "encoder_sequence"}));
+              context.inputs.take("encoder_attention_mask", kMaskTypes, {"batch", "encoder_sequence"}));
     made.mask = additive_mask(stack, mask);
   }
   return std::optional(made);
@@ -243,7 +243,7 @@ Status build_causal(BuildContext& context, const BartSizes& sizes) {
   const Module stack = context.model / "model" / "decoder";
   const bool codebooks = variation_flag(context.config, "codebooks");
   const std::string rows = codebooks ? book_rows(context.config) : "batch";
-  ASSAY_TRY(const Value ids, context.inputs.take("input_ids", id_types(), {rows, "sequence"}));
+  ASSAY_TRY(const Value ids, context.inputs.take("input_ids", kIdTypes, {rows, "sequence"}));
   ASSAY_TRY(const std::optional<BartEncoded> encoded, given_encoder_states(context, stack, sizes));
   std::optional<Extent> encoder_axis;
   if (encoded) encoder_axis = "encoder_sequence";

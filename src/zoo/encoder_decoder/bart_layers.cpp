@@ -75,7 +75,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
   // Without a mask transformers takes positions that start again for sequences packed into one.
   if (context.inputs.wants("decoder_position_ids") && context.inputs.wants("decoder_attention_mask") &&
       &which == &sizes.decoder) {
-    ASSAY_TRY(places, context.inputs.take("decoder_position_ids", id_types(), {"batch", kDecoderSequence}));
+    ASSAY_TRY(places, context.inputs.take("decoder_position_ids", kIdTypes, {"batch", kDecoderSequence}));
     given = true;
   } else {
     places = count_up(table, extent_of(table, ids, 1));
@@ -222,8 +222,7 @@ Value subsampled_mask(const Module& at, const Value& mask, const Value& frames, 
 
 Result<std::optional<Value>> frames_mask(BuildContext& context) {
   if (!context.inputs.wants("attention_mask")) return std::optional<Value>();
-  ASSAY_TRY(const Value mask,
-            context.inputs.take("attention_mask", {DType::kInt64, DType::kInt32, DType::kBool}, {"batch", "sequence"}));
+  ASSAY_TRY(const Value mask, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
   return std::optional(mask);
 }
 
@@ -280,7 +279,7 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
 // Of an encoder of tokens: the bias that its mask makes.
 Result<std::optional<Value>> tokens_mask(BuildContext& context, const Module& stack) {
   if (!context.inputs.wants("attention_mask")) return std::optional<Value>();
-  ASSAY_TRY(const Value mask, context.inputs.take("attention_mask", mask_types(), {"batch", "sequence"}));
+  ASSAY_TRY(const Value mask, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
   return std::optional(additive_mask(stack, mask));
 }
 
@@ -318,7 +317,7 @@ Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, cons
     made.width = sizes.model;
     hidden = *made.hidden;
   } else {
-    ASSAY_TRY(const Value ids, context.inputs.take("input_ids", id_types(), {"batch", "sequence"}));
+    ASSAY_TRY(const Value ids, context.inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
     made.ids = ids;
     ASSAY_TRY(made.mask, tokens_mask(context, stack));
     ASSAY_TRY(hidden, embed_bart_tokens(context, stack, sizes, sizes.encoder, ids, std::nullopt));

@@ -7,16 +7,6 @@
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
-const std::vector<DType>& id_types() {
-  static const std::vector<DType> types = {DType::kInt64, DType::kInt32};
-  return types;
-}
-
-const std::vector<DType>& mask_types() {
-  static const std::vector<DType> types = {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32};
-  return types;
-}
-
 SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, const std::string& tokens,
                      const std::optional<Extent>& encoder_tokens)
     : states_(&context.states) {
@@ -109,7 +99,7 @@ Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, co
   }
   std::optional<Value> kept;
   if (context.inputs.wants(mask_name)) {
-    ASSAY_TRY(kept, context.inputs.take(mask_name, mask_types(), {mask_rows, past ? "past + " + axis : axis}));
+    ASSAY_TRY(kept, context.inputs.take(mask_name, kMaskTypes, {mask_rows, past ? "past + " + axis : axis}));
     if (mask_rows != "batch") {
       GraphBuilder& graph = at.graph();
       kept = at.node("Slice", {*kept, graph.integers({0}), extent_of(at, tokens, 0), graph.integers({0})});

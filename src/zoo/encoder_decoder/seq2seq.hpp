@@ -12,15 +12,12 @@
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
+#include "zoo/layers/input_types.hpp"
 
 namespace assay::zoo {
 
 // What encoder-decoders and decoders with cross-attention have in common: attention over keys and values by head,
 // masks, positions, heads.
-
-/// Types that ids and masks may have.
-[[nodiscard]] const std::vector<DType>& id_types();
-[[nodiscard]] const std::vector<DType>& mask_types();
 
 /// The symbol of the decoder's token axis where the encoder's is "sequence".
 inline constexpr const char* kDecoderSequence = "decoder_sequence";

@@ -253,7 +253,7 @@ bool logits_scaled(const Config& config) {
 
 Result<Value> decoder_ids(BuildContext& context, const std::optional<Value>& ids, const std::string& role) {
   if (context.inputs.wants("decoder_input_ids")) {
-    return context.inputs.take("decoder_input_ids", id_types(), {"batch", kDecoderSequence});
+    return context.inputs.take("decoder_input_ids", kIdTypes, {"batch", kDecoderSequence});
   }
   if (!ids || (role != "classification" && role != "question_answering")) return missing_input("decoder_input_ids");
   ASSAY_TRY(const std::int64_t start, token_id(context.config, "decoder_start_token_id"));
@@ -313,11 +313,11 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   if (decodes) {
     context.inputs.leave("input_ids");
   } else {
-    ASSAY_TRY(ids, context.inputs.take("input_ids", id_types(), {"batch", "sequence"}));
+    ASSAY_TRY(ids, context.inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
   }
   std::optional<Value> mask;
   if (context.inputs.wants("attention_mask")) {
-    ASSAY_TRY(const Value input, context.inputs.take("attention_mask", mask_types(), {"batch", "sequence"}));
+    ASSAY_TRY(const Value input, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
     mask = additive_mask(context.model, input);
   }
   GraphBuilder& graph = context.graph();

@@ -7,7 +7,6 @@
 #include <cctype>
 
 #include "zoo/catalogue/architecture.hpp"
-#include "zoo/layers/input_types.hpp"
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {

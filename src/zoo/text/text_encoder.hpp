@@ -12,6 +12,7 @@
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
+#include "zoo/layers/input_types.hpp"
 
 namespace assay::zoo {
 
@@ -51,11 +52,6 @@ struct TextEncoder {
 
 /// The encoder's norm over the last axis: a layer norm, with or without bias, or one by the root of the mean square.
 [[nodiscard]] Value text_norm(const TextEncoder& encoder, const Module& at, const Value& input, std::int64_t width);
-
-/// int64, int32; what ids may be.
-extern const std::vector<DType> kIdTypes;
-/// What masks may be.
-extern const std::vector<DType> kMaskTypes;
 
 /// `name` [batch, sequence] where it is wanted. Errors: those of Inputs::take.
 [[nodiscard]] Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,

@@ -7,6 +7,7 @@
 #include "zoo/towers/llava.hpp"
 
 #include "zoo/decoder/decoder_model.hpp"
+#include "zoo/layers/input_types.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/towers/tower_skeletons.hpp"
 
@@ -36,7 +37,7 @@ Status build_llava(BuildContext& context) {
   const bool bare = config.architecture().description["classes"][config.model_class()]["heads"].empty();
   if (!bare) tie_decoder_head(base, text, spec);
 
-  ASSAY_TRY(const Value ids, context.inputs.take("input_ids", {DType::kInt64, DType::kInt32}, {"batch", "sequence"}));
+  ASSAY_TRY(const Value ids, context.inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
   Value embeddings = decoder_embeddings(text, spec, ids);
   if (context.inputs.wants("pixel_values") && !context.states.decodes()) {
     ASSAY_TRY(const Value features, image_features(context, base, spec.embedding_width));

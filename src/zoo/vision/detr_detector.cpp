@@ -10,6 +10,7 @@
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
+#include "zoo/layers/input_types.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/vision_skeletons.hpp"
@@ -95,8 +96,7 @@ Result<Image> look(BuildContext& context, const Module& base) {
   Image image;
   std::optional<Value> mask;
   if (context.inputs.wants("pixel_mask")) {
-    ASSAY_TRY(mask, context.inputs.take("pixel_mask", {DType::kInt64, DType::kInt32, DType::kBool, DType::kFloat32},
-                                        {"batch", pixels.height, pixels.width}));
+    ASSAY_TRY(mask, context.inputs.take("pixel_mask", kMaskTypes, {"batch", pixels.height, pixels.width}));
   }
   ASSAY_TRY(image.map, run_backbone(context, base / "backbone" / "conv_encoder" / "model", pixels));
   if (mask) image.mask = shrink_mask(base / "backbone" / "conv_encoder", *mask, pixels, image.map);
