@@ -37,10 +37,7 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
   if (inputs.wants("position_ids")) {
     // Without a mask transformers looks for several sequences in one row.
     if (!taken.attention_mask) return unsupported("input", "position_ids without attention_mask");
-    const std::optional<Shape> asked = inputs.shape("position_ids");
-    const bool shared = asked && !asked->empty() && asked->front() == 1;
-    ASSAY_TRY(taken.position_ids,
-              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+    ASSAY_TRY(taken.position_ids, take_position_ids(inputs));
   }
   return taken;
 }

@@ -6,6 +6,7 @@
 
 #include "zoo/audio/audio.hpp"
 #include "zoo/encoder_decoder/bart_encoder_decoder.hpp"
+#include "zoo/layers/positions.hpp"
 #include "zoo/layers/sinusoids.hpp"
 #include "zoo/layers/tensors.hpp"
 
@@ -33,19 +34,6 @@ std::string positions_key(const Config& config, const char* which) {
   return own == which ? "max_position_embeddings" : own;
 }
 
-// The position of each token: its number among those that are not padding, after the padding token's own.
-Value positions_from_ids(const Module& at, const Value& ids, std::int64_t padding, const std::optional<Value>& past) {
-  GraphBuilder& graph = at.graph();
-  const auto to_int64 = [&](const Value& x) {
-    return at.node("Cast", {x}, {{"to", static_cast<std::int64_t>(DType::kInt64)}}, DType::kInt64);
-  };
-  const Value wide = ids.dtype == DType::kInt64 ? ids : to_int64(ids);
-  const Value real = to_int64(at.node("Not", {at.node("Equal", {wide, graph.integer(padding)}, {}, DType::kBool)}));
-  Value counted = at.node("CumSum", {real, graph.integer(1)});
-  if (past) counted = at.node("Add", {counted, *past});
-  return at.node("Add", {at.node("Mul", {counted, real}), graph.integer(padding)});
-}
-
 // Rows of the position table for `ids` [B, S].
 Result<Value> positions(BuildContext& context, const Module& stack, const BartSizes& sizes,
                         const BartSizes::Stack& which, const Value& ids, const std::optional<Value>& past) {
@@ -68,7 +56,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
     if (sizes.model < 4) return unsupported("d_model", std::to_string(sizes.model));
     const Value weights =
         constant(table, "weights", fairseq_sinusoids(rows, sizes.model, sizes.padding), {rows, sizes.model});
-    return table.node("Gather", {weights, positions_from_ids(table, ids, sizes.padding, past)});
+    return table.node("Gather", {weights, positions_after_padding(table, ids, sizes.padding, past)});
   }
   Value places;
   bool given = false;

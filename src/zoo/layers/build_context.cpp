@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "zoo/layers/input_types.hpp"
 
 namespace assay::zoo {
 
@@ -92,6 +93,13 @@ Status Inputs::finish() const {
                 "the graph that assay builds does not take it");
   }
   return {};
+}
+
+Result<Value> take_position_ids(Inputs& inputs) {
+  constexpr const char* kName = "position_ids";
+  const std::optional<Shape> asked = inputs.shape(kName);
+  const bool one_row = asked && !asked->empty() && asked->front() == 1;
+  return inputs.take(kName, kIdTypes, {one_row ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"});
 }
 
 }  // namespace assay::zoo

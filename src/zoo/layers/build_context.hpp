@@ -51,6 +51,9 @@ class Inputs {
   std::set<std::string> wanted_;
 };
 
+/// The input position_ids [B, S], or [1, S] where one row is asked for. Errors: those of Inputs::take.
+[[nodiscard]] Result<Value> take_position_ids(Inputs& inputs);
+
 /// What a skeleton gets.
 struct BuildContext {
   Module model;  ///< the root

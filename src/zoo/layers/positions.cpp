@@ -111,6 +111,16 @@ Value masked_positions(const Module& at, const TokenSpan& span, const Value& mas
                            graph.integers({INT64_MAX}), graph.integers({1})});
 }
 
+Value positions_after_padding(const Module& at, const Value& ids, std::int64_t padding,
+                              const std::optional<Value>& past) {
+  GraphBuilder& graph = at.graph();
+  const Value is_padding = at.node("Equal", {cast(at, ids, DType::kInt64), graph.integer(padding)}, {}, DType::kBool);
+  const Value kept = cast(at, at.node("Not", {is_padding}), DType::kInt64);
+  Value counted = at.node("CumSum", {kept, graph.integer(1)});
+  if (past) counted = add(at, counted, *past);
+  return add(at, multiply(at, counted, kept), graph.integer(padding));
+}
+
 Rotary rotary(const Module& at, const RopeSpec& spec, const Value& positions) {
   GraphBuilder& graph = at.graph();
   const Value frequencies = frequencies_of(at, spec, positions);

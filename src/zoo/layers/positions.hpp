@@ -36,6 +36,11 @@ Value running_positions(const Module& at, const TokenSpan& span);
 /// int64 [B, S]. `mask` [B, past + S].
 Value masked_positions(const Module& at, const TokenSpan& span, const Value& mask, std::int64_t first);
 
+/// Positions that count the tokens of `ids` [B, S] that are not `padding`, from `padding` + 1; padding stands at
+/// `padding`. `past`: how many tokens came before, int64 [1]. int64 [B, S].
+Value positions_after_padding(const Module& at, const Value& ids, std::int64_t padding,
+                              const std::optional<Value>& past = std::nullopt);
+
 /// Rotary embedding (Su et al. 2021, arXiv:2104.09864) with the scalings of transformers' modeling_rope_utils.py.
 struct RopeSpec {
   std::int64_t width = 0;          ///< of the rotated part of a head: even

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/distance.hpp"
+#include "zoo/layers/positions.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
 
 namespace assay::zoo {
 namespace {
-
-constexpr std::int64_t kToInt64 = static_cast<std::int64_t>(DType::kInt64);
 
 // int64 [B, S].
 Value zero_ids(const Module& at, const Value& tokens) {
@@ -17,17 +16,6 @@ Value zero_ids(const Module& at, const Value& tokens) {
   const Value shape = at.node("Shape", {tokens}, {}, DType::kInt64);
   const Value two = at.node("Slice", {shape, graph.integers({0}), graph.integers({2})});
   return at.node("Expand", {graph.integer(0), two});
-}
-
-// RoBERTa counts the tokens that are no padding, from pad + 1; padding itself stands at pad.
-Value positions_after_padding(const Module& at, const Value& ids, std::int64_t pad) {
-  GraphBuilder& graph = at.graph();
-  const auto to_int64 = [&](const Value& value) { return at.node("Cast", {value}, {{"to", kToInt64}}, DType::kInt64); };
-  const Value wide = ids.dtype == DType::kInt64 ? ids : to_int64(ids);
-  const Value padding = at.node("Equal", {wide, graph.integer(pad)}, {}, DType::kBool);
-  const Value kept = to_int64(at.node("Not", {padding}));
-  const Value count = at.node("Mul", {at.node("CumSum", {kept, graph.integer(1)}), kept});
-  return add(at, count, graph.integer(pad));
 }
 
 Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
@@ -42,10 +30,7 @@ Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
     embedded.first = pad + 1;
   }
   if (inputs.wants("position_ids")) {
-    const std::optional<Shape> asked = inputs.shape("position_ids");
-    const bool shared = asked && !asked->empty() && asked->front() == 1;
-    ASSAY_TRY(embedded.given_positions,
-              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+    ASSAY_TRY(embedded.given_positions, take_position_ids(inputs));
     embedded.positions = embedded.given_positions;
   } else if (counted && embedded.ids) {
     const Module at = descend(encoder.base, encoder.text("embeddings", "path"));

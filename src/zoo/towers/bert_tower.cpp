@@ -21,10 +21,7 @@ Result<Value> positions(const Module& table, const Value& ids, Inputs& inputs, c
   GraphBuilder& graph = table.graph();
   const std::int64_t width = sizes.layer.hidden;
   if (inputs.wants("position_ids")) {
-    const std::optional<Shape> asked = inputs.shape("position_ids");
-    const bool shared = asked && !asked->empty() && asked->front() == 1;
-    ASSAY_TRY(const Value given,
-              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+    ASSAY_TRY(const Value given, take_position_ids(inputs));
     return embedding(table, given, sizes.positions, width);
   }
   if (sizes.counted) {

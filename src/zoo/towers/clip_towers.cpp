@@ -14,10 +14,7 @@ namespace {
 Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, std::int64_t rows, std::int64_t width) {
   const Module table = at / "position_embedding";
   if (inputs.wants("position_ids")) {
-    const std::optional<Shape> asked = inputs.shape("position_ids");
-    const bool shared = asked && !asked->empty() && asked->front() == 1;
-    ASSAY_TRY(const Value ids,
-              inputs.take("position_ids", kIdTypes, {shared ? Extent(std::int64_t{1}) : Extent("batch"), "sequence"}));
+    ASSAY_TRY(const Value ids, take_position_ids(inputs));
     return embedding(table, ids, rows, width);
   }
   GraphBuilder& graph = at.graph();
