@@ -7,7 +7,7 @@
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
-#include "zoo/vision/backbones.hpp"
+#include "zoo/layers/outputs.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {

@@ -13,9 +13,13 @@
 
 #include "zoo/audio/audio.hpp"
 #include "zoo/audio/audio_skeletons.hpp"
-#include "zoo/encoder_decoder/seq2seq.hpp"
+#include "zoo/layers/attention.hpp"
+#include "zoo/layers/blocks.hpp"
+#include "zoo/layers/build_context.hpp"
 #include "zoo/layers/distance_buckets.hpp"
 #include "zoo/layers/input_types.hpp"
+#include "zoo/layers/outputs.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -405,8 +409,7 @@ Status build_wav2vec2_encoder(BuildContext& context) {
                  {"batch", "frames", *vocabulary});
     return {};
   }
-  const std::int64_t labels = config.label_count();
-  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+  ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
   if (role == "frame_classification") {
     graph.output("logits", linear(context.model / "classifier", hidden, {sizes.hidden, labels}),
                  {"batch", "frames", labels});

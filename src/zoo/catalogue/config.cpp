@@ -268,4 +268,29 @@ Json Config::effective() const {
   return sorted;
 }
 
+std::string class_role(const Config& config) {
+  return config.architecture().description["classes"][config.model_class()]["role"];
+}
+
+Result<std::int64_t> token_id(const Config& config, const std::string& key) {
+  Json value = config.effective()[key];
+  if (value.is_array() && value.size() == 1) value = value[0];
+  if (value.is_null()) return -1;
+  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
+  if (fits) return value.get<std::int64_t>();
+  return unsupported(key, value.dump());
+}
+
+const Json& variation(const Config& config, const std::string& key) {
+  static const Json absent;
+  const Json& description = config.architecture().description;
+  if (!description.contains("variations") || !description["variations"].contains(key)) return absent;
+  return description["variations"][key];
+}
+
+bool variation_flag(const Config& config, const std::string& key) {
+  const Json& value = variation(config, key);
+  return value.is_boolean() && value.get<bool>();
+}
+
 }  // namespace assay::zoo

@@ -75,4 +75,14 @@ class Config {
 [[nodiscard]] tl::unexpected<Error> unsupported(const std::string& key, const std::string& value,
                                                 std::string hint = {});
 
+/// What a class of an architecture gives, from "role" in zoo/*.json.
+[[nodiscard]] std::string class_role(const Config& config);
+
+/// The token at `key`: -1 for null; a list of one counts as its element. Errors: unsupported.
+[[nodiscard]] Result<std::int64_t> token_id(const Config& config, const std::string& key);
+
+/// An entry of the architecture's "variations".
+[[nodiscard]] const Json& variation(const Config& config, const std::string& key);
+[[nodiscard]] bool variation_flag(const Config& config, const std::string& key);
+
 }  // namespace assay::zoo

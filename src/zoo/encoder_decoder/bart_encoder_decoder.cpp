@@ -18,7 +18,9 @@
 #include <algorithm>
 
 #include "zoo/encoder_decoder/encoder_decoder_skeletons.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/sinusoids.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -66,7 +68,7 @@ Result<Value> embed_codebooks(BuildContext& context, const Module& stack, const 
   }
   if (sizes.model < 4 || rows > kMostBartPositions) return unsupported("hidden_size", std::to_string(sizes.model));
   const Module table = stack / "embed_positions";
-  const Value weights = constant(table, "weights", fairseq_sinusoids(rows, sizes.model, -1, true), {rows, sizes.model});
+  const Value weights = constant(table, "weights", {rows, sizes.model}, fairseq_sinusoids(rows, sizes.model, -1, true));
   Value places = count_up(table, length);
   if (past) places = table.node("Add", {places, *past});
   return stack.node("Add", {*sum, table.node("Gather", {weights, places})});
@@ -161,7 +163,7 @@ Status language_head(BuildContext& context, const BartSizes& sizes, const Decode
   const Module head = context.model / name;
   const std::int64_t words = sizes.decoder.vocabulary;
   const Value rows = rows_of_logits(context, head, decoded.hidden);
-  Value logits = project(head, rows, head.parameter("weight", {words, sizes.model}, Role::kTable));
+  Value logits = multiply_tied(head, rows, head.parameter("weight", {words, sizes.model}, Role::kTable));
   // A buffer of zeros where the checkpoint leaves it out.
   const bool biased = variation_flag(context.config, "logits_bias") && class_role(context.config) == "generation";
   if (biased && context.model.parameters().has("final_logits_bias")) {
@@ -181,13 +183,12 @@ Status decoder_outputs(BuildContext& context, const BartSizes& sizes, const Deco
     graph.output("last_hidden_state", decoded.hidden, {"batch", decoded.axis, sizes.model});
     return {};
   }
-  const std::int64_t labels = config.label_count();
   if (role == "question_answering") {  // always two, whatever num_labels says
     const Module outputs = context.model / "qa_outputs";
     question_answering_outputs(outputs, linear(outputs, decoded.hidden, {sizes.model, 2}), decoded.axis);
     return {};
   }
-  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+  ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
   ASSAY_TRY(const std::int64_t end, token_id(config, "eos_token_id"));
   if (!ids) return unsupported("class", config.model_class());
   const Module head = context.model / "classification_head";
@@ -255,8 +256,7 @@ Status build_causal(BuildContext& context, const BartSizes& sizes) {
 
 // whisper's encoder with a mean over time.
 Status build_audio_classification(BuildContext& context, const BartSizes& sizes) {
-  const std::int64_t labels = context.config.label_count();
-  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+  ASSAY_TRY(const std::int64_t labels, positive_label_count(context.config));
   ASSAY_TRY(const BartEncoded encoded, encode_bart(context, context.model / "encoder", sizes));
   const std::int64_t width = context.config.integer("classifier_proj_size");
   const Value projected = linear(context.model / "projector", *encoded.hidden, {sizes.model, width});

@@ -55,7 +55,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
     if (rows > (std::int64_t{1} << 24)) return unsupported("pad_token_id", std::to_string(sizes.padding));
     if (sizes.model < 4) return unsupported("d_model", std::to_string(sizes.model));
     const Value weights =
-        constant(table, "weights", fairseq_sinusoids(rows, sizes.model, sizes.padding), {rows, sizes.model});
+        constant(table, "weights", {rows, sizes.model}, fairseq_sinusoids(rows, sizes.model, sizes.padding));
     return table.node("Gather", {weights, positions_after_padding(table, ids, sizes.padding, past)});
   }
   Value places;
@@ -75,7 +75,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
   const std::int64_t rows = which.positions + offset;
   Value weight;
   if (kind == "sinusoidal" && !context.model.parameters().has(table.name_of("weight"))) {
-    weight = constant(table, "weight", halved_sinusoids(rows, sizes.model), {rows, sizes.model});
+    weight = constant(table, "weight", {rows, sizes.model}, halved_sinusoids(rows, sizes.model));
   } else {
     weight = table.parameter("weight", {rows, sizes.model}, Role::kTable);
   }

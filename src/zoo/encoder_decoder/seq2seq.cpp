@@ -7,6 +7,7 @@
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
+
 SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, const std::string& tokens,
                      const std::optional<Extent>& encoder_tokens)
     : states_(&context.states) {
@@ -64,16 +65,6 @@ Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, 
   return at.node("Mul", {at.parameter("weight", {width}, Role::kScale), at.node("Div", {input, root})});
 }
 
-Value extent_of(const Module& at, const Value& input, std::int64_t axis) {
-  return at.node("Shape", {input}, {{"start", axis}, {"end", axis + 1}}, DType::kInt64);
-}
-
-Value count_up(const Module& at, const Value& length) {
-  GraphBuilder& graph = at.graph();
-  const Value end = at.node("Squeeze", {length, graph.integers({0})});
-  return at.node("Range", {graph.integer(0), end, graph.integer(1)});
-}
-
 Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
                   const std::optional<Value>& kept) {
   GraphBuilder& graph = at.graph();
@@ -113,10 +104,6 @@ tl::unexpected<Error> missing_input(const std::string& name) {
   return fail(ErrorCode::kUnsupported, "unsupported: inputs without " + name);
 }
 
-Value project(const Module& at, const Value& input, const Value& weight) {
-  return at.node("MatMul", {input, at.node("Transpose", {weight}, {{"perm", Integers{1, 0}}})});
-}
-
 Value shift_right(const Module& at, const Value& ids, std::int64_t start, std::int64_t padding) {
   GraphBuilder& graph = at.graph();
   const auto column = [&](std::int64_t from, std::int64_t to) {
@@ -152,39 +139,6 @@ Value last_where(const Module& at, const Value& hidden, const Value& ids, std::i
 Value classification_head(const Module& at, const Value& pooled, std::int64_t width, std::int64_t labels) {
   const Value inner = at.node("Tanh", {linear_rank2(at / "dense", pooled, {width, width})});
   return linear_rank2(at / "out_proj", inner, {width, labels});
-}
-
-void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence) {
-  const auto column = [&](std::int64_t index) {
-    return at.node("Gather", {logits, at.graph().integer(index)}, {{"axis", std::int64_t{2}}});
-  };
-  at.graph().output("start_logits", column(0), {"batch", sequence});
-  at.graph().output("end_logits", column(1), {"batch", sequence});
-}
-
-std::string class_role(const Config& config) {
-  return config.architecture().description["classes"][config.model_class()]["role"];
-}
-
-Result<std::int64_t> token_id(const Config& config, const std::string& key) {
-  Json value = config.effective()[key];
-  if (value.is_array() && value.size() == 1) value = value[0];
-  if (value.is_null()) return -1;
-  const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
-  if (fits) return value.get<std::int64_t>();
-  return unsupported(key, value.dump());
-}
-
-const Json& variation(const Config& config, const std::string& key) {
-  static const Json absent;
-  const Json& description = config.architecture().description;
-  if (!description.contains("variations") || !description["variations"].contains(key)) return absent;
-  return description["variations"][key];
-}
-
-bool variation_flag(const Config& config, const std::string& key) {
-  const Json& value = variation(config, key);
-  return value.is_boolean() && value.get<bool>();
 }
 
 }  // namespace assay::zoo

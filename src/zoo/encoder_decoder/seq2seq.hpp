@@ -55,12 +55,6 @@ class SeqStates {
 /// x / √(mean(x²) + epsilon) · weight over the last axis: parameter weight [width].
 Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
 
-/// Extent `axis` of `input` as int64 [1].
-Value extent_of(const Module& at, const Value& input, std::int64_t axis);
-
-/// 0, 1, … `length`-1 as int64 [length]; `length` int64 [1].
-Value count_up(const Module& at, const Value& length);
-
 /// 0 where key position ≤ query position (int64 [Q], [K]) and `kept` [B, K] is not zero, the smallest float elsewhere.
 /// Shape: [1, 1, Q, K], with `kept` [B, 1, Q, K].
 Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
@@ -68,9 +62,6 @@ Value causal_bias(const Module& at, const Value& query_positions, const Value& k
 
 /// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
-
-/// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
-Value project(const Module& at, const Value& input, const Value& weight);
 
 /// The ids one place to the right: `start`, ids[0], …, ids[S-2], with -100 replaced by `padding`.
 Value shift_right(const Module& at, const Value& ids, std::int64_t start, std::int64_t padding);
@@ -80,9 +71,6 @@ Value last_where(const Module& at, const Value& hidden, const Value& ids, std::i
 
 /// tanh between two linear layers: dense, out_proj.
 Value classification_head(const Module& at, const Value& pooled, std::int64_t width, std::int64_t labels);
-
-/// Columns 0 and 1 of a linear layer's output as start_logits and end_logits. Extents: [batch, `sequence`].
-void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence);
 
 /// Where a decoder's tokens stand and what they may see.
 struct DecoderPlaces {
@@ -97,15 +85,5 @@ struct DecoderPlaces {
 
 /// "unsupported: inputs without NAME".
 [[nodiscard]] tl::unexpected<Error> missing_input(const std::string& name);
-
-/// What a class of an architecture gives, from "role" in zoo/*.json.
-[[nodiscard]] std::string class_role(const Config& config);
-
-/// The token at `key`: -1 for null; a list of one counts as its element. Errors: unsupported.
-[[nodiscard]] Result<std::int64_t> token_id(const Config& config, const std::string& key);
-
-/// An entry of the architecture's "variations".
-[[nodiscard]] const Json& variation(const Config& config, const std::string& key);
-[[nodiscard]] bool variation_flag(const Config& config, const std::string& key);
 
 }  // namespace assay::zoo

@@ -12,6 +12,8 @@
 #include "zoo/encoder_decoder/encoder_decoder_skeletons.hpp"
 #include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/distance_buckets.hpp"
+#include "zoo/layers/outputs.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -274,7 +276,7 @@ Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::s
       scaled = head.node("Mul", {hidden, graph.number(factor)});
     }
     const Value weight = head.parameter("weight", {sizes.vocabulary, sizes.model}, Role::kTable);
-    const Value logits = project(head, rows_of_logits(context, head, scaled), weight);
+    const Value logits = multiply_tied(head, rows_of_logits(context, head, scaled), weight);
     graph.output("logits", logits, {"batch", context.logit_rows(axis), sizes.vocabulary});
   } else if (role == "base") {
     graph.output("last_hidden_state", hidden, {"batch", axis, sizes.model});
@@ -283,8 +285,7 @@ Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::s
     const Module outputs = context.model / "qa_outputs";
     question_answering_outputs(outputs, linear(outputs, hidden, {sizes.model, 2}), axis);
   } else {  // classification
-    const std::int64_t labels = config.label_count();
-    if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+    ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
     ASSAY_TRY(const std::int64_t end, token_id(config, "eos_token_id"));
     const Module head = context.model / "classification_head";
     const Value pooled = last_where(head, hidden, *ids, end);
@@ -328,8 +329,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
       graph.output("last_hidden_state", encoded, encoder_extents);
       return {};
     }
-    const std::int64_t labels = config.label_count();
-    if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+    ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
     graph.output("logits", linear(context.model / "classifier", encoded, {sizes.model, labels}),
                  {"batch", "sequence", labels});
     return {};

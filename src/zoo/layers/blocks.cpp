@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zoo/layers/blocks.hpp"
 
-#include "zoo/layers/sinusoids.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {}  // namespace
@@ -18,9 +18,8 @@ Value linear_rank2(const Module& at, const Value& input, Width width) {
                  {{"transB", std::int64_t{1}}});
 }
 
-Value linear_with(const Module& at, const Value& input, const Value& weight, Width width) {
-  const Value turned = at.node("Transpose", {weight}, {{"perm", Integers{1, 0}}});
-  return at.node("Add", {at.node("MatMul", {input, turned}), at.parameter("bias", {width.out}, Role::kBias)});
+Value multiply_tied(const Module& at, const Value& input, const Value& weight) {
+  return at.node("MatMul", {input, transpose(at, weight, {1, 0})});
 }
 
 Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int64_t width) {
@@ -33,9 +32,14 @@ Value layer_norm(const Module& at, const Value& input, std::int64_t width, float
                  {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
 
+Value layer_norm_without_bias(const Module& at, const Value& input, std::int64_t width, float epsilon) {
+  return at.node("LayerNormalization", {input, at.parameter("weight", {width}, Role::kScale)},
+                 {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+}
+
 Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
   const std::vector<float> ones(static_cast<std::size_t>(width), 1.0F);
-  return at.node("LayerNormalization", {input, constant(at, "ones", ones, {width})},
+  return at.node("LayerNormalization", {input, constant(at, "ones", {width}, ones)},
                  {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
 

@@ -22,8 +22,8 @@ struct Width {
 Value linear(const Module& at, const Value& input, Width width, bool bias = true);
 /// The same for rank 2.
 Value linear_rank2(const Module& at, const Value& input, Width width);
-/// As linear, with the weight [out, in] of another place (tied embeddings) and the bias here.
-Value linear_with(const Module& at, const Value& input, const Value& weight, Width width);
+/// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
+Value multiply_tied(const Module& at, const Value& input, const Value& weight);
 
 /// torch.nn.Embedding: weight [rows, width].
 Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int64_t width);
@@ -31,6 +31,8 @@ Value embedding(const Module& at, const Value& ids, std::int64_t rows, std::int6
 /// torch.nn.LayerNorm over the last axis: weight, bias [width].
 Value layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
 
+/// The same with a weight and no bias.
+Value layer_norm_without_bias(const Module& at, const Value& input, std::int64_t width, float epsilon);
 /// The same without parameters (elementwise_affine=False).
 Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
 

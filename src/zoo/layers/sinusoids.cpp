@@ -2,9 +2,6 @@
 #include "zoo/layers/sinusoids.hpp"
 
 #include <cmath>
-#include <memory>
-#include <span>
-#include <utility>
 
 namespace assay::zoo {
 
@@ -37,13 +34,6 @@ std::vector<float> fairseq_sinusoids(std::int64_t rows, std::int64_t width, std:
     }
   }
   return table;
-}
-
-Value constant(const Module& at, const std::string& name, std::vector<float> values, const Shape& shape) {
-  auto kept = std::make_shared<std::vector<float>>(std::move(values));
-  return at.graph().table(at.name_of(name), DType::kFloat32, shape, [kept](const ByteSink& sink) -> Status {
-    return sink(std::as_bytes(std::span<const float>(*kept)));
-  });
 }
 
 }  // namespace assay::zoo

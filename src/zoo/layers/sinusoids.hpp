@@ -2,10 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
-
-#include "zoo/layers/module.hpp"
 
 namespace assay::zoo {
 
@@ -18,8 +15,5 @@ namespace assay::zoo {
 /// row of the padding token is zero (`padding` < 0: none is). `cosines_first`: the halves the other way round.
 [[nodiscard]] std::vector<float> fairseq_sinusoids(std::int64_t rows, std::int64_t width, std::int64_t padding,
                                                    bool cosines_first = false);
-
-/// Numbers under `name` ("weight") that are a constant of the graph, no parameter.
-Value constant(const Module& at, const std::string& name, std::vector<float> values, const Shape& shape);
 
 }  // namespace assay::zoo

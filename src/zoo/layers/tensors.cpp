@@ -66,6 +66,16 @@ Value extent(const Module& at, const Value& input, std::int64_t axis) {
   return at.node("Slice", {shape, graph.integers({axis}), graph.integers({axis + 1})});
 }
 
+Value extent_of(const Module& at, const Value& input, std::int64_t axis) {
+  return at.node("Shape", {input}, {{"start", axis}, {"end", axis + 1}}, DType::kInt64);
+}
+
+Value count_up(const Module& at, const Value& length) {
+  GraphBuilder& graph = at.graph();
+  const Value end = at.node("Squeeze", {length, graph.integers({0})});
+  return at.node("Range", {graph.integer(0), end, graph.integer(1)});
+}
+
 Value for_each_row(const Module& at, const Value& constant, const Value& like, const Integers& rest) {
   const Value shape = at.node("Concat", {extent(at, like, 0), at.graph().integers(rest)}, {{"axis", std::int64_t{0}}});
   return at.node("Expand", {constant, shape});

@@ -30,6 +30,11 @@ Value multiply(const Module& at, const Value& a, float b);
 
 /// Extents of `input` along `axis` as int64 [1].
 Value extent(const Module& at, const Value& input, std::int64_t axis);
+/// Extent `axis` of `input` as int64 [1].
+Value extent_of(const Module& at, const Value& input, std::int64_t axis);
+
+/// 0, 1, … `length`-1 as int64 [length]; `length` int64 [1].
+Value count_up(const Module& at, const Value& length);
 /// `constant` [1, …rest] for every row of `like`'s batch. Shape: [B, …rest].
 Value for_each_row(const Module& at, const Value& constant, const Value& like, const std::vector<std::int64_t>& rest);
 

@@ -13,14 +13,14 @@ namespace {
 // The place of layer `index`. ALBERT shares the layers of one group.
 std::vector<Module> layers_at(const TextEncoder& encoder, std::int64_t index) {
   const std::string path = encoder.text("layer", "path");
-  if (!encoder.has("num_hidden_groups")) return {descend(encoder.base, fmt::format("{}.{}", path, index))};
+  if (!encoder.has("num_hidden_groups")) return {encoder.base.at(fmt::format("{}.{}", path, index))};
   // In floating point, as transformers does.
   const double layers_of_group =
       static_cast<double>(encoder.layers) / static_cast<double>(encoder.integer("num_hidden_groups"));
   const auto group = static_cast<std::int64_t>(static_cast<double>(index) / layers_of_group);
   std::vector<Module> inner;
   for (std::int64_t i = 0; i < encoder.integer("inner_group_num"); ++i) {
-    inner.push_back(descend(encoder.base, fmt::format("{}.{}.albert_layers.{}", path, group, i)));
+    inner.push_back(encoder.base.at(fmt::format("{}.{}.albert_layers.{}", path, group, i)));
   }
   return inner;
 }
@@ -29,7 +29,7 @@ struct Layer {
   const TextEncoder& encoder;
   Module at;
 
-  [[nodiscard]] Module operator()(const char* name) const { return descend(at, encoder.text("layer", name)); }
+  [[nodiscard]] Module operator()(const char* name) const { return at.at(encoder.text("layer", name)); }
   [[nodiscard]] Value norm(const char* name, const Value& input) const {
     return layer_norm((*this)(name), input, encoder.hidden, encoder.epsilon);
   }
@@ -71,7 +71,7 @@ std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden,
   std::optional<Value> bias;
   if (mask) bias = additive_mask(encoder.base, *mask);
   if (const auto name = encoder.find("layer", "distance_bias")) {
-    const Module at = descend(encoder.base, *name);
+    const Module at = encoder.base.at(*name);
     const Value by_distance =
         bucketed_bias(at, hidden, encoder.integer("relative_attention_num_buckets"), encoder.heads.count);
     bias = bias ? at.node("Add", {by_distance, *bias}) : by_distance;
@@ -90,7 +90,7 @@ Result<Value> encode_bert(const TextEncoder& encoder, const Embedded& embedded, 
     }
   }
   if (const auto name = encoder.find("layer", "final_norm")) {
-    hidden = layer_norm(descend(encoder.base, *name), hidden, encoder.hidden, encoder.epsilon);
+    hidden = layer_norm(encoder.base.at(*name), hidden, encoder.hidden, encoder.epsilon);
   }
   return hidden;
 }

@@ -33,7 +33,7 @@ Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
     ASSAY_TRY(embedded.given_positions, take_position_ids(inputs));
     embedded.positions = embedded.given_positions;
   } else if (counted && embedded.ids) {
-    const Module at = descend(encoder.base, encoder.text("embeddings", "path"));
+    const Module at = encoder.base.at(encoder.text("embeddings", "path"));
     embedded.positions = positions_after_padding(at, *embedded.ids, pad);
   }
   return {};
@@ -57,7 +57,7 @@ struct Glyphs {
 Result<Glyphs> glyph_rows(const TextEncoder& encoder, const Module& at, const Value& tokens, bool always) {
   Glyphs glyphs;
   for (const Json& table : encoder.variations["embeddings"]["glyphs"]) {
-    const Module module = descend(encoder.base, table["module"].get<std::string>());
+    const Module module = encoder.base.at(table["module"].get<std::string>());
     if (!encoder.context->config.flag(table["when"])) {
       encoder.context->model.parameters().unused(module.name_of("weight"));
       continue;
@@ -104,7 +104,7 @@ Result<Embedded> embed_words(const TextEncoder& encoder) {
   if (inputs.wants("input_ids") == inputs.wants("inputs_embeds")) {
     return fail(ErrorCode::kInvalidArgument, "inputs: exactly one of input_ids and inputs_embeds is needed");
   }
-  const Module words = descend(encoder.base, encoder.text("embeddings", "word"));
+  const Module words = encoder.base.at(encoder.text("embeddings", "word"));
   Embedded embedded;
   if (inputs.wants("input_ids")) {
     ASSAY_TRY(embedded.ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
@@ -134,7 +134,7 @@ Result<std::optional<Value>> token_type_rows(const TextEncoder& encoder, std::in
   if (!name || encoder.token_types == 0) return std::optional<Value>();
   ASSAY_TRY(const std::optional<Value> given, token_input(encoder, "token_type_ids", kIdTypes));
   const Value types = given.value_or(encoder.graph().integer(0));
-  return std::optional(embedding(descend(encoder.base, *name), types, encoder.token_types, width));
+  return std::optional(embedding(encoder.base.at(*name), types, encoder.token_types, width));
 }
 
 Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at, const Value& tokens,
@@ -160,7 +160,7 @@ Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at
 }
 
 Result<Embedded> embed_text(const TextEncoder& encoder) {
-  const Module at = descend(encoder.base, encoder.text("embeddings", "path"));
+  const Module at = encoder.base.at(encoder.text("embeddings", "path"));
   ASSAY_TRY(Embedded embedded, embed_words(encoder));
   const bool glyphs = encoder.variations["embeddings"].contains("glyphs");
   const bool joined = glyphs && encoder.context->config.flag("concat_input");
@@ -175,27 +175,27 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
     if (table.contains("when") && !encoder.context->config.flag(table["when"])) continue;
     ASSAY_TRY(const std::optional<Value> given, token_input(encoder, table["input"], kIdTypes));
     const Value rows = given.value_or(encoder.graph().integer(0));
-    const Module module = descend(encoder.base, table["module"].get<std::string>());
+    const Module module = encoder.base.at(table["module"].get<std::string>());
     sum = add(at, sum, embedding(module, rows, encoder.integer(table["rows"]), encoder.embedding));
   }
   const std::optional<std::string> when = encoder.find("embeddings", "position_when");
   const std::optional<std::string> name = encoder.find("embeddings", "position");
   if (name && when && !encoder.context->config.flag(*when)) {
-    encoder.context->model.parameters().unused(descend(encoder.base, *name).name_of("weight"));
+    encoder.context->model.parameters().unused(encoder.base.at(*name).name_of("weight"));
   } else if (name) {
-    sum = add(at, sum, position_rows(encoder, descend(encoder.base, *name), embedded, encoder.embedding));
+    sum = add(at, sum, position_rows(encoder, encoder.base.at(*name), embedded, encoder.embedding));
   }
   if (encoder.flag("embeddings", "boxes")) {
     ASSAY_TRY(const Value boxes, box_sum(encoder, at, embedded.tokens));
     sum = add(at, sum, boxes);
   }
   if (const auto norm = encoder.find("embeddings", "norm")) {
-    sum = text_norm(encoder, descend(encoder.base, *norm), sum, encoder.embedding);
+    sum = text_norm(encoder, encoder.base.at(*norm), sum, encoder.embedding);
   }
   // ELECTRA widens only where the widths differ, ALBERT always.
   if (const auto projection = encoder.find("embeddings", "projection");
       projection && (encoder.flag("embeddings", "always_projected") || encoder.embedding != encoder.hidden)) {
-    sum = linear(descend(encoder.base, *projection), sum, {encoder.embedding, encoder.hidden});
+    sum = linear(encoder.base.at(*projection), sum, {encoder.embedding, encoder.hidden});
   }
   embedded.hidden = sum;
   if (glyphs && !joined) {

@@ -3,32 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "zoo/catalogue/architecture.hpp"
 #include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
-
-Module descend(const Module& at, std::string_view path) {
-  const auto is_number = [](std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  };
-  Module module = at;
-  while (!path.empty()) {
-    // A number belongs to the name before it.
-    std::size_t end = path.find('.');
-    while (end != std::string_view::npos) {
-      const std::size_t next = path.find('.', end + 1);
-      if (!is_number(path.substr(end + 1, next == std::string_view::npos ? next : next - end - 1))) break;
-      end = next;
-    }
-    module = module / path.substr(0, end);
-    path = end == std::string_view::npos ? std::string_view() : path.substr(end + 1);
-  }
-  return module;
-}
 
 Result<TextEncoder> TextEncoder::read(BuildContext& context) {
   const Config& config = context.config;
@@ -39,7 +17,7 @@ Result<TextEncoder> TextEncoder::read(BuildContext& context) {
   const std::string base = model_class.value("base", description["base_prefix"].get<std::string>());
   TextEncoder encoder{.context = &context,
                       .variations = zoo_file("bert")["variations"],
-                      .base = bare ? context.model : descend(context.model, base)};
+                      .base = bare ? context.model : context.model.at(base)};
   if (description.contains("variations")) encoder.variations.merge_patch(description["variations"]);
 
   encoder.vocabulary = encoder.integer("vocab_size");

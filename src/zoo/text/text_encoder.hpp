@@ -47,9 +47,6 @@ struct TextEncoder {
   [[nodiscard]] Inputs& inputs() const { return context->inputs; }
 };
 
-/// The place `path` below `at`: "layer.0.attention" is ("layer.0", "attention").
-[[nodiscard]] Module descend(const Module& at, std::string_view path);
-
 /// The encoder's norm over the last axis: a layer norm, with or without bias, or one by the root of the mean square.
 [[nodiscard]] Value text_norm(const TextEncoder& encoder, const Module& at, const Value& input, std::int64_t width);
 

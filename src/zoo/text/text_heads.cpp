@@ -2,6 +2,8 @@
 // What text encoders answer with: hidden states, a pooled token, words, labels, spans.
 #include <fmt/format.h>
 
+#include "zoo/layers/outputs.hpp"
+#include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
 
 namespace assay::zoo {
@@ -17,14 +19,8 @@ using EmitHead = Status (*)(const TextEncoder&, const EncodedText&);
 
 Extents per_token(std::int64_t width) { return {"batch", "sequence", width}; }
 
-Result<std::int64_t> labels_of(const TextEncoder& encoder) {
-  const std::int64_t labels = encoder.context->config.label_count();
-  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
-  return labels;
-}
-
 Module head_at(const TextEncoder& encoder, const std::string& part, const std::string& name) {
-  return descend(encoder.context->model, encoder.text(part, name));
+  return encoder.context->model.at(encoder.text(part, name));
 }
 
 Result<Value> activated(const TextEncoder& encoder, const Module& at, const Value& value, const std::string& part) {
@@ -79,14 +75,11 @@ Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
   const Module decoder = head_at(encoder, part, "decoder");
   if (encoder.find(part, "second_matrix")) return split_word_logits(encoder, decoder, value, width);
   const Value weight = decoder.parameter("weight", {encoder.vocabulary, width}, Role::kTable);
-  if (const auto bias = encoder.find(part, "own_bias")) {
-    const Value turned = decoder.node("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-    return decoder.node("Add", {decoder.node("MatMul", {value, turned}),
-                                encoder.context->model.parameter(*bias, {encoder.vocabulary}, Role::kBias)});
-  }
-  if (encoder.biased("decoder")) return linear_with(decoder, value, weight, {width, encoder.vocabulary});
-  const Value turned = decoder.node("Transpose", {weight}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-  return decoder.node("MatMul", {value, turned});
+  const Value logits = multiply_tied(decoder, value, weight);
+  if (const auto bias = encoder.find(part, "own_bias"))
+    return add(decoder, logits, encoder.context->model.parameter(*bias, {encoder.vocabulary}, Role::kBias));
+  if (!encoder.biased("decoder")) return logits;
+  return add(decoder, logits, decoder.parameter("bias", {encoder.vocabulary}, Role::kBias));
 }
 
 Status hidden_states(const TextEncoder& encoder, const EncodedText& encoded) {
@@ -123,7 +116,7 @@ Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
   encoder.graph().output("prediction_logits", words, per_token(encoder.vocabulary));
   std::int64_t labels = 2;
   if (encoder.flag("next_sentence", "labelled")) {
-    ASSAY_TRY(labels, labels_of(encoder));
+    ASSAY_TRY(labels, positive_label_count(encoder.context->config));
   }
   ASSAY_TRY(const Value next, next_sentence_logits(encoder, hidden, labels));
   encoder.graph().output(encoder.text("next_sentence", "output"), next, {"batch", labels});
@@ -132,7 +125,7 @@ Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
 
 Status sequence_classification(const TextEncoder& encoder, const EncodedText& encoded) {
   const std::string part = "sequence_classification";
-  ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
+  ASSAY_TRY(const std::int64_t labels, positive_label_count(encoder.context->config));
   const Module output = head_at(encoder, part, "output");
   std::string pooling = encoder.find(part, "dense") ? "first" : "pooler";
   if (const auto key = encoder.find(part, "pooling_key")) pooling = encoder.context->config.text(*key);
@@ -156,7 +149,7 @@ Status sequence_classification(const TextEncoder& encoder, const EncodedText& en
 
 Status token_classification(const TextEncoder& encoder, const EncodedText& encoded) {
   const std::string part = "token_classification";
-  ASSAY_TRY(const std::int64_t labels, labels_of(encoder));
+  ASSAY_TRY(const std::int64_t labels, positive_label_count(encoder.context->config));
   ASSAY_TRY(const Value value, transformed(encoder, part, encoded.hidden, encoder.hidden));
   const Value logits = linear(head_at(encoder, part, "output"), value, {encoder.hidden, labels});
   encoder.graph().output("logits", logits, per_token(labels));
@@ -172,11 +165,7 @@ Status question_answering(const TextEncoder& encoder, const EncodedText& encoded
   const Module outputs = head_at(encoder, "question_answering", "output");
   ASSAY_TRY(const Value value, transformed(encoder, "question_answering", hidden, encoder.hidden));
   const Value logits = linear(outputs, value, {encoder.hidden, 2});
-  const auto column = [&](std::int64_t index) {
-    return outputs.node("Gather", {logits, encoder.graph().integer(index)}, {{"axis", std::int64_t{2}}});
-  };
-  encoder.graph().output("start_logits", column(0), {"batch", "sequence"});
-  encoder.graph().output("end_logits", column(1), {"batch", "sequence"});
+  question_answering_outputs(outputs, logits, "sequence");
   return {};
 }
 
@@ -198,7 +187,7 @@ Status first_token(const TextEncoder& encoder, const EncodedText& encoded) {
   Value pooled = token(encoder.base, encoded.hidden, 0);
   std::int64_t width = encoder.hidden;
   if (const std::int64_t projected = config.integer("projection_dim"); projected > 0) {
-    const Module at = descend(encoder.context->model, model_class["projection"].get<std::string>());
+    const Module at = encoder.context->model.at(model_class["projection"].get<std::string>());
     pooled = linear_rank2(at, pooled, {width, projected});
     width = projected;
   }
@@ -235,7 +224,7 @@ void tie_text_heads(const TextEncoder& encoder) {
   const Module decoder = head_at(encoder, part, "decoder");
   const bool tied = encoder.has("tie_word_embeddings") && encoder.context->config.flag("tie_word_embeddings");
   if (tied && !encoder.flag(part, "untied")) {
-    const Module words = descend(encoder.base, encoder.text("embeddings", "word"));
+    const Module words = encoder.base.at(encoder.text("embeddings", "word"));
     parameters.tie(decoder.name_of("weight"), words.name_of("weight"));
   }
   const std::optional<std::string> bias = encoder.find(part, "bias");
@@ -244,8 +233,8 @@ void tie_text_heads(const TextEncoder& encoder) {
 }
 
 Result<Value> pool_text(const TextEncoder& encoder, const Value& hidden) {
-  const Module dense = descend(encoder.base, encoder.text("pooler", "dense"));
-  const Module at = descend(encoder.base, encoder.find("pooler", "path").value_or(encoder.text("pooler", "dense")));
+  const Module dense = encoder.base.at(encoder.text("pooler", "dense"));
+  const Module at = encoder.base.at(encoder.find("pooler", "path").value_or(encoder.text("pooler", "dense")));
   // MobileBERT can leave the first token as it is.
   if (const auto flag = encoder.find("pooler", "when"); flag && !encoder.context->config.flag(*flag)) {
     return token(at, hidden, 0);
@@ -257,7 +246,7 @@ Result<Value> pool_text(const TextEncoder& encoder, const Value& hidden) {
 Status build_text_heads(const TextEncoder& encoder, const Value& hidden, const std::optional<Value>& mask) {
   // Some classes have a pooler that they do not use.
   if (const auto pooler = encoder.find("pooler", "dense")) {
-    const Module dense = descend(encoder.base, *pooler);
+    const Module dense = encoder.base.at(*pooler);
     for (const char* parameter : {"weight", "bias"}) {
       encoder.context->model.parameters().unused(dense.name_of(parameter));
     }

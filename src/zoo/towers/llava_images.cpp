@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "zoo/encoder_decoder/seq2seq.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/towers/llava.hpp"
 #include "zoo/vision/vision_tower.hpp"

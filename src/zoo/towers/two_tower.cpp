@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/blocks.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/towers/tower_skeletons.hpp"
-#include "zoo/vision/backbones.hpp"
 
 namespace assay::zoo {
 namespace {

@@ -3,15 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "zoo/layers/blocks.hpp"
-
 namespace assay::zoo {
-
-void give_class_logits(BuildContext& context, const Module& classifier, const Value& pooled, std::int64_t width) {
-  const std::int64_t labels = context.config.label_count();
-  const Value logits = labels == 0 ? pooled : linear_rank2(classifier, pooled, {width, labels});
-  context.graph().output("logits", logits, {"batch", labels == 0 ? width : labels});
-}
 
 Result<FeatureMap> take_image(BuildContext& context, std::int64_t channels, const std::string& batch) {
   constexpr const char* kName = "pixel_values";

@@ -23,10 +23,6 @@ struct FeatureMap {
 [[nodiscard]] Result<FeatureMap> take_image(BuildContext& context, std::int64_t channels,
                                             const std::string& batch = "batch");
 
-/// The graph's output "logits": `pooled` [B, width] through `classifier`, or itself where the configuration has no
-/// labels (torch.nn.Identity).
-void give_class_logits(BuildContext& context, const Module& classifier, const Value& pooled, std::int64_t width);
-
 /// transformers' ResNet without its pooler, one map per stage. Errors: invalid_argument, unsupported.
 [[nodiscard]] Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config& config,
                                                               const FeatureMap& pixels);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/convolutions.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/vision_skeletons.hpp"

@@ -7,6 +7,7 @@
 
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/layers.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/vision_skeletons.hpp"
 #include "zoo/vision/vision_tower.hpp"
@@ -171,14 +172,6 @@ Result<Outputs> encode_image(BuildContext& context, const Module& base) {
   return outputs;
 }
 
-void classify(BuildContext& context, const std::string& name, const Value& input, std::int64_t width,
-              const std::string& output, Value& logits) {
-  const std::int64_t labels = context.config.label_count();
-  // Without labels: torch.nn.Identity.
-  logits = labels == 0 ? input : linear_rank2(context.model / name, input, {width, labels});
-  if (!output.empty()) context.graph().output(output, logits, {"batch", labels == 0 ? width : labels});
-}
-
 }  // namespace
 
 Status build_image_transformer(BuildContext& context) {
@@ -192,29 +185,27 @@ Status build_image_transformer(BuildContext& context) {
   const std::int64_t hidden = config.integer("hidden_size");
   GraphBuilder& graph = context.graph();
   const Module& model = context.model;
-  Value logits;
+  const auto give = [&](const Value& pooled, std::int64_t width) {
+    give_class_logits(context, model / "classifier", pooled, width);
+  };
   if (bare) {
     graph.output("last_hidden_state", outputs.hidden, {"batch", outputs.tokens, hidden});
     if (outputs.pooled) graph.output("pooler_output", *outputs.pooled, {"batch", outputs.pooled_width});
   } else if (head == "first") {
-    classify(context, "classifier", token(model, outputs.hidden, 0), hidden, "logits", logits);
+    give(token(model, outputs.hidden, 0), hidden);
   } else if (head == "mean") {
-    classify(context, "classifier", mean(model, outputs.hidden, {1}), hidden, "logits", logits);
+    give(mean(model, outputs.hidden, {1}), hidden);
   } else if (head == "pooled") {
-    classify(context, "classifier", *outputs.pooled, hidden, "logits", logits);
+    give(*outputs.pooled, hidden);
   } else if (head == "first_and_mean") {
     const Value patches = mean(model, slice(model, outputs.hidden, 1, outputs.before, outputs.tokens), {1});
-    classify(context, "classifier", concat(model, {token(model, outputs.hidden, 0), patches}, 1), 2 * hidden, "logits",
-             logits);
+    give(concat(model, {token(model, outputs.hidden, 0), patches}, 1), 2 * hidden);
   } else {  // "teacher": the class token's and the distillation token's, and their mean
-    const std::int64_t labels = config.label_count();
-    Value by_class;
-    Value by_teacher;
-    classify(context, "cls_classifier", token(model, outputs.hidden, 0), hidden, "", by_class);
-    classify(context, "distillation_classifier", token(model, outputs.hidden, 1), hidden, "", by_teacher);
-    logits = multiply(model, add(model, by_class, by_teacher), 0.5F);
-    const Extents extents{"batch", labels == 0 ? hidden : labels};
-    graph.output("logits", logits, extents);
+    const Value by_class = class_logits(context, model / "cls_classifier", token(model, outputs.hidden, 0), hidden);
+    const Value by_teacher =
+        class_logits(context, model / "distillation_classifier", token(model, outputs.hidden, 1), hidden);
+    const Extents extents = class_extents(context, hidden);
+    graph.output("logits", multiply(model, add(model, by_class, by_teacher), 0.5F), extents);
     graph.output("cls_logits", by_class, extents);
     graph.output("distillation_logits", by_teacher, extents);
   }

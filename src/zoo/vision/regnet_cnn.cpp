@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "zoo/layers/convolutions.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/vision_skeletons.hpp"

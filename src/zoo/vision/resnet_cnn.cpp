@@ -6,6 +6,7 @@
 
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/vision_skeletons.hpp"
 

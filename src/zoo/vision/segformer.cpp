@@ -7,6 +7,7 @@
 
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/convolutions.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/vision_skeletons.hpp"
@@ -174,8 +175,10 @@ Status segment(BuildContext& context, const std::vector<FeatureMap>& maps) {
 Status build_segformer(BuildContext& context) {
   const Config& config = context.config;
   const bool bare = config.model_class() == "SegformerModel";
-  const std::int64_t labels = config.label_count();
-  if (!bare && labels < 1) return unsupported("num_labels", std::to_string(labels));
+  std::int64_t labels = 0;
+  if (!bare) {
+    ASSAY_TRY(labels, positive_label_count(config));
+  }
   ASSAY_TRY(const std::vector<FeatureMap> maps,
             encode_segformer(context, bare ? context.model : context.model / "segformer"));
   const FeatureMap& last = maps.back();

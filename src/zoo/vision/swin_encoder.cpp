@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/blocks.hpp"
+#include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/vision/backbones.hpp"
 #include "zoo/vision/swin_stages.hpp"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "zoo/layers/outputs.hpp"
+
+#include "zoo/layers/blocks.hpp"
+#include "zoo/layers/tensors.hpp"
+
+namespace assay::zoo {
+
+Result<std::int64_t> positive_label_count(const Config& config) {
+  const std::int64_t labels = config.label_count();
+  if (labels < 1) return unsupported("num_labels", std::to_string(labels));
+  return labels;
+}
+
+Value class_logits(const BuildContext& context, const Module& classifier, const Value& pooled, std::int64_t width) {
+  const std::int64_t labels = context.config.label_count();
+  return labels == 0 ? pooled : linear_rank2(classifier, pooled, {width, labels});
+}
+
+Extents class_extents(const BuildContext& context, std::int64_t width) {
+  const std::int64_t labels = context.config.label_count();
+  return {"batch", labels == 0 ? width : labels};
+}
+
+void give_class_logits(const BuildContext& context, const Module& classifier, const Value& pooled, std::int64_t width) {
+  context.graph().output("logits", class_logits(context, classifier, pooled, width), class_extents(context, width));
+}
+
+void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence) {
+  at.graph().output("start_logits", pick(at, logits, 2, 0), {"batch", sequence});
+  at.graph().output("end_logits", pick(at, logits, 2, 1), {"batch", sequence});
+}
+
+}  // namespace assay::zoo
