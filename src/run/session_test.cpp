@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/files.hpp"
+#include "measure/environment.hpp"
 #include "store/store.hpp"
 
 namespace assay {
@@ -76,6 +77,18 @@ TEST_F(SessionTest, ADatabaseThatCannotBeUsedIsANoteAndLosesNothing) {
   }
   EXPECT_THAT(save_session(asked, *session), IsEmpty());
   EXPECT_THAT(*Store::open(asked.database, Store::Mode::kRead)->results(), SizeIs(2));
+}
+
+TEST_F(SessionTest, RowsSayHowManyThreadsTheRuntimeUsesWhetherAskedForOrNot) {
+  SessionRequest asked = request({"m"});
+  asked.settings.batch_sizes = {1};
+  asked.settings.threads = {0, 1};  // 0: nobody asked
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  ASSERT_THAT(session->rows, SizeIs(2));
+  EXPECT_FALSE(session->rows[0].threads);
+  EXPECT_EQ(session->rows[0].effective_threads, static_cast<std::int64_t>(usable_threads()));
+  EXPECT_EQ(session->rows[1].effective_threads, 1);
 }
 
 TEST_F(SessionTest, AnExceptionInTheMiddleOfACellCostsThatCellAlone) {
