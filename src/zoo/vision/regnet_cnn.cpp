@@ -46,15 +46,14 @@ Result<Value> regnet_layer(const Config& config, const Module& at, const Value& 
   }
   ASSAY_TRY(Value hidden, act(body / "0", convolve_regnet(body / "0", input, {in, out, 1, 1, 1})));
   ASSAY_TRY(hidden, act(body / "1", convolve_regnet(body / "1", hidden, {out, out, 3, stride, groups})));
-  std::string last = "2";
-  if (config.text("layer_type") == "y") {
+  const bool excites = config.text("layer_type") == "y";
+  if (excites) {
     // Python rounds halves to even, as the current mode does.
     const auto reduced = static_cast<std::int64_t>(std::nearbyint(static_cast<double>(in) / 4.0));
     if (reduced < 1) return unsupported("hidden_sizes", std::to_string(in));
     hidden = squeeze_and_excite(body / "2", hidden, out, reduced);
-    last = "3";
   }
-  hidden = convolve_regnet(body / last, hidden, {out, out, 1, 1, 1});
+  hidden = convolve_regnet(body / (excites ? "3" : "2"), hidden, {out, out, 1, 1, 1});
   const bool projected = in != out || stride != 1;
   const Value shortcut = projected ? convolve_regnet(at / "shortcut", input, {in, out, 1, stride, 1}) : input;
   return act(at, add(at, hidden, shortcut));
