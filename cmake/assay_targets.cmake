@@ -87,6 +87,9 @@ function(assay_needed_by_tests target)
   elseif(NOT "full" IN_LIST ARGN)
     add_dependencies(other_tests ${target})
   endif()
+  if("unsanitised" IN_LIST ARGN)
+    add_dependencies(unit_tests ${target})  # ./test --quick runs them, too
+  endif()
 endfunction()
 
 # Tests of a module: one executable assay_<name>_test and one CTest, labelled (default: unit), or several that share its
