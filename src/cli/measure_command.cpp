@@ -84,6 +84,7 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   request.cache = cache.path();
   request.cancelled = interrupted;
   request.doing = [&](const std::string& what) { progress.doing(what); };
+  request.making = [&](const std::string& what) { progress.making(what); };
   request.expecting = [&](std::size_t cells) { progress.expect(cells); };
   request.finished = [&](const Record& row) { progress.finished(finished_line(row)); };
   return run_session(request);

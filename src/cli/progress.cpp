@@ -5,7 +5,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -32,9 +31,13 @@ void Progress::doing(const std::string& what) {
   if (terminal_ && !quiet_) draw();
 }
 
+void Progress::making(const std::string& what) {
+  doing(what);
+  if (!terminal_ && !quiet_) std::fprintf(stderr, "%s\n", one_line(what).c_str());
+}
+
 void Progress::finished(const std::string& line) {
-  // A model may turn out to have more shapes than were expected.
-  expected_ = std::max(expected_, ++done_);
+  ++done_;
   if (quiet_) return;
   if (terminal_)
     draw();

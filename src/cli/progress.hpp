@@ -18,6 +18,8 @@ class Progress {
 
   void expect(std::size_t cells) { expected_ = cells; }
   void doing(const std::string& what);
+  /// Files are made for cells: a line where there is no bar, for it may take a while before the next cell ends.
+  void making(const std::string& what);
   /// `line`: what finished; shown where there is no bar.
   void finished(const std::string& line);
   void clear();

@@ -42,13 +42,16 @@ std::string input_shape_text(const std::vector<InputRecipe>& recipes) {
   return join(parts, ", ");
 }
 
+std::string precision_of(const RunSettings& settings, const PreparedModel& model) {
+  return model.identity.weights == "given" && !settings.precision_asked ? "as_is" : settings.precision;
+}
+
 Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
   Record row = model.identity;
-  if (const Result<FormGraph>* formed = model.form_for(target.engine)) {
+  if (const Result<CacheVariant>* variant = model.variant_for(target.engine)) {
     row.form = zoo::form_name(settings.form);
-    row.config_hash = *formed ? (*formed)->model.config_hash : std::string();
-    row.graph_hash = *formed ? (*formed)->info.graph_hash : std::string();
-    row.model_size_mb = *formed ? Number(static_cast<double>((*formed)->info.file_bytes) / 1e6) : Number();
+    row.config_hash = *variant ? (*variant)->config_hash : std::string();
+    row.graph_hash = *variant ? (*variant)->graph_hash : std::string();
   }
   row.run_id = run.run_id;
   row.host = run.host;
@@ -66,8 +69,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.device = target.device.id.empty() ? target.hardware : target.device.id;
   row.device_type = target.hardware;
   row.device_name = target.device.name;
-  // A model file keeps its own types unless one was asked for.
-  row.precision = row.weights == "given" && !settings.precision_asked ? "as_is" : settings.precision;
+  row.precision = precision_of(settings, model);
   row.dtype = row.precision;
   row.contract = "e2e_host";
   row.seed = static_cast<std::int64_t>(settings.seed);
@@ -79,13 +81,14 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   return row;
 }
 
-void set_shape(Record& row, const CellShape& shape, const ModelInputs& inputs, const std::string& input_hash) {
+void set_shape(Record& row, const CellShape& shape, bool uses_sequence, const std::vector<InputRecipe>& inputs,
+               const std::string& input_hash) {
   row.batch_size = shape.batch;
-  if (inputs.uses_sequence) row.sequence_length = shape.sequence;
+  if (uses_sequence) row.sequence_length = shape.sequence;
   if (shape.output_tokens > 0) row.output_tokens = shape.output_tokens;
   row.streams = shape.streams;
   if (shape.threads > 0) row.threads = shape.threads;
-  row.input_shape = input_shape_text(inputs.recipes);
+  row.input_shape = input_shape_text(inputs);
   row.input_hash = input_hash;
   if (row.seed_scheme.empty()) row.seed_scheme = std::string(seed_scheme());
 }
@@ -99,11 +102,11 @@ void set_failure(Record& row, const Error& error) {
   row.hint = error.hint;
 }
 
-void set_verdict(Record& row, const Refusal& verdict) {
-  row.status = verdict.status;
-  row.reason_code = verdict.reason_code;
-  row.message = verdict.message;
-  row.hint = verdict.hint;
+void set_refusal(Record& row, const Refusal& refusal) {
+  row.status = refusal.status;
+  row.reason_code = refusal.reason_code;
+  row.message = refusal.message;
+  row.hint = refusal.hint;
 }
 
 void set_load(Record& row, const LoadReply& loaded) {

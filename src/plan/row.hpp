@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plan/targets.hpp"
+#include "plan/task.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/settings.hpp"
 #include "result/record.hpp"
@@ -14,23 +15,18 @@
 
 namespace assay {
 
-/// One point of the matrix, before it runs.
-struct CellShape {
-  std::int64_t batch = 1;
-  std::int64_t sequence = 128;     ///< counts only for models with a sequence axis
-  std::int64_t output_tokens = 0;  ///< likewise for models that generate
-  std::int64_t streams = 1;
-  std::int64_t threads = 0;  ///< 0: all that this process may use
-};
+/// The precision that cells are measured in: a model file keeps its own types unless one was asked for.
+[[nodiscard]] std::string precision_of(const RunSettings& settings, const PreparedModel& model);
 
-/// The row of a cell before it runs: every field that the task key hashes is set when `inputs` are given.
+/// The row of a cell before it runs. With its shape (set_shape) it has every field that the task key hashes.
 [[nodiscard]] Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model,
                                const Target& target);
-void set_shape(Record& row, const CellShape& shape, const ModelInputs& inputs, const std::string& input_hash);
+void set_shape(Record& row, const CellShape& shape, bool uses_sequence, const std::vector<InputRecipe>& inputs,
+               const std::string& input_hash);
 
 /// Ends a row with an error's verdict: unsupported, or failed with the error's code as its reason.
 void set_failure(Record& row, const Error& error);
-void set_verdict(Record& row, const Refusal& verdict);
+void set_refusal(Record& row, const Refusal& refusal);
 
 /// What the worker said about loading and about the machine while measuring.
 void set_load(Record& row, const LoadReply& loaded);

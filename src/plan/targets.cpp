@@ -18,20 +18,6 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
   return near.empty() ? std::string() : "did you mean " + join(near, " or ") + "?";
 }
 
-// Probes each engine once: it costs a process and the loading of a runtime.
-class Prober {
- public:
-  explicit Prober(const EngineRegistry& registry) : registry_(registry) {}
-  const FoundEngine& operator()(const std::string& engine) {
-    const auto it = found_.find(engine);
-    return it != found_.end() ? it->second : found_.emplace(engine, probe_engine(registry_, engine)).first->second;
-  }
-
- private:
-  const EngineRegistry& registry_;
-  std::map<std::string, FoundEngine> found_;
-};
-
 const EngineDevice* best_device(const FoundEngine& found, const std::string& hardware, const std::string& wanted) {
   const EngineDevice* best = nullptr;
   for (const EngineDevice& device : found.devices) {
@@ -43,7 +29,7 @@ const EngineDevice* best_device(const FoundEngine& found, const std::string& har
 }
 
 Target make_target(const std::string& hardware, const std::string& engine, const std::string& device_id,
-                   const EngineRegistry& registry, const Hardware& machine, Prober& probe) {
+                   const EngineRegistry& registry, const Hardware& machine, const Probe& probe) {
   Target target;
   target.hardware = hardware;
   target.engine = engine;
@@ -52,24 +38,23 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   const HardwareEntry& present = machine.entry(hardware);
   // A word whose engine is of a later version says so before it says that the machine lacks something.
   if (present.reason_code == reason::kNotBuilt) {
-    target.verdict =
-        Target::Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
+    target.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kNotBuilt), present.why_not, present.how_to_get};
     return target;
   }
   if (!present.available && present.needs_runtime.empty()) {
-    target.verdict = Target::Verdict{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not,
-                                     present.how_to_get};
+    target.refusal =
+        Refusal{CellStatus::kUnavailable, std::string(reason::kNoHardware), present.why_not, present.how_to_get};
     return target;
   }
   if (entry == nullptr || !entry->built) {
-    target.verdict = Target::Verdict{CellStatus::kSkipped, std::string(reason::kNotBuilt),
-                                     fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
+    target.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kNotBuilt),
+                             fmt::format("the engine '{}' is not part of this version of assay", engine), ""};
     return target;
   }
   target.found = probe(engine);
   if (!target.found.available) {
-    target.verdict = Target::Verdict{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
-                                     entry->how_to_get};
+    target.refusal =
+        Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not, entry->how_to_get};
     return target;
   }
   const EngineDevice* device = best_device(target.found, hardware, device_id);
@@ -77,7 +62,7 @@ Target make_target(const std::string& hardware, const std::string& engine, const
     std::vector<std::string> ids;
     ids.reserve(target.found.devices.size());
     for (const EngineDevice& each : target.found.devices) ids.push_back(each.id);
-    target.verdict = Target::Verdict{
+    target.refusal = Refusal{
         CellStatus::kUnavailable, std::string(reason::kNoRuntime),
         device_id.empty() ? fmt::format("{} {} offers no {} device here (it has: {})", engine, target.found.version,
                                         hardware, join(ids, ", "))
@@ -91,8 +76,13 @@ Target make_target(const std::string& hardware, const std::string& engine, const
 
 }  // namespace
 
+Json to_json(const TargetRequest& request) {
+  const auto& [hardware, engines, device, include_web] = request;  // a new member does not compile
+  return {{"hardware", hardware}, {"engines", engines}, {"device", device}, {"include_web", include_web}};
+}
+
 Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
-                                            const Hardware& machine) {
+                                            const Hardware& machine, const Probe& look) {
   std::vector<std::string> words;
   const auto add_word = [&](const std::string& word) {
     if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
@@ -121,7 +111,11 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
     add_word("webgpu");
   }
 
-  Prober probe(registry);
+  std::map<std::string, FoundEngine> found;
+  const Probe probe = [&](const std::string& engine) {
+    const auto known = found.find(engine);
+    return known != found.end() ? known->second : found.emplace(engine, look(engine)).first->second;
+  };
   std::vector<Target> targets;
   const auto default_engine = [&](const std::string& hardware) {
     return engines_for(hardware, registry.entries()).front();

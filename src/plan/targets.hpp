@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <assay/result.hpp>
 
+#include "base/json.hpp"
 #include "engine/registry.hpp"
 #include "hardware/hardware.hpp"
 #include "result/refusal.hpp"
@@ -15,17 +17,16 @@
 namespace assay {
 
 /// Where a cell runs: one engine on one device, under the hardware word that users typed. A target that cannot run
-/// carries the row's verdict instead of a device.
+/// carries a refusal instead of a device.
 struct Target {
   std::string hardware;  ///< "cpu", "openvino", …
   std::string engine;    ///< "onnxruntime"
   FoundEngine found;     ///< its entry; the rest is meaningful when runnable
   EngineDevice device;   ///< likewise
 
-  using Verdict = Refusal;
-  std::optional<Verdict> verdict;  ///< why it cannot run
+  std::optional<Refusal> refusal;  ///< why it cannot run
 
-  [[nodiscard]] bool runnable() const { return !verdict; }
+  [[nodiscard]] bool runnable() const { return !refusal; }
 };
 
 struct TargetRequest {
@@ -35,11 +36,17 @@ struct TargetRequest {
   bool include_web = false;           ///< adds webnn and webgpu
 };
 
-/// Turns words into targets. Asked-for hardware that is not here is a target with a verdict; with nothing asked for,
-/// only what is available appears.
-/// Errors: invalid_argument for an unknown word or engine, naming what is valid; unsupported when none of the engines
-/// serves any of the hardware.
+[[nodiscard]] Json to_json(const TargetRequest& request);
+
+/// What an engine offers on this machine, such as probe_engine() finds. It costs a process and the loading of a
+/// runtime.
+using Probe = std::function<FoundEngine(const std::string& engine)>;
+
+/// Turns words into targets; `probe` is asked once for each engine that the words stand for, and for no other.
+/// Asked-for hardware that is not here is a target with a refusal; with nothing asked for, only what is available
+/// appears. Errors: invalid_argument for an unknown word or engine, naming what is valid; unsupported when none of the
+/// engines serves any of the hardware.
 [[nodiscard]] Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
-                                                          const Hardware& machine);
+                                                          const Hardware& machine, const Probe& probe);
 
 }  // namespace assay

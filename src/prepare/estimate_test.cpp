@@ -25,49 +25,61 @@ RunSettings settings_for(std::int64_t batch) {
   return settings;
 }
 
-TEST(Estimate, OfAForwardPassStandsOnItsFlops) {
+class EstimateTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Estimate needs_of(const std::string& name, const RunSettings& settings) const {
+    return estimate(describe(zoo_build(source_of(name), settings), true, folder_.path(), {}).value(), settings).value();
+  }
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+};
+
+TEST_F(EstimateTest, OfAForwardPassStandsOnItsFlops) {
   const MachineRate rate{kGiga, 1e6 * kGiga, "onnxruntime"};
-  const ZooSource bert = source_of("prajjwal1/bert-tiny");
-  const Estimate one = estimate(bert, settings_for(1), &rate).value();
+  const Estimate one = needs_of("prajjwal1/bert-tiny", settings_for(1));
   EXPECT_NEAR(static_cast<double>(one.weight_bytes), 4.0 * 4.4e6, 1e5);
   EXPECT_GT(one.activation_bytes, 0U);
   // Two layers of 128: 2 × 12 × 128² × 2 for each of 128 tokens, and the attention.
-  EXPECT_GT(one.run_s, 2 * 12 * 128.0 * 128 * 2 * 128 / kGiga);
-  EXPECT_LT(one.run_s, 3 * 12 * 128.0 * 128 * 2 * 128 / kGiga);
-  const Estimate eight = estimate(bert, settings_for(8), &rate).value();
-  EXPECT_NEAR(eight.run_s / one.run_s, 8, 0.1);
+  const CellTime time = time_of(one, settings_for(1), rate);
+  EXPECT_GT(time.run_s, 2 * 12 * 128.0 * 128 * 2 * 128 / kGiga);
+  EXPECT_LT(time.run_s, 3 * 12 * 128.0 * 128 * 2 * 128 / kGiga);
+  const Estimate eight = needs_of("prajjwal1/bert-tiny", settings_for(8));
+  EXPECT_NEAR(time_of(eight, settings_for(8), rate).run_s / time.run_s, 8, 0.1);
   EXPECT_EQ(eight.weight_bytes, one.weight_bytes);
   // Six runs to verify, one to warm up and three samples.
-  EXPECT_NEAR(one.cell_s, 10 * one.run_s, 1e-9);
+  EXPECT_NEAR(time.cell_s, 10 * time.run_s, 1e-9);
   RunSettings fixed = settings_for(1);
   fixed.verify = false;
   fixed.measure.warmup_iterations = 10;
   fixed.measure.iterations = 50;
-  EXPECT_NEAR(estimate(bert, fixed, &rate)->cell_s, 60 * one.run_s, 1e-9);
-  EXPECT_EQ(estimate(bert, settings_for(1), nullptr)->cell_s, 0) << "nothing tells the time";
+  EXPECT_NEAR(time_of(one, fixed, rate).cell_s, 60 * time.run_s, 1e-9);
+  EXPECT_EQ(time_of({}, settings_for(1), rate).cell_s, 0) << "nobody knows the time";
 }
 
-TEST(Estimate, OfAGenerationReadsTheWeightsForEachToken) {
+TEST_F(EstimateTest, OfAGenerationReadsTheWeightsForEachToken) {
   const MachineRate rate{1e6 * kGiga, 10 * kGiga, "onnxruntime"};
   RunSettings settings = settings_for(1);
   settings.output_tokens = {32};
-  const Estimate told = estimate(source_of("HuggingFaceTB/SmolLM-135M"), settings, &rate).value();
-  const double read_s = static_cast<double>(told.weight_bytes) / (10 * kGiga);
-  EXPECT_NEAR(told.run_s, 32 * read_s, 0.01 * told.run_s);
-  EXPECT_NEAR(told.cell_s, (4 * 32 + 6 * 5) * read_s, 0.01 * told.cell_s);
-  EXPECT_THAT(told.told, HasSubstr("0.5 GB a token"));
+  const Estimate needs = needs_of("HuggingFaceTB/SmolLM-135M", settings);
+  const CellTime time = time_of(needs, settings, rate);
+  const double read_s = static_cast<double>(needs.weight_bytes) / (10 * kGiga);
+  EXPECT_NEAR(time.run_s, 32 * read_s, 0.01 * time.run_s);
+  EXPECT_NEAR(time.cell_s, (4 * 32 + 6 * 5) * read_s, 0.01 * time.cell_s);
+  EXPECT_THAT(time.figures, HasSubstr("0.5 GB a token"));
 }
 
-TEST(Estimate, TellsWhatIsLacking) {
-  EXPECT_FALSE(lack_of_memory(10'000'000'000, 0, 20'000'000'000));
-  EXPECT_EQ(lack_of_memory(10'000'000'000, 0, 19'000'000'000),
+TEST(Shortfall, SaysWhatThereIsTooLittleOf) {
+  EXPECT_FALSE(memory_shortfall(10'000'000'000, 0, 20'000'000'000));
+  EXPECT_EQ(memory_shortfall(10'000'000'000, 0, 19'000'000'000),
             "weights of 10.0 GB need about 20.0 GB to run, 19.0 GB are free");
-  EXPECT_EQ(lack_of_memory(10'000'000'000, 2'500'000'000, 21'000'000'000),
+  EXPECT_EQ(memory_shortfall(10'000'000'000, 2'500'000'000, 21'000'000'000),
             "weights of 10.0 GB and activations of 2.5 GB need about 22.5 GB to run, 21.0 GB are free");
   RunSettings settings;
-  EXPECT_FALSE(lack_of_time({0, 0, 0, 300, "a run"}, settings));
-  EXPECT_EQ(lack_of_time({0, 0, 0, 301, "a run"}, settings),
+  EXPECT_FALSE(time_shortfall({0, 300, "a run"}, settings));
+  EXPECT_EQ(time_shortfall({0, 301, "a run"}, settings),
             "a cell takes about 301 s at least, and --timeout gives 600 s: a run");
+  const TemporaryDirectory folder = TemporaryDirectory::create().value();
+  EXPECT_FALSE(disk_shortfall(1, folder.path() / "not" / "there"));
+  EXPECT_THAT(disk_shortfall(std::uint64_t{1} << 62, folder.path() / "not" / "there").value(), HasSubstr("GB free"));
 }
 
 class FittingTest : public ::testing::Test {
@@ -84,18 +96,34 @@ class FittingTest : public ::testing::Test {
     nowhere.offline = true;
     hub::Hub hub(nowhere, {}, [] { return false; });
     RunSettings settings = settings_for(1);
-    settings.timeout = std::chrono::seconds(1);
-    const MachineRate rate{flops_per_s, 1e6 * kGiga, "onnxruntime"};
+    settings.timeout = timeout_;
+    const EngineRegistry registry(EngineRegistry::Places{});
+    Preparing with{.cache = folder_->path() / "models", .inputs = folder_->path() / "inputs"};
+    with.hub = &hub;
+    with.registry = &registry;
+    with.engines = {"null"};
+    with.rate = [&]() -> std::optional<MachineRate> {
+      ++asked_;
+      return MachineRate{flops_per_s, 1e6 * kGiga, "onnxruntime"};
+    };
     ModelChoice choice;
     choice.name = "vit";
     choice.reference = "google/vit-base-patch16-224";
     choice.any_size = any_size;
-    Result<PreparedModel> model = prepare_model(choice, settings, {folder_->path() / "models", &hub, &rate});
+    Result<PreparedModel> model = prepare_model(choice, settings, with);
     EXPECT_TRUE(model) << to_string(model.error());
     return std::move(*model);
   }
   std::optional<TemporaryDirectory> folder_;
+  std::chrono::nanoseconds timeout_ = std::chrono::seconds(1);
+  int asked_ = 0;  ///< for the rate
 };
+
+TEST_F(FittingTest, TheRateIsNotAskedForWhereASlowMachineHasTimeEnough) {
+  timeout_ = std::chrono::hours(2);
+  EXPECT_EQ(prepared(true, 1e3).identity.model_id, "google/vit-base-patch16-224");
+  EXPECT_EQ(asked_, 0);
+}
 
 TEST_F(FittingTest, WhatIsTooSlowIsReplacedByTheLargestThatIsNotAndSaysSo) {
   const PreparedModel model = prepared(true, 100 * kGiga);
@@ -109,7 +137,7 @@ TEST_F(FittingTest, WhatIsTooSlowIsReplacedByTheLargestThatIsNotAndSaysSo) {
 TEST_F(FittingTest, WhereAllAreTooSlowTheQuickestRuns) {
   const PreparedModel model = prepared(true, 1e3);
   EXPECT_EQ(model.identity.model_id, "WinKawaks/vit-tiny-patch16-224");
-  EXPECT_FALSE(model.verdict);
+  EXPECT_FALSE(model.refusal);
 }
 
 TEST_F(FittingTest, WhatWasNamedIsNotReplaced) {
@@ -117,6 +145,7 @@ TEST_F(FittingTest, WhatWasNamedIsNotReplaced) {
   EXPECT_EQ(model.identity.model_id, "google/vit-base-patch16-224");
   EXPECT_FALSE(model.identity.has_flag(flag::kScaled));
   EXPECT_EQ(model.note.find("stands in"), std::string::npos);
+  EXPECT_EQ(asked_, 0);
 }
 
 }  // namespace

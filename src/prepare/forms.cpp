@@ -47,15 +47,34 @@ Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const s
   request.form = zoo::Form::kPortable;
   if (!built) return tl::unexpected<Error>(std::move(built).error());
   FormGraph graph{std::move(*built), {}, {}};
-  ASSAY_TRY(graph.info, inspect_model(graph.model.path));
+  ASSAY_TRY(graph.info, inspect_graph(graph.model.path));
   graph.generation = describe_generation(graph.model, graph.model, graph.info);
   const auto places = std::ranges::find(graph.info.inputs, kPositions, &ModelValue::name);
   if (places != graph.info.inputs.end()) graph.generation.positions = kPositions;
   return graph;
 }
 
-Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with, const fs::path& file) {
+Result<FormGraph> stateful_form(const GenerationGraphs& portable) {
   if (portable.step) return no_form(zoo::Form::kNative);
+  FormGraph graph{portable.prompt, portable.step_info, portable.generation};
+  graph.model.path.clear();
+  graph.model.form = zoo::form_name(zoo::Form::kNative);
+  graph.model.states.clear();
+  graph.generation.states.clear();
+  const auto kept = [&](const ModelValue& value) {
+    return std::ranges::any_of(portable.generation.states, [&](const Generation::State& state) {
+      return state.step_input == value.name || state.step_output == value.name;
+    });
+  };
+  std::erase_if(graph.info.inputs, kept);
+  std::erase_if(graph.info.outputs, kept);
+  graph.info.path.clear();
+  graph.info.graph_hash.clear();
+  return graph;
+}
+
+Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with, const fs::path& file) {
+  ASSAY_TRY(FormGraph graph, stateful_form(portable));
   ChildProcess::Options options;
   options.arguments = {with.program.string(), portable.prompt.path.string(), file.string(), portable.generation.tokens};
   for (const Generation::State& state : portable.generation.states)
@@ -77,18 +96,7 @@ Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful
   if (end->exit_status == kNotLoaded) return no_stateful(words);
   if (end->exit_status != 0 || end->signal != 0)
     return fail(ErrorCode::kInternal, fmt::format("OpenVINO's stateful model was not made: {}", words));
-  FormGraph graph{portable.prompt, portable.step_info, portable.generation};
   graph.model.path = file;
-  graph.model.form = zoo::form_name(zoo::Form::kNative);
-  graph.model.states.clear();
-  graph.generation.states.clear();
-  const auto kept = [&](const ModelValue& value) {
-    return std::ranges::any_of(portable.generation.states, [&](const Generation::State& state) {
-      return state.step_input == value.name || state.step_output == value.name;
-    });
-  };
-  std::erase_if(graph.info.inputs, kept);
-  std::erase_if(graph.info.outputs, kept);
   graph.info.path = file;
   ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
   std::error_code unknown;
@@ -97,17 +105,17 @@ Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful
   return graph;
 }
 
-std::vector<InputRecipe> form_inputs(const FormGraph& graph, const std::vector<InputRecipe>& portable,
-                                     std::int64_t cache_tokens) {
+std::vector<InputRecipe> form_inputs(const ModelInfo& info, const Generation& generation,
+                                     const std::vector<InputRecipe>& portable) {
   std::vector<InputRecipe> made;
-  for (const ModelValue& input : graph.info.inputs) {
+  for (const ModelValue& input : info.inputs) {
     const auto recipe = std::ranges::find(portable, input.name, &InputRecipe::name);
-    const auto state = std::ranges::find(graph.generation.states, input.name, &Generation::State::step_input);
-    if (recipe == portable.end() || state != graph.generation.states.end()) continue;
+    const auto state = std::ranges::find(generation.states, input.name, &Generation::State::step_input);
+    if (recipe == portable.end() || state != generation.states.end()) continue;
     made.push_back(*recipe);
     // A mask over the whole cache: what lies ahead is hidden by its place.
     for (std::size_t axis = 0; axis < input.symbols.size(); ++axis)
-      if (input.symbols[axis] == kCache) made.back().shape[axis] = cache_tokens;
+      if (input.symbols[axis] == kCache) made.back().shape[axis] = generation.cache_tokens;
   }
   return made;
 }

@@ -39,14 +39,19 @@ struct Stateful {
   Cancelled cancelled{};
 };
 
+/// What the stateful model of a portable one will be: without its states, file and hash. Errors: unsupported, for a
+/// model whose prompt needs a graph of its own.
+[[nodiscard]] Result<FormGraph> stateful_form(const GenerationGraphs& portable);
+
 /// OpenVINO's stateful model, made of the portable graphs into `file` (.xml, weights beside it). Errors: unsupported,
 /// for a model whose prompt needs a graph of its own, and where the program does not run with this OpenVINO; timeout;
 /// cancelled; internal: what it says.
 [[nodiscard]] Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with,
                                               const std::filesystem::path& file);
 
-/// What the graph is given of the `portable` one's prompt, where caches hold `cache_tokens`: the same values.
-[[nodiscard]] std::vector<InputRecipe> form_inputs(const FormGraph& graph, const std::vector<InputRecipe>& portable,
-                                                   std::int64_t cache_tokens);
+/// The inputs of a graph of another form for the prompt that the portable graph has: the same values. `generation` has
+/// the lengths of the cell.
+[[nodiscard]] std::vector<InputRecipe> form_inputs(const ModelInfo& info, const Generation& generation,
+                                                   const std::vector<InputRecipe>& portable);
 
 }  // namespace assay

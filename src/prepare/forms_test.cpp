@@ -138,7 +138,7 @@ void expect_as_portable(Bench& bench, Portable& portable, const FormGraph& graph
   Generation generation = graph.generation;
   if (!generation.states.empty()) generation.cache_tokens = kPrompt + kOutput - 1;
   const std::vector<Tensor> computed =
-      bench.run(engine, graph.model.path, form_inputs(graph, portable.prompt, generation.cache_tokens), generation, {});
+      bench.run(engine, graph.model.path, form_inputs(graph.info, generation, portable.prompt), generation, {});
   ASSERT_EQ(portable.logits.size(), 3U);
   ASSERT_EQ(computed.size(), 3U);
   for (std::size_t run = 0; run < computed.size(); ++run) expect_equal(portable.logits[run], computed[run]);

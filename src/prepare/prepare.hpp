@@ -11,53 +11,69 @@
 
 #include <assay/result.hpp>
 
-#include "base/files.hpp"
+#include "base/cancel.hpp"
 #include "engine/registry.hpp"
 #include "hub/hub.hpp"
 #include "model/model.hpp"
-#include "prepare/forms.hpp"
+#include "prepare/artefact.hpp"
+#include "prepare/description.hpp"
 #include "prepare/generation.hpp"
 #include "prepare/rate.hpp"
 #include "prepare/settings.hpp"
+#include "prepare/signature.hpp"
+#include "result/record.hpp"
 #include "result/refusal.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
 
-/// A model that is a file on disk, checked, with everything that a row says about it.
+/// A model that is known well enough to plan its cells. Files that the zoo makes for engines do not exist yet: they are
+/// artefacts (prepare/artefact.hpp).
 struct PreparedModel {
   ModelChoice choice;
-  Record identity;  ///< the model's fields of a Record, to start each row from
-  std::filesystem::path file;
-  std::shared_ptr<const TemporaryDirectory> built;  ///< the folder of what the zoo built, removed with the last copy
-  std::string format;  ///< of the file, in the words of EngineEntry::formats; empty: there is none
-  std::optional<std::int64_t> max_sequence;    ///< positions of the model, where its configuration limits them
-  std::optional<GenerationGraphs> generation;  ///< it generates, and `file` is the prompt's graph
-  std::optional<ModelInfo> info;               ///< nullopt for formats that only the runtime reads (.xml)
-  std::optional<Refusal> verdict;              ///< why it cannot run at all (not built, unsupported, too large)
-  std::string note;                            ///< what the user should know of where it came from
-  /// Of a model built in 16 bits: what builds it in float32 on weights rounded to them, for its reference.
-  std::shared_ptr<zoo::BuildRequest> in_float32{};
-  /// What is timed instead of `file`, which stays the reference: by engine, "" for every other; or why there is none.
-  std::map<std::string, Result<FormGraph>> formed{};
+  Record identity;                   ///< the model's fields of a Record: each of its rows starts with them
+  std::optional<Refusal> refusal{};  ///< why it cannot run at all (not built, unsupported, too large)
+  std::string note{};                ///< what the user should know about where it comes from
 
-  /// Of a target's engine; nullptr: it runs `file`.
-  [[nodiscard]] const Result<FormGraph>* form_for(const std::string& engine) const;
+  ArtefactSpec artefact{};          ///< the model as it is; empty: the engine needs no file
+  std::string format{};             ///< of its file, in the words of EngineEntry::formats; "": there is none
+  std::optional<ModelInfo> info{};  ///< nullopt for formats that only the runtime reads (.xml)
+  std::filesystem::path graph{};    ///< an ONNX file with its graph, perhaps without weights; empty: there is none
+  std::shared_ptr<const TemporaryDirectory> folder{};  ///< of `graph`, where the zoo made it
+  std::optional<std::int64_t> max_sequence{};          ///< positions of the model, where its configuration limits them
+  std::optional<GenerationGraphs> generation{};        ///< it generates, and `graph` is the prompt's
+  std::map<std::string, Result<CacheVariant>> variants{};  ///< of the cache's form, by engine; see variant_for()
+
+  /// What each engine makes of its inputs, by engine and device; "" is for all, where assay reads the file itself.
+  std::map<std::string, Result<Signature>> signatures{};
+  std::optional<GivenData> given{};  ///< inputs and outputs that came with the model's file
+  std::string given_note{};          ///< why those that came with it cannot be used
+
+  /// nullptr: the engine runs the model as it is.
+  [[nodiscard]] const Result<CacheVariant>* variant_for(const std::string& engine) const;
+  /// nullptr: nobody asked the engine.
+  [[nodiscard]] const Result<Signature>* signature_for(const std::string& engine, const std::string& device) const;
+  /// The key of one engine's device in `signatures`.
+  [[nodiscard]] static std::string signature_key(const std::string& engine, const std::string& device) {
+    return engine + " " + device;
+  }
 };
 
 /// What models are prepared with.
 struct Preparing {
-  std::filesystem::path cache;  ///< for what is built
+  std::filesystem::path cache;   ///< for graphs and, later, models
+  std::filesystem::path inputs;  ///< for converted input files
   hub::Hub* hub = nullptr;
-  const MachineRate* rate = nullptr;         ///< of this machine, for models of any size; none: memory tells their size
-  const EngineRegistry* registry = nullptr;  ///< with `engines`: whose native forms are made
-  std::vector<std::string> engines{};
+  const EngineRegistry* registry = nullptr;
+  std::vector<std::string> engines{};  ///< that may run it; none: nothing runs, so it is only named and not looked into
+  /// How fast this machine is, for models of any size; asked only where time may be short. nullopt: memory alone
+  /// decides.
+  std::function<std::optional<MachineRate>()> rate = [] { return std::nullopt; };
   Cancelled cancelled{};
 };
 
-/// Resolves a name, builds what the zoo builds (into a temporary folder in `cache`, which lives as long as the result)
-/// and checks the file. What assay knows but cannot build, and what does not fit, is a model with a verdict, not an
-/// error.
+/// Resolves a name, chooses the size and describes the model. What assay knows but cannot build, and what does not fit,
+/// is a model with a refusal, not an error.
 /// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault; cancelled.
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
                                                   const Preparing& with);

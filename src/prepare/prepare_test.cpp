@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <string>
@@ -17,13 +18,24 @@ class Prepare : public ::testing::Test {
  protected:
   Prepare() {
     with_.cache = folder_.path() / "models";
+    with_.inputs = folder_.path() / "inputs";
     with_.hub = &hub_;
+    with_.registry = &registry_;
+    with_.engines = {"null"};
   }
 
-  [[nodiscard]] Result<PreparedModel> tiny() {
+  [[nodiscard]] Result<PreparedModel> prepare(const std::string& name = "prajjwal1/bert-tiny") {
     ModelChoice choice;
-    choice.name = choice.reference = "prajjwal1/bert-tiny";
+    choice.name = choice.reference = name;
     return prepare_model(choice, settings_, with_);
+  }
+  [[nodiscard]] std::uintmax_t bytes_on_disk() const {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::recursive_directory_iterator(with_.cache)) {
+      struct stat status {};
+      if (::stat(entry.path().c_str(), &status) == 0) bytes += static_cast<std::uintmax_t>(status.st_blocks) * 512;
+    }
+    return bytes;
   }
 
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
@@ -33,6 +45,7 @@ class Prepare : public ::testing::Test {
     settings.offline = true;
     return settings;
   }()};
+  EngineRegistry registry_{EngineRegistry::Places{}};
   RunSettings settings_;
   Preparing with_;
 };
@@ -42,37 +55,64 @@ TEST_F(Prepare, LeavesTheUsersOwnFilesInTheCacheHoweverOld) {
   const fs::path own = with_.cache / "my fine-tuned model";
   ASSERT_TRUE(write_file_atomically(own / "model.onnx", "mine"));
   fs::last_write_time(own, year_ago);
-  ASSERT_TRUE(make_directories(folder_.path() / "elsewhere"));
   ASSERT_TRUE(write_file_atomically(folder_.path() / "elsewhere" / "thesis.txt", "mine"));
   fs::last_write_time(folder_.path() / "elsewhere", year_ago);
   fs::create_directory_symlink(folder_.path() / "elsewhere", with_.cache / "link");
 
-  const Result<PreparedModel> model = tiny();
+  const Result<PreparedModel> model = prepare();
   ASSERT_TRUE(model) << to_string(model.error());
-  EXPECT_TRUE(fs::exists(model->file));
+  ArtefactStore store({&registry_, with_.cache});
+  ASSERT_TRUE(store.make(model->artefact, "bert"));
   EXPECT_TRUE(fs::exists(own / "model.onnx"));
   EXPECT_TRUE(fs::is_symlink(with_.cache / "link"));
   EXPECT_TRUE(fs::exists(folder_.path() / "elsewhere" / "thesis.txt"));
 }
 
-TEST_F(Prepare, WhatWasBuiltEndsWithTheModel) {
-  fs::path file;
+TEST_F(Prepare, WritesNoWeightsAndLeavesNothing) {
   {
-    const Result<PreparedModel> model = tiny();
+    const Result<PreparedModel> model = prepare();
     ASSERT_TRUE(model) << to_string(model.error());
-    file = model->file;
-    ASSERT_TRUE(fs::exists(file));
+    EXPECT_EQ(model->identity.weights_hash.substr(0, 7), "seeded:");
+    EXPECT_FALSE(model->identity.graph_hash.empty());
+    EXPECT_LT(bytes_on_disk(), 1'000'000U) << "17 MB of weights are made when they are needed";
   }
-  EXPECT_FALSE(fs::exists(file.parent_path()));
+  EXPECT_TRUE(fs::is_empty(with_.cache));
 }
 
-TEST_F(Prepare, EndsWhileWeightsAreWritten) {
-  int asked = 0;
-  with_.cancelled = [&] { return ++asked > 3; };
-  const Result<PreparedModel> model = tiny();
-  ASSERT_FALSE(model);
-  EXPECT_EQ(model.error().code, ErrorCode::kCancelled);
-  EXPECT_TRUE(fs::is_empty(with_.cache)) << "what was half built is gone";
+TEST_F(Prepare, TheGraphIsThatOfTheArtefact) {
+  for (const char* name : {"prajjwal1/bert-tiny", "google/t5-efficient-tiny"}) {
+    const Result<PreparedModel> model = prepare(name);
+    ASSERT_TRUE(model) << to_string(model.error());
+    ArtefactStore store({&registry_, with_.cache});
+    const Result<Artefact> made = store.make(model->artefact, name);
+    ASSERT_TRUE(made) << to_string(made.error());
+    EXPECT_EQ(inspect_graph(made->model)->graph_hash, model->info->graph_hash) << name;
+    EXPECT_EQ(made->step_model.empty(), !model->generation || !model->generation->step) << name;
+    if (!made->step_model.empty()) {
+      EXPECT_EQ(inspect_graph(made->step_model)->graph_hash, model->generation->step_info.graph_hash);
+    }
+  }
+}
+
+TEST_F(Prepare, WhatNothingRunsIsNamedAndNotLookedInto) {
+  with_.engines.clear();
+  const Result<PreparedModel> model = prepare("meta-llama/Llama-2-7b-hf");
+  ASSERT_TRUE(model) << to_string(model.error());
+  EXPECT_EQ(model->identity.model_id, "meta-llama/Llama-2-7b-hf");
+  EXPECT_EQ(model->identity.architecture, "llama");
+  EXPECT_EQ(model->identity.family, "text_generation");
+  EXPECT_FALSE(model->refusal) << "its memory is not asked for either";
+  EXPECT_FALSE(model->info);
+  EXPECT_FALSE(fs::exists(with_.cache));
+}
+
+TEST_F(Prepare, EndsWhenTheUserWants) {
+  with_.cancelled = [] { return true; };
+  EXPECT_EQ(prepare().error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(Prepare, AnUnknownNameIsTheUsersMistake) {
+  EXPECT_EQ(prepare("bert-huge").error().code, ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ struct Multiplier {
   EngineLocation location;
   int threads;
   const fs::path& folder;
-  const std::function<bool()>& cancelled;
+  const Cancelled& cancelled;
 
   // Seconds for x [rows, inner] by a weight [inner, columns].
   [[nodiscard]] Result<double> seconds(std::int64_t rows, std::int64_t inner, std::int64_t columns) const {
@@ -80,7 +80,7 @@ struct Multiplier {
 }  // namespace
 
 Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, const fs::path& folder,
-                                 const std::function<bool()>& cancelled) {
+                                 const Cancelled& cancelled) {
   ASSAY_CHECK_OK(make_directories(folder));
   ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-rate-", folder));
   Result<MachineRate> rate =

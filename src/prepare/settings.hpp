@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "zoo/zoo.hpp"
@@ -54,5 +55,9 @@ struct RunSettings {
   double scale = 1.0;                                            ///< of the layers of models that the zoo builds
   zoo::Form form = zoo::Form::kPortable;                         ///< of the graphs that generate
 };
+
+[[nodiscard]] Json to_json(const ModelChoice& choice);
+/// The settings that decide which cells there are and what they measure.
+[[nodiscard]] Json to_json(const RunSettings& settings);
 
 }  // namespace assay

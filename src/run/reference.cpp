@@ -58,33 +58,29 @@ Result<std::vector<InputRecipe>> widened_inputs(const std::vector<InputRecipe>& 
   return wide;
 }
 
-// Names of copies.
-constexpr const char* kModel = "model.onnx";
-constexpr const char* kStep = "step.onnx";
-
-// The second graph of a model that generates; "": it has none.
-fs::path step_file(const PreparedModel& model) {
-  return model.generation && model.generation->step ? model.generation->step->path : fs::path();
-}
-
-// Copies the model's files from `from` (empty: themselves) into `to`, each changed by `change`.
-template <class Change>
-Status copy_changed(const PreparedModel& model, const fs::path& from, const fs::path& to, Change&& change) {
-  ASSAY_CHECK_OK(change(from.empty() ? model.file : from / kModel, to / kModel));
-  const fs::path step = step_file(model);
-  return step.empty() ? Status() : change(from.empty() ? step : from / kStep, to / kStep);
-}
-
-// The graphs of a model built in 16 bits once more, in float32.
-Status build_again(const PreparedModel& model, const fs::path& to) {
-  ASSAY_CHECK_OK(make_directories(to));
-  zoo::BuildRequest& request = *model.in_float32;
-  if (model.generation) {
-    ASSAY_TRY([[maybe_unused]] const auto graphs, build_generation(request, to));
+// What the reference of a candidate with this arithmetic loads.
+ArtefactSpec rounded(ArtefactSpec spec, DType precision) {
+  if (bit_width(precision) >= 32) return spec;
+  if (spec.zoo && spec.zoo->precision != "float32") {
+    spec.zoo->weights_rounded_to = dtype_from(spec.zoo->precision);
+    spec.zoo->precision = "float32";
   } else {
-    ASSAY_TRY([[maybe_unused]] const auto built, zoo::build(request, to / kModel));
+    spec.rounded_to = precision;
   }
-  return {};
+  return spec;
+}
+
+ArtefactSpec perturbed(ArtefactSpec spec, DType precision) {
+  spec.perturbation = ArtefactSpec::Perturbation{precision, kMoveSeed};
+  return spec;
+}
+
+// Whether the model has inputs of 16 bits and its reference takes them in 32.
+bool takes_wider_inputs(const Task& task) {
+  const std::optional<ZooBuild>& zoo = task.reference.artefact.zoo;
+  return zoo && zoo->precision != "float32" && std::ranges::any_of(task.inputs, [](const InputRecipe& recipe) {
+           return is_floating(recipe.dtype) && bit_width(recipe.dtype) == 16;
+         });
 }
 
 // Whether the outputs that were kept can still be read.
@@ -106,164 +102,129 @@ std::size_t distinct_sets(const std::vector<InputRecipe>& recipes) {
   return files && !recipes.empty() ? 1 : 2;
 }
 
-void add_signature(EngineOptions& options, const ModelInfo& info) {
-  const auto text = [](const std::vector<ModelValue>& values) {
-    std::vector<std::string> parts;
-    for (const ModelValue& value : values) {
-      std::vector<std::string> extents;
-      for (std::size_t i = 0; i < value.shape.size(); ++i) {
-        const bool named = i < value.symbols.size() && !value.symbols[i].empty();
-        extents.push_back(value.shape[i] >= 0 ? std::to_string(value.shape[i]) : named ? value.symbols[i] : "?");
-      }
-      parts.push_back(fmt::format("{}:{}[{}]", value.name, to_string(value.dtype), join(extents, ",")));
-    }
-    return join(parts, ";");
-  };
-  const auto told = [&](const char* key) {
-    return std::any_of(options.begin(), options.end(), [&](const auto& option) { return option.first == key; });
-  };
-  if (!told("inputs")) options.emplace_back("inputs", text(info.inputs));
-  if (!told("outputs")) options.emplace_back("outputs", text(info.outputs));
-}
-
-/// What one model's references share: the workers of the model and of its moved twin, loaded once for all shapes.
+/// What one model's references share: the workers of the model and of its perturbed twin, loaded once for all shapes.
 struct ReferenceMaker::Live {
-  std::string engine;
-  fs::path model;
-  DType precision;
-  std::optional<TemporaryDirectory> folder;  ///< holds the rounded weights and the moved twin
-  fs::path files;                            ///< of the copies with rounded weights; empty: the model's own
-  std::unique_ptr<Worker> worker;
-  std::unique_ptr<Worker> moved_worker;
+  std::string key;  ///< of engine, model and precision
+  ArtefactSpec spec;
+  std::optional<TemporaryDirectory> folder{};  ///< for inputs that no recipe can express
+  Artefact artefact{}, twin{};                 ///< kept while their workers may read them
+  std::unique_ptr<Worker> worker{}, twin_worker{};
 };
 
-ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, fs::path cache, std::function<bool()> cancelled)
-    : registry_(registry), cache_(std::move(cache)), cancelled_(std::move(cancelled)) {}
+ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, fs::path cache,
+                               Cancelled cancelled)
+    : registry_(registry), artefacts_(artefacts), cache_(std::move(cache)), cancelled_(std::move(cancelled)) {}
 ReferenceMaker::~ReferenceMaker() = default;
 void ReferenceMaker::release() { live_.reset(); }
 
-Result<std::unique_ptr<Worker>> ReferenceMaker::start(const std::string& engine, const PreparedModel& model,
-                                                      const fs::path& folder, Until until) const {
-  ASSAY_TRY(const EngineLocation location, registry_.locate(engine));
+Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine, const Task& task,
+                                                      const Artefact& artefact, Until until) const {
+  ASSAY_TRY(const EngineLocation location, registry_.locate(engine.name));
   Worker::StartOptions start;
   start.executable = registry_.places().worker;
   start.cancelled = cancelled_;
   start.memory_limit_bytes = memory_limit_;
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
-  const auto file_of = [&](const fs::path& own, const char* copy) { return folder.empty() ? own : folder / copy; };
-  load.model = file_of(model.file, kModel);
-  if (const fs::path step = step_file(model); !step.empty()) load.step_model = file_of(step, kStep);
-  const EngineEntry& entry = *registry_.entry(engine);
-  load.options = entry.reference.options;
-  if (!entry.needs_model && model.info) add_signature(load.options, *model.info);
+  load.model = artefact.model;
+  load.step_model = artefact.step_model;
+  load.options = engine.needs_model ? engine.reference.options : task.reference.signature;
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
   return worker;
 }
 
-Status ReferenceMaker::revive(const std::string& engine, const PreparedModel& model, DType precision, Until until) {
-  if (live_ && live_->engine == engine && live_->model == model.file && live_->precision == precision &&
-      live_->worker->alive())
-    return {};
+Status ReferenceMaker::revive(const EngineEntry& engine, const Task& task, DType precision, Until until) {
+  const ArtefactSpec spec = engine.needs_model ? rounded(task.reference.artefact, precision) : task.reference.artefact;
+  std::string key = fmt::format("{} {} {}", engine.name, to_string(precision), json_text(to_json(spec)));
+  if (live_ && live_->key == key && live_->worker->alive()) return {};
   live_.reset();
-  Live live{engine, model.file, precision, std::nullopt, {}, nullptr, nullptr};
-  if (registry_.entry(engine)->needs_model) {
+  Live live{.key = std::move(key), .spec = spec};
+  if (engine.needs_model) {
     ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
-    if (bit_width(precision) < 32) {
-      live.files = live.folder->path() / "rounded";
-      ASSAY_CHECK_OK(model.in_float32
-                         ? build_again(model, live.files)
-                         : copy_changed(model, {}, live.files, [&](const fs::path& from, const fs::path& to) {
-                             return write_rounded(from, precision, to, cancelled_);
-                           }));
-    }
   }
-  ASSAY_TRY(live.worker, start(engine, model, live.files, until));
+  ASSAY_TRY(live.artefact, artefacts_.make(spec, task.row.model));
+  ASSAY_TRY(live.worker, start(engine, task, live.artefact, until));
   live_ = std::make_unique<Live>(std::move(live));
   return {};
 }
 
-Status ReferenceMaker::run(const std::string& engine, const PreparedModel& model, DType precision,
-                           const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                           const std::optional<Generation>& generation, Until until, const fs::path& folder,
-                           Reference& reference) {
+Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType precision, Until until,
+                           const fs::path& folder, Reference& reference) {
   // Loading, binding or running: what ONNX Runtime refuses as invalid breaks ONNX's rules, not a runtime's.
   const auto judged = [&](Status status) {
     if (!status && status.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = status.error();
     return status;
   };
-  ASSAY_CHECK_OK(judged(revive(engine, model, precision, until)));
+  ASSAY_CHECK_OK(judged(revive(engine, task, precision, until)));
+  const std::vector<InputRecipe>& recipes = task.inputs;
   const std::size_t sets = distinct_sets(recipes);
   const fs::path files = live_->folder ? live_->folder->path() : fs::path();
-  const bool narrow = model.in_float32 && std::ranges::any_of(recipes, [](const InputRecipe& recipe) {
-                        return is_floating(recipe.dtype) && bit_width(recipe.dtype) == 16;
-                      });
+  const bool wider = takes_wider_inputs(task);
   const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
-    if (!narrow) return given;
-    return widened_inputs(given, seed, set, files);
+    if (!wider) return given;
+    return widened_inputs(given, task.seed, set, files);
   };
   for (std::size_t set = 0; set < sets; ++set) {
     // What is in files is of one set.
-    if (set == 0 || narrow) {
+    if (set == 0 || wider) {
       ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
-      const Result<BindReply> bound = live_->worker->bind({inputs, seed, sets, 1, generation}, left(until));
+      const Result<BindReply> bound = live_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
     const Result<InferReply> ran = live_->worker->infer({set, folder / output_name("set", set)}, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
   }
-  if (!registry_.entry(engine)->needs_model) return {};  // its numbers are exact
+  if (!engine.needs_model) return {};  // its numbers are exact
 
-  if (!live_->moved_worker || !live_->moved_worker->alive()) {
-    const fs::path copies = files / "moved";
-    ASSAY_CHECK_OK(copy_changed(model, live_->files, copies, [&](const fs::path& from, const fs::path& to) {
-      return write_perturbed(from, precision, kMoveSeed, to, cancelled_);
-    }));
-    ASSAY_TRY(live_->moved_worker, start(engine, model, copies, until));
+  if (!live_->twin_worker || !live_->twin_worker->alive()) {
+    ASSAY_TRY(live_->twin, artefacts_.make(perturbed(live_->spec, precision), task.row.model));
+    ASSAY_TRY(live_->twin_worker, start(engine, task, live_->twin, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(std::vector<InputRecipe> moved, moved_inputs(recipes, seed, set, precision, files));
+    ASSAY_TRY(std::vector<InputRecipe> moved, moved_inputs(recipes, task.seed, set, precision, files));
     ASSAY_TRY(moved, widened(moved, set));
     ASSAY_TRY([[maybe_unused]] const BindReply again,
-              live_->moved_worker->bind({moved, seed, 1, 1, generation}, left(until)));
+              live_->twin_worker->bind({moved, task.seed, 1, 1, task.generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
-              live_->moved_worker->infer({0, folder / output_name("moved", set)}, left(until)));
+              live_->twin_worker->infer({0, folder / output_name("moved", set)}, left(until)));
   }
   return {};
 }
 
-Reference ReferenceMaker::make(const PreparedModel& model, const std::string& candidate_engine, DType precision,
-                               const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                               const std::string& input_hash, const std::optional<Generation>& generation,
-                               std::chrono::nanoseconds timeout) {
+Reference ReferenceMaker::make(const Task& task) {
   Reference reference;
-  const bool itself = !registry_.entry(candidate_engine)->needs_model;
-  if (!itself && !model.info) {
-    reference.why_none = "there is no reference for this format without given outputs";
+  const EngineEntry* candidate = registry_.entry(task.engine);
+  const bool own = candidate != nullptr && !candidate->needs_model;
+  if (!task.reference.why_none.empty()) {
+    reference.why_none = task.reference.why_none;
     return reference;
   }
-  const std::string engine = itself ? candidate_engine : kReferenceEngine;
-  const Result<EngineLocation> location = registry_.locate(engine);
+  const EngineEntry& engine = own ? *candidate : *registry_.entry(kReferenceEngine);
+  const Result<EngineLocation> location = registry_.locate(engine.name);
   if (!location) {
-    reference.why_none = fmt::format("the reference needs {}: {}", engine, location.error().message);
+    reference.why_none = fmt::format("the reference needs {}: {}", engine.name, location.error().message);
     return reference;
   }
-  if (!has_ulp(precision)) precision = DType::kFloat32;
-  const std::string key = sha256_hex(fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n", model.identity.graph_hash, model.identity.weights_hash, input_hash, engine,
-      location->version, to_string(precision), generation ? taught_tokens(generation->output_tokens) : -1));
+  const DType precision = has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32;
+  const std::string key =
+      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
+                             task.row.input_hash, engine.name, location->version, to_string(precision),
+                             task.generation ? taught_tokens(task.generation->output_tokens) : -1));
   const fs::path folder = cache_ / key.substr(0, 32);
-  if (fs::exists(folder / kDone) && !is_whole(folder, distinct_sets(recipes))) {
+  const std::size_t sets = distinct_sets(task.inputs);
+  if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // cut short or emptied since: made again
   }
   if (!fs::exists(folder / kDone)) {
+    // The model's own files are there for any use of it: making them is not charged to the cell.
+    const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
     const auto began = std::chrono::steady_clock::now();
     const Status made = [&]() -> Status {
+      if (!model) return tl::unexpected<Error>(model.error());
       ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
-      ASSAY_CHECK_OK(
-          run(engine, model, precision, recipes, seed, generation, began + timeout, building.path(), reference));
+      ASSAY_CHECK_OK(run(engine, task, precision, began + task.timeout, building.path(), reference));
       // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
       std::error_code ignored;
       for (fs::directory_iterator it(building.path(), ignored), end; !ignored && it != end; it.increment(ignored))
@@ -280,8 +241,8 @@ Reference ReferenceMaker::make(const PreparedModel& model, const std::string& ca
       return reference;
     }
   }
-  reference.name = itself ? "given" : registry_.entry(engine)->reference_name();
-  for (std::size_t set = 0; set < distinct_sets(recipes); ++set) {
+  reference.name = own ? "given" : engine.reference_name();
+  for (std::size_t set = 0; set < sets; ++set) {
     reference.outputs.push_back(folder / output_name("set", set));
     if (const fs::path moved = folder / output_name("moved", set); fs::exists(moved)) reference.moved.push_back(moved);
   }

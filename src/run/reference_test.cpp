@@ -78,26 +78,31 @@ class References : public ::testing::Test {
       return sink(std::as_bytes(std::span(values)));
     });
     graph.output("y", graph.node("", "MatMul", {x, w}), {"batch", kOut});
-    model_.file = folder_.path() / "layer.onnx";
-    ASSERT_TRUE(graph.write(model_.file));
-    const Result<ModelInfo> info = inspect_model(model_.file);
+    task_.engine = "openvino";
+    task_.seed = 1;
+    task_.timeout = 60s;
+    task_.row.input_hash = "inputs";
+    task_.reference.artefact.file = folder_.path() / "layer.onnx";
+    ASSERT_TRUE(graph.write(task_.reference.artefact.file));
+    const Result<ModelInfo> info = inspect_model(task_.reference.artefact.file);
     ASSERT_TRUE(info) << to_string(info.error());
-    model_.info = *info;
-    model_.identity.graph_hash = info->graph_hash;
-    model_.identity.weights_hash = info->weights_hash;
-    const Tensor made = make_input(recipes_[0], 1, 0).value();
+    task_.reference.graph_hash = info->graph_hash;
+    task_.reference.weights_hash = info->weights_hash;
+    task_.inputs = {{"x", DType::kFloat32, {kBatch, kIn}, Fill::kNormal, 0, 1, {}}};
+    const Tensor made = make_input(task_.inputs[0], 1, 0).value();
     input_.assign(made.as<float>().begin(), made.as<float>().end());
   }
 
   Reference make(DType precision) {
-    return maker_.make(model_, "openvino", precision, recipes_, 1, "inputs", std::nullopt, 60s);
+    task_.arithmetic = precision;
+    return maker_.make(task_);
   }
 
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-reference-test-").value();
   EngineRegistry registry_{places()};
-  ReferenceMaker maker_{registry_, folder_.path() / "cache", [] { return false; }};
-  PreparedModel model_;
-  std::vector<InputRecipe> recipes_{{"x", DType::kFloat32, {kBatch, kIn}, Fill::kNormal, 0, 1, {}}};
+  ArtefactStore artefacts_{{&registry_, folder_.path() / "models"}};
+  ReferenceMaker maker_{registry_, artefacts_, folder_.path() / "cache", {}};
+  Task task_;
   std::vector<float> input_;
 };
 

@@ -17,8 +17,12 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
+#include "plan/plan.hpp"
 #include "plan/row.hpp"
+#include "prepare/rate.hpp"
 #include "result/keys.hpp"
+#include "run/complete.hpp"
+#include "run/local_executor.hpp"
 #include "run/session_models.hpp"
 #include "run/version.hpp"
 #include "store/store.hpp"
@@ -31,42 +35,20 @@ namespace {
 // Where a run leaves its name, so that --resume finds it. Hidden: the folder's *.json are results.
 constexpr const char* kRunFile = ".assay_run.json";
 
-// What makes two invocations the same plan: everything that decides which cells there are.
+// What makes two invocations the same plan: everything that decides which cells there are and what they measure.
 std::string plan_hash(const SessionRequest& request) {
-  std::string text;
-  for (const ModelChoice& model : request.models) text += fmt::format("model={} {}\n", model.name, model.reference);
-  for (const std::string& word : request.targets.hardware) text += "hardware=" + word + "\n";
-  for (const std::string& engine : request.targets.engines) text += "engine=" + engine + "\n";
-  for (const auto batch : request.settings.batch_sizes) text += fmt::format("batch={}\n", batch);
-  for (const auto length : request.settings.sequence_lengths) text += fmt::format("sequence={}\n", length);
-  for (const auto tokens : request.settings.output_tokens) text += fmt::format("output={}\n", tokens);
-  const RunSettings& settings = request.settings;
-  text += fmt::format("precision={}\nseed={}\nsize={}\nscale={}\ndata={}\n", settings.precision, settings.seed,
-                      settings.size, settings.scale, settings.data.string());
-  text += fmt::format("iterations={}\nwarmup={}\nverify={}\nbenchmark={}\n", settings.measure.iterations.value_or(0),
-                      settings.measure.warmup_iterations.value_or(-1), settings.verify, settings.benchmark);
-  for (const auto streams : settings.streams) text += fmt::format("streams={}\n", streams);
-  for (const auto threads : settings.threads) text += fmt::format("threads={}\n", threads);
-  if (settings.form != zoo::Form::kPortable) text += fmt::format("form={}\n", zoo::form_name(settings.form));
-  for (const auto& [key, value] : settings.engine_options) text += fmt::format("option={}={}\n", key, value);
-  return sha256_hex(text);
+  Json models = Json::array();
+  for (const ModelChoice& model : request.models) models.push_back(to_json(model));
+  const Json plan{{"models", std::move(models)},
+                  {"targets", to_json(request.targets)},
+                  {"best_hardware_only", request.best_hardware_only},
+                  {"settings", to_json(request.settings)}};
+  return sha256_hex(json_text(plan));
 }
 
 bool is_uuid(const std::string& text) {
   constexpr std::size_t kLength = 36;
   return text.size() == kLength && text.find_first_not_of("0123456789abcdef-") == std::string::npos;
-}
-
-Json to_json(const MachineRate& rate) {
-  return {{"flops_per_s", rate.flops_per_s}, {"bytes_per_s", rate.bytes_per_s}, {"engine", rate.engine}};
-}
-
-std::optional<MachineRate> rate_from(const Json& json) {
-  const auto positive = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_number() && json[key].get<double>() > 0;
-  };
-  if (!positive("flops_per_s") || !positive("bytes_per_s")) return std::nullopt;
-  return MachineRate{json["flops_per_s"], json["bytes_per_s"], json.value("engine", "")};
 }
 
 // The run that --resume continues, or a fresh one. `rate`: what its sizes were chosen by.
@@ -80,7 +62,7 @@ std::string run_id_of(const SessionRequest& request, std::vector<std::string>& n
       return there ? (*last)[key].get<std::string>() : std::string();
     };
     if (text("plan") == plan_hash(request) && is_uuid(text("run_id"))) {
-      rate = rate_from(last->value("rate", Json()));
+      rate = rate_from_json(last->value("rate", Json()));
       return text("run_id");
     }
     notes.push_back(
@@ -213,20 +195,53 @@ Record failed_row(const PreparedModel& model, const SessionRequest& request, con
 }
 
 // Rows are collected one by one: whatever ends the cells of a model, those before stay.
-Status run_models(std::vector<PreparedModel>& models, const SessionRequest& request, ExecutorServices services,
-                  SessionResult& out) {
-  services.finished = [&](const Record& row) {
+Status run_tasks(const std::vector<PreparedModel>& models, std::vector<std::vector<Task>>& tasks,
+                 const SessionRequest& request, ExecutorServices services, SessionResult& out) {
+  const auto finished = [&](const Record& row) {
     out.rows.push_back(row);
     if (request.finished) request.finished(row);
   };
-  ASSAY_TRY(LocalExecutor executor, LocalExecutor::create(out.run, request.settings, std::move(services)));
-  for (PreparedModel& model : models) {
+  ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));
+  for (std::size_t i = 0; i < models.size(); ++i) {
     if (request.cancelled()) break;
-    const Status done = guarded("while running " + model.choice.name, [&] { return executor.run(model, out.targets); });
-    if (!done) out.rows.push_back(failed_row(model, request, out, done.error()));
-    model.built.reset();  // gigabytes, perhaps
+    const Status done = guarded("while running " + models[i].choice.name, [&] {
+      TaskCompleter completer(models[i], request.cache / "inputs", request.settings.data);
+      for (Task& task : tasks[i]) completer.complete(task);
+      return executor->run(std::move(tasks[i]), finished);
+    });
+    if (!done) out.rows.push_back(failed_row(models[i], request, out, done.error()));
   }
   return {};
+}
+
+ExecutorServices executor_services(const SessionRequest& request, const EngineRegistry& registry) {
+  ExecutorServices services;
+  services.registry = &registry;
+  services.spool = request.spool;
+  services.cache = request.cache;
+  services.memory_limit_bytes = request.settings.memory_limit_bytes;
+  services.keep_workers = request.settings.resource_pool;
+  services.artefact_timeout = request.settings.timeout;
+  services.cancelled = request.cancelled;
+  if (request.doing) services.doing = request.doing;
+  if (request.making) services.making = request.making;
+  return services;
+}
+
+RateKeeper::Services rate_services(const SessionRequest& request, const RunInfo& run, const EngineRegistry& registry) {
+  RateKeeper::Services services;
+  services.registry = &registry;
+  services.cache = request.cache;
+  services.machine = run.hardware_fingerprint;
+  services.cancelled = request.cancelled;
+  // Of several numbers of threads the smallest is the slowest; 0 stands for all.
+  const std::vector<std::int64_t>& threads = request.settings.threads;
+  const std::int64_t fewest = *std::ranges::min_element(
+      threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; });
+  services.threads = static_cast<int>(fewest);
+  if (request.doing)
+    services.measuring = [doing = request.doing] { doing("measuring the rate of matrix multiplication"); };
+  return services;
 }
 
 }  // namespace
@@ -237,14 +252,16 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
   const Hardware machine = detect_hardware(Host(), registry.entries());
   out.run = make_run_info(request.command, machine, registry);
-  std::optional<MachineRate> rate;
-  out.run.run_id = run_id_of(request, out.notes, rate);
+  std::optional<MachineRate> known_rate;
+  out.run.run_id = run_id_of(request, out.notes, known_rate);
+  RateKeeper rates(rate_services(request, out.run, registry), known_rate);
 
   TargetRequest wanted = request.targets;
   if (request.best_hardware_only)
     for (const char* word : {"cuda", "rocm", "mps", "cpu"})
       if (wanted.hardware.empty() && machine.entry(word).available) wanted.hardware = {word};
-  ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine));
+  ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine,
+                                         [&](const std::string& engine) { return probe_engine(registry, engine); }));
   ASSAY_CHECK_OK(check_options(out.targets, request.settings));
   if (request.resume && (request.output_dir.empty() || !request.save))
     return fail(ErrorCode::kInvalidArgument,
@@ -262,40 +279,33 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
     if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
   }
-  ASSAY_TRY(std::vector<PreparedModel> models, prepare_models(request, registry, rate, out));
+  ASSAY_TRY(const std::vector<PreparedModel> models, prepare_models(request, registry, rates, out));
+  std::vector<std::vector<Task>> tasks;
+  std::size_t cells = 0;
+  for (const PreparedModel& model : models) {
+    tasks.push_back(plan_tasks(model, out.targets, request.settings, out.run));
+    cells += tasks.back().size();
+  }
   if (!request.output_dir.empty()) {
     Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
-    if (rate) mark["rate"] = to_json(*rate);
+    if (rates.known()) mark["rate"] = to_json(*rates.known());
     ASSAY_CHECK_OK(write_file_atomically(request.output_dir / kRunFile, json_text(mark, 2) + "\n"));
   }
 
-  ExecutorServices services;
-  services.registry = &registry;
-  services.spool = request.spool;
+  ExecutorServices services = executor_services(request, registry);
   std::optional<UnsavedSpool> unsaved;  // in use until the end
   if (!request.save) {
     ASSAY_TRY(unsaved, UnsavedSpool::begin(request.spool, out.run.run_id));
     services.spool = unsaved->path();
   }
   ASSAY_CHECK_OK(make_directories(services.spool));
-  services.cache = request.cache;
-  services.cancelled = request.cancelled;
-  if (request.doing) services.doing = request.doing;
   const Status recalled = guarded("while reading the history", [&]() -> Status {
     recall(request, out, services);
     return {};
   });
   if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
-
-  const std::size_t per_target = request.settings.batch_sizes.size() * request.settings.sequence_lengths.size() *
-                                 request.settings.streams.size() * request.settings.threads.size();
-  std::size_t expected = 0;
-  for (const PreparedModel& model : models) {
-    const std::size_t generations = model.generation ? request.settings.output_tokens.size() : 1;
-    for (const Target& target : out.targets) expected += model.verdict || target.verdict ? 1 : per_target * generations;
-  }
-  if (request.expecting) request.expecting(expected);
-  ASSAY_CHECK_OK(run_models(models, request, std::move(services), out));
+  if (request.expecting) request.expecting(cells);
+  ASSAY_CHECK_OK(run_tasks(models, tasks, request, std::move(services), out));
   out.interrupted = request.cancelled();
   return out;
 }

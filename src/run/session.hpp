@@ -14,7 +14,6 @@
 #include "prepare/prepare.hpp"
 #include "prepare/settings.hpp"
 #include "result/run_info.hpp"
-#include "run/executor.hpp"
 
 namespace assay {
 
@@ -33,7 +32,8 @@ struct SessionRequest {
   std::function<bool()> cancelled = [] { return false; };
   std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
   std::function<void(const Record&)> finished = {};
-  std::function<void(const std::string&)> doing = {};
+  std::function<void(const std::string&)> doing = {};   ///< what takes time now
+  std::function<void(const std::string&)> making = {};  ///< which model files are written now
 };
 
 struct SessionResult {

@@ -5,24 +5,26 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "base/guard.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "hub/hub.hpp"
+#include "measure/environment.hpp"
+#include "plan/row.hpp"
 
 namespace assay {
 namespace {
 
-hub::Progress fetching(const std::function<void(const std::string&)>& doing) {
-  if (!doing) return {};
+hub::Progress fetching(const SessionRequest& request) {
   // Only what changes the line: pieces come by the thousand.
-  return [doing, shown = std::string()](const std::string& model, std::uint64_t done, std::uint64_t total) mutable {
+  return [doing = request.doing, making = request.making, shown = std::string(), begun = std::string()](
+             const std::string& model, std::uint64_t done, std::uint64_t total) mutable {
+    if (making && std::exchange(begun, model) != model) making("fetching " + model);
     std::string line = fmt::format("fetching {}: {:.0f} of {:.0f} MB", model, static_cast<double>(done) / 1e6,
                                    static_cast<double>(total) / 1e6);
-    if (line == shown) return;
+    if (!doing || line == shown) return;
     shown = std::move(line);
     doing(shown);
   };
@@ -57,13 +59,13 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   model.identity.model = choice.name;
   model.identity.model_id = choice.reference;
   model.identity.family = choice.family.empty() ? "other" : choice.family;
-  model.verdict = {CellStatus::kFailed, std::string(to_string(error.code)), error.message, error.hint};
+  model.refusal = {CellStatus::kFailed, std::string(to_string(error.code)), error.message, error.hint};
   return model;
 }
 
 // What --data holds must be the model's inputs; a model that only the runtime reads is asked when it is loaded.
 Status check_data(const PreparedModel& model, const SessionRequest& request) {
-  if (request.settings.data.empty() || !model.info || model.verdict) return {};
+  if (request.settings.data.empty() || !model.info || model.refusal) return {};
   const Result<std::optional<std::int64_t>> batch =
       fixed_batch(*model.info, {.data = request.settings.data, .cache = request.cache / "inputs"});
   if (batch) return {};
@@ -73,51 +75,74 @@ Status check_data(const PreparedModel& model, const SessionRequest& request) {
   return with_context(Status(tl::unexpected<Error>(std::move(error))), "while reading --data for " + model.choice.name);
 }
 
-// Resolved, built and checked, with the data it shall run on.
-Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with) {
-  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
-  ASSAY_CHECK_OK(check_data(model, request));
-  return model;
+// What the runtimes say of a model that assay does not read itself.
+void ask_engines(PreparedModel& model, const SessionRequest& request, const EngineRegistry& registry,
+                 const std::vector<Target>& targets) {
+  if (model.info || model.refusal) return;
+  const RunSettings& settings = request.settings;
+  for (const Target& target : targets) {
+    const std::string key = PreparedModel::signature_key(target.engine, target.device.id);
+    if (!target.runnable() || model.signatures.contains(key)) continue;
+    if (!model.format.empty() && !target.found.entry.reads(model.format)) continue;
+    LoadRequest load;
+    load.model = model.artefact.file;
+    load.device_id = target.device.id;
+    load.precision = precision_of(settings, model);
+    load.threads = usable_threads();
+    load.options = settings.engine_options;
+    Result<ModelInfo> info = ask_signature(registry, target.found.location, load,
+                                           settings.memory_limit_bytes.value_or(free_memory() / 10 * 9),
+                                           request.cancelled, settings.timeout);
+    if (!info) {
+      model.signatures.emplace(key, tl::unexpected<Error>(info.error()));
+      continue;
+    }
+    model.signatures.emplace(
+        key, signature_of(std::move(*info), false, {.data = settings.data, .cache = request.cache / "inputs"}));
+  }
 }
 
-// How fast the machine is, where a model of any size is asked for: its largest is the one that time allows. Without a
-// target that computes nobody waits.
-std::optional<MachineRate> rate_for(const SessionRequest& request, const std::vector<Target>& targets,
-                                    const EngineRegistry& registry) {
-  const bool asked = std::ranges::any_of(request.models, &ModelChoice::any_size) && request.settings.size.empty();
-  const bool computes =
-      std::ranges::any_of(targets, [](const Target& t) { return t.runnable() && t.found.entry.needs_model; });
-  if (!asked || !computes) return std::nullopt;
-  if (request.doing) request.doing("measuring the rate of matrix multiplication");
-  const std::vector<std::int64_t>& threads = request.settings.threads;
-  const auto least = static_cast<int>(*std::ranges::min_element(
-      threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; }));
-  const Result<MachineRate> rate = guarded("while measuring the rate of matrix multiplication", [&] {
-    return measure_rate(registry, least, request.cache, request.cancelled);
-  });
-  if (rate) return *rate;
-  if (rate.error().code != ErrorCode::kCancelled)
-    log_warning("sizes are chosen by memory alone: {}", rate.error().message);
-  return std::nullopt;
+// Resolved and described, with the data it shall run on.
+Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with,
+                              const std::vector<Target>& targets) {
+  ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
+  ASSAY_CHECK_OK(check_data(model, request));
+  ask_engines(model, request, *with.registry, targets);
+  return model;
 }
 
 }  // namespace
 
 Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request, const EngineRegistry& registry,
-                                                  std::optional<MachineRate>& rate, SessionResult& out) {
+                                                  RateKeeper& rates, SessionResult& out) {
   std::vector<PreparedModel> models;
   std::vector<std::string> said;
-  hub::Hub hub(hub::settings_from_environment(), fetching(request.doing), request.cancelled);
-  if (!rate) rate = rate_for(request, out.targets, registry);
-  Preparing with{request.cache / "models", &hub, rate ? &*rate : nullptr, &registry};
+  hub::Hub hub(hub::settings_from_environment(), fetching(request), request.cancelled);
+  Preparing with{.cache = request.cache / "models", .inputs = request.cache / "inputs"};
+  with.hub = &hub;
+  with.registry = &registry;
   with.cancelled = request.cancelled;
-  for (const Target& target : out.targets)
-    if (target.runnable()) with.engines.push_back(target.engine);
+  bool computes = false;  // else nobody waits for the rate
+  for (const Target& target : out.targets) {
+    if (!target.runnable()) continue;
+    with.engines.push_back(target.engine);
+    computes = computes || target.found.entry.needs_model;
+  }
+  bool warned = false;
+  with.rate = [&]() -> std::optional<MachineRate> {
+    if (!computes) return std::nullopt;
+    const Result<MachineRate> rate =
+        guarded("while measuring the rate of matrix multiplication", [&] { return rates.get(); });
+    if (rate) return *rate;
+    if (rate.error().code != ErrorCode::kCancelled && !std::exchange(warned, true))
+      log_warning("sizes are chosen by memory alone: {}", rate.error().message);
+    return std::nullopt;
+  };
   for (const ModelChoice& choice : request.models) {
     ASSAY_CHECK_OK(check_cancelled(request.cancelled));
     Result<PreparedModel> model = guarded("while preparing " + choice.name, [&] {
       if (request.doing) request.doing("preparing " + choice.name);
-      return prepare(choice, request, with);
+      return prepare(choice, request, with, out.targets);
     });
     if (!model) {
       if (model.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(model.error());

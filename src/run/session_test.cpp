@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 #include "base/files.hpp"
@@ -22,6 +23,10 @@ using ::testing::SizeIs;
 /// Sessions of the null engine, which needs no model file.
 class SessionTest : public ::testing::Test {
  protected:
+  void SetUp() override {
+    ::setenv("HF_HUB_OFFLINE", "1", 1);
+    ::setenv("HF_HOME", (folder_.path() / "hf").c_str(), 1);
+  }
   [[nodiscard]] SessionRequest request(const std::vector<std::string>& models) const {
     SessionRequest request;
     request.command = "assay bench";
@@ -51,6 +56,72 @@ class SessionTest : public ::testing::Test {
   }
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-session-test-").value();
 };
+
+TEST_F(SessionTest, AsManyCellsFinishAsWereAnnounced) {
+  SessionRequest asked = request({});
+  for (const char* name : {"prajjwal1/bert-tiny", "WinKawaks/vit-tiny-patch16-224"}) {  // the second has no sequence
+    asked.models.emplace_back();
+    asked.models.back().name = asked.models.back().reference = name;
+  }
+  asked.settings.sequence_lengths = {8, 16};
+  asked.save = false;
+  std::size_t announced = 0, finished = 0;
+  std::vector<std::string> made;
+  asked.expecting = [&](std::size_t cells) { announced = cells; };
+  asked.finished = [&](const Record&) { ++finished; };
+  asked.making = [&](const std::string& what) { made.push_back(what); };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_EQ(announced, 2U * 2 + 2);
+  EXPECT_EQ(finished, announced);
+  EXPECT_THAT(session->rows, SizeIs(announced));
+  EXPECT_THAT(made, ElementsAre("building prajjwal1/bert-tiny", "building WinKawaks/vit-tiny-patch16-224"));
+}
+
+TEST_F(SessionTest, NothingIsBuiltForHardwareThatIsNotHere) {
+  SessionRequest asked = request({});
+  for (const char* name : {"prajjwal1/bert-tiny", "meta-llama/Llama-2-7b-hf"}) {
+    asked.models.emplace_back();
+    asked.models.back().name = asked.models.back().reference = name;
+  }
+  asked.targets = {};
+  asked.targets.hardware = {"tpu"};
+  asked.save = false;
+  std::size_t announced = 0;
+  asked.expecting = [&](std::size_t cells) { announced = cells; };
+  asked.making = [](const std::string& what) { ADD_FAILURE() << what; };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  ASSERT_THAT(session->rows, SizeIs(2));
+  EXPECT_EQ(announced, 2U);
+  for (const Record& row : session->rows) {
+    EXPECT_NE(row.status, CellStatus::kCompleted);
+    EXPECT_EQ(row.hardware, "tpu");
+    EXPECT_FALSE(row.architecture.empty());
+  }
+  EXPECT_FALSE(fs::exists(asked.cache / "models"));
+}
+
+TEST_F(SessionTest, AnotherDeviceIsAnotherPlan) {
+  SessionRequest asked = request({"m"});
+  asked.output_dir = folder_.path() / "out";
+  auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  ASSERT_THAT(save_session(asked, *session), IsEmpty());
+  asked.resume = true;
+  asked.settings.timeout = std::chrono::seconds(61);  // it decides nothing about the cells
+  EXPECT_THAT(run_session(asked).value().notes, IsEmpty());
+  asked.targets.device = "cpu";
+  EXPECT_THAT(run_session(asked).value().notes, ElementsAre(HasSubstr("no earlier run of this plan")));
+}
+
+TEST_F(SessionTest, AnInterruptionDuringPreparationIsAnError) {
+  SessionRequest asked = request({"m"});
+  asked.cancelled = [] { return true; };
+  const auto session = run_session(asked);
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, ErrorCode::kCancelled);
+}
 
 TEST_F(SessionTest, SavingIsAStepOfItsOwnAfterTheReports) {
   const SessionRequest asked = request({"m"});

@@ -271,6 +271,8 @@ ASSAY_MESSAGE(InferRequest);
 ASSAY_MESSAGE(InferReply);
 ASSAY_MESSAGE(MeasureRequest);
 ASSAY_MESSAGE(MeasureReply);
+ASSAY_MESSAGE(Generation);
+ASSAY_MESSAGE(MeasurePlan);
 ASSAY_MESSAGE(Nothing);
 #undef ASSAY_MESSAGE
 

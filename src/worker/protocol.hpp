@@ -40,7 +40,8 @@ struct Nothing {};
 [[nodiscard]] Result<Json> receive(int socket, const std::function<Status()>& wait = {},
                                    std::chrono::milliseconds patience = std::chrono::milliseconds(250));
 
-/// JSON of every request and reply, both ways; decoding errors: internal, naming what is wrong with the message.
+/// JSON of every request and reply and of their parts Generation and MeasurePlan, both ways; decoding errors: internal,
+/// naming what is wrong with the message.
 template <class T>
 [[nodiscard]] Json encode(const T& value);
 template <class T>

@@ -89,6 +89,12 @@ Result<Parameters> open_parameters(const BuildRequest& request, const Architectu
 
 }  // namespace
 
+Result<std::string> weights_hash(const BuildRequest& request, const Cancelled& cancelled) {
+  ASSAY_TRY(const Config config, Config::read(request.config, request.model_class));
+  ASSAY_TRY(const Parameters parameters, open_parameters(request, config.architecture()));
+  return parameters.hash(cancelled);
+}
+
 Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   ASSAY_TRY(const Config config, Config::read(request.config, request.model_class));
   const Architecture& architecture = config.architecture();
@@ -121,7 +127,8 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.task = what.task;
   built.form = form_name(request.form);
   built.config_hash = hash_of(config, request);
-  if (!request.weights_left_out) {
+  built.weights_hash = request.weights_hash;
+  if (built.weights_hash.empty() && (!request.weights_left_out || !request.weights)) {
     ASSAY_TRY(built.weights_hash, parameters.hash(request.cancelled));
   }
   built.builder_version = kBuilderVersion;

@@ -35,4 +35,8 @@ struct BuiltModel {
 /// the disk has free, with both figures); cancelled. Nothing is allocated by what a configuration merely claims.
 [[nodiscard]] Result<BuiltModel> build(const BuildRequest& request, const std::filesystem::path& output);
 
+/// The BuiltModel::weights_hash of what build() would make. Cost: reads a checkpoint once. Errors: those of build()
+/// that the weights alone can make; cancelled.
+[[nodiscard]] Result<std::string> weights_hash(const BuildRequest& request, const Cancelled& cancelled);
+
 }  // namespace assay::zoo

@@ -282,7 +282,7 @@ class Faults(tool.ToolTest):
                 process.send_signal(number)
                 out, err = process.communicate(timeout=tool.DEADLINE)
                 self.assertEqual(process.returncode, 130, out + err)
-                self.assertIn("interrupted", err)
+                self.assertIn("Stopping", err)
                 self.assertEqual(list((cache / "models").iterdir()), [])
 
     def test_a_second_signal_ends_at_once(self):

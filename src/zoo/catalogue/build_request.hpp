@@ -75,6 +75,7 @@ struct BuildRequest {
   std::optional<DType>
       weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32
   Form form = Form::kPortable;  ///< another: of a decode, unsupported where the architecture's attention has no such
+  std::string weights_hash{};   ///< of `weights`, where it is known: they are then not read for it
   Cancelled cancelled{};        ///< asked while weights are read and written
 };
 

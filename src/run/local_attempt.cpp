@@ -6,7 +6,8 @@
 #include "measure/environment.hpp"
 #include "measure/samples_file.hpp"
 #include "measure/summary.hpp"
-#include "run/executor_state.hpp"
+#include "plan/row.hpp"
+#include "run/local_state.hpp"
 #include "verify/verify.hpp"
 
 namespace assay {
@@ -74,16 +75,17 @@ Status judge_row(Record& row, const Reference& reference, const std::vector<fs::
 
 }  // namespace
 
-Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& cell, const Deadline& deadline,
+Status LocalExecutor::State::check(Record& row, Worker& worker, const LocalTask& local, const Deadline& deadline,
                                    Json& outputs) {
+  const Task& task = local.task;
   std::vector<fs::path> computed{scratch.path() / "candidate0.safetensors"};
   ASSAY_TRY(const InferReply first, worker.infer({0, computed[0]}, deadline.left()));
   row.first_inference_ms = first.run_ms;
   outputs = fingerprint(computed[0]);
-  if (!settings.verify) return {};
-  const Reference& reference = made[cell.reference_key()];
+  if (!task.verify) return {};
+  const Reference& reference = reference_of(local);
   row.reference = reference.name;
-  if (cell.inputs.recipes.empty()) {
+  if (task.inputs.empty()) {
     row.verification = Verification::kDegenerate;
     row.message = "the model has no inputs: its output proves nothing";
     return {};
@@ -98,66 +100,68 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const Planned& c
     ASSAY_TRY([[maybe_unused]] const InferReply second, worker.infer({1, computed[1]}, deadline.left()));
   }
   // A prompt has no padding, and its logits are not its positions.
-  ASSAY_CHECK_OK(judge_row(row, reference, computed, cell.generation ? std::vector<InputRecipe>() : cell.inputs.recipes,
-                           settings.seed, cell.arithmetic));
-  if (cell.generation && row.message.empty())
+  ASSAY_CHECK_OK(judge_row(row, reference, computed, task.generation ? std::vector<InputRecipe>() : task.inputs,
+                           task.seed, task.arithmetic));
+  if (task.generation && row.message.empty())
     row.message = fmt::format("logits compared after the prompt and after {} further tokens",
-                              taught_tokens(cell.generation->output_tokens));
-  if (!cell.given_note.empty())
-    row.message = fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", cell.given_note,
-                              reference.name);
+                              taught_tokens(task.generation->output_tokens));
+  if (const std::string& note = task.reference.given_note; !note.empty())
+    row.message =
+        fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", note, reference.name);
   return {};
 }
 
 // One execution: load, bind, verify, measure. An error ends the row; what is in it by then stays.
-Status LocalExecutor::State::attempt(Record& row, const PreparedModel& model, const Planned& cell,
-                                     const fs::path& samples_path, Json& environment, Json& outputs, fs::path& log) {
+Status LocalExecutor::State::attempt(Record& row, const LocalTask& local, const fs::path& samples_path,
+                                     Json& environment, Json& outputs, fs::path& log) {
+  const std::chrono::nanoseconds timeout = local.task.timeout;
   // The reference's time is the first cell's that needs it.
-  const auto spent = std::exchange(made[cell.reference_key()].spent, {});
-  const std::string& why = made[cell.reference_key()].why_none;
-  if (spent >= settings.timeout)
+  const auto spent = std::exchange(reference_of(local).spent, {});
+  const std::string& why = reference_of(local).why_none;
+  if (spent >= timeout)
     return fail(ErrorCode::kTimeout,
                 fmt::format("the reference took {:.0f} s, all that --timeout gives the cell{}{}",
                             std::chrono::duration<double>(spent).count(), why.empty() ? "" : ": ", why),
                 "give more with --timeout, or measure alone with --benchmark-only");
-  const Deadline deadline(settings.timeout - spent);
+  const Deadline deadline(timeout - spent);
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
   services.doing(name + ": loading");
   log = scratch.path() / fmt::format("worker-{}.log", workers + 1);  // where a worker that dies at once wrote
-  ASSAY_TRY(WorkerPool::Lease leased, acquire(model, *cell.target, cell.shape, row.precision, deadline.left()));
+  ASSAY_TRY(WorkerPool::Lease leased, acquire(local, row.precision, deadline.left()));
   log = logs[leased.worker().pid()];
   row.process = leased.warm() ? "warm" : "fresh";
   set_load(row, leased.loaded());
   Status done = strict(row);
-  if (done) done = work(row, leased, cell, samples_path, deadline, environment, outputs);
+  if (done) done = work(row, leased, local, samples_path, deadline, environment, outputs);
   // After an error nobody knows what state the runtime is in.
   if (!done) leased.discard();
   return done;
 }
 
 // What an attempt does with a loaded model: bind, verify, measure.
-Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const Planned& cell,
+Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const LocalTask& local,
                                   const fs::path& samples_path, const Deadline& deadline, Json& environment,
                                   Json& outputs) {
+  const Task& task = local.task;
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
   Worker& worker = leased.worker();
-  BindRequest bind{cell.inputs.recipes, settings.seed, rotating_sets(cell.inputs.recipes, settings.input_sets),
-                   static_cast<int>(cell.shape.streams), cell.generation};
-  if (cell.formed) {
-    bind.inputs = cell.formed->recipes;
-    bind.generation = cell.formed->generation;
+  BindRequest bind{task.inputs, task.seed, rotating_sets(task.inputs, task.input_sets),
+                   static_cast<int>(task.shape.streams), task.generation};
+  if (task.variant) {
+    bind.inputs = task.variant->inputs;
+    bind.generation = task.variant->generation;
   }
   ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
   row.compilation_time_ms = bound.compilation_ms;
   set_effective(row, bound.effective);
   ASSAY_CHECK_OK(strict(row));
-  if (settings.verify) services.doing(name + ": verifying");
-  ASSAY_CHECK_OK(check(row, worker, cell, deadline, outputs));
-  if (!settings.benchmark) return {};
+  if (task.verify) services.doing(name + ": verifying");
+  ASSAY_CHECK_OK(check(row, worker, local, deadline, outputs));
+  if (!task.benchmark) return {};
 
   services.doing(name + ": measuring");
-  MeasureRequest measure{settings.measure, samples_path};
-  measure.plan.streams = static_cast<int>(cell.shape.streams);
+  MeasureRequest measure{task.measure, samples_path};
+  measure.plan.streams = static_cast<int>(task.shape.streams);
   // Leave the worker time to warm up and to answer: what it has by then is a result.
   const std::int64_t budget = deadline.left().count() / 10 * 9;
   measure.plan.max_warmup_ns = std::min(measure.plan.max_warmup_ns, budget / 4);
@@ -167,21 +171,21 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   const Result<SamplesFile> samples = read_samples(samples_path);
   if (!reply) {
     if (samples && samples->samples.size() > 0) {
-      summarise(Measurement{}, samples->samples, cell.shape.batch, row);
+      summarise(Measurement{}, samples->samples, task.shape.batch, row);
       row.add_flag(flag::kPartial);
     }
     return tl::unexpected<Error>(reply.error());
   }
   environment = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
-  summarise(reply->measurement, samples->samples, cell.shape.batch, row);
-  const bool of_tokens = std::ranges::any_of(cell.inputs.recipes, [](const InputRecipe& recipe) {
+  summarise(reply->measurement, samples->samples, task.shape.batch, row);
+  const bool of_tokens = std::ranges::any_of(task.inputs, [](const InputRecipe& recipe) {
     return recipe.name == "input_ids";  // and not of sounds
   });
-  if (cell.generation && of_tokens && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
+  if (task.generation && of_tokens && row.ttft_ms.value_or(0) > 0 && row.sequence_length) {
     const std::int64_t prompt =
-        std::max(cell.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
-    row.prompt_tokens_per_second = static_cast<double>(prompt * cell.shape.batch) * 1e3 / *row.ttft_ms;
+        std::max(task.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
+    row.prompt_tokens_per_second = static_cast<double>(prompt * task.shape.batch) * 1e3 / *row.ttft_ms;
   }
   set_memory(row, *reply, leased.loaded(), leased.warm());
   flag_noise(environment, row);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "plan/row.hpp"
+
+namespace assay {
+namespace {
+
+std::vector<CellShape> shapes_of(const RunSettings& settings, const Signature& signature, bool generates) {
+  std::vector<std::int64_t> batches = settings.batch_sizes;
+  // A file with a fixed batch runs at that batch; others that somebody asked for are rows that say so.
+  if (const auto fixed = signature.fixed_batch) {
+    if (settings.default_batches) batches = {*fixed};
+    if (std::ranges::find(batches, *fixed) == batches.end()) {
+      batches.push_back(*fixed);
+      std::ranges::sort(batches);
+    }
+  }
+  const std::vector<std::int64_t> one_length{CellShape{}.sequence}, no_tokens{0};
+  std::vector<CellShape> shapes;
+  for (const std::int64_t threads : settings.threads)
+    for (const std::int64_t streams : settings.streams)
+      for (const std::int64_t batch : batches)
+        for (const std::int64_t length : signature.uses_sequence ? settings.sequence_lengths : one_length)
+          for (const std::int64_t tokens : generates ? settings.output_tokens : no_tokens)
+            shapes.push_back({batch, length, tokens, streams, threads});
+  return shapes;
+}
+
+// A length that only a default asks for is cut to what the model has positions for.
+void cut_length(CellShape& shape, const PreparedModel& model, const ModelInfo& info, const RunSettings& settings) {
+  if (!settings.default_lengths || !model.max_sequence) return;
+  std::int64_t most = *model.max_sequence;
+  if (model.generation && model.generation->prompt_in_states)
+    most -= model.generation->prompt_tokens(info, 0) + shape.output_tokens - 1;
+  shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
+}
+
+// A model file's own floating type, as engines read it: the first output's that has one, else an input's.
+DType own_arithmetic(const ModelInfo& info) {
+  for (const auto* values : {&info.outputs, &info.inputs})
+    for (const ModelValue& value : *values)
+      if (is_floating(value.dtype)) return value.dtype;
+  return DType::kFloat32;
+}
+
+// Tokens that the states of a model that generates have room for.
+std::optional<std::int64_t> most_tokens(const PreparedModel& model) {
+  const GenerationGraphs& graphs = *model.generation;
+  return graphs.prompt_in_states ? model.max_sequence : graphs.step_info.max_sequence;
+}
+
+Error unsupported(std::string message, std::string hint) {
+  return {ErrorCode::kUnsupported, std::move(message), {}, std::move(hint)};
+}
+
+std::optional<Error> beyond_positions(const Task& task, const PreparedModel& model, const Signature& signature) {
+  if (signature.uses_sequence && model.max_sequence && task.shape.sequence > *model.max_sequence)
+    return unsupported(fmt::format("sequence length {} is beyond the {} positions of the model", task.shape.sequence,
+                                   *model.max_sequence),
+                       "give shorter ones with --sequence-lengths");
+  if (!task.generation) return std::nullopt;
+  // The last token is given and not taken in again.
+  const std::int64_t held = task.generation->prompt_tokens + task.shape.output_tokens - 1;
+  const auto most = most_tokens(model);
+  if (!most || held <= *most) return std::nullopt;
+  return unsupported(fmt::format("{} output tokens after {} of the prompt are beyond the {} positions of the model",
+                                 task.shape.output_tokens, task.generation->prompt_tokens, *most),
+                     "give shorter ones with --sequence-lengths and --output-tokens");
+}
+
+/// Plans the tasks of one model on one target.
+class TargetPlan {
+ public:
+  TargetPlan(const PreparedModel& model, const Target& target, const RunSettings& settings, const RunInfo& run)
+      : model_(model), target_(target), settings_(settings), variant_(model.variant_for(target.engine)) {
+    common_.row = begin_row(run, settings, model, target);
+    common_.engine = target.engine;
+    common_.verify = settings.verify;
+    common_.benchmark = settings.benchmark;
+    common_.default_batch = settings.default_batches;
+    common_.measure = settings.measure;
+    common_.seed = settings.seed;
+    common_.input_sets = settings.input_sets;
+    common_.timeout = settings.timeout;
+  }
+
+  void add_to(std::vector<Task>& tasks) const {
+    if (std::optional<Task> refused = refusal()) {
+      tasks.push_back(std::move(*refused));
+      return;
+    }
+    const Signature& signature = **model_.signature_for(target_.engine, target_.device.id);
+    for (CellShape shape : shapes_of(settings_, signature, model_.generation.has_value())) {
+      cut_length(shape, model_, signature.info, settings_);
+      tasks.push_back(task_for(shape, signature));
+    }
+  }
+
+ private:
+  // Why nothing of the model runs on the target.
+  [[nodiscard]] std::optional<Task> refusal() const {
+    Task task = common_;
+    const EngineEntry& engine = target_.found.entry;
+    const Result<Signature>* signature = model_.signature_for(target_.engine, target_.device.id);
+    if (model_.refusal || target_.refusal) {
+      set_refusal(task.row, target_.refusal ? *target_.refusal : *model_.refusal);
+    } else if (!model_.format.empty() && !engine.reads(model_.format)) {
+      set_failure(task.row, unsupported(fmt::format("{} reads no .{} file, but: {}", engine.name, model_.format,
+                                                    join(engine.formats, ", ")),
+                                        "`assay engines` lists what each engine reads"));
+    } else if (variant_ != nullptr && !*variant_) {
+      set_failure(task.row, variant_->error());
+    } else if (signature == nullptr || !*signature) {
+      set_failure(task.row, signature != nullptr
+                                ? signature->error()
+                                : Error{ErrorCode::kInternal, "nobody asked for the model's inputs", {}, ""});
+    } else {
+      return std::nullopt;
+    }
+    return task;
+  }
+
+  [[nodiscard]] Task task_for(const CellShape& shape, const Signature& signature) const {
+    Task task = common_;
+    const ModelInfo& info = signature.info;
+    task.shape = shape;
+    task.row.batch_size = shape.batch;
+    task.arithmetic =
+        task.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(task.row.precision).value_or(DType::kFloat32);
+    task.artefact = variant_ != nullptr ? (*variant_)->artefact : model_.artefact;
+    task.static_shapes = target_.found.entry.static_shapes;
+    set_load(task, info);
+    set_reference(task);
+    if (model_.generation) set_generation(task, info);
+    if (const std::optional<Error> error = beyond_positions(task, model_, signature)) set_failure(task.row, *error);
+    return task;
+  }
+
+  void set_load(Task& task, const ModelInfo& info) const {
+    task.load.device_id = target_.device.id;
+    task.load.precision = task.row.precision;
+    task.load.threads = static_cast<int>(task.shape.threads);
+    task.load.streams = static_cast<int>(task.shape.streams);
+    task.load.options = settings_.engine_options;
+    if (!target_.found.entry.needs_model && model_.info)
+      add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
+  }
+
+  void set_reference(Task& task) const {
+    task.reference.graph_hash = model_.identity.graph_hash;
+    task.reference.weights_hash = model_.identity.weights_hash;
+    task.reference.artefact = model_.artefact;
+    task.reference.given_note = model_.given_note;
+    if (!target_.found.entry.needs_model) {
+      if (model_.info) add_signature(task.reference.signature, *model_.info);
+    } else if (!model_.info) {
+      task.reference.why_none = "there is no reference for this format without given outputs";
+    }
+  }
+
+  void set_generation(Task& task, const ModelInfo& info) const {
+    task.generation = model_.generation->generation;
+    task.generation->output_tokens = task.shape.output_tokens;
+    task.generation->prompt_tokens = model_.generation->prompt_tokens(info, task.shape.sequence);
+    if (variant_ == nullptr) return;
+    Generation generation = (*variant_)->generation;
+    generation.output_tokens = task.generation->output_tokens;
+    generation.prompt_tokens = task.generation->prompt_tokens;
+    // The last token is given and not taken in again. A cache without states is the runtime's own.
+    if (!generation.states.empty()) generation.cache_tokens = generation.prompt_tokens + generation.output_tokens - 1;
+    task.variant = Task::Variant{{}, std::move(generation)};
+  }
+
+  const PreparedModel& model_;
+  const Target& target_;
+  const RunSettings& settings_;
+  const Result<CacheVariant>* variant_;  // nullptr: the engine gets the model as it is
+  Task common_;
+};
+
+}  // namespace
+
+std::vector<Task> plan_tasks(const PreparedModel& model, const std::vector<Target>& targets,
+                             const RunSettings& settings, const RunInfo& run) {
+  std::vector<Task> tasks;
+  for (const Target& target : targets) TargetPlan(model, target, settings, run).add_to(tasks);
+  return tasks;
+}
+
+}  // namespace assay

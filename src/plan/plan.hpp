@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "plan/targets.hpp"
+#include "plan/task.hpp"
+#include "prepare/prepare.hpp"
+#include "prepare/settings.hpp"
+#include "result/run_info.hpp"
+
+namespace assay {
+
+/// The tasks of one model on all targets: targets in order, then threads, streams, batches, sequence lengths and output
+/// tokens as they are asked for. A model or a target that cannot run is one task with its refusal. The number of cells
+/// of a run is the number of tasks.
+///
+/// It reads and starts nothing: all that it needs to know stands in its arguments.
+[[nodiscard]] std::vector<Task> plan_tasks(const PreparedModel& model, const std::vector<Target>& targets,
+                                           const RunSettings& settings, const RunInfo& run);
+
+}  // namespace assay

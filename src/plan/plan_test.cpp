@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "plan/plan_testing.hpp"
+
+namespace assay {
+namespace {
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::image_model;
+using testing::missing_target;
+using testing::run_info;
+using testing::target_on;
+using testing::text_model;
+
+std::vector<Task> plan(const PreparedModel& model, const std::vector<Target>& targets, const RunSettings& settings) {
+  return plan_tasks(model, targets, settings, run_info());
+}
+
+std::vector<std::string> shapes_of(const std::vector<Task>& tasks) {
+  std::vector<std::string> shapes;
+  for (const Task& task : tasks) shapes.push_back(fmt::format("{}x{}", task.shape.batch, task.shape.sequence));
+  return shapes;
+}
+
+/// A decoder with one state.
+PreparedModel decoder_model() {
+  PreparedModel model = text_model();
+  model.generation.emplace();
+  model.generation->generation.states = {{"present", "past", "present"}};
+  model.max_sequence = 64;
+  return model;
+}
+
+TEST(Plan, LengthsMultiplyOnlyTheCellsOfModelsThatHaveThem) {
+  RunSettings settings;
+  settings.batch_sizes = {1, 4};
+  settings.sequence_lengths = {32, 64, 128};
+  settings.default_lengths = false;
+  EXPECT_THAT(shapes_of(plan(text_model(), {target_on("onnxruntime")}, settings)),
+              ElementsAre("1x32", "1x64", "1x128", "4x32", "4x64", "4x128"));
+  EXPECT_EQ(plan(image_model(), {target_on("onnxruntime")}, settings).size(), 2U);
+  settings.output_tokens = {8, 16};
+  EXPECT_EQ(plan(text_model(), {target_on("onnxruntime")}, settings).size(), 6U) << "it does not generate";
+  EXPECT_EQ(plan(decoder_model(), {target_on("onnxruntime")}, settings).size(), 12U);
+  settings.streams = {1, 2};
+  settings.threads = {1, 2};
+  EXPECT_EQ(plan(image_model(), {target_on("onnxruntime"), target_on("openvino", "openvino")}, settings).size(), 16U);
+}
+
+TEST(Plan, WhatCannotRunIsOneTaskWithItsReason) {
+  const std::vector<Task> tasks = plan(text_model(), {missing_target("qnn"), target_on("onnxruntime")}, {});
+  ASSERT_EQ(tasks.size(), 1U + RunSettings().batch_sizes.size());
+  EXPECT_FALSE(tasks[0].runs());
+  EXPECT_EQ(tasks[0].row.status, CellStatus::kUnavailable);
+  EXPECT_EQ(tasks[0].row.reason_code, reason::kNoHardware);
+  EXPECT_EQ(tasks[0].row.hardware, "qnn");
+  EXPECT_EQ(tasks[0].row.model, "text");
+  EXPECT_TRUE(tasks[0].artefact.empty()) << "nothing is made for it";
+  EXPECT_TRUE(tasks[1].runs());
+
+  PreparedModel large = text_model();
+  large.refusal = Refusal{CellStatus::kSkipped, std::string(reason::kTooLarge), "too large", ""};
+  for (const Task& task : plan(large, {target_on("onnxruntime"), target_on("openvino")}, {}))
+    EXPECT_EQ(task.row.reason_code, reason::kTooLarge);
+}
+
+TEST(Plan, AFileThatTheEngineDoesNotReadIsUnsupported) {
+  PreparedModel ir = text_model();
+  ir.format = "xml";
+  const std::vector<Task> tasks = plan(ir, {target_on("onnxruntime")}, {});
+  ASSERT_EQ(tasks.size(), 1U);
+  EXPECT_EQ(tasks[0].row.status, CellStatus::kUnsupported);
+  EXPECT_THAT(tasks[0].row.message, HasSubstr("onnxruntime reads no .xml file, but: onnx"));
+}
+
+TEST(Plan, AFixedBatchReplacesADefaultAndIsAddedToWhatWasAsked) {
+  PreparedModel model = image_model();
+  model.signatures.at("")->fixed_batch = 2;
+  RunSettings settings;
+  EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("2x128"));
+  settings.default_batches = false;
+  settings.batch_sizes = {1, 4};
+  EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("1x128", "2x128", "4x128"));
+}
+
+TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {
+  PreparedModel model = text_model();
+  model.max_sequence = 64;
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("1x64"));
+  settings.default_lengths = false;
+  const std::vector<Task> refused = plan(model, {target_on("onnxruntime")}, settings);
+  EXPECT_EQ(refused[0].row.status, CellStatus::kUnsupported);
+  EXPECT_THAT(refused[0].row.message, HasSubstr("sequence length 128 is beyond the 64 positions"));
+
+  // 32 tokens of output need 31 positions after the prompt.
+  settings.default_lengths = true;
+  EXPECT_THAT(shapes_of(plan(decoder_model(), {target_on("onnxruntime")}, settings)), ElementsAre("1x33"));
+  settings.default_lengths = false;
+  settings.sequence_lengths = {40};
+  EXPECT_THAT(plan(decoder_model(), {target_on("onnxruntime")}, settings)[0].row.message,
+              HasSubstr("32 output tokens after 40 of the prompt are beyond the 64 positions"));
+}
+
+TEST(Plan, AGenerationHasTheCellsLengths) {
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.sequence_lengths = {16};
+  settings.output_tokens = {4};
+  const Task task = plan(decoder_model(), {target_on("onnxruntime")}, settings).at(0);
+  ASSERT_TRUE(task.generation);
+  EXPECT_EQ(task.generation->prompt_tokens, 16);
+  EXPECT_EQ(task.generation->output_tokens, 4);
+  EXPECT_FALSE(task.variant);
+}
+
+TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
+  PreparedModel model = decoder_model();
+  CacheVariant variant{{.file = "/models/static.onnx"}, *model.info, model.generation->generation, "config", "graph2"};
+  model.variants.emplace("", variant);
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.sequence_lengths = {16};
+  settings.output_tokens = {4};
+  settings.form = zoo::Form::kFixed;
+  const Task task = plan(model, {target_on("onnxruntime")}, settings).at(0);
+  EXPECT_EQ(task.artefact.file, "/models/static.onnx");
+  EXPECT_EQ(task.reference.artefact.file, "/models/text.onnx");
+  EXPECT_EQ(task.reference.graph_hash, "graph");
+  EXPECT_EQ(task.row.graph_hash, "graph2");
+  EXPECT_EQ(task.row.form, "fixed");
+  ASSERT_TRUE(task.variant);
+  EXPECT_EQ(task.variant->generation.cache_tokens, 16 + 4 - 1);
+  EXPECT_EQ(task.generation->cache_tokens, 0);
+
+  model.variants.at("") = fail(ErrorCode::kUnsupported, "unsupported: form = fixed");
+  EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: form = fixed");
+}
+
+TEST(Plan, AnEngineThatComputesNoModelIsToldTheSignatureAndItsOwnReference) {
+  Target null = target_on("null");
+  null.found.entry.needs_model = false;
+  RunSettings settings;
+  settings.engine_options = {{"wrong", "0.5"}};
+  const Task task = plan(text_model(), {null}, settings).at(0);
+  const std::pair<std::string, std::string> inputs{"inputs", "input_ids:int64[batch,sequence]"};
+  EXPECT_THAT(task.load.options, Contains(inputs));
+  EXPECT_THAT(task.load.options, Contains(settings.engine_options[0]));
+  EXPECT_THAT(task.reference.signature, Contains(inputs));
+  EXPECT_EQ(task.reference.signature.size(), 2U) << "its faults are not the reference's";
+}
+
+TEST(Plan, WithoutASignatureOfItsOwnAModelHasWhatItsEngineSays) {
+  PreparedModel model = text_model();
+  const ModelInfo info = *model.info;
+  model.info.reset();
+  model.signatures.clear();
+  model.signatures.emplace(PreparedModel::signature_key("onnxruntime", "cpu"), Signature{info, false, 3});
+  model.signatures.emplace(PreparedModel::signature_key("openvino", "cpu"), fail(ErrorCode::kTimeout, "no answer"));
+  const std::vector<Task> tasks = plan(model, {target_on("onnxruntime"), target_on("openvino")}, {});
+  ASSERT_EQ(tasks.size(), 2U);
+  EXPECT_EQ(tasks[0].shape.batch, 3);
+  EXPECT_THAT(tasks[0].reference.why_none, HasSubstr("no reference for this format"));
+  EXPECT_EQ(tasks[1].row.reason_code, "timeout");
+}
+
+TEST(Plan, AModelFileKeepsItsOwnTypeUnlessOneWasAskedFor) {
+  PreparedModel model = text_model();
+  model.identity.weights = "given";
+  model.signatures.at("")->info.outputs[0].dtype = DType::kFloat16;
+  Task task = plan(model, {target_on("onnxruntime")}, {}).at(0);
+  EXPECT_EQ(task.row.precision, "as_is");
+  EXPECT_EQ(task.load.precision, "as_is");
+  EXPECT_EQ(task.arithmetic, DType::kFloat16);
+  RunSettings asked;
+  asked.precision_asked = true;
+  task = plan(model, {target_on("onnxruntime")}, asked).at(0);
+  EXPECT_EQ(task.row.precision, "float32");
+  EXPECT_EQ(task.arithmetic, DType::kFloat32);
+}
+
+TEST(TaskJson, IsOneLineThatGivesTheSameTaskBack) {
+  PreparedModel model = decoder_model();
+  model.variants.emplace(
+      "", CacheVariant{{.file = "/models/static.onnx"}, *model.info, model.generation->generation, "config", "graph2"});
+  RunSettings settings;
+  settings.form = zoo::Form::kFixed;
+  settings.engine_options = {{"a", "b"}};
+  settings.measure.iterations = 5;
+  for (Task& task : plan(model, {target_on("onnxruntime"), missing_target("qnn")}, settings)) {
+    task.inputs = {{"input_ids", DType::kInt64, {1, 16}, Fill::kInteger, 0, 99, {}}};
+    task.contradiction = Error{ErrorCode::kInvalidArgument, "node 'x'", {"while"}, "hint"};
+    const std::string line = json_text(to_json(task));
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const Result<Task> again = task_from_json(parse_json(line, "line").value());
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_EQ(json_text(to_json(*again)), line);
+    EXPECT_EQ(again->row.reason_code, task.row.reason_code);
+    EXPECT_EQ(again->shape.batch, task.shape.batch);
+    EXPECT_EQ(again->inputs.at(0).shape, task.inputs[0].shape);
+    EXPECT_EQ(again->contradiction->message, "node 'x'");
+    EXPECT_EQ(again->timeout, task.timeout);
+  }
+}
+
+TEST(TaskJson, SaysWhatIsWrong) {
+  EXPECT_THAT(task_from_json(Json::object()).error().message, HasSubstr("this is no task"));
+  Json task = to_json(Task());
+  task["version"] = 99;
+  EXPECT_THAT(task_from_json(task).error().message, HasSubstr("version 99"));
+  task = to_json(Task());
+  task["seed"] = "seven";
+  EXPECT_EQ(task_from_json(task).error().code, ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace assay

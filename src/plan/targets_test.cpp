@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/targets.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "result/hardware_words.hpp"
+
+namespace assay {
+namespace {
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// A machine with a processor, and engines that answer what a test says.
+class Targets : public ::testing::Test {
+ protected:
+  Targets() {
+    for (const std::string& word : hardware_words()) {
+      HardwareEntry entry;
+      entry.word = word;
+      entry.available = word == "cpu";
+      if (!entry.available) {
+        entry.reason_code = reason::kNoHardware;
+        entry.why_not = "there is no " + word;
+      }
+      machine_.entries.push_back(std::move(entry));
+    }
+    engines_["onnxruntime"] = {{"cpu", "cpu", "the processor", 0, 1}};
+    engines_["openvino"] = {{"CPU", "cpu", "the processor", 0, 1}};
+  }
+
+  Result<std::vector<Target>> resolve(const TargetRequest& request) {
+    asked_.clear();
+    return resolve_targets(request, registry_, machine_, [this](const std::string& name) {
+      asked_.push_back(name);
+      FoundEngine found;
+      found.entry = *registry_.entry(name);
+      const auto known = engines_.find(name.substr(0, name.find('@')));
+      found.available = known != engines_.end();
+      found.why_not = found.available ? "" : name + " is not installed";
+      if (found.available) found.devices = known->second;
+      return found;
+    });
+  }
+  /// "cpu onnxruntime cpu", or the reason of a refusal in place of the device.
+  std::vector<std::string> words_of(const TargetRequest& request) {
+    std::vector<std::string> words;
+    const auto targets = resolve(request);
+    EXPECT_TRUE(targets) << to_string(targets.error());
+    for (const Target& target : targets.value_or(std::vector<Target>()))
+      words.push_back(target.hardware + " " + target.engine + " " +
+                      (target.runnable() ? target.device.id : target.refusal->reason_code));
+    return words;
+  }
+
+  EngineRegistry registry_{EngineRegistry::Places{}};
+  Hardware machine_;
+  std::map<std::string, std::vector<EngineDevice>> engines_;
+  std::vector<std::string> asked_;
+};
+
+TEST_F(Targets, WithNothingAskedForOnlyWhatIsHereAppears) {
+  EXPECT_THAT(words_of({}), ElementsAre("cpu onnxruntime cpu"));
+}
+
+TEST_F(Targets, HardwareThatIsAskedForAndNotHereSaysSoAndNoRuntimeIsLoadedForIt) {
+  TargetRequest request;
+  request.hardware = {"cuda", "cpu"};
+  EXPECT_THAT(words_of(request), ElementsAre("cuda onnxruntime no_hardware", "cpu onnxruntime cpu"));
+  EXPECT_THAT(asked_, ElementsAre("onnxruntime"));
+  request.hardware = {"cuda"};
+  EXPECT_THAT(words_of(request), ElementsAre("cuda onnxruntime no_hardware"));
+  EXPECT_THAT(asked_, IsEmpty());
+}
+
+TEST_F(Targets, EachEngineIsAskedOnce) {
+  machine_.entries[0].available = true;
+  TargetRequest request;
+  request.hardware = {"cpu", "openvino"};
+  request.engines = {"onnxruntime", "openvino"};
+  static_cast<void>(words_of(request));
+  EXPECT_THAT(asked_, ElementsAre("onnxruntime", "openvino"));
+}
+
+TEST_F(Targets, ARuntimeThatIsMissingIsUnavailable) {
+  engines_.clear();
+  TargetRequest request;
+  request.hardware = {"cpu"};
+  EXPECT_THAT(words_of(request), ElementsAre("cpu onnxruntime no_runtime"));
+  EXPECT_THAT(resolve(request)->at(0).refusal->message, HasSubstr("onnxruntime is not installed"));
+}
+
+TEST_F(Targets, WithNothingThatRunsTheHardwareThatIsHereSaysWhatIsMissing) {
+  engines_.clear();
+  EXPECT_THAT(words_of({}), ElementsAre("cpu onnxruntime no_runtime"));
+}
+
+TEST_F(Targets, ADeviceIsChosenByItsScoreOrItsName) {
+  engines_["openvino"] = {{"CPU", "cpu", "the processor", 0, 1},
+                          {"GPU.0", "openvino", "small", 0, 2},
+                          {"GPU.1", "openvino", "large", 0, 3}};
+  for (HardwareEntry& entry : machine_.entries) entry.available = entry.available || entry.word == "openvino";
+  TargetRequest request;
+  request.hardware = {"openvino"};
+  EXPECT_THAT(words_of(request), ElementsAre("openvino openvino GPU.1"));
+  request.device = "gpu.0";
+  EXPECT_THAT(words_of(request), ElementsAre("openvino openvino GPU.0"));
+  request.device = "GPU.7";
+  EXPECT_THAT(resolve(request)->at(0).refusal->message, HasSubstr("no device 'GPU.7' (it has: CPU, GPU.0, GPU.1)"));
+}
+
+TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {
+  TargetRequest request;
+  request.engines = {"libtorch"};
+  EXPECT_THAT(words_of(request), ElementsAre("cpu libtorch not_built"));
+}
+
+TEST_F(Targets, UnknownWordsAreTheUsersMistake) {
+  TargetRequest request;
+  request.hardware = {"cudda"};
+  EXPECT_EQ(resolve(request).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(resolve(request).error().hint, HasSubstr("did you mean cuda"));
+  request.hardware = {};
+  request.engines = {"onnxruntme"};
+  EXPECT_THAT(resolve(request).error().hint, HasSubstr("onnxruntime"));
+  request.engines = {"onnxruntime"};
+  request.hardware = {"tpu"};
+  EXPECT_THAT(resolve(request).error().message, HasSubstr("does not serve tpu"));
+}
+
+TEST_F(Targets, AllAndOtherSpellingsAreWords) {
+  TargetRequest request;
+  request.hardware = {"all"};
+  EXPECT_EQ(resolve(request)->size(), hardware_words().size());
+  request.hardware = {"Qualcomm"};
+  EXPECT_EQ(resolve(request)->at(0).hardware, "qnn");
+}
+
+}  // namespace
+}  // namespace assay

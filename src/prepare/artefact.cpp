@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/artefact.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+#include <utility>
+
+#include "base/files.hpp"
+#include "measure/environment.hpp"
+#include "model/model.hpp"
+#include "model/specialise.hpp"
+#include "prepare/forms.hpp"
+#include "prepare/generation.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kModelFile = "model.onnx";
+constexpr const char* kStepFile = "step.onnx";
+
+Json name_of(const std::optional<DType>& dtype) { return dtype ? Json(to_string(*dtype)) : Json(); }
+
+Json to_json(const ZooBuild& build) {
+  return {{"config", build.config},
+          {"class", build.model_class},
+          {"weights", build.weights ? Json(build.weights->string()) : Json()},
+          {"weights_hash", build.weights_hash},
+          {"seed", build.seed},
+          {"precision", build.precision},
+          {"weights_rounded_to", name_of(build.weights_rounded_to)},
+          {"generates", build.generates},
+          {"form", zoo::form_name(build.form)}};
+}
+
+// Both throw what nlohmann throws, and invalid_argument; artefact_from_json() turns it into an Error.
+std::optional<DType> dtype_at(const Json& json, const char* key) {
+  if (json.at(key).is_null()) return std::nullopt;
+  const std::optional<DType> dtype = dtype_from(json.at(key).get<std::string>());
+  if (!dtype) throw std::invalid_argument(fmt::format("\"{}\" is {}", key, json.at(key).dump()));
+  return dtype;
+}
+
+ZooBuild zoo_build_from(const Json& json) {
+  ZooBuild build;
+  build.config = json.at("config");
+  build.model_class = json.at("class");
+  if (!json.at("weights").is_null()) build.weights = json.at("weights").get<std::string>();
+  build.weights_hash = json.at("weights_hash");
+  build.seed = json.at("seed");
+  build.precision = json.at("precision");
+  build.weights_rounded_to = dtype_at(json, "weights_rounded_to");
+  build.generates = json.at("generates");
+  const std::optional<zoo::Form> form = zoo::find_form(json.at("form").get<std::string>());
+  if (!form) throw std::invalid_argument(fmt::format("\"form\" is {}", json.at("form").dump()));
+  build.form = *form;
+  return build;
+}
+
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code missing;
+  const std::uint64_t size = fs::file_size(file, missing);
+  return missing ? 0 : size;
+}
+
+// A model's file, and the one beside it with its weights, where it has one.
+std::uint64_t size_with_weights(const fs::path& model) {
+  if (model.empty()) return 0;
+  return size_of(model) + size_of(model.string() + ".data") +
+         (model.extension() == ".xml" ? size_of(fs::path(model).replace_extension(".bin")) : 0);
+}
+
+ArtefactSpec before_conversion(ArtefactSpec spec) {
+  spec.converter.clear();
+  return spec;
+}
+
+}  // namespace
+
+zoo::BuildRequest ZooBuild::request() const {
+  zoo::BuildRequest request;
+  request.config = config;
+  request.model_class = model_class;
+  request.weights = weights;
+  request.weights_hash = weights_hash;
+  request.seed = seed;
+  request.precision = precision;
+  request.weights_rounded_to = weights_rounded_to;
+  return request;
+}
+
+Json to_json(const ArtefactSpec& spec) {
+  Json json = Json::object();
+  if (!spec.file.empty()) json["file"] = spec.file.string();
+  if (spec.zoo) json["zoo"] = to_json(*spec.zoo);
+  if (spec.rounded_to) json["rounded_to"] = to_string(*spec.rounded_to);
+  if (spec.perturbation)
+    json["perturbation"] = {{"dtype", to_string(spec.perturbation->dtype)}, {"seed", spec.perturbation->seed}};
+  if (!spec.shapes.empty()) json["shapes"] = spec.shapes;
+  if (!spec.converter.empty()) json["converter"] = spec.converter;
+  return json;
+}
+
+Result<ArtefactSpec> artefact_from_json(const Json& json) try {
+  ArtefactSpec spec;
+  spec.file = json.value("file", std::string());
+  if (json.contains("zoo")) spec.zoo = zoo_build_from(json.at("zoo"));
+  if (json.contains("rounded_to")) spec.rounded_to = dtype_at(json, "rounded_to");
+  if (json.contains("perturbation")) {
+    const Json& perturbation = json.at("perturbation");
+    spec.perturbation = ArtefactSpec::Perturbation{dtype_at(perturbation, "dtype").value_or(DType::kFloat32),
+                                                   perturbation.at("seed").get<std::uint64_t>()};
+  }
+  if (json.contains("shapes")) spec.shapes = json.at("shapes").get<std::map<std::string, Shape>>();
+  spec.converter = json.value("converter", std::string());
+  return spec;
+} catch (const std::exception& problem) {
+  return fail(ErrorCode::kInvalidArgument, fmt::format("this is no artefact: {}", problem.what()));
+}
+
+Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string& name) {
+  ASSAY_CHECK_OK(check_cancelled(services_.cancelled));
+  if (spec.empty()) return Artefact{};
+  std::string key = json_text(to_json(spec));
+  if (const auto known = made_.find(key); known != made_.end()) {
+    if (std::shared_ptr<const void> owner = known->second.first.lock()) {
+      Artefact again = known->second.second;
+      again.owner = std::move(owner);
+      return again;
+    }
+  }
+  const bool as_it_is = spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && spec.shapes.empty();
+  Result<Artefact> made = !spec.converter.empty() ? convert(spec, name)
+                          : as_it_is              ? build(*spec.zoo, name)
+                                                  : change(spec, name);
+  if (!made) return made;
+  made->bytes = size_with_weights(made->model) + size_with_weights(made->step_model);
+  Artefact without_owner = *made;
+  without_owner.owner.reset();
+  made_[std::move(key)] = {made->owner, std::move(without_owner)};
+  return made;
+}
+
+Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& name) {
+  services_.making(fmt::format("building {}", name));
+  ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
+  const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
+  zoo::BuildRequest request = build.request();
+  request.cancelled = services_.cancelled;
+  // It is built for a reference, when other models of the run are there already.
+  if (build.weights_rounded_to) request.max_weight_bytes = free_memory() / 2;
+  Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
+  if (build.form != zoo::Form::kPortable) {
+    ASSAY_TRY([[maybe_unused]] const auto graph, build_form(request, build.form, artefact.model));
+  } else if (build.generates) {
+    ASSAY_TRY(const auto graphs, build_generation(request, folder->path()));
+    if (!graphs) return fail(ErrorCode::kInternal, fmt::format("{} has no graphs for generation", name));
+    artefact.model = graphs->prompt.path;
+    if (graphs->step) artefact.step_model = graphs->step->path;
+  } else {
+    ASSAY_TRY([[maybe_unused]] const auto built, zoo::build(request, artefact.model));
+  }
+  return artefact;
+}
+
+Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::string& name) {
+  if (!spec.zoo || !spec.zoo->generates)
+    return fail(ErrorCode::kInternal, fmt::format("{}: only graphs for generation are converted", name));
+  ASSAY_TRY(const Artefact base, make(before_conversion(spec), name));
+  ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
+  const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
+  // How the states are called stands in the builder's answer, not in the file.
+  zoo::BuildRequest request = spec.zoo->request();
+  request.weights_left_out = true;
+  ASSAY_TRY(auto graphs, build_generation(request, folder->path() / "graph"));
+  if (!graphs) return fail(ErrorCode::kInternal, fmt::format("{} has no graphs for generation", name));
+  graphs->prompt.path = base.model;
+  services_.making(fmt::format("converting {} for {}", name, spec.converter));
+  const EngineEntry& engine = *services_.registry->entry(spec.converter);
+  Stateful with;
+  with.program = services_.registry->converter(engine);
+  with.timeout = services_.timeout;
+  with.cancelled = services_.cancelled;
+  ASSAY_TRY(with.runtime, services_.registry->locate(spec.converter));
+  const fs::path file = folder->path() / ("model." + engine.runtime_cache->format);
+  ASSAY_TRY(const FormGraph graph, make_stateful(*graphs, with, file));
+  return Artefact{.model = file, .graph_hash = graph.info.graph_hash, .owner = folder};
+}
+
+Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::string& name) {
+  ArtefactSpec rest = spec;
+  const auto last = [&]() -> std::function<Status(const fs::path&, const fs::path&)> {
+    if (!spec.shapes.empty()) {
+      rest.shapes.clear();
+      return [&](const fs::path& from, const fs::path& to) -> Status {
+        ASSAY_TRY(const SpecialisedModel model, specialise(from, {.shapes = spec.shapes}, to));
+        if (model.dynamic.empty()) return {};
+        return fail(ErrorCode::kUnsupported,
+                    fmt::format("node '{}' ({}) has no static shape", model.dynamic.front().name,
+                                model.dynamic.front().op_type),
+                    "use an engine that takes dynamic shapes");
+      };
+    }
+    if (spec.perturbation) {
+      rest.perturbation.reset();
+      return [&](const fs::path& from, const fs::path& to) {
+        return write_perturbed(from, spec.perturbation->dtype, spec.perturbation->seed, to, services_.cancelled);
+      };
+    }
+    if (spec.rounded_to) {
+      rest.rounded_to.reset();
+      return [&](const fs::path& from, const fs::path& to) {
+        return write_rounded(from, *spec.rounded_to, to, services_.cancelled);
+      };
+    }
+    return {};
+  }();
+  if (!last) return Artefact{.model = spec.file};
+  ASSAY_TRY(const Artefact base, make(rest, name));
+  if (!base.step_model.empty() && !spec.shapes.empty())
+    return fail(ErrorCode::kUnsupported, fmt::format("{}: the graph of further tokens has other shapes", name),
+                "measure a forward pass with --output-tokens 0");
+  ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
+  const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
+  Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
+  ASSAY_CHECK_OK(last(base.model, artefact.model));
+  if (!base.step_model.empty()) {
+    artefact.step_model = folder->path() / kStepFile;
+    ASSAY_CHECK_OK(last(base.step_model, artefact.step_model));
+  }
+  return artefact;
+}
+
+}  // namespace assay

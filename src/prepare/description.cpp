@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "prepare/description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+zoo::BuildRequest graph_request(const ZooBuild& build) {
+  zoo::BuildRequest request = build.request();
+  request.weights_left_out = true;
+  return request;
+}
+
+Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::Form form, const fs::path& file) {
+  zoo::BuildRequest request = graph_request(model.build);
+  ASSAY_TRY(FormGraph graph, build_form(request, form, file));
+  CacheVariant variant{{.zoo = model.build}, std::move(graph.info), std::move(graph.generation), {}, {}};
+  variant.artefact.zoo->form = form;
+  variant.config_hash = graph.model.config_hash;
+  variant.graph_hash = variant.info.graph_hash;
+  return variant;
+}
+
+Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine) {
+  ASSAY_TRY(FormGraph graph, stateful_form(*model.generation));
+  CacheVariant variant{{.zoo = model.build, .converter = engine}, std::move(graph.info), std::move(graph.generation)};
+  variant.config_hash = graph.model.config_hash;
+  return variant;
+}
+
+// Engines that do not run a form of the cache, in the words of engine.json.
+void refuse_where_missing(zoo::Form form, const std::vector<std::string>& engines, const EngineRegistry& registry,
+                          std::map<std::string, Result<CacheVariant>>& variants) {
+  const std::string_view cache = form == zoo::Form::kPortable ? "growing" : "static";
+  for (const std::string& engine : engines) {
+    const EngineEntry* entry = registry.entry(engine);
+    if (entry == nullptr || std::ranges::find(entry->kv_cache, cache) != entry->kv_cache.end()) continue;
+    variants.emplace(engine, fail(ErrorCode::kUnsupported,
+                                  fmt::format("the form {}: {} has none", zoo::form_name(form), entry->name),
+                                  "`assay engines --output-format json` lists the forms of each engine"));
+  }
+}
+
+}  // namespace
+
+ZooBuild zoo_build(const ZooSource& source, const RunSettings& settings) {
+  ZooBuild build;
+  build.config = source.config;
+  build.model_class = source.model_class;
+  build.weights = source.weights;
+  build.seed = settings.seed;
+  // "runtime" and "as_is" leave the graph in float32.
+  if (dtype_from(settings.precision)) build.precision = settings.precision;
+  return build;
+}
+
+Result<std::uint64_t> weight_bytes_of(const ZooBuild& build, const fs::path& folder) {
+  ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-graph-", folder));
+  ASSAY_TRY(const zoo::BuiltModel built, zoo::build(graph_request(build), scratch.path() / "model.onnx"));
+  const std::uint64_t element = build.precision == "float32" ? 4 : 2;
+  return element * static_cast<std::uint64_t>(built.parameter_count);
+}
+
+Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path& folder, const Cancelled& cancelled) {
+  ASSAY_CHECK_OK(check_cancelled(cancelled));
+  ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-graph-", folder));
+  ZooDescription model;
+  model.folder = std::make_shared<const TemporaryDirectory>(std::move(made));
+  zoo::BuildRequest request = graph_request(build);
+  if (generation) {
+    ASSAY_TRY(model.generation, build_generation(request, model.folder->path()));
+  }
+  if (model.generation) {
+    model.built = model.generation->prompt;
+  } else {
+    ASSAY_TRY(model.built, zoo::build(request, model.folder->path() / "model.onnx"));
+  }
+  ASSAY_TRY(model.info, inspect_graph(model.built.path));
+  model.weight_bytes = model.info.weight_bytes;
+  if (model.generation && model.generation->step) model.weight_bytes += model.generation->step_info.weight_bytes;
+  build.generates = model.generation.has_value();
+  model.build = std::move(build);
+  return model;
+}
+
+std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model, zoo::Form form,
+                                                              const std::vector<std::string>& engines,
+                                                              const EngineRegistry& registry) {
+  std::map<std::string, Result<CacheVariant>> variants;
+  if (!model.generation) return variants;
+  const auto file = [&] { return model.folder->path() / fmt::format("variant{}.onnx", variants.size()); };
+  if (form != zoo::Form::kNative) {
+    refuse_where_missing(form, engines, registry, variants);
+    if (form == zoo::Form::kFixed) variants.emplace("", describe_graph(model, form, file()));
+    return variants;
+  }
+  for (const std::string& engine : engines) {
+    if (variants.contains(engine)) continue;
+    const EngineEntry* entry = registry.entry(engine);
+    if (entry == nullptr || !entry->runtime_cache)
+      variants.emplace(engine, fail(ErrorCode::kUnsupported,
+                                    fmt::format("the form native: {} has none", engine.substr(0, engine.find('@'))),
+                                    "--form fixed and --form portable are for every engine"));
+    else if (entry->runtime_cache->converter.empty())
+      variants.emplace(engine, describe_graph(model, form, file()));
+    else
+      variants.emplace(engine, describe_converted(model, engine));
+  }
+  return variants;
+}
+
+}  // namespace assay

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "prepare/prepare.hpp"
+#include "prepare/zoo_source.hpp"
+
+// Parts of prepare_model().
+namespace assay {
+
+/// Chooses the size of a zoo model and describes it. `named`: what the user or the set names. Errors: those of
+/// zoo::build; unsupported; cancelled.
+[[nodiscard]] Status prepare_zoo(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
+                                 const Preparing& with);
+
+/// What a row says about a graph: its hash, parameters, and what it is for.
+void set_graph(Record& row, const ModelInfo& info);
+
+[[nodiscard]] Refusal not_built(std::string message);
+[[nodiscard]] Refusal too_large(std::string message);
+
+}  // namespace assay

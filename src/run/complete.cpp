@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/complete.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plan/row.hpp"
+
+namespace assay {
+namespace {
+
+bool same_shapes(const std::vector<InputRecipe>& a, const std::vector<InputRecipe>& b) {
+  return std::ranges::equal(a, b, [](const InputRecipe& x, const InputRecipe& y) {
+    return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape;
+  });
+}
+
+}  // namespace
+
+void TaskCompleter::complete(Task& task) {
+  if (!task.runs()) return;
+  if (const Status added = add_inputs(task); !added) set_failure(task.row, added.error());
+}
+
+Status TaskCompleter::add_inputs(Task& task) {
+  const Result<Signature>* signature = model_.signature_for(task.engine, task.load.device_id);
+  ASSAY_CHECK(signature != nullptr && *signature, "tasks that run are planned with a signature");
+  const ModelInfo& info = (*signature)->info;
+  const InputAxes axes = axes_of(task.shape);
+  ASSAY_TRY(ModelInputs inputs, task.generation ? prompt_inputs(info, axes) : make_inputs(info, axes));
+  task.inputs = std::move(inputs.recipes);
+  use_given(task);
+  ASSAY_TRY(const std::string hash, input_hash(task.inputs, task.seed, task.input_sets));
+  set_shape(task.row, task.shape, inputs.uses_sequence, task.inputs, hash);
+  if (task.variant) {
+    const Result<CacheVariant>* variant = model_.variant_for(task.engine);
+    ASSAY_CHECK(variant != nullptr && *variant, "tasks with a variant are planned with one");
+    task.variant->inputs = form_inputs((*variant)->info, task.variant->generation, task.inputs);
+  }
+  if (task.static_shapes && !task.artefact.empty())
+    for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
+      task.artefact.shapes[input.name] = input.shape;
+  set_cost(task);
+  return {};
+}
+
+// Inputs and outputs that came with the model are used where they fit.
+void TaskCompleter::use_given(Task& task) const {
+  if (!model_.given) return;
+  if (!same_shapes(model_.given->inputs, task.inputs)) {
+    task.reference.given_note = fmt::format("the outputs given with the model are for {}, not for this shape",
+                                            input_shape_text(model_.given->inputs));
+    return;
+  }
+  task.inputs = model_.given->inputs;
+  task.reference.given_outputs = model_.given->outputs;
+  task.row.data_source = model_.given->folder.string();
+}
+
+// What one inference computes and moves, where the graph tells; of a model that generates, a whole generation.
+void TaskCompleter::set_cost(Task& task) {
+  if (model_.graph.empty()) return;
+  const bool generates = task.generation.has_value();
+  const Result<RunCost> cost =
+      costs_.run(model_.graph, task.inputs, axes_of(task.shape), generates ? &*model_.generation : nullptr,
+                 generates ? task.generation->prompt_tokens : 0, generates ? task.generation->output_tokens : 0);
+  if (!cost) {
+    if (cost.error().code == ErrorCode::kInvalidArgument) task.contradiction = cost.error();
+    return;
+  }
+  if (!cost->steps_known) return;
+  task.row.flops = cost->flops();
+  task.row.bytes = cost->bytes();
+  task.row.flops_counted = cost->counted();
+}
+
+}  // namespace assay

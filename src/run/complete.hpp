@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include <assay/result.hpp>
+
+#include "plan/task.hpp"
+#include "prepare/cost.hpp"
+#include "prepare/prepare.hpp"
+
+namespace assay {
+
+/// Adds to the planned tasks of one model what comes from files: their inputs, the hash of these, and what a run costs.
+/// After that a task needs nothing of the model.
+class TaskCompleter {
+ public:
+  /// `inputs`: a folder for converted input files. `data`: what the user gave as inputs; empty: none. Lifetime: `model`
+  /// outlives the object.
+  TaskCompleter(const PreparedModel& model, std::filesystem::path inputs, std::filesystem::path data)
+      : model_(model), inputs_(std::move(inputs)), data_(std::move(data)) {}
+
+  /// A task whose inputs cannot be made becomes one that does not run.
+  void complete(Task& task);
+
+ private:
+  [[nodiscard]] InputAxes axes_of(const CellShape& shape) const {
+    return {shape.batch, shape.sequence, data_, inputs_};
+  }
+  [[nodiscard]] Status add_inputs(Task& task);
+  void use_given(Task& task) const;
+  void set_cost(Task& task);
+
+  const PreparedModel& model_;
+  std::filesystem::path inputs_, data_;
+  GraphCosts costs_;
+};
+
+}  // namespace assay

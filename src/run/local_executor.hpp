@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/cancel.hpp"
+#include "engine/registry.hpp"
+#include "result/run_info.hpp"
+#include "run/executor.hpp"
+
+namespace assay {
+
+/// What the local executor needs of the world.
+struct ExecutorServices {
+  const EngineRegistry* registry = nullptr;
+  std::filesystem::path spool;                        ///< bundles
+  std::filesystem::path cache;                        ///< references and built models
+  std::optional<std::uint64_t> memory_limit_bytes{};  ///< of one worker; absent: nine tenths of what is free
+  bool keep_workers = true;  ///< a worker waits for the next shape of its model; else each cell has its own
+  std::chrono::nanoseconds artefact_timeout = std::chrono::minutes(10);
+  Cancelled cancelled = [] { return false; };
+  /// Called when something begins that takes time: "bert-tiny on cpu, batch 4: measuring".
+  std::function<void(const std::string&)> doing = [](const std::string&) {};
+  /// Called before model files are written: "building bert-tiny".
+  std::function<void(const std::string&)> making = [](const std::string&) {};
+  /// The latest stored result of a task key, for --benchmark-only; nullopt when there is none.
+  std::function<std::optional<Record>(const std::string& task_key)> stored = [](const std::string&) {
+    return std::nullopt;
+  };
+  /// Rows that --resume takes over instead of running them again, by task key.
+  std::map<std::string, Record> resumed;
+  /// How often this run tried a task before it was interrupted, by task key.
+  std::map<std::string, std::int64_t> attempts;
+};
+
+/// Runs tasks on this machine, one after another: verify, then measure, each attempt in a worker of its own or a warm
+/// one of the pool, each leaving a bundle. An engine's failure is a row; an error is that the spool cannot be written.
+/// Thread: one at a time.
+class LocalExecutor final : public Executor {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<LocalExecutor>> create(const RunInfo& run, ExecutorServices services);
+  ~LocalExecutor() override;
+
+  [[nodiscard]] Status run(std::vector<Task> tasks, const std::function<void(const Record&)>& finished) override;
+
+ private:
+  struct State;
+  explicit LocalExecutor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay

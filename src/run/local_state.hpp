@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.hpp"
+#include "prepare/artefact.hpp"
+#include "run/local_executor.hpp"
+#include "run/reference.hpp"
+#include "store/bundle.hpp"
+#include "worker/pool.hpp"
+
+// What the local executor's files share: local_executor.cpp runs the cells of a model, local_attempt.cpp is one
+// execution of one.
+namespace assay {
+
+/// A task while it runs here.
+struct LocalTask {
+  Task task;
+  std::optional<Artefact> artefact{};
+
+  // Equal inputs and arithmetic of one model have one reference; an engine that computes no model is its own.
+  [[nodiscard]] std::string reference_key(const EngineRegistry& registry) const {
+    const EngineEntry* engine = registry.entry(task.engine);
+    const bool own = engine != nullptr && !engine->needs_model;
+    return fmt::format("{} {}{} {}", task.row.input_hash, to_string(task.arithmetic), own ? " " + engine->name : "",
+                       task.generation ? taught_tokens(task.generation->output_tokens) : -1);
+  }
+};
+
+/// When the time that a cell has is over.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::nanoseconds budget) : end_(std::chrono::steady_clock::now() + budget) {}
+  [[nodiscard]] std::chrono::nanoseconds left() const {
+    return std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(end_ - std::chrono::steady_clock::now()));
+  }
+  [[nodiscard]] bool passed() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+struct LocalExecutor::State {
+  ExecutorServices services;
+  std::uint64_t memory_limit;  ///< of one worker; the same for all, or none would ever be found warm
+  ArtefactStore artefacts;
+  ReferenceMaker references;
+  WorkerPool pool;
+  TemporaryDirectory scratch;
+  RunContext context;
+  int workers = 0;                            ///< started so far, to name their logs
+  std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
+  std::map<std::string, Result<EngineLocation>> locations;  ///< by engine
+  std::map<std::string, Reference> made;                    ///< of the model that runs, by LocalTask::reference_key()
+  std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
+  std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
+
+  State(const RunInfo& run, ExecutorServices given, TemporaryDirectory folder);
+
+  [[nodiscard]] Result<WorkerPool::Lease> acquire(const LocalTask& local, const std::string& precision,
+                                                  std::chrono::nanoseconds timeout);
+  void make_artefacts(std::vector<LocalTask>& tasks);
+  [[nodiscard]] Status find_arithmetic(LocalTask& local);
+  void make_references(std::vector<LocalTask>& tasks);
+  [[nodiscard]] Reference& reference_of(const LocalTask& local) {
+    return made[local.reference_key(*services.registry)];
+  }
+  [[nodiscard]] std::optional<Error> file_at_fault(const LocalTask& local);
+  [[nodiscard]] Result<Record> finish_unrun(Record row);
+  [[nodiscard]] Result<Record> execute(LocalTask& local);
+  [[nodiscard]] Status attempt(Record& row, const LocalTask& local, const std::filesystem::path& samples,
+                               Json& environment, Json& outputs, std::filesystem::path& log);
+  [[nodiscard]] Status work(Record& row, WorkerPool::Lease& leased, const LocalTask& local,
+                            const std::filesystem::path& samples, const Deadline& deadline, Json& environment,
+                            Json& outputs);
+  [[nodiscard]] Status check(Record& row, Worker& worker, const LocalTask& local, const Deadline& deadline,
+                             Json& outputs);
+  void name_row(Record& row) const;
+  [[nodiscard]] double estimated_ms(const Record& row) const;
+  void take_stored_verdict(Record& row) const;
+};
+
+}  // namespace assay
