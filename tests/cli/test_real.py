@@ -53,14 +53,10 @@ class SmallSet(tool.ToolTest):
         self.assertIs(cpu["compatible"], True)
         self.assertIn(cpu["performance_rating"], ("low", "medium", "medium-high", "high"))
         self.assertEqual(report.count("weights seeded, configuration of the zoo's"), 1, "said once of both")
-        rate = json.loads((out / ".assay_run.json").read_text())["rate"]
-        self.assertEqual(rate["engine"], "onnxruntime")
-        self.assertGreater(min(rate["flops_per_s"], rate["bytes_per_s"]), 0)
+        self.assertNotIn("rate", json.loads((out / ".assay_run.json").read_text()), "no estimate of these sizes needs it")
         self.check_database(measured)
-        # What is taken up again was chosen by the same rate.
         again = self.run_json("run", "--models-set", "small", "--specific-models", "bert", "vit", "--hardware", "cpu", "openvino",
                               "--batch-sizes", "1", "4", "8", "--output-dir", "out", *FAST, "--resume")
-        self.assertEqual(json.loads((out / ".assay_run.json").read_text())["rate"], rate)
         self.assertEqual(again["benchmarks"], guide)
 
     def test_the_larger_models_of_the_small_set_are_verified_too(self):
