@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/engine_entry.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,8 @@
 #include <filesystem>
 #include <map>
 
+#include "base/files.hpp"
+#include "base/text.hpp"
 #include "engine/own_engine_files.hpp"
 #include "result/hardware_words.hpp"
 
@@ -17,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 std::string refusal(const std::string& text) {
@@ -87,6 +91,22 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndWhatIsValid) {
   EXPECT_THAT(refusal(R"({"name": "My-Toy", "hardware": ["cpu"], "formats": []})"), HasSubstr("\"My-Toy\" may have"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": [".onnx"]})"), HasSubstr("not an extension"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": [], "formats": []})"), HasSubstr("\"hardware\" is empty"));
+}
+
+TEST(EngineFile, HasEachKeyInTheDocument) {
+  const std::string document = read_file(ASSAY_SOURCE_DIR "/docs/engines.md").value();
+  const auto keys_of = [](const std::string& text) {
+    const std::string hint = parse_engine(text, "engine.json").error().hint;
+    constexpr std::string_view kList = "valid are: ";
+    EXPECT_THAT(hint, StartsWith(kList));
+    return split(hint.substr(kList.size()), ',');
+  };
+  for (const std::string& key : keys_of(R"({"no such key": 1})"))
+    if (trim(key) != "runtime") {
+      EXPECT_THAT(document, HasSubstr(fmt::format("\n| `{}` |", trim(key))));
+    }
+  for (const std::string& key : keys_of(R"({"runtime": {"no such key": 1}})"))
+    EXPECT_THAT(document, HasSubstr(fmt::format("\n| `runtime.{}` |", trim(key))));
 }
 
 TEST(OwnEngines, LieInFoldersOfTheirNameAndAreBuiltWhereThereIsCode) {
