@@ -78,5 +78,12 @@ class Others(tool.ToolTest):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("xla cannot be checked", result.stderr)
 
+    def test_check_finds_what_is_not_as_the_file_says(self):
+        self.engine("ours", formats=["ours"])
+        result = self.run_tool("engines", "ours", "--check", expect=1)
+        self.assertRegex(result.stdout, r"FAILED.*IsWhatItsEngineFileSays/ours", "the plug-in calls itself null")
+        self.assertIn("ours reads no ONNX", result.stdout)
+        self.assertRegex(result.stdout, r"OK \].*TellsItsVersionDevicesAndOptions/ours")
+
 
 tool.main()

@@ -167,6 +167,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   /// Calls `test` with a fresh worker for each device. (One device may be listed for several hardware words.)
   template <class Test>
   void on_each_device(Test&& test) {
+    if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and these models are ONNX";
     std::set<std::string> done;
     for (const EngineDevice& device : found_.devices) {
       if (!done.insert(device.id).second) continue;
@@ -175,6 +176,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
       test(subject);
     }
   }
+  [[nodiscard]] bool takes_the_models() const { return !found_.entry.needs_model || found_.entry.reads("onnx"); }
   EngineRegistry registry_{EngineRegistry::default_places()};
   FoundEngine found_;
 };
