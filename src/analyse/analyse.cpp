@@ -60,7 +60,7 @@ std::string shape_key(const Record& row) {
 std::string model_identity(const Record& row) {
   const std::string& graph = row.config_hash.empty() ? row.graph_hash : row.config_hash;
   if (graph.empty() && row.weights_hash.empty()) return {};
-  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, row.form);
+  return fmt::format("{} {} {} {}", graph, row.weights_hash, row.model_class, row.kv_cache);
 }
 
 std::string target_key(const Record& row) { return target_key(row.hardware, row.engine); }

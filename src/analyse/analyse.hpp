@@ -21,7 +21,7 @@ namespace assay {
 /// The guide's key of the row's target: "cpu", "cpu@openvino".
 [[nodiscard]] std::string target_key(const Record& row);
 
-/// What a model is, whatever it is called: its configuration (a file's graph), weights, class and form. Empty where
+/// What a model is, whatever it is called: its configuration (a file's graph), weights, class and KV cache. Empty where
 /// nothing is known of it, as of one that could not be prepared.
 [[nodiscard]] std::string model_identity(const Record& row);
 

@@ -23,11 +23,11 @@ struct EnginesOptions {
   std::string output_format = "text";
 };
 
-// Forms of a generation's cache that the engine runs.
-std::vector<std::string> cache_forms(const EngineEntry& engine) {
-  std::vector<std::string> forms = engine.kv_cache;
-  if (engine.runtime_cache) forms.emplace_back("runtime");
-  return forms;
+// The kinds of KV cache that the engine runs.
+std::vector<std::string> kv_caches(const EngineEntry& engine) {
+  std::vector<std::string> kinds = engine.kv_cache;
+  if (engine.runtime_cache) kinds.emplace_back("runtime");
+  return kinds;
 }
 
 Json engine_json(const FoundEngine& found) {
@@ -56,7 +56,7 @@ Json engine_json(const FoundEngine& found) {
       {"framework", found.entry.framework},
       {"formats", found.entry.formats},
       {"shapes", found.entry.static_shapes ? "static" : "dynamic"},
-      {"kv_cache", cache_forms(found.entry)},
+      {"kv_cache", kv_caches(found.entry)},
       {"needs_model", found.entry.needs_model},
       {"devices", std::move(devices)},
       {"options", std::move(options)}};

@@ -88,7 +88,7 @@ Json to_json(const zoo::BuiltModel& built) {
           {"category", built.category},
           {"family", built.family},
           {"task", built.task},
-          {"form", built.form},
+          {"kv_cache", built.kv_cache},
           {"parameter_count", built.parameter_count},
           {"seeded", built.seeded},
           {"config_hash", built.config_hash},

@@ -77,8 +77,10 @@ void MeasuringOptions::add_to(CLI::App& command) {
       .add_option("--output-tokens", output_tokens,
                   "Tokens that generative models give; default: 32. 0: one forward pass instead")
       ->delimiter(',');
-  command.add_option("--form", form,
-                     "How generative models keep their cache: portable (default), fixed, native (the runtime's own)");
+  command.add_option(
+      "--kv-cache", kv_cache,
+      "KV cache of generative models: growing (default), static (fixed length), runtime (the runtime's own)");
+  command.add_option("--form", form)->group("");
   command.add_option("--precision", precision,
                      "float32 (default, strictly), float16, bfloat16, runtime (its own choice), as_is");
   command.add_option("--streams", streams, "Requests in flight at once, for throughput; default: 1")->delimiter(',');
@@ -133,12 +135,18 @@ Result<RunSettings> MeasuringOptions::settings() const {
         ErrorCode::kInvalidArgument,
         fmt::format("--output-tokens {}: with --data a forward pass is measured, not a generation", outputs.front()),
         "leave one of them out");
-  if (!form.empty()) {
-    const std::optional<zoo::Form> known = zoo::find_form(form);
+  if (form) {
+    const std::string_view renamed = kv_cache_of_form(*form);
+    return fail(ErrorCode::kInvalidArgument, "--form is now called --kv-cache",
+                zoo::find_kv_cache(renamed) ? fmt::format("use --kv-cache {}", renamed)
+                                            : "use --kv-cache growing, --kv-cache static or --kv-cache runtime");
+  }
+  if (!kv_cache.empty()) {
+    const std::optional<zoo::KvCache> known = zoo::find_kv_cache(kv_cache);
     if (!known)
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--form: '{}' is not valid; valid: portable, fixed, native", form));
-    out.form = *known;
+                  fmt::format("--kv-cache: '{}' is not valid; valid: growing, static, runtime", kv_cache));
+    out.kv_cache = *known;
   }
   ASSAY_TRY(const auto in_flight, integers("--streams", streams, 1));
   ASSAY_TRY(const auto of_inference, integers("--threads", threads, 1));

@@ -45,7 +45,8 @@ struct MeasuringOptions {
   bool no_resource_pool = false, use_resource_pool = false;
   bool debug = false, quiet = false;
   std::string output_format = "text";
-  std::string form;
+  std::string kv_cache;
+  std::optional<std::string> form;  ///< --kv-cache under its old name: refused
 
   /// Adds the options. `--hardware` also answers to `--device`, `--engines` to `--engine`.
   void add_to(CLI::App& command);

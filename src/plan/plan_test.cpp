@@ -132,19 +132,19 @@ TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   settings.batch_sizes = {1};
   settings.sequence_lengths = {16};
   settings.output_tokens = {4};
-  settings.form = zoo::Form::kFixed;
+  settings.kv_cache = zoo::KvCache::kStatic;
   const Task task = plan(model, {target_on("onnxruntime")}, settings).at(0);
   EXPECT_EQ(task.artefact.file, "/models/static.onnx");
   EXPECT_EQ(task.reference.artefact.file, "/models/text.onnx");
   EXPECT_EQ(task.reference.graph_hash, "graph");
   EXPECT_EQ(task.row.graph_hash, "graph2");
-  EXPECT_EQ(task.row.form, "fixed");
+  EXPECT_EQ(task.row.kv_cache, "static");
   ASSERT_TRUE(task.variant);
   EXPECT_EQ(task.variant->generation.cache_tokens, 16 + 4 - 1);
   EXPECT_EQ(task.generation->cache_tokens, 0);
 
-  model.variants.at("") = fail(ErrorCode::kUnsupported, "unsupported: form = fixed");
-  EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: form = fixed");
+  model.variants.at("") = fail(ErrorCode::kUnsupported, "unsupported: kv_cache = static");
+  EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: kv_cache = static");
 }
 
 TEST(Plan, AnEngineThatComputesNoModelIsToldTheSignatureAndItsOwnReference) {
@@ -194,7 +194,7 @@ TEST(TaskJson, IsOneLineThatGivesTheSameTaskBack) {
   model.variants.emplace(
       "", CacheVariant{{.file = "/models/static.onnx"}, *model.info, model.generation->generation, "config", "graph2"});
   RunSettings settings;
-  settings.form = zoo::Form::kFixed;
+  settings.kv_cache = zoo::KvCache::kStatic;
   settings.engine_options = {{"a", "b"}};
   settings.measure.iterations = 5;
   for (Task& task : plan(model, {target_on("onnxruntime"), missing_target("qnn")}, settings)) {

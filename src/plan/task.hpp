@@ -43,7 +43,7 @@ struct Task {
 
   std::vector<InputRecipe> inputs;         ///< of the model as it is, which is also its reference
   std::optional<Generation> generation{};  ///< a run is a generation
-  /// What the engine gets instead, where its artefact keeps the cache in another form.
+  /// What the engine gets instead if its artefact has another kind of KV cache.
   struct Variant {
     std::vector<InputRecipe> inputs;
     Generation generation;

@@ -10,8 +10,8 @@
 #include "measure/environment.hpp"
 #include "model/model.hpp"
 #include "model/specialise.hpp"
-#include "prepare/forms.hpp"
 #include "prepare/generation.hpp"
+#include "prepare/kv_cache.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -31,7 +31,7 @@ Json to_json(const ZooBuild& build) {
           {"precision", build.precision},
           {"weights_rounded_to", name_of(build.weights_rounded_to)},
           {"generates", build.generates},
-          {"form", zoo::form_name(build.form)}};
+          {"kv_cache", zoo::kv_cache_name(build.kv_cache)}};
 }
 
 // Both throw what nlohmann throws, and invalid_argument; artefact_from_json() turns it into an Error.
@@ -52,9 +52,9 @@ ZooBuild zoo_build_from(const Json& json) {
   build.precision = json.at("precision");
   build.weights_rounded_to = dtype_at(json, "weights_rounded_to");
   build.generates = json.at("generates");
-  const std::optional<zoo::Form> form = zoo::find_form(json.at("form").get<std::string>());
-  if (!form) throw std::invalid_argument(fmt::format("\"form\" is {}", json.at("form").dump()));
-  build.form = *form;
+  const std::optional<zoo::KvCache> kv_cache = zoo::find_kv_cache(json.at("kv_cache").get<std::string>());
+  if (!kv_cache) throw std::invalid_argument(fmt::format("\"kv_cache\" is {}", json.at("kv_cache").dump()));
+  build.kv_cache = *kv_cache;
   return build;
 }
 
@@ -151,8 +151,8 @@ Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& 
   // It is built for a reference, when other models of the run are there already.
   if (build.weights_rounded_to) request.max_weight_bytes = free_memory() / 2;
   Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
-  if (build.form != zoo::Form::kPortable) {
-    ASSAY_TRY([[maybe_unused]] const auto graph, build_form(request, build.form, artefact.model));
+  if (build.kv_cache != zoo::KvCache::kGrowing) {
+    ASSAY_TRY([[maybe_unused]] const auto graph, build_cache_graph(request, build.kv_cache, artefact.model));
   } else if (build.generates) {
     ASSAY_TRY(const auto graphs, build_generation(request, folder->path()));
     if (!graphs) return fail(ErrorCode::kInternal, fmt::format("{} has no graphs for generation", name));
@@ -184,7 +184,7 @@ Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::str
   with.cancelled = services_.cancelled;
   ASSAY_TRY(with.runtime, services_.registry->locate(spec.converter));
   const fs::path file = folder->path() / ("model." + engine.runtime_cache->format);
-  ASSAY_TRY(const FormGraph graph, make_stateful(*graphs, with, file));
+  ASSAY_TRY(const CacheGraph graph, make_stateful(*graphs, with, file));
   return Artefact{.model = file, .graph_hash = graph.info.graph_hash, .owner = folder};
 }
 

@@ -31,7 +31,7 @@ struct ZooBuild {
   std::string precision = "float32";
   std::optional<DType> weights_rounded_to{};
   bool generates = false;  ///< graphs for generation (prepare/generation.hpp) instead of one forward pass
-  zoo::Form form = zoo::Form::kPortable;  ///< of a generation's cache
+  zoo::KvCache kv_cache = zoo::KvCache::kGrowing;
 
   /// The request for a whole model.
   [[nodiscard]] zoo::BuildRequest request() const;

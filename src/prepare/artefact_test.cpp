@@ -102,8 +102,8 @@ TEST_F(Artefacts, AnInterruptionAndAMistakeAreErrorsAndLeaveNothing) {
 
 TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   ArtefactSpec spec;
-  spec.zoo = ZooBuild{{{"model_type", "bert"}}, "BertModel", "/weights",       "abc", 7, "float16",
-                      DType::kFloat16,          true,        zoo::Form::kFixed};
+  spec.zoo = ZooBuild{{{"model_type", "bert"}}, "BertModel", "/weights",           "abc", 7, "float16",
+                      DType::kFloat16,          true,        zoo::KvCache::kStatic};
   spec.rounded_to = DType::kBFloat16;
   spec.perturbation = ArtefactSpec::Perturbation{DType::kFloat16, 3};
   spec.shapes = {{"x", {1, 2}}};

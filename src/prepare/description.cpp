@@ -16,33 +16,33 @@ zoo::BuildRequest graph_request(const ZooBuild& build) {
   return request;
 }
 
-Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::Form form, const fs::path& file) {
+Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::KvCache kv_cache, const fs::path& file) {
   zoo::BuildRequest request = graph_request(model.build);
-  ASSAY_TRY(FormGraph graph, build_form(request, form, file));
+  ASSAY_TRY(CacheGraph graph, build_cache_graph(request, kv_cache, file));
   CacheVariant variant{{.zoo = model.build}, std::move(graph.info), std::move(graph.generation), {}, {}};
-  variant.artefact.zoo->form = form;
+  variant.artefact.zoo->kv_cache = kv_cache;
   variant.config_hash = graph.model.config_hash;
   variant.graph_hash = variant.info.graph_hash;
   return variant;
 }
 
 Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine) {
-  ASSAY_TRY(FormGraph graph, stateful_form(*model.generation));
+  ASSAY_TRY(CacheGraph graph, describe_stateful(*model.generation));
   CacheVariant variant{{.zoo = model.build, .converter = engine}, std::move(graph.info), std::move(graph.generation)};
   variant.config_hash = graph.model.config_hash;
   return variant;
 }
 
-// Engines that do not run a form of the cache, in the words of engine.json.
-void refuse_where_missing(zoo::Form form, const std::vector<std::string>& engines, const EngineRegistry& registry,
-                          std::map<std::string, Result<CacheVariant>>& variants) {
-  const std::string_view cache = form == zoo::Form::kPortable ? "growing" : "static";
+// Adds an error for each engine whose engine.json does not list this kind of KV cache.
+void refuse_where_missing(zoo::KvCache kv_cache, const std::vector<std::string>& engines,
+                          const EngineRegistry& registry, std::map<std::string, Result<CacheVariant>>& variants) {
+  const std::string_view name = zoo::kv_cache_name(kv_cache);
   for (const std::string& engine : engines) {
     const EngineEntry* entry = registry.entry(engine);
-    if (entry == nullptr || std::ranges::find(entry->kv_cache, cache) != entry->kv_cache.end()) continue;
+    if (entry == nullptr || std::ranges::find(entry->kv_cache, name) != entry->kv_cache.end()) continue;
     variants.emplace(engine, fail(ErrorCode::kUnsupported,
-                                  fmt::format("the form {}: {} has none", zoo::form_name(form), entry->name),
-                                  "`assay engines --output-format json` lists the forms of each engine"));
+                                  fmt::format("{} does not run graphs with a {} KV cache", entry->name, name),
+                                  "`assay engines --output-format json` lists the KV caches of each engine"));
   }
 }
 
@@ -88,15 +88,15 @@ Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path&
   return model;
 }
 
-std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model, zoo::Form form,
+std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model, zoo::KvCache kv_cache,
                                                               const std::vector<std::string>& engines,
                                                               const EngineRegistry& registry) {
   std::map<std::string, Result<CacheVariant>> variants;
   if (!model.generation) return variants;
   const auto file = [&] { return model.folder->path() / fmt::format("variant{}.onnx", variants.size()); };
-  if (form != zoo::Form::kNative) {
-    refuse_where_missing(form, engines, registry, variants);
-    if (form == zoo::Form::kFixed) variants.emplace("", describe_graph(model, form, file()));
+  if (kv_cache != zoo::KvCache::kRuntime) {
+    refuse_where_missing(kv_cache, engines, registry, variants);
+    if (kv_cache == zoo::KvCache::kStatic) variants.emplace("", describe_graph(model, kv_cache, file()));
     return variants;
   }
   for (const std::string& engine : engines) {
@@ -104,10 +104,10 @@ std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescripti
     const EngineEntry* entry = registry.entry(engine);
     if (entry == nullptr || !entry->runtime_cache)
       variants.emplace(engine, fail(ErrorCode::kUnsupported,
-                                    fmt::format("the form native: {} has none", engine.substr(0, engine.find('@'))),
-                                    "--form fixed and --form portable are for every engine"));
+                                    fmt::format("{} has no KV cache of its own", engine.substr(0, engine.find('@'))),
+                                    "use --kv-cache static or --kv-cache growing"));
     else if (entry->runtime_cache->converter.empty())
-      variants.emplace(engine, describe_graph(model, form, file()));
+      variants.emplace(engine, describe_graph(model, kv_cache, file()));
     else
       variants.emplace(engine, describe_converted(model, engine));
   }

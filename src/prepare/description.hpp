@@ -14,8 +14,8 @@
 #include "base/files.hpp"
 #include "engine/registry.hpp"
 #include "prepare/artefact.hpp"
-#include "prepare/forms.hpp"
 #include "prepare/generation.hpp"
+#include "prepare/kv_cache.hpp"
 #include "prepare/settings.hpp"
 #include "prepare/zoo_source.hpp"
 
@@ -43,7 +43,7 @@ struct ZooDescription {
 [[nodiscard]] Result<ZooDescription> describe(ZooBuild build, bool generation, const std::filesystem::path& folder,
                                               const Cancelled& cancelled);
 
-/// A model that generates, with its cache in another form than the graph's own growing one.
+/// A generative model with a static KV cache or the runtime's own.
 struct CacheVariant {
   ArtefactSpec artefact;
   ModelInfo info;           ///< of its graph
@@ -52,9 +52,10 @@ struct CacheVariant {
   std::string graph_hash{};  ///< "": known when a converter has written the file
 };
 
-/// The variants that a form means, by engine; "" is for every engine that has no own. Errors stand in for what an
-/// engine does not have.
-[[nodiscard]] std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model, zoo::Form form,
+/// The variants for a kind of KV cache, by engine; "" is for every engine without an entry. An engine that does not
+/// support the kind has an error.
+[[nodiscard]] std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model,
+                                                                            zoo::KvCache kv_cache,
                                                                             const std::vector<std::string>& engines,
                                                                             const EngineRegistry& registry);
 

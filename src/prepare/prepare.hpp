@@ -42,7 +42,7 @@ struct PreparedModel {
   std::shared_ptr<const TemporaryDirectory> folder{};  ///< of `graph`, where the zoo made it
   std::optional<std::int64_t> max_sequence{};          ///< positions of the model, where its configuration limits them
   std::optional<GenerationGraphs> generation{};        ///< it generates, and `graph` is the prompt's
-  std::map<std::string, Result<CacheVariant>> variants{};  ///< of the cache's form, by engine; see variant_for()
+  std::map<std::string, Result<CacheVariant>> variants{};  ///< for the kind of KV cache, by engine; see variant_for()
 
   /// What each engine makes of its inputs, by engine and device; "" is for all, where assay reads the file itself.
   std::map<std::string, Result<Signature>> signatures{};

@@ -16,7 +16,7 @@ Json to_json(const ModelChoice& choice) {
 Json to_json(const RunSettings& settings) {
   const auto& [batch_sizes, default_batches, sequence_lengths, default_lengths, output_tokens, precision,
                precision_asked, streams, threads, engine_options, size, seed, input_sets, data, measure,
-               memory_limit_bytes, verify, benchmark, resource_pool, parallel, timeout, scale, form] = settings;
+               memory_limit_bytes, verify, benchmark, resource_pool, parallel, timeout, scale, kv_cache] = settings;
   // How much time and memory a cell gets, and which process runs it, decides neither.
   static_cast<void>(memory_limit_bytes);
   static_cast<void>(resource_pool);
@@ -40,7 +40,7 @@ Json to_json(const RunSettings& settings) {
           {"verify", verify},
           {"benchmark", benchmark},
           {"scale", scale},
-          {"form", zoo::form_name(form)}};
+          {"kv_cache", zoo::kv_cache_name(kv_cache)}};
 }
 
 }  // namespace assay

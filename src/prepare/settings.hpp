@@ -53,7 +53,7 @@ struct RunSettings {
   bool parallel = false;
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< per cell, its reference included
   double scale = 1.0;                                            ///< of the layers of models that the zoo builds
-  zoo::Form form = zoo::Form::kPortable;                         ///< of the graphs that generate
+  zoo::KvCache kv_cache = zoo::KvCache::kGrowing;
 };
 
 [[nodiscard]] Json to_json(const ModelChoice& choice);

@@ -41,7 +41,7 @@ void set_built(Record& row, const ZooDescription& described, const ZooSource& so
   const zoo::BuiltModel& built = described.built;
   row.architecture = built.architecture;
   row.model_class = built.model_class;
-  row.form = built.form;
+  row.kv_cache = built.kv_cache;
   row.config_hash = built.config_hash;
   row.weights_hash = built.weights_hash;
   row.builder_version = built.builder_version;
@@ -198,7 +198,7 @@ class ZooPreparation {
     model_.format = "onnx";
     model_.max_sequence =
         described.info.max_sequence ? described.info.max_sequence : max_sequence_of(described.build.config);
-    model_.variants = describe_variants(described, settings_.form, with_.engines, *with_.registry);
+    model_.variants = describe_variants(described, settings_.kv_cache, with_.engines, *with_.registry);
     model_.artefact.zoo = described.build;
     model_.graph = described.built.path;
     model_.folder = described.folder;

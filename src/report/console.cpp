@@ -244,7 +244,7 @@ std::string settings_text(const Record& row) {
   if (row.threads.value_or(0) != 0) text += fmt::format(", threads: {}", *row.threads);
   if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is")
     text += ", precision: " + row.precision;
-  if (!row.form.empty() && row.form != "portable") text += ", cache: " + row.form;
+  if (!row.kv_cache.empty() && row.kv_cache != "growing") text += ", KV cache: " + row.kv_cache;
   return text;
 }
 

@@ -175,19 +175,19 @@ std::string generation_table(const std::vector<Record>& rows) {
   std::string out;
   for (const Record& row : rows)
     if (row.ttft_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row), row.form, show(row.ttft_ms),
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row), row.kv_cache, show(row.ttft_ms),
                       show(row.tpot_ms), show(row.tpot_p50_ms), show(row.tpot_p99_ms), show(row.tokens_per_second),
                       show(row.prompt_tokens_per_second)});
   if (out.empty()) return out;
   return "#### Generation\n\n" +
-         heading({"Model", "Hardware", "Shape", "Verdict", "Form", "TTFT (ms)", "TPOT (ms)", "TPOT p50 (ms)",
+         heading({"Model", "Hardware", "Shape", "Verdict", "KV cache", "TTFT (ms)", "TPOT (ms)", "TPOT p50 (ms)",
                   "TPOT p99 (ms)", "Tokens/s", "Prompt tokens/s"}) +
          out +
          "\nGreedy, with fixed lengths of prompt and output; a latency above is that of a whole generation. TTFT: from "
          "the start of the prompt's run to the first token's id on the host. TPOT: from id to id, the mean over all "
-         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. Form: "
-         "`portable` "
-         "is a cache that grows by concatenation, `fixed` and `native` one of a maximal length.\n\n";
+         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. KV "
+         "cache: `growing` is extended by concatenation, `static` has its maximal length from the start, `runtime` is "
+         "the runtime's own.\n\n";
 }
 
 // Of the rows that stand for a model, this target's.

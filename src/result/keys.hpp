@@ -17,8 +17,9 @@
 /// field changes no key of what was measured before (docs/decisions/0005-keys.md).
 namespace assay {
 
-/// Of the scheme, in each manifest. 1 hashed every field of the two lists, absent ones as null, in the table's order.
-inline constexpr std::int64_t kKeyVersion = 2;
+/// The version of the scheme, in each manifest. Version 1 hashed every field of the two lists, absent ones as null, in
+/// the table's order. In version 2 `kv_cache` was called `form` and had other values.
+inline constexpr std::int64_t kKeyVersion = 3;
 
 /// Of what the measurements mean, in both keys: raise it when a number that a cell gets would not be comparable with
 /// one from before (another timed interval, another statistic under the same name). Name the change in the CHANGELOG.

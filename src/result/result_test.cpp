@@ -118,17 +118,27 @@ TEST(Keys, TheSeriesSurvivesAnUpgradeButTheTaskDoesNot) {
   }
 }
 
+TEST(Record, ReadsTheKvCacheUnderItsFormerName) {
+  const auto read = [](const Json& json) { return record_from_json(json)->kv_cache; };
+  EXPECT_EQ(read({{"form", "portable"}}), "growing");
+  EXPECT_EQ(read({{"form", "fixed"}}), "static");
+  EXPECT_EQ(read({{"form", "native"}}), "runtime");
+  EXPECT_EQ(read({{"form", nullptr}}), "");
+  EXPECT_EQ(read({{"form", "fixed"}, {"kv_cache", "growing"}}), "growing");
+  EXPECT_EQ(read({{"kv_cache", "runtime"}}), "runtime");
+}
+
 TEST(Keys, HashWhatDiffersFromTheHashDefaultAndAbsentMeansTheDefault) {
   Record record;
   record.engine = "onnxruntime";
   const std::string key = task_key(record);
   EXPECT_EQ(key_text(record, KeyKind::kTask), "engine=\"onnxruntime\"\n");
-  record.form = "portable";
+  record.kv_cache = "growing";
   record.method_version = 1;
   EXPECT_EQ(task_key(record), key);
-  record.form = "fixed";
-  EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nform=\"fixed\"\n");
-  record.form = "";
+  record.kv_cache = "static";
+  EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nkv_cache=\"static\"\n");
+  record.kv_cache = "";
   record.method_version = 2;
   EXPECT_EQ(key_text(record, KeyKind::kSeries), "engine=\"onnxruntime\"\nmethod_version=2\n");
 }
@@ -164,7 +174,7 @@ TEST(Keys, OfAStoredRowNeverChange) {
   record.method_version = 1;
   record.hardware = record.device = "cpu";
   record.model_class = "BertModel";
-  record.form = "portable";
+  record.kv_cache = "growing";
   record.weights_hash = "seeded:1:0";
   record.precision = "float32";
   record.contract = "e2e_host";

@@ -37,7 +37,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   if (task.variant) {
     const Result<CacheVariant>* variant = model_.variant_for(task.engine);
     ASSAY_CHECK(variant != nullptr && *variant, "tasks with a variant are planned with one");
-    task.variant->inputs = form_inputs((*variant)->info, task.variant->generation, task.inputs);
+    task.variant->inputs = cache_graph_inputs((*variant)->info, task.variant->generation, task.inputs);
   }
   if (task.static_shapes && !task.artefact.empty())
     for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)

@@ -96,7 +96,7 @@ TEST_F(Local, WhatKeysHashIsWhatItWas) {
   const auto fields_of = [&](const std::string& name) {
     const Record row = run(tasks_of(name)).at(0);
     std::string text;
-    for (const char* field : {"config_hash", "weights_hash", "seed_scheme", "form", "input_hash", "input_shape",
+    for (const char* field : {"config_hash", "weights_hash", "seed_scheme", "kv_cache", "input_hash", "input_shape",
                               "batch_size", "sequence_length", "output_tokens", "streams", "threads", "precision",
                               "contract", "seed", "engine", "device", "hardware"})
       text += fmt::format("{}={}\n", field, json_text(field_value(row, *find_field(field))));
@@ -106,7 +106,7 @@ TEST_F(Local, WhatKeysHashIsWhatItWas) {
             R"x(config_hash="dc3558be4f5ca6b81047d5b98b8a6b5ec24fa01d27a629d09224af746f7c5def"
 weights_hash="seeded:splitmix64-ih4-1:0"
 seed_scheme="splitmix64-ih4-1"
-form="portable"
+kv_cache="growing"
 input_hash="135abbc355866d5263f8ba1d7eeb7277be50884a993a534740c70db7b33cdf2d"
 input_shape="input_ids=(1, 16), token_type_ids=(1, 16), attention_mask=(1, 16)"
 batch_size=1
@@ -125,7 +125,7 @@ hardware="cpu"
             R"x(config_hash="743ad31d1d80385d04fd533801d76e7f700c28a3d57ca519856b73f5535233c3"
 weights_hash="seeded:splitmix64-ih4-1:0"
 seed_scheme="splitmix64-ih4-1"
-form="portable"
+kv_cache="growing"
 input_hash="5f680783dbab7f06b9a884f5c82eedccfcf4d205276ba27084549decb18e948a"
 input_shape="input_ids=(1, 16), attention_mask=(1, 16), decoder_input_ids=(1, 1)"
 batch_size=1

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -54,6 +55,13 @@ class HistoryTest : public ::testing::Test {
     }
     return text;
   }
+  /// Replaces the manifest of a bundle, and its hash in DONE.
+  static void write_manifest(const fs::path& bundle, const Json& manifest) {
+    std::ofstream(bundle / "manifest.json") << manifest.dump(2) << "\n";
+    std::string done = *read_file(bundle / "DONE");
+    done.replace(done.find("  manifest.json") - 64, 64, *sha256_file(bundle / "manifest.json"));
+    std::ofstream(bundle / "DONE") << done;
+  }
   [[nodiscard]] std::map<std::string, std::string> files_of_spool() const {
     std::map<std::string, std::string> hashes;
     for (const auto& entry : fs::recursive_directory_iterator(spool_))
@@ -89,9 +97,14 @@ TEST_F(HistoryTest, ADatabaseOfSchema1IsMigratedAndKeepsEveryValue) {
   auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
   std::string columns;
   for (const std::string& name : before.columns) columns += (columns.empty() ? "" : ", ") + name;
+  const auto form = std::ranges::find(before.columns, "form") - before.columns.begin();
+  columns.replace(columns.find("form"), 4, "kv_cache");
   const auto after = now->query("SELECT " + columns + " FROM benchmark_results ORDER BY result_id");
   ASSERT_TRUE(after) << to_string(after.error());
+  const std::map<Json, Json> renamed{{"portable", "growing"}, {"fixed", "static"}, {nullptr, nullptr}};
+  for (auto& row : before.rows) row.at(form) = renamed.at(row.at(form));
   EXPECT_EQ(after->rows, before.rows);
+  EXPECT_TRUE(now->query("SELECT kv_cache FROM latest_results"));
 }
 
 TEST_F(HistoryTest, MigratingAndRebuildingAgree) {
@@ -116,13 +129,52 @@ TEST_F(HistoryTest, OldBundlesGetNewKeysAndAreNotRewritten) {
   EXPECT_EQ(files_of_spool(), before);
   const auto rows = store->results();
   ASSERT_THAT(*rows, SizeIs(6));
+  std::multiset<std::string> caches;
   for (const Record& row : *rows) {
+    caches.insert(row.kv_cache);
     EXPECT_FALSE(old_keys.contains(row.task_key));
     // What this assay plans for the same cell: resuming and --benchmark-only find the old row.
     Record planned = row;
     planned.method_version = 1;
     EXPECT_EQ(task_key(planned), row.task_key);
   }
+  EXPECT_THAT(caches, ElementsAre("", "", "", "growing", "growing", "static"));
+  EXPECT_THAT(*store->verify(spool_), IsEmpty());
+}
+
+TEST_F(HistoryTest, ABundleOfKeyVersion2HasTheFormerNameOfTheKvCache) {
+  const std::vector<fs::path> bundles = *list_bundles(spool_);
+  for (const fs::path& bundle : bundles) {
+    Json manifest = *read_json(bundle / "manifest.json");
+    Json& record = manifest["record"];
+    if (record.at("form") != "fixed") {
+      fs::remove_all(bundle);
+      continue;
+    }
+    record["form"] = "native";
+    manifest["key_version"] = 2;
+    for (const char* key : {"task_key", "series_key"}) {
+      Json& names = manifest[std::string(key) + "_fields"];
+      std::set<std::string> hashed;
+      for (const Json& name : names)
+        if (!record.at(name.get<std::string>()).is_null()) hashed.insert(name.get<std::string>());
+      names = hashed;
+      std::string text;
+      for (const std::string& name : hashed) text += name + "=" + json_text(record.at(name)) + "\n";
+      EXPECT_THAT(text, HasSubstr("form=\"native\"\n"));
+      record[key] = sha256_hex(text);
+    }
+    write_manifest(bundle, manifest);
+  }
+  auto store = Store::open(path_, Store::Mode::kWrite);
+  const auto report = store->ingest(spool_);
+  ASSERT_TRUE(report) << to_string(report.error());
+  EXPECT_THAT(report->refused, IsEmpty());
+  const auto rows = store->results();
+  ASSERT_THAT(*rows, SizeIs(1));
+  EXPECT_EQ(rows->at(0).kv_cache, "runtime");
+  EXPECT_THAT(key_text(rows->at(0), KeyKind::kSeries), HasSubstr("kv_cache=\"runtime\"\n"));
+  EXPECT_EQ(rows->at(0).series_key, series_key(rows->at(0)));
   EXPECT_THAT(*store->verify(spool_), IsEmpty());
 }
 
@@ -130,10 +182,7 @@ TEST_F(HistoryTest, AKeyThatIsNotThatOfItsFieldsIsRefused) {
   const fs::path bundle = list_bundles(spool_)->front();
   Json manifest = *read_json(bundle / "manifest.json");
   manifest["record"]["batch_size"] = 77;
-  std::ofstream(bundle / "manifest.json") << manifest.dump(2) << "\n";
-  std::string done = *read_file(bundle / "DONE");
-  done.replace(done.find("  manifest.json") - 64, 64, *sha256_file(bundle / "manifest.json"));
-  std::ofstream(bundle / "DONE") << done;
+  write_manifest(bundle, manifest);
   auto store = Store::open(path_, Store::Mode::kWrite);
   const auto report = store->ingest(spool_);
   ASSERT_TRUE(report) << to_string(report.error());

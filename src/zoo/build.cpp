@@ -49,7 +49,9 @@ std::string hash_of(const Config& config, const BuildRequest& request) {
   identity["part"] = part_name(request.part);
   identity["last_logits_only"] = request.last_logits_only;
   if (request.weights_rounded_to) identity["weights_rounded_to"] = to_string(*request.weights_rounded_to);
-  if (request.form != Form::kPortable) identity["form"] = form_name(request.form);
+  // These are the names that the kinds of KV cache had first: stored rows have this hash.
+  if (request.kv_cache != KvCache::kGrowing)
+    identity["form"] = request.kv_cache == KvCache::kStatic ? "fixed" : "native";
   if (request.longest > 0) identity["longest"] = request.longest;
   for (const auto& [name, shape] : request.input_shapes) identity["inputs"][name] = shape;
   for (const auto& [name, dtype] : request.input_dtypes) identity["input_types"][name] = to_string(dtype);
@@ -101,13 +103,14 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   const DType precision = dtype_from(request.precision).value_or(DType::kUndefined);
   if (precision != DType::kFloat32 && precision != DType::kFloat16 && precision != DType::kBFloat16)
     return unsupported("precision", request.precision, "built are float32, float16 and bfloat16");
-  if (request.form != Form::kPortable && request.part != Part::kDecode)
-    return unsupported("form", std::string(form_name(request.form)), "only a decode has other forms");
+  if (request.kv_cache != KvCache::kGrowing && request.part != Part::kDecode)
+    return unsupported("kv_cache", std::string(kv_cache_name(request.kv_cache)),
+                       "only a decode graph has this KV cache");
 
   ASSAY_TRY(Parameters parameters, open_parameters(request, architecture));
   GraphBuilder graph(config.model_class());
   Inputs inputs(graph, request, config);
-  States states(graph, request.part, request.form);
+  States states(graph, request.part, request.kv_cache);
   BuildContext context{Module(graph, parameters), config, inputs, states, request.last_logits_only};
   ASSAY_CHECK_OK(find_skeleton(architecture.skeleton)(context));
   ASSAY_CHECK_OK(inputs.finish());
@@ -125,7 +128,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   built.category = what.category;
   built.family = what.family;
   built.task = what.task;
-  built.form = form_name(request.form);
+  built.kv_cache = kv_cache_name(request.kv_cache);
   built.config_hash = hash_of(config, request);
   built.weights_hash = request.weights_hash;
   if (built.weights_hash.empty() && (!request.weights_left_out || !request.weights)) {
@@ -146,7 +149,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   graph.metadata("assay.class", built.model_class);
   graph.metadata("assay.config_hash", built.config_hash);
   graph.metadata("assay.family", built.family);
-  graph.metadata("assay.form", built.form);
+  graph.metadata("assay.kv_cache", built.kv_cache);
   graph.metadata("assay.parameter_count", std::to_string(built.parameter_count));
   graph.metadata("assay.part", std::string(part_name(request.part)));
   graph.metadata("assay.precision", request.precision);

@@ -15,7 +15,7 @@ namespace assay::zoo {
 
 struct BuiltModel {
   std::filesystem::path path;  ///< the .onnx (external data beside it above 2 GB)
-  std::string architecture, category, family, model_class, form;
+  std::string architecture, category, family, model_class, kv_cache;
   std::string config_hash, weights_hash;  ///< weights_hash: of the checkpoint's bytes, or "seeded:SCHEME:SEED"
   std::string builder_version;
   bool seeded = false;

@@ -53,13 +53,13 @@ class Others(tool.ToolTest):
         self.assertEqual(row["reason_code"], "not_built")
         self.assertIn("xla, which is not part of this version", row["message"])
 
-    def test_forms_of_a_cache_that_it_does_not_run(self):
+    def test_a_kv_cache_that_it_does_not_run(self):
         self.engine("ours", kv_cache=["static"])
         golden = tool.SOURCE / "tests" / "goldens" / "llama"
         common = ["bench", "--engine", "ours", "--model-id", str(golden), "--sequence-lengths", "4", "--output-tokens", "2", *FAST]
         (row,) = self.run_json(*common, expect=1)["results"]
         self.assertEqual(row["status"], "unsupported")
-        self.assertIn("ours has none", row["message"])
+        self.assertIn("ours does not run graphs with a growing KV cache", row["message"])
 
     def test_a_mistake_costs_the_others_nothing(self):
         self.engine("good")

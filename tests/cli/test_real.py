@@ -72,7 +72,7 @@ class SmallSet(tool.ToolTest):
                     self.assertIsNone(entry["ttft_ms"])
                     continue
                 self.assertEqual(entry["output_tokens"], 4)
-                self.assertEqual(entry["form"], "portable")
+                self.assertEqual(entry["kv_cache"], "growing")
                 self.assertGreater(entry["flops"], 1e6)
                 # From id to id without a gap: the tokens make up the run.
                 self.assertAlmostEqual(entry["ttft_ms"] + 3 * entry["tpot_ms"], entry["latency_mean_ms"], delta=1e-6 * entry["latency_mean_ms"])
@@ -115,15 +115,15 @@ class SmallSet(tool.ToolTest):
         forward = self.run_json(*common, "--output-tokens", "0")["results"]
         self.assertEqual([(row["output_tokens"], row["ttft_ms"], row["verification"]) for row in forward], [(None, None, "verified")] * 2)
 
-    def test_a_decoder_generates_in_the_form_that_is_asked_for(self):
+    def test_a_decoder_generates_with_each_kv_cache(self):
         goldens = pathlib.Path(__file__).resolve().parents[1] / "goldens"
         common = ["--hardware", "cpu", "openvino", "--batch-sizes", "1", "2", "--sequence-lengths", "4", "8", "--iterations", "4", "--warmup", "1"]
         seven = ["--output-tokens", "7"]
-        rows = {form: self.run_json("bench", "--model-id", str(goldens / "llama"), "--form", form, *common, *seven)["results"]
-                for form in ("portable", "fixed", "native")}
-        for form, found in rows.items():
+        rows = {kind: self.run_json("bench", "--model-id", str(goldens / "llama"), "--kv-cache", kind, *common, *seven)["results"]
+                for kind in ("growing", "static", "runtime")}
+        for kind, found in rows.items():
             for row in found:
-                self.assertEqual(row["form"], form, row)
+                self.assertEqual(row["kv_cache"], kind, row)
                 self.assertEqual((row["status"], row["verification"], row["reference"]), ("completed", "verified", "onnxruntime-noopt"), row)
                 self.assertIn("4 further tokens", row["message"])
                 self.assertGreater(row["tpot_ms"], 0)
@@ -131,27 +131,27 @@ class SmallSet(tool.ToolTest):
         self.assertEqual(len(measured), 3 * 8)
         self.assertEqual(len({row["task_key"] for row in measured}), len(measured))
         self.assertEqual(len({row["series_key"] for row in measured}), len(measured))
-        # The same prompts and as much to compute, in other graphs of the same weights: native has one for each runtime.
+        # The same prompts and as much to compute, in other graphs of the same weights: runtime has one for each engine.
         for key, count in (("input_hash", 4), ("flops", 4), ("weights_hash", 1), ("graph_hash", 4), ("config_hash", 3)):
             self.assertEqual(len({row[key] for row in measured}), count, key)
-        (null,) = self.run_json("bench", "--model-id", str(goldens / "llama"), "--form", "native", "--engine", "null", "--batch-sizes", "1", *seven, expect=None)["results"]
-        self.assertEqual((null["status"], null["form"], null["graph_hash"]), ("unsupported", "native", None), null)
-        # What has no such form says so; what does not generate has none to choose.
-        refused = self.run_json("bench", "--model-id", str(goldens / "t5"), "--form", "native", *common, *seven, expect=1)["results"]
+        (null,) = self.run_json("bench", "--model-id", str(goldens / "llama"), "--kv-cache", "runtime", "--engine", "null", "--batch-sizes", "1", *seven, expect=None)["results"]
+        self.assertEqual((null["status"], null["kv_cache"], null["graph_hash"]), ("unsupported", "runtime", None), null)
+        # A model without such a cache is unsupported. A forward pass ignores the option.
+        refused = self.run_json("bench", "--model-id", str(goldens / "t5"), "--kv-cache", "runtime", *common, *seven, expect=1)["results"]
         for row in refused:
-            self.assertEqual((row["status"], row["form"], row["graph_hash"]), ("unsupported", "native", None), row)
-            self.assertIn("unsupported: form = native", row["message"])
-        forward = self.run_json("bench", "--model-id", str(goldens / "llama"), "--form", "native", *common, "--output-tokens", "0")["results"]
-        self.assertEqual({(row["form"], row["verification"]) for row in forward}, {("portable", "verified")})
+            self.assertEqual((row["status"], row["kv_cache"], row["graph_hash"]), ("unsupported", "runtime", None), row)
+            self.assertIn("unsupported: kv_cache = runtime", row["message"])
+        forward = self.run_json("bench", "--model-id", str(goldens / "llama"), "--kv-cache", "runtime", *common, "--output-tokens", "0")["results"]
+        self.assertEqual({(row["kv_cache"], row["verification"]) for row in forward}, {("growing", "verified")})
 
-    def test_a_run_in_another_form_resumes(self):
+    def test_a_run_with_another_kv_cache_resumes(self):
         golden = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "llama")
-        arguments = ["bench", "--model-id", golden, "--form", "native", "--hardware", "cpu", "openvino", "--batch-sizes", "1", "--sequence-lengths", "4",
+        arguments = ["bench", "--model-id", golden, "--kv-cache", "runtime", "--hardware", "cpu", "openvino", "--batch-sizes", "1", "--sequence-lengths", "4",
                      "--output-tokens", "3", "--iterations", "2", "--warmup", "1", "--output-dir", "out", "--save"]
         first = self.run_json(*arguments)["results"]
         again = self.run_json(*arguments, "--resume")["results"]
         self.assertEqual([row["attempt_id"] for row in again], [row["attempt_id"] for row in first])
-        self.assertEqual([(row["form"], row["verification"]) for row in again], [("native", "verified")] * 2)
+        self.assertEqual([(row["kv_cache"], row["verification"]) for row in again], [("runtime", "verified")] * 2)
 
     def check_database(self, measured):
         import duckdb  # Debian has none: set-up brings it

@@ -13,13 +13,13 @@ namespace {
 struct Variant {
   const char* name;
   zoo::Part part;
-  zoo::Form form;
+  zoo::KvCache kv_cache;
 };
 constexpr Variant kParts[] = {
-    {"prefill", zoo::Part::kPrefill, zoo::Form::kPortable},
-    {"decode", zoo::Part::kDecode, zoo::Form::kPortable},
-    {"decode-fixed", zoo::Part::kDecode, zoo::Form::kFixed},
-    {"decode-native", zoo::Part::kDecode, zoo::Form::kNative},
+    {"prefill", zoo::Part::kPrefill, zoo::KvCache::kGrowing},
+    {"decode", zoo::Part::kDecode, zoo::KvCache::kGrowing},
+    {"decode-fixed", zoo::Part::kDecode, zoo::KvCache::kStatic},
+    {"decode-native", zoo::Part::kDecode, zoo::KvCache::kRuntime},
 };
 
 zoo::BuildRequest request_for(const Json& config, const std::string& model_class) {
@@ -45,7 +45,7 @@ void add_parts(std::vector<ZooGraph>& graphs, const std::string& model, const Js
     zoo::BuildRequest& request = add(variant.name);
     request.last_logits_only = true;
     request.part = variant.part;
-    request.form = variant.form;
+    request.kv_cache = variant.kv_cache;
   }
 }
 

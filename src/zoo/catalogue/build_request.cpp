@@ -17,21 +17,21 @@ std::string_view part_name(Part part) {
   return "decode";
 }
 
-std::string_view form_name(Form form) {
-  switch (form) {
-    case Form::kPortable:
-      return "portable";
-    case Form::kFixed:
-      return "fixed";
-    case Form::kNative:
+std::string_view kv_cache_name(KvCache kind) {
+  switch (kind) {
+    case KvCache::kGrowing:
+      return "growing";
+    case KvCache::kStatic:
+      return "static";
+    case KvCache::kRuntime:
       break;
   }
-  return "native";
+  return "runtime";
 }
 
-std::optional<Form> find_form(std::string_view name) {
-  for (const Form form : {Form::kPortable, Form::kFixed, Form::kNative})
-    if (form_name(form) == name) return form;
+std::optional<KvCache> find_kv_cache(std::string_view name) {
+  for (const KvCache kind : {KvCache::kGrowing, KvCache::kStatic, KvCache::kRuntime})
+    if (kv_cache_name(kind) == name) return kind;
   return std::nullopt;
 }
 

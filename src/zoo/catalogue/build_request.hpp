@@ -26,14 +26,14 @@ enum class Part {
 };
 [[nodiscard]] std::string_view part_name(Part part);  ///< "whole", "prefill", "decode"
 
-/// How a decode graph keeps its states (docs/zoo.md, "Generative models"). Whole graphs and prefills are portable.
-enum class Form {
-  kPortable,  ///< caches are taken short and given longer, by concatenation
-  kFixed,     ///< caches of a maximal length, written at given places: plain operators
-  kNative,    ///< the same, written by ONNX Runtime's com.microsoft.GroupQueryAttention
+/// The KV cache of a decode graph (docs/zoo.md, "Generative models"). Whole graphs and prefills have kGrowing.
+enum class KvCache {
+  kGrowing,  ///< each run returns a longer cache: the new keys and values are concatenated to it
+  kStatic,   ///< the cache has its maximal length from the start; plain operators write into it at given positions
+  kRuntime,  ///< as kStatic, but ONNX Runtime's com.microsoft.GroupQueryAttention writes into it
 };
-[[nodiscard]] std::string_view form_name(Form form);  ///< "portable", "fixed", "native"
-[[nodiscard]] std::optional<Form> find_form(std::string_view name);
+[[nodiscard]] std::string_view kv_cache_name(KvCache kind);  ///< "growing", "static", "runtime"
+[[nodiscard]] std::optional<KvCache> find_kv_cache(std::string_view name);
 
 /// What a generative graph hands from one run to the next: the keys and values of an attention, a convolution's or a
 /// recurrence's state.
@@ -73,10 +73,11 @@ struct BuildRequest {
       false;  ///< the file has the graph and small tables, no weights: for callers that need no more
   bool last_logits_only = false;  ///< logits of the last position, [B, 1, vocabulary]: what timing graphs give
   std::optional<DType>
-      weights_rounded_to{};     ///< what a graph in another precision is compared with: its weights in float32
-  Form form = Form::kPortable;  ///< another: of a decode, unsupported where the architecture's attention has no such
-  std::string weights_hash{};   ///< of `weights`, where it is known: they are then not read for it
-  Cancelled cancelled{};        ///< asked while weights are read and written
+      weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
+  /// Other kinds are for decode graphs, and unsupported if the architecture's attention cannot use them.
+  KvCache kv_cache = KvCache::kGrowing;
+  std::string weights_hash{};  ///< of `weights`, where it is known: they are then not read for it
+  Cancelled cancelled{};       ///< asked while weights are read and written
 };
 
 }  // namespace assay::zoo

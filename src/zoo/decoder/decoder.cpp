@@ -22,7 +22,7 @@ struct DecoderShared {
   std::map<std::int64_t, Value> masks;  ///< additive, by window; 0: none
   std::map<std::string, Rotary> rotaries;
   std::optional<Value> bias;
-  // Of the native form: no masks, and a table instead of a rotary where the operator turns.
+  // With the runtime's KV cache: no masks, and a table instead of a rotary where the operator turns.
   std::optional<NativeTokens> native;
   std::map<std::string, RotaryTable> tables;
 };
@@ -278,17 +278,18 @@ Value learned_positions(const Module& base, const DecoderSpec& spec, const Decod
   return embedding(table, positions, spec.learned_positions + spec.position_offset, spec.hidden);
 }
 
-TokenSpan span_of(const Module& base, const DecoderSpec& spec, Form form, const DecoderInputs& inputs,
+TokenSpan span_of(const Module& base, const DecoderSpec& spec, KvCache kv_cache, const DecoderInputs& inputs,
                   const std::vector<AttentionCache>& caches, const std::map<std::string, RotaryTable>& tables) {
   const std::optional<Value> cache = caches.empty() ? std::nullopt : caches.front().key;
-  if (form == Form::kNative) {
+  if (kv_cache == KvCache::kRuntime) {
     const bool told = std::ranges::all_of(
         spec.layers, [&](const LayerKind& layer) { return layer.rope.empty() || tables.contains(layer.rope); });
     // Nobody asks where the tokens stand: no nodes for it.
     if (told && spec.learned_positions == 0) return {};
     return masked_span(base, inputs.embeddings, *inputs.attention_mask);
   }
-  if (form == Form::kFixed && cache) return placed_span(base, inputs.embeddings, *cache, *inputs.cache_position);
+  if (kv_cache == KvCache::kStatic && cache)
+    return placed_span(base, inputs.embeddings, *cache, *inputs.cache_position);
   return token_span(base, inputs.embeddings, cache);
 }
 
@@ -375,9 +376,9 @@ Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Valu
 }
 
 Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs, States& states) {
-  const Form form = states.take_form();
-  if (form == Form::kNative) ASSAY_CHECK_OK(check_native(spec, inputs));
-  const Extent tokens = form == Form::kPortable ? "past" : "cache";
+  const KvCache kv_cache = states.take_kv_cache();
+  if (kv_cache == KvCache::kRuntime) ASSAY_CHECK_OK(check_native(spec, inputs));
+  const Extent tokens = kv_cache == KvCache::kGrowing ? "past" : "cache";
   std::vector<AttentionCache> caches;
   for (std::size_t i = 0; i < spec.layers.size(); ++i) {
     caches.push_back(take_attention_cache(states, static_cast<std::int64_t>(i), spec.key_value_heads, spec.head_width,
@@ -385,11 +386,11 @@ Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderI
   }
   const Module rotary_place = base / "rotary_emb";
   DecoderShared shared;
-  if (form == Form::kNative) {
+  if (kv_cache == KvCache::kRuntime) {
     shared.native = native_tokens(base / "attention", *inputs.attention_mask);
     if (!inputs.position_ids) shared.tables = rotary_tables(rotary_place, spec);
   }
-  shared.span = span_of(base, spec, form, inputs, caches, shared.tables);
+  shared.span = span_of(base, spec, kv_cache, inputs, caches, shared.tables);
   Value hidden = inputs.embeddings;
   if (!spec.name("project_in").empty() && spec.embedding_width != spec.hidden) {
     hidden = linear(base / spec.name("project_in"), hidden, {spec.embedding_width, spec.hidden}, false);

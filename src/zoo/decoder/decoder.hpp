@@ -102,13 +102,13 @@ struct DecoderInputs {
   Value embeddings;                       ///< [B, S, embedding_width], as decoder_embeddings gives them
   std::optional<Value> attention_mask;    ///< [B, past + S]; none: every token counts
   std::optional<Value> position_ids;      ///< [B or 1, S]; none: as transformers numbers them
-  std::optional<Value> cache_position{};  ///< [S]: where the tokens stand in caches of the fixed form
+  std::optional<Value> cache_position{};  ///< [S]: the positions of the tokens in static caches
 };
 
 /// The embedding table's rows, scaled as the architecture does. `base`: where "embed_tokens" is.
 Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Value& ids);
 /// The layers and the final norm: [B, S, hidden]. Takes from and gives to `states` the keys and values of each layer.
-/// Errors: unsupported, for a form that cannot express the attention.
+/// Errors: unsupported, if the attention cannot be expressed with this KV cache.
 [[nodiscard]] Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs,
                                    States& states);
 /// [B, S, vocabulary], or [B, 1, vocabulary] with `last_only`. `parent`: where "lm_head" is; `base` as above: a tied

@@ -28,11 +28,11 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
   DecoderInputs taken;
   taken.embeddings = embeddings;
   if (inputs.wants("attention_mask")) {
-    const bool fixed = context.states.form() == Form::kFixed;
+    const bool fixed = context.states.kv_cache() == KvCache::kStatic;
     const Extent tokens = fixed ? "cache" : context.states.decodes() ? "past + sequence" : "sequence";
     ASSAY_TRY(taken.attention_mask, inputs.take("attention_mask", kMaskTypes, {"batch", tokens}));
   }
-  if (context.states.form() == Form::kFixed)
+  if (context.states.kv_cache() == KvCache::kStatic)
     taken.cache_position = context.graph().input("cache_position", DType::kInt64, {"sequence"});
   if (inputs.wants("position_ids")) {
     // Without a mask transformers looks for several sequences in one row.

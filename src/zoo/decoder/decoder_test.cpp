@@ -95,10 +95,10 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
   BuildRequest request;
   request.config = config;
   request.part = Part::kDecode;
-  request.form = Form::kNative;
+  request.kv_cache = KvCache::kRuntime;
   const Result<BuiltModel> native = build(request, path("model.onnx"));
   ASSERT_TRUE(native) << to_string(native.error());
-  EXPECT_EQ(native->form, "native");
+  EXPECT_EQ(native->kv_cache, "runtime");
   EXPECT_THAT(native->inputs, SizeIs(2 + 4));
   const onnx::ModelProto graph = model();
   EXPECT_EQ(shown(graph.graph().input(1)), "batch, past + sequence");
@@ -118,7 +118,7 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
   }
   EXPECT_EQ(operators, 2);
 
-  request.form = Form::kFixed;
+  request.kv_cache = KvCache::kStatic;
   const Result<BuiltModel> fixed = build(request, path("model.onnx"));
   ASSERT_TRUE(fixed) << to_string(fixed.error());
   EXPECT_THAT(fixed->inputs,
@@ -130,24 +130,27 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
   EXPECT_NE(fixed->config_hash, native->config_hash);
 }
 
-TEST_F(Decoder, RefusesFormsThatAnAttentionOrAPartHasNot) {
-  const auto refusal = [&](const Json& config, Form form, Part part) {
+TEST_F(Decoder, RefusesAKvCacheThatTheAttentionOrThePartDoesNotSupport) {
+  const auto refusal = [&](const Json& config, KvCache kv_cache, Part part) {
     BuildRequest request;
     request.config = config;
     request.part = part;
-    request.form = form;
+    request.kv_cache = kv_cache;
     const Result<BuiltModel> built = build(request, path("model.onnx"));
     return built ? std::string() : to_string(built.error());
   };
-  EXPECT_THAT(refusal(golden_config("llama"), Form::kFixed, Part::kWhole), HasSubstr("unsupported: form = fixed"));
-  EXPECT_THAT(refusal(golden_config("llama"), Form::kNative, Part::kPrefill), HasSubstr("unsupported: form = native"));
-  EXPECT_THAT(refusal(golden_config("t5"), Form::kNative, Part::kDecode), HasSubstr("unsupported: form = native"));
+  EXPECT_THAT(refusal(golden_config("llama"), KvCache::kStatic, Part::kWhole),
+              HasSubstr("unsupported: kv_cache = static"));
+  EXPECT_THAT(refusal(golden_config("llama"), KvCache::kRuntime, Part::kPrefill),
+              HasSubstr("unsupported: kv_cache = runtime"));
+  EXPECT_THAT(refusal(golden_config("t5"), KvCache::kRuntime, Part::kDecode),
+              HasSubstr("unsupported: kv_cache = runtime"));
   Json odd = golden_config("llama");
   odd["head_dim"] = 12;
-  EXPECT_THAT(refusal(odd, Form::kNative, Part::kDecode), HasSubstr("a multiple of 8 elements, these have 12"));
-  EXPECT_EQ(refusal(odd, Form::kFixed, Part::kDecode), "");
+  EXPECT_THAT(refusal(odd, KvCache::kRuntime, Part::kDecode), HasSubstr("a multiple of 8 elements, these have 12"));
+  EXPECT_EQ(refusal(odd, KvCache::kStatic, Part::kDecode), "");
   const Json bloom = find_known("bigscience/bloom-560m")->config;
-  EXPECT_THAT(refusal(bloom, Form::kNative, Part::kDecode), HasSubstr("fall with the distance"));
+  EXPECT_THAT(refusal(bloom, KvCache::kRuntime, Part::kDecode), HasSubstr("fall with the distance"));
 }
 
 TEST_F(Decoder, RefusesConfigurationsThatContradictThemselves) {

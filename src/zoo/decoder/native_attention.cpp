@@ -53,7 +53,7 @@ std::optional<RotaryTable> rotary_table(const Module& at, const RopeSpec& spec, 
 }  // namespace
 
 Status check_native(const DecoderSpec& spec, const DecoderInputs& inputs) {
-  const auto refuse = [](const std::string& hint) { return unsupported("form", "native", hint); };
+  const auto refuse = [](const std::string& hint) { return unsupported("kv_cache", "runtime", hint); };
   if (spec.alibi != Alibi::kNone) return refuse("GroupQueryAttention has no scores that fall with the distance");
   if (spec.head_width % kHeadMultiple != 0)
     return refuse(fmt::format("GroupQueryAttention takes heads of a multiple of {} elements, these have {}",

@@ -14,10 +14,11 @@
 
 namespace assay::zoo {
 
-// The native form of a decode: ONNX Runtime's com.microsoft.GroupQueryAttention, which attends, turns and keeps the
-// cache. Its past and present are caches of a maximal length: bound to the same memory they are written in place.
+// A decode with the runtime's KV cache: ONNX Runtime's com.microsoft.GroupQueryAttention, which attends, turns and
+// keeps the cache. Its past and present are caches of a maximal length: bound to the same memory they are written in
+// place.
 
-/// Whether the operator can express these layers. Errors: unsupported, "unsupported: form = native".
+/// Whether the operator can express these layers. Errors: unsupported, "unsupported: kv_cache = runtime".
 [[nodiscard]] Status check_native(const DecoderSpec& spec, const DecoderInputs& inputs);
 
 /// What the operator wants to know of a run, the same for all layers; from a mask [B, past + S] of ones for each

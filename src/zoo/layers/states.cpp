@@ -26,8 +26,9 @@ Status States::finish() {
     return unsupported("part", std::string(part_name(part_)),
                        "this architecture keeps nothing from one run to the next");
   }
-  if (form_ != Form::kPortable && !form_taken_) {
-    return unsupported("form", std::string(form_name(form_)), "this architecture is built in the portable form");
+  if (kv_cache_ != KvCache::kGrowing && !kv_cache_taken_) {
+    return unsupported("kv_cache", std::string(kv_cache_name(kv_cache_)),
+                       "this architecture has a growing KV cache only");
   }
   for (StateTensor& state : tensors_) {
     if (part_ == Part::kDecode) graph_->move_input_last(state.input);

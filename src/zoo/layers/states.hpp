@@ -19,7 +19,8 @@ namespace assay::zoo {
 /// outputs. Outputs come after the graph's others.
 class States {
  public:
-  States(GraphBuilder& graph, Part part, Form form = Form::kPortable) : graph_(&graph), part_(part), form_(form) {}
+  States(GraphBuilder& graph, Part part, KvCache kv_cache = KvCache::kGrowing)
+      : graph_(&graph), part_(part), kv_cache_(kv_cache) {}
 
   /// The symbol of the axis that makes "past" grow, where it is not "sequence".
   void tokens_along(std::string symbol) { tokens_ = std::move(symbol); }
@@ -27,11 +28,11 @@ class States {
   [[nodiscard]] Part part() const { return part_; }
   [[nodiscard]] bool decodes() const { return part_ == Part::kDecode; }
   [[nodiscard]] bool gives() const { return part_ != Part::kWhole; }
-  [[nodiscard]] Form form() const { return form_; }
-  /// For a skeleton that builds every form or refuses it: finish() refuses what nobody took.
-  Form take_form() {
-    form_taken_ = true;
-    return form_;
+  [[nodiscard]] KvCache kv_cache() const { return kv_cache_; }
+  /// For a skeleton that builds every kind of KV cache or refuses it: finish() refuses what nobody took.
+  KvCache take_kv_cache() {
+    kv_cache_taken_ = true;
+    return kv_cache_;
   }
 
   /// Adds a state; in decode its value before the run, else nullopt. Extents: those of the input, with the symbol
@@ -41,8 +42,8 @@ class States {
   void give(const std::string& output, const Value& value);
 
   [[nodiscard]] const std::vector<StateTensor>& tensors() const { return tensors_; }
-  /// Adds the outputs. Errors: unsupported ("unsupported: part = decode") when the skeleton has no states, "form = …"
-  /// when it has them in the portable form only.
+  /// Adds the outputs. Errors: unsupported ("unsupported: part = decode") when the skeleton has no states, "kv_cache
+  /// = …" when it supports a growing cache only.
   [[nodiscard]] Status finish();
 
  private:
@@ -52,8 +53,8 @@ class States {
   };
   GraphBuilder* graph_;
   Part part_;
-  Form form_;
-  bool form_taken_ = false;
+  KvCache kv_cache_;
+  bool kv_cache_taken_ = false;
   std::string tokens_ = "sequence";
   std::vector<StateTensor> tensors_;
   std::vector<Given> given_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "prepare/forms.hpp"
+#include "prepare/kv_cache.hpp"
 
 #include <fmt/format.h>
 
@@ -19,34 +19,37 @@ namespace {
 
 constexpr std::string_view kPositions = "cache_position", kCache = "cache";
 
-tl::unexpected<Error> no_form(zoo::Form form) {
-  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: form = {}", zoo::form_name(form)),
-              "other forms than the portable one are of decoders whose prompt needs no graph of its own");
+tl::unexpected<Error> no_such_cache(zoo::KvCache kv_cache) {
+  return fail(ErrorCode::kUnsupported, fmt::format("unsupported: kv_cache = {}", zoo::kv_cache_name(kv_cache)),
+              "only decoders whose prompt needs no graph of its own have a static or a runtime KV cache; use "
+              "--kv-cache growing");
 }
 
 // This assay's converter does not run with this OpenVINO.
 tl::unexpected<Error> no_stateful(const std::string& why) {
-  return fail(ErrorCode::kUnsupported,
-              fmt::format("unsupported: form = native: OpenVINO's stateful model is made by a program for the release "
-                          "that assay was built with: {}",
-                          why),
-              "build assay with this release of OpenVINO, or take --form portable");
+  return fail(
+      ErrorCode::kUnsupported,
+      fmt::format("unsupported: kv_cache = runtime: OpenVINO's stateful model is made by a program for the release "
+                  "that assay was built with: {}",
+                  why),
+      "build assay with this release of OpenVINO, or use --kv-cache growing");
 }
 
 }  // namespace
 
-Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const std::filesystem::path& file) {
+Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
+                                     const std::filesystem::path& file) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
-  if (kind != zoo::Generates::kFromEmptyPast) return no_form(form);
+  if (kind != zoo::Generates::kFromEmptyPast) return no_such_cache(kv_cache);
   request.part = zoo::Part::kDecode;
   request.last_logits_only = true;
-  request.form = form;
+  request.kv_cache = kv_cache;
   Result<zoo::BuiltModel> built = zoo::build(request, file);
   request.part = zoo::Part::kWhole;
   request.last_logits_only = false;
-  request.form = zoo::Form::kPortable;
+  request.kv_cache = zoo::KvCache::kGrowing;
   if (!built) return tl::unexpected<Error>(std::move(built).error());
-  FormGraph graph{std::move(*built), {}, {}};
+  CacheGraph graph{std::move(*built), {}, {}};
   ASSAY_TRY(graph.info, inspect_graph(graph.model.path));
   graph.generation = describe_generation(graph.model, graph.model, graph.info);
   const auto places = std::ranges::find(graph.info.inputs, kPositions, &ModelValue::name);
@@ -54,15 +57,15 @@ Result<FormGraph> build_form(zoo::BuildRequest& request, zoo::Form form, const s
   return graph;
 }
 
-Result<FormGraph> stateful_form(const GenerationGraphs& portable) {
-  if (portable.step) return no_form(zoo::Form::kNative);
-  FormGraph graph{portable.prompt, portable.step_info, portable.generation};
+Result<CacheGraph> describe_stateful(const GenerationGraphs& growing) {
+  if (growing.step) return no_such_cache(zoo::KvCache::kRuntime);
+  CacheGraph graph{growing.prompt, growing.step_info, growing.generation};
   graph.model.path.clear();
-  graph.model.form = zoo::form_name(zoo::Form::kNative);
+  graph.model.kv_cache = zoo::kv_cache_name(zoo::KvCache::kRuntime);
   graph.model.states.clear();
   graph.generation.states.clear();
   const auto kept = [&](const ModelValue& value) {
-    return std::ranges::any_of(portable.generation.states, [&](const Generation::State& state) {
+    return std::ranges::any_of(growing.generation.states, [&](const Generation::State& state) {
       return state.step_input == value.name || state.step_output == value.name;
     });
   };
@@ -73,11 +76,11 @@ Result<FormGraph> stateful_form(const GenerationGraphs& portable) {
   return graph;
 }
 
-Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful& with, const fs::path& file) {
-  ASSAY_TRY(FormGraph graph, stateful_form(portable));
+Result<CacheGraph> make_stateful(const GenerationGraphs& growing, const Stateful& with, const fs::path& file) {
+  ASSAY_TRY(CacheGraph graph, describe_stateful(growing));
   ChildProcess::Options options;
-  options.arguments = {with.program.string(), portable.prompt.path.string(), file.string(), portable.generation.tokens};
-  for (const Generation::State& state : portable.generation.states)
+  options.arguments = {with.program.string(), growing.prompt.path.string(), file.string(), growing.generation.tokens};
+  for (const Generation::State& state : growing.generation.states)
     options.arguments.push_back(state.step_input + "=" + state.step_output);
   const char* libraries = std::getenv("LD_LIBRARY_PATH");
   options.environment = {
@@ -105,13 +108,13 @@ Result<FormGraph> make_stateful(const GenerationGraphs& portable, const Stateful
   return graph;
 }
 
-std::vector<InputRecipe> form_inputs(const ModelInfo& info, const Generation& generation,
-                                     const std::vector<InputRecipe>& portable) {
+std::vector<InputRecipe> cache_graph_inputs(const ModelInfo& info, const Generation& generation,
+                                            const std::vector<InputRecipe>& growing) {
   std::vector<InputRecipe> made;
   for (const ModelValue& input : info.inputs) {
-    const auto recipe = std::ranges::find(portable, input.name, &InputRecipe::name);
+    const auto recipe = std::ranges::find(growing, input.name, &InputRecipe::name);
     const auto state = std::ranges::find(generation.states, input.name, &Generation::State::step_input);
-    if (recipe == portable.end() || state != generation.states.end()) continue;
+    if (recipe == growing.end() || state != generation.states.end()) continue;
     made.push_back(*recipe);
     // A mask over the whole cache: what lies ahead is hidden by its place.
     for (std::size_t axis = 0; axis < input.symbols.size(); ++axis)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "prepare/forms.hpp"
+#include "prepare/kv_cache.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ class Bench {
     return logits;
   }
 
-  TemporaryDirectory folder = TemporaryDirectory::create("assay-forms-test-").value();
+  TemporaryDirectory folder = TemporaryDirectory::create("assay-kv-cache-test-").value();
 
  private:
   std::optional<EngineRegistry> registry_;
@@ -114,15 +114,15 @@ void expect_equal(const Tensor& expected, const Tensor& computed) {
   EXPECT_GT(largest, 1e-3) << "the logits tell something";
 }
 
-/// One model in the portable form, as a row's reference has it: on ONNX Runtime without optimisation.
-struct Portable {
+/// One model with a growing cache, as the reference of a row: on ONNX Runtime without optimisation.
+struct Growing {
   zoo::BuildRequest request;
   GenerationGraphs graphs;
   std::vector<InputRecipe> prompt;
   std::vector<Tensor> logits;
 
-  static Portable make(Bench& bench, const Json& config, const std::string& model_class = {}) {
-    Portable made;
+  static Growing make(Bench& bench, const Json& config, const std::string& model_class = {}) {
+    Growing made;
     made.request.config = config;
     made.request.model_class = model_class;
     made.graphs = build_generation(made.request, bench.folder.path()).value().value();
@@ -134,15 +134,15 @@ struct Portable {
   }
 };
 
-void expect_as_portable(Bench& bench, Portable& portable, const FormGraph& graph, const std::string& engine) {
+void expect_as_growing(Bench& bench, Growing& growing, const CacheGraph& graph, const std::string& engine) {
   Generation generation = graph.generation;
   if (!generation.states.empty()) generation.cache_tokens = kPrompt + kOutput - 1;
   const std::vector<Tensor> computed =
-      bench.run(engine, graph.model.path, form_inputs(graph.info, generation, portable.prompt), generation, {});
-  ASSERT_EQ(portable.logits.size(), 3U);
+      bench.run(engine, graph.model.path, cache_graph_inputs(graph.info, generation, growing.prompt), generation, {});
+  ASSERT_EQ(growing.logits.size(), 3U);
   ASSERT_EQ(computed.size(), 3U);
-  for (std::size_t run = 0; run < computed.size(); ++run) expect_equal(portable.logits[run], computed[run]);
-  EXPECT_NE(portable.logits[0].as<float>()[0], portable.logits[1].as<float>()[0]) << "the sets differ";
+  for (std::size_t run = 0; run < computed.size(); ++run) expect_equal(growing.logits[run], computed[run]);
+  EXPECT_NE(growing.logits[0].as<float>()[0], growing.logits[1].as<float>()[0]) << "the sets differ";
 }
 
 struct Case {
@@ -150,19 +150,19 @@ struct Case {
   const char* config;
 };
 
-class FormsOn : public ::testing::TestWithParam<Case> {
+class KvCacheOn : public ::testing::TestWithParam<Case> {
  protected:
-  void compare(zoo::Form form, const std::string& engine) {
+  void compare(zoo::KvCache kind, const std::string& engine) {
     for (const std::string& needed : {std::string("onnxruntime"), engine})
       if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
-    Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
-    const auto graph = build_form(portable.request, form, bench_.folder.path() / "form.onnx");
+    Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
+    const auto graph = build_cache_graph(growing.request, kind, bench_.folder.path() / "cache.onnx");
     ASSERT_TRUE(graph) << to_string(graph.error());
-    EXPECT_EQ(portable.request.form, zoo::Form::kPortable) << "left as it was";
-    EXPECT_EQ(graph->model.form, zoo::form_name(form));
-    EXPECT_NE(graph->model.config_hash, portable.graphs.prompt.config_hash);
-    EXPECT_EQ(graph->model.weights_hash, portable.graphs.prompt.weights_hash);
-    expect_as_portable(bench_, portable, *graph, engine);
+    EXPECT_EQ(growing.request.kv_cache, zoo::KvCache::kGrowing) << "left as it was";
+    EXPECT_EQ(graph->model.kv_cache, zoo::kv_cache_name(kind));
+    EXPECT_NE(graph->model.config_hash, growing.graphs.prompt.config_hash);
+    EXPECT_EQ(graph->model.weights_hash, growing.graphs.prompt.weights_hash);
+    expect_as_growing(bench_, growing, *graph, engine);
   }
 
   Bench bench_;
@@ -190,76 +190,76 @@ constexpr Case kQwen3{"qwen3", R"({"model_type":"qwen3","architectures":["Qwen3F
   "hidden_size":64,"intermediate_size":96,"num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
   "head_dim":32,"max_position_embeddings":64})"};
 
-TEST_P(FormsOn, NativeComputesWhatPortableComputes) { compare(zoo::Form::kNative, "onnxruntime"); }
-TEST_P(FormsOn, FixedComputesWhatPortableComputes) { compare(zoo::Form::kFixed, "onnxruntime"); }
-TEST_P(FormsOn, StatefulComputesWhatPortableComputes) {
+TEST_P(KvCacheOn, RuntimeComputesWhatGrowingComputes) { compare(zoo::KvCache::kRuntime, "onnxruntime"); }
+TEST_P(KvCacheOn, StaticComputesWhatGrowingComputes) { compare(zoo::KvCache::kStatic, "onnxruntime"); }
+TEST_P(KvCacheOn, StatefulComputesWhatGrowingComputes) {
   for (const char* needed : {"onnxruntime", "openvino"})
     if (const std::string why = bench_.missing(needed); !why.empty()) GTEST_SKIP() << why;
-  Portable portable = Portable::make(bench_, Json::parse(GetParam().config));
-  const auto graph = make_stateful(portable.graphs, bench_.stateful(), bench_.folder.path() / "form.xml");
+  Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
+  const auto graph = make_stateful(growing.graphs, bench_.stateful(), bench_.folder.path() / "stateful.xml");
   ASSERT_TRUE(graph) << to_string(graph.error());
-  EXPECT_EQ(graph->model.form, "native");
+  EXPECT_EQ(graph->model.kv_cache, "runtime");
   EXPECT_EQ(graph->model.path.extension(), ".xml");
   EXPECT_THAT(graph->generation.states, ::testing::IsEmpty());
-  EXPECT_GT(graph->info.file_bytes, portable.graphs.step_info.weight_bytes);
-  expect_as_portable(bench_, portable, *graph, "openvino");
+  EXPECT_GT(graph->info.file_bytes, growing.graphs.step_info.weight_bytes);
+  expect_as_growing(bench_, growing, *graph, "openvino");
 }
-TEST_P(FormsOn, FixedComputesTheSameInTwoStaticShapes) { compare(zoo::Form::kFixed, "openvino"); }
+TEST_P(KvCacheOn, StaticComputesTheSameInTwoStaticShapes) { compare(zoo::KvCache::kStatic, "openvino"); }
 
-INSTANTIATE_TEST_SUITE_P(Decoders, FormsOn,
+INSTANTIATE_TEST_SUITE_P(Decoders, KvCacheOn,
                          ::testing::Values(kLlama, kNarrowLlama, kScaledLlama, kMistral, kQwen2, kQwen3),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
-TEST(Forms, OfEveryGoldenThatBeginsWithAnEmptyPastAgreeWithPortable) {
+TEST(KvCache, OfEveryGoldenThatBeginsWithAnEmptyPastAgreesWithGrowing) {
   const char* goldens = std::getenv("ASSAY_GOLDENS_DIR");
   if (goldens == nullptr) GTEST_SKIP() << "ASSAY_GOLDENS_DIR names no goldens";
   Bench bench;
   if (const std::string why = bench.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
   const bool openvino = bench.missing("openvino").empty();
-  int native = 0, fixed = 0, stateful = 0;
+  int runtime = 0, fixed_length = 0, stateful = 0;
   for (const auto& folder : fs::directory_iterator(goldens)) {
     const auto config = read_json(folder.path() / "config.json"), meta = read_json(folder.path() / "meta.json");
     if (!config || !meta) continue;
     const std::string model_class = meta->value("class", "");
-    const auto kind = zoo::generates(*config, model_class);
-    if (!kind || *kind != zoo::Generates::kFromEmptyPast) continue;
+    const auto generates = zoo::generates(*config, model_class);
+    if (!generates || *generates != zoo::Generates::kFromEmptyPast) continue;
     SCOPED_TRACE(folder.path().filename().string());
     zoo::BuildRequest request;
     request.config = *config;
     request.model_class = model_class;
-    std::optional<Portable> portable;
-    for (const zoo::Form form : {zoo::Form::kNative, zoo::Form::kFixed}) {
-      const auto graph = build_form(request, form, bench.folder.path() / "form.onnx");
+    std::optional<Growing> growing;
+    for (const zoo::KvCache kind : {zoo::KvCache::kRuntime, zoo::KvCache::kStatic}) {
+      const auto graph = build_cache_graph(request, kind, bench.folder.path() / "cache.onnx");
       if (!graph) {
         EXPECT_EQ(graph.error().code, ErrorCode::kUnsupported) << to_string(graph.error());
         continue;
       }
-      if (!portable) portable = Portable::make(bench, *config, model_class);
-      expect_as_portable(bench, *portable, *graph, "onnxruntime");
-      ++(form == zoo::Form::kNative ? native : fixed);
+      if (!growing) growing = Growing::make(bench, *config, model_class);
+      expect_as_growing(bench, *growing, *graph, "onnxruntime");
+      ++(kind == zoo::KvCache::kRuntime ? runtime : fixed_length);
     }
     if (!openvino) continue;
-    if (!portable) portable = Portable::make(bench, *config, model_class);
-    const auto graph = make_stateful(portable->graphs, bench.stateful(), bench.folder.path() / "form.xml");
+    if (!growing) growing = Growing::make(bench, *config, model_class);
+    const auto graph = make_stateful(growing->graphs, bench.stateful(), bench.folder.path() / "stateful.xml");
     ASSERT_TRUE(graph) << to_string(graph.error());
-    expect_as_portable(bench, *portable, *graph, "openvino");
+    expect_as_growing(bench, *growing, *graph, "openvino");
     ++stateful;
   }
-  EXPECT_GT(native, 0);
-  EXPECT_GE(fixed, native);
-  RecordProperty("native", native);
-  RecordProperty("fixed", fixed);
+  EXPECT_GT(runtime, 0);
+  EXPECT_GE(fixed_length, runtime);
+  RecordProperty("runtime", runtime);
+  RecordProperty("fixed_length", fixed_length);
   EXPECT_EQ(stateful > 0, openvino);
   RecordProperty("stateful", stateful);
 }
 
-TEST(Forms, OpenVinosIsRefusedWhereItsProgramDoesNotRun) {
+TEST(KvCache, OpenVinosIsRefusedIfItsProgramDoesNotRun) {
   Bench bench;
   if (const std::string why = bench.missing("openvino"); !why.empty()) GTEST_SKIP() << why;
   GenerationGraphs graphs;
   graphs.generation.states.push_back({"present", "past", "present"});
   const auto refusal = [&](const Stateful& with) {
-    const auto graph = make_stateful(graphs, with, bench.folder.path() / "form.xml");
+    const auto graph = make_stateful(graphs, with, bench.folder.path() / "stateful.xml");
     EXPECT_FALSE(graph);
     return graph ? Error{} : graph.error();
   };
@@ -275,24 +275,24 @@ TEST(Forms, OpenVinosIsRefusedWhereItsProgramDoesNotRun) {
   with.cancelled = [] { return true; };
   EXPECT_EQ(refusal(with).code, ErrorCode::kCancelled);
   graphs.step.emplace();
-  EXPECT_THAT(refusal(with).message, HasSubstr("unsupported: form = native"));
+  EXPECT_THAT(refusal(with).message, HasSubstr("unsupported: kv_cache = runtime"));
 }
 
-TEST(Forms, AreRefusedWhereTheGraphOrTheAttentionHasNone) {
-  const TemporaryDirectory folder = TemporaryDirectory::create("assay-forms-test-").value();
-  const auto refusal = [&](const char* golden, const Json& changes, zoo::Form form) {
+TEST(KvCache, IsRefusedIfTheGraphOrTheAttentionDoesNotSupportIt) {
+  const TemporaryDirectory folder = TemporaryDirectory::create("assay-kv-cache-test-").value();
+  const auto refusal = [&](const char* golden, const Json& changes, zoo::KvCache kind) {
     zoo::BuildRequest request;
     request.config = read_json(fs::path(ASSAY_SOURCE_DIR) / "tests/goldens" / golden / "config.json").value();
     request.config.update(changes);
-    const auto graph = build_form(request, form, folder.path() / "form.onnx");
-    EXPECT_EQ(request.form, zoo::Form::kPortable);
+    const auto graph = build_cache_graph(request, kind, folder.path() / "cache.onnx");
+    EXPECT_EQ(request.kv_cache, zoo::KvCache::kGrowing);
     EXPECT_EQ(request.part, zoo::Part::kWhole);
     return graph ? std::string() : to_string(graph.error());
   };
-  EXPECT_THAT(refusal("t5", Json::object(), zoo::Form::kNative), HasSubstr("unsupported: form = native"));
-  EXPECT_THAT(refusal("whisper", Json::object(), zoo::Form::kFixed), HasSubstr("unsupported: form = fixed"));
-  EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, zoo::Form::kNative), HasSubstr("a multiple of 8"));
-  EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, zoo::Form::kFixed), "");
+  EXPECT_THAT(refusal("t5", Json::object(), zoo::KvCache::kRuntime), HasSubstr("unsupported: kv_cache = runtime"));
+  EXPECT_THAT(refusal("whisper", Json::object(), zoo::KvCache::kStatic), HasSubstr("unsupported: kv_cache = static"));
+  EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kRuntime), HasSubstr("a multiple of 8"));
+  EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kStatic), "");
 }
 
 }  // namespace
