@@ -5,8 +5,8 @@
 #include <initializer_list>
 
 #include "base/text.hpp"
-#include "model/input_axes.hpp"
-#include "model/model.hpp"
+#include "inputs/input_axes.hpp"
+#include "onnx/model_info.hpp"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <ostream>
 
-#include "model/model.hpp"
+#include "onnx/inspect.hpp"
 
 namespace assay {
 

@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "model/onnx_file.hpp"
+#include "onnx/onnx_file.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;

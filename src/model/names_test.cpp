@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/names.hpp"
-#include "model/onnx_testing.hpp"
+#include "onnx/onnx_testing.hpp"
 
 namespace assay {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/files.hpp"
+#include "graph/specialise.hpp"
 #include "measure/environment.hpp"
-#include "model/model.hpp"
-#include "model/specialise.hpp"
+#include "onnx/perturb.hpp"
 #include "prepare/generation.hpp"
 #include "prepare/kv_cache.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "model/model.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/zoo_source.hpp"
 
 namespace assay {

@@ -10,7 +10,7 @@
 
 #include <assay/result.hpp>
 
-#include "model/static_graph.hpp"
+#include "graph/static_graph.hpp"
 #include "prepare/generation.hpp"
 #include "tensor/recipe.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prepare/description.hpp"
+#include "onnx/inspect.hpp"
 
 #include <fmt/format.h>
 

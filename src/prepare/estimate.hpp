@@ -8,7 +8,7 @@
 
 #include <assay/result.hpp>
 
-#include "model/model.hpp"
+#include "onnx/model_info.hpp"
 #include "prepare/cost.hpp"
 #include "prepare/description.hpp"
 #include "prepare/rate.hpp"

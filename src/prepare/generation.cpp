@@ -10,7 +10,8 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
-#include "model/input_axes.hpp"
+#include "inputs/input_axes.hpp"
+#include "onnx/inspect.hpp"
 #include "tensor/safetensors.hpp"
 
 namespace assay {

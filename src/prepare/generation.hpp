@@ -7,7 +7,7 @@
 
 #include <assay/result.hpp>
 
-#include "model/model.hpp"
+#include "inputs/inputs.hpp"
 #include "worker/worker.hpp"
 #include "zoo/zoo.hpp"
 

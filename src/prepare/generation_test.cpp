@@ -16,6 +16,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "engine/registry.hpp"
+#include "onnx/inspect.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "onnx/inspect.hpp"
 #include "worker/process.hpp"
 
 namespace assay {

@@ -10,7 +10,7 @@
 #include <assay/result.hpp>
 
 #include "engine/registry.hpp"
-#include "model/model.hpp"
+#include "onnx/model_info.hpp"
 #include "prepare/generation.hpp"
 #include "tensor/recipe.hpp"
 #include "worker/worker.hpp"

@@ -18,6 +18,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "engine/registry.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/generation.hpp"
 #include "tensor/safetensors.hpp"
 

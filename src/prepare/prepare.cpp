@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "measure/environment.hpp"
 #include "model/names.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/estimate.hpp"
 #include "prepare/zoo_preparation.hpp"
 #include "prepare/zoo_source.hpp"

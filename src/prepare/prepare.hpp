@@ -14,7 +14,7 @@
 #include "base/cancel.hpp"
 #include "engine/registry.hpp"
 #include "hub/hub.hpp"
-#include "model/model.hpp"
+#include "inputs/inputs.hpp"
 #include "prepare/artefact.hpp"
 #include "prepare/description.hpp"
 #include "prepare/generation.hpp"

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/files.hpp"
+#include "onnx/inspect.hpp"
 
 namespace assay {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "builder/graph_builder.hpp"
 #include "measure/environment.hpp"
-#include "model/graph_builder.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {

@@ -10,7 +10,7 @@
 
 #include "base/cancel.hpp"
 #include "engine/registry.hpp"
-#include "model/model.hpp"
+#include "inputs/inputs.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/files.hpp"
-#include "model/specialise.hpp"
+#include "graph/specialise.hpp"
 #include "tensor/safetensors.hpp"
 #include "verify/verify.hpp"
 #include "worker/worker.hpp"

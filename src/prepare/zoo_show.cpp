@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/files.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/zoo_source.hpp"
 #include "zoo/zoo.hpp"
 

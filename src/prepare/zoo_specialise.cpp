@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "model/names.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/prepare.hpp"
 #include "tensor/npy.hpp"
 

@@ -12,8 +12,8 @@
 #include <assay/result.hpp>
 
 #include "base/cancel.hpp"
+#include "graph/specialise.hpp"
 #include "hub/hub.hpp"
-#include "model/specialise.hpp"
 
 namespace assay {
 

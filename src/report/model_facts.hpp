@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "graph/static_graph.hpp"
+#include "inputs/inputs.hpp"
 #include "model/classify.hpp"
-#include "model/model.hpp"
-#include "model/static_graph.hpp"
 
 namespace assay {
 

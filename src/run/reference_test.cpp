@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "model/graph_builder.hpp"
-#include "model/model.hpp"
+#include "builder/graph_builder.hpp"
+#include "onnx/inspect.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/ulp.hpp"

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "model/model.hpp"
+#include "onnx/inspect.hpp"
 #include "onnx/onnx-ml.pb.h"
 #include "zoo/catalogue/catalogue.hpp"
 #include "zoo/fake_checkpoint.hpp"

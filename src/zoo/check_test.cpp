@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "model/static_graph.hpp"
+#include "graph/static_graph.hpp"
 #include "zoo/fake_checkpoint.hpp"
 
 namespace assay::zoo {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/model.hpp"
+#include "onnx/inspect.hpp"
 #include "zoo/catalogue/catalogue.hpp"
 #include "zoo/fake_checkpoint.hpp"
 

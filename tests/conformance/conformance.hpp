@@ -12,8 +12,8 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "builder/graph_builder.hpp"
 #include "engine/registry.hpp"
-#include "model/graph_builder.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
 #include "worker/probe.hpp"

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "model/onnx_testing.hpp"
+#include "onnx/onnx_testing.hpp"
 #include "zoo/fake_checkpoint.hpp"
 
 namespace assay::testing {

@@ -13,7 +13,7 @@
 
 #include "base/cancel.hpp"
 #include "base/json.hpp"
-#include "model/graph_builder.hpp"
+#include "builder/graph_builder.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay::zoo {

@@ -8,7 +8,7 @@
 
 #include <assay/result.hpp>
 
-#include "model/graph_builder.hpp"
+#include "builder/graph_builder.hpp"
 #include "zoo/catalogue/build_request.hpp"
 #include "zoo/catalogue/config.hpp"
 #include "zoo/layers/module.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/graph_builder.hpp"
+#include "builder/graph_builder.hpp"
 #include "zoo/layers/parameters.hpp"
 
 namespace assay::zoo {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "inputs/inputs.hpp"
+
+namespace assay {
+
+/// What an input is for, told by its name and element type: decides its values and what its dynamic extents mean.
+enum class InputRole {
+  kMask,        ///< attention_mask, *_mask: 1 where there is a token
+  kOnes,        ///< pixel_mask
+  kTokenTypes,  ///< token_type_ids, segment_ids
+  kPositions,   ///< position_ids
+  kIds,         ///< input_ids and whatever selects rows of a constant table
+  kLengths,     ///< *_length(s)
+  kTimestep,    ///< of diffusion models
+  kImage,       ///< pixel_values, images, floats of rank 4
+  kMel,         ///< input_features: [batch, mel bands, frames]
+  kWave,        ///< input_values: audio samples
+  kOther,
+};
+[[nodiscard]] InputRole role_of(const ModelValue& input);
+
+/// One extent of an input, made concrete.
+struct BoundExtent {
+  std::int64_t extent = 0;
+  bool batch = false;
+  bool sequence = false;
+};
+
+/// Makes dynamic extents concrete, in this order: an extent whose symbol was met before; its symbol's words (those of
+/// InputAxes::extents, "batch",
+/// "seq", "past", "height", …; sums and multiples such as "past_sequence_length + 1"); its place in an input of known
+/// role ([batch, sequence] for ids and masks, [batch, 3, 224, 224] for images, 80 × 3000 for mel, 16000 samples for
+/// waves). A past is as long as the sequence.
+class ExtentBinder {
+ public:
+  explicit ExtentBinder(const InputAxes& axes) : axes_(axes) {}
+  /// nullopt when nothing tells the extent.
+  [[nodiscard]] std::optional<BoundExtent> bind(const ModelValue& input, std::size_t axis);
+
+ private:
+  [[nodiscard]] std::optional<BoundExtent> by_symbol(const std::string& symbol) const;
+  [[nodiscard]] std::optional<BoundExtent> by_word(const std::string& word) const;
+  [[nodiscard]] std::optional<BoundExtent> by_place(const ModelValue& input, std::size_t axis) const;
+
+  InputAxes axes_;
+  std::map<std::string, BoundExtent> bound_;
+};
+
+}  // namespace assay

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "inputs/input_axes.hpp"
+#include "inputs/input_data.hpp"
+#include "inputs/inputs.hpp"
+#include "onnx/onnx_tensor.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t kVocabulary = 1000;
+constexpr std::int64_t kTimesteps = 1000;
+
+Status refuse_batch(std::int64_t asked, std::optional<std::int64_t> fixed, std::string_view whose) {
+  const std::int64_t only = fixed.value_or(1);
+  return fail(
+      ErrorCode::kUnsupported,
+      fixed ? fmt::format("fixed_shape: {} batch is fixed at {}, {} was asked for", whose, only, asked)
+            : fmt::format("fixed_shape: the model has no batch axis and runs at batch 1 only, {} was asked for", asked),
+      fmt::format("--batch-sizes {}", only));
+}
+
+// The first extent that all inputs have in common, when it is fixed.
+std::optional<std::int64_t> common_batch(const ModelInfo& model) {
+  std::optional<std::int64_t> batch;
+  for (const ModelValue& input : model.inputs) {
+    if (!input.has_rank || input.shape.empty() || input.shape[0] < 1 ||
+        batch.value_or(input.shape[0]) != input.shape[0]) {
+      return std::nullopt;
+    }
+    batch = input.shape[0];
+  }
+  return batch;
+}
+
+std::int64_t largest_of(DType dtype) {
+  switch (dtype) {
+    case DType::kInt8:
+      return 127;
+    case DType::kUInt8:
+      return 255;
+    case DType::kInt16:
+      return 32767;
+    case DType::kUInt16:
+      return 65535;
+    default:
+      return std::int64_t{1} << 31;
+  }
+}
+
+void set_integers(InputRecipe& recipe, std::int64_t low, std::int64_t high) {
+  recipe.fill = Fill::kInteger;
+  recipe.low = static_cast<double>(low);
+  recipe.high = static_cast<double>(std::min(high, largest_of(recipe.dtype)));
+}
+
+void set_constant(InputRecipe& recipe, std::int64_t value) {
+  recipe.fill = Fill::kConstant;
+  recipe.low = static_cast<double>(value);
+}
+
+// Values for one input of known shape.
+void choose_fill(const ModelValue& input, const InputAxes& axes, InputRecipe& recipe) {
+  const bool floating = is_floating(input.dtype);
+  const bool is_bool = input.dtype == DType::kBool;
+  switch (role_of(input)) {
+    case InputRole::kMask:
+      if (recipe.shape.empty())
+        set_constant(recipe, 1);
+      else
+        recipe.fill = Fill::kPaddingMask;
+      return;
+    case InputRole::kOnes:
+      set_constant(recipe, 1);
+      return;
+    case InputRole::kTokenTypes:
+      recipe.fill = Fill::kTokenTypes;
+      recipe.high = static_cast<double>(input.index_limit.value_or(2) - 1);
+      return;
+    case InputRole::kPositions:
+      recipe.fill = Fill::kPositions;
+      return;
+    case InputRole::kIds:
+      set_integers(recipe, 0, is_bool ? 1 : input.index_limit.value_or(kVocabulary) - 1);
+      return;
+    case InputRole::kLengths:
+      set_constant(recipe, is_bool ? 1 : std::clamp<std::int64_t>(axes.sequence, 1, largest_of(input.dtype)));
+      return;
+    case InputRole::kTimestep:
+      if (floating) {
+        recipe.fill = Fill::kUniform;
+        recipe.high = static_cast<double>(kTimesteps);
+      } else {
+        set_integers(recipe, 0, is_bool ? 1 : kTimesteps - 1);
+      }
+      return;
+    default:
+      break;
+  }
+  if (floating) {
+    recipe.fill = Fill::kNormal;
+  } else if (is_bool && element_count(recipe.shape).value_or(0) <= 1) {
+    set_constant(recipe, 0);  // a switch, such as use_cache_branch
+  } else if (input.dtype == DType::kUInt8 || input.dtype == DType::kInt8) {
+    set_integers(recipe, input.dtype == DType::kInt8 ? -128 : 0, 255);  // quantised values, pixels
+  } else {
+    set_integers(recipe, 0, 1);
+  }
+}
+
+bool can_make(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+    case DType::kFloat64:
+    case DType::kFloat16:
+    case DType::kBFloat16:
+    case DType::kBool:
+      return true;
+    default:
+      return is_integer(dtype) && bit_width(dtype) >= 8;
+  }
+}
+
+const char* const kGiveData = "give real inputs with --data DIR: one file NAME.npy for each input";
+
+Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, ExtentBinder& binder,
+                                ModelInputs& made) {
+  const std::string what = "input " + shown(input.name);
+  if (!can_make(input.dtype)) {
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("{} has elements of type {}, of which assay makes no values", what, to_string(input.dtype)),
+                kGiveData);
+  }
+  if (!input.has_rank) {
+    return fail(ErrorCode::kUnsupported,
+                what + " has no shape, not even a rank, so that assay cannot make values for it", kGiveData);
+  }
+  InputRecipe recipe{.name = input.name, .dtype = input.dtype, .shape = {}};
+  for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+    const auto bound = binder.bind(input, axis);
+    if (!bound) {
+      const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
+      return fail(ErrorCode::kUnsupported,
+                  fmt::format("{} {}: nothing tells how large axis {}{} is", what, to_string(input.shape), axis,
+                              symbol.empty() ? "" : " (" + symbol + ")"),
+                  kGiveData);
+    }
+    if (bound->sequence && axes.sequence < 1) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} needs a sequence length above 0, not {}", what, axes.sequence),
+                  "--sequence-lengths 128");
+    }
+    recipe.shape.push_back(bound->extent);
+    made.uses_batch = made.uses_batch || bound->batch;
+    made.uses_sequence = made.uses_sequence || bound->sequence;
+  }
+  ASSAY_TRY([[maybe_unused]] const std::uint64_t bytes,
+            check_extents(input.dtype, recipe.shape, false, physical_memory(), what));
+  choose_fill(input, axes, recipe);
+  return recipe;
+}
+
+// The batch of inputs read from files: their first extent where the model's is the batch.
+std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vector<InputRecipe>& recipes) {
+  ExtentBinder binder({});
+  for (std::size_t i = 0; i < recipes.size(); ++i) {
+    const ModelValue& input = model.inputs[i];
+    if (!input.has_rank || input.shape.empty() || input.shape[0] >= 0) continue;
+    const auto bound = binder.bind(input, 0);
+    if (bound && bound->batch) return recipes[i].shape[0];
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes) {
+  if (!axes.data.empty()) {
+    ASSAY_TRY(const std::vector<InputRecipe> recipes, read_input_data(model, axes));
+    if (const auto batch = batch_of_data(model, recipes)) {
+      if (*batch == 0)
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} has arrays of a batch of 0: nothing to run on", shown_path(axes.data)),
+                    "give at least one item along the first axis");
+      return batch;
+    }
+  }
+  return common_batch(model);
+}
+
+Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
+  if (axes.batch < 1)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("a batch of {} is none: it must be at least 1", axes.batch));
+  ModelInputs made;
+  if (!axes.data.empty()) {
+    ASSAY_TRY(made.recipes, read_input_data(model, axes));
+    const auto of_data = batch_of_data(model, made.recipes);
+    const auto fixed = of_data ? of_data : common_batch(model);
+    if (axes.batch != fixed.value_or(1)) {
+      ASSAY_CHECK_OK(refuse_batch(axes.batch, fixed, of_data ? "the data's" : "the model's"));
+    }
+    return made;
+  }
+  ExtentBinder binder(axes);
+  for (const ModelValue& input : model.inputs) {
+    ASSAY_TRY(InputRecipe recipe, make_recipe(input, axes, binder, made));
+    made.recipes.push_back(std::move(recipe));
+  }
+  const auto fixed = common_batch(model);
+  if (!made.uses_batch && axes.batch != fixed.value_or(1))
+    ASSAY_CHECK_OK(refuse_batch(axes.batch, fixed, "the model's"));
+  return made;
+}
+
+}  // namespace assay

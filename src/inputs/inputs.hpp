@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "onnx/model_info.hpp"
+#include "tensor/recipe.hpp"
+
+namespace assay {
+/// What the recipes of an input depend on.
+struct InputAxes {
+  std::int64_t batch = 1;
+  std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
+  std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
+  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed where they are converted
+  std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
+};
+
+struct ModelInputs {
+  std::vector<InputRecipe> recipes;  ///< in the model's order
+  bool uses_batch = false;           ///< some extent follows the batch
+  bool uses_sequence = false;        ///< some extent follows the sequence length
+};
+
+/// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks
+/// with padding, token types, positions, N(0,1) pixels and waves, small integers. Dynamic extents are told by their
+/// symbol or place (inputs/input_axes.hpp); one that nothing tells is refused by name, with the way to give it.
+///
+/// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
+/// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An
+/// array that no input takes, or that shares an input with another, is refused; files of other kinds and output_* are
+/// passed over.
+///
+/// Errors: unsupported with a message that begins "fixed_shape: " when another batch was asked for than the file or the
+/// data has; unsupported, by name: an element type of which assay makes no values; mismatch: data of another type or
+/// shape; not_found: data for an input; invalid_argument: data for what is no input, among others.
+[[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
+
+/// The only batch that a model runs at: that of the data, where data is given; else the first extent that all inputs
+/// have in common, when it is fixed. nullopt: dynamic, or no batch axis (then only batch 1 is accepted).
+[[nodiscard]] Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes = {});
+
+/// Inputs with known outputs, as the ONNX model zoo keeps them beside a model: test_data_set_0/{input,output}_N.pb.
+struct GivenData {
+  std::vector<InputRecipe> inputs;
+  std::filesystem::path outputs;  ///< .safetensors, by output name
+  std::filesystem::path folder;   ///< where they lie
+};
+/// nullopt when there are none. `cache` is where both are converted to. Errors: invalid_argument, mismatch (files that
+/// do not fit the model).
+[[nodiscard]] Result<std::optional<GivenData>> find_given_data(const ModelInfo& model,
+                                                               const std::filesystem::path& cache);
+
+}  // namespace assay

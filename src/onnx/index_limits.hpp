@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "onnx/onnx_file.hpp"
+
+namespace assay {
+
+/// For each input of the main graph that selects rows of constant tables (embeddings), how many rows the smallest of
+/// them has: valid values are 0 to that less one. Followed from the input through operators that move values without
+/// changing them (Cast, Reshape, Slice, …) to Gather and its kin; what arithmetic or local functions hide is not found.
+[[nodiscard]] std::map<std::string, std::int64_t> index_limits(const onnx::GraphProto& graph);
+
+}  // namespace assay

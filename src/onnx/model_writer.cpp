@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/model_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+#include <set>
+#include <string>
+
+#include "base/files.hpp"
+#include "onnx/onnx_field_numbers.hpp"
+#include "onnx/wire.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+using wire::Field;
+
+// Field numbers of onnx-ml.proto.
+constexpr std::uint32_t kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
+                        kSparseInitializer = 15;
+
+// A model's fields as they stand in its file, each with its tag.
+struct Encoded {
+  std::vector<Bytes> model;  ///< all but the graph and ir_version
+  std::vector<Bytes> graph;  ///< all but those that follow, and inputs, outputs and value_info
+  std::vector<Bytes> nodes, initializers, sparse_initializers;
+};
+
+Status take_graph(Bytes graph, Encoded& to) {
+  wire::FieldReader fields(graph);
+  for (;;) {
+    ASSAY_TRY(const std::optional<Field> field, fields.next());
+    if (!field) return {};
+    std::vector<Bytes>* list = &to.graph;
+    if (field->is(kNode, Field::kBytes)) list = &to.nodes;
+    if (field->is(kInitializer, Field::kBytes)) list = &to.initializers;
+    if (field->is(kSparseInitializer, Field::kBytes)) list = &to.sparse_initializers;
+    if (field->type == Field::kBytes &&
+        (field->number == kInput || field->number == kOutput || field->number == kValueInfo))
+      continue;
+    list->push_back(field->whole);
+  }
+}
+
+Result<Encoded> take_apart(Bytes model) {
+  Encoded encoded;
+  wire::FieldReader fields(model);
+  for (;;) {
+    ASSAY_TRY(const std::optional<Field> field, fields.next());
+    if (!field) return encoded;
+    if (field->is(onnx_field::kModelGraph, Field::kBytes)) {
+      ASSAY_CHECK_OK(take_graph(field->payload, encoded));
+    } else if (field->number != onnx_field::kModelIrVersion) {
+      encoded.model.push_back(field->whole);
+    }
+  }
+}
+
+// The graph's fields but those added.
+std::vector<Bytes> kept_fields(const Encoded& encoded, const ModelParts& parts) {
+  std::vector<Bytes> kept = encoded.graph;
+  for (const int place : parts.nodes) kept.push_back(encoded.nodes[static_cast<std::size_t>(place)]);
+  const auto keep = [&](const std::vector<Bytes>& all, const std::vector<bool>& which) {
+    ASSAY_CHECK(all.size() == which.size(), "both walk the same tensors");
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (which[i]) kept.push_back(all[i]);
+  };
+  keep(encoded.initializers, parts.initializers);
+  keep(encoded.sparse_initializers, parts.sparse_initializers);
+  return kept;
+}
+
+bool same_content(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::file_size(a, error) != fs::file_size(b, error) || error) return false;
+  const auto left = MappedFile::open(a);
+  const auto right = MappedFile::open(b);
+  return left && right && std::equal(left->bytes().begin(), left->bytes().end(), right->bytes().begin());
+}
+
+// A name for the same bytes, else a copy of them; `to` is the old file or the new one, never half.
+Status link_or_copy(const fs::path& from, const fs::path& to) {
+  const fs::path fresh = to.string() + ".new";
+  std::error_code error;
+  fs::remove(fresh, error);
+  fs::create_hard_link(fs::canonical(from, error), fresh, error);
+  if (error) fs::copy_file(from, fresh, error);
+  if (!error) fs::rename(fresh, to, error);
+  if (!error) return {};
+  std::error_code ignored;
+  fs::remove(fresh, ignored);
+  const bool refused = error == std::errc::permission_denied || error == std::errc::read_only_file_system;
+  return fail(refused ? ErrorCode::kInvalidArgument : ErrorCode::kInternal,
+              fmt::format("cannot copy {} to {}: {}", shown_path(from), shown_path(to), error.message()));
+}
+
+Status place(const ExternalRange& data, const fs::path& output) {
+  const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
+  const fs::path target = folder / data.location;
+  std::error_code error;
+  if (target.lexically_normal() == (folder / output.filename()).lexically_normal() ||
+      fs::equivalent(data.file, output, error)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is where the model's data {} belong", shown_path(output), shown_path(data.location)),
+                "give the output another name");
+  }
+  if (fs::equivalent(data.file, target, error)) return {};
+  ASSAY_CHECK_OK(make_directories(target.parent_path()));
+  const bool own = data.location == fs::path(output.filename().string() + ".data");
+  if (fs::exists(fs::symlink_status(target, error)) && !own) {
+    if (same_content(data.file, target)) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is there already and is not the model's data", shown_path(target)),
+                "write into another folder, or move that file");
+  }
+  return link_or_copy(data.file, target);
+}
+
+Status place_external_data(std::span<const CheckedTensor* const> tensors, const fs::path& output) {
+  std::set<fs::path> placed;
+  for (const CheckedTensor* tensor : tensors)
+    if (tensor->external && placed.insert(tensor->external->location).second)
+      ASSAY_CHECK_OK(place(*tensor->external, output));
+  return {};
+}
+
+}  // namespace
+
+Status write_parts(const OnnxFile& file, const ModelParts& parts, std::span<const CheckedTensor* const> kept_tensors,
+                   const fs::path& output) {
+  ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
+  const std::vector<Bytes> kept = kept_fields(encoded, parts);
+  const std::string head = parts.head.SerializeAsString();
+  const std::string added = parts.added.SerializeAsString();
+  const std::string constants = parts.constants.SerializeAsString();
+  std::uint64_t graph = added.size() + constants.size();
+  for (const Bytes field : kept) graph += field.size();
+  std::uint64_t whole = graph + head.size();
+  for (const Bytes field : encoded.model) whole += field.size();
+  if (whole > static_cast<std::uint64_t>(INT_MAX) - 16) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("the static graph takes {} bytes: an ONNX file cannot be larger than 2 GiB", whole),
+                "save the model with its weights as external data (onnx.save(…, save_as_external_data=True))");
+  }
+  ASSAY_TRY(PendingFile to, PendingFile::create(output));
+  ASSAY_CHECK_OK(to.write(head));
+  for (const Bytes field : encoded.model) ASSAY_CHECK_OK(to.write(field));
+  ASSAY_CHECK_OK(to.write(wire::header_of(onnx_field::kModelGraph, graph)));
+  ASSAY_CHECK_OK(to.write(added));
+  for (const Bytes field : kept) ASSAY_CHECK_OK(to.write(field));
+  ASSAY_CHECK_OK(to.write(constants));
+  ASSAY_CHECK_OK(place_external_data(kept_tensors, output));
+  return to.commit(Persistence::kScratch);
+}
+
+}  // namespace assay
