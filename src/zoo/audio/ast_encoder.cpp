@@ -8,6 +8,7 @@
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
 #include "zoo/layers/outputs.hpp"
+#include "zoo/layers/tensors.hpp"
 
 namespace assay::zoo {
 namespace {
@@ -52,9 +53,7 @@ Result<Value> ast_embeddings(BuildContext& context, const Module& at, const AstS
                               config.integer("time_stride"), 0, true});
   hidden = patches.node("Reshape", {hidden, graph.integers({0, sizes.hidden, sizes.down * sizes.across})});
   hidden = patches.node("Transpose", {hidden}, {{"perm", Integers{0, 2, 1}}});
-  const Value batch =
-      at.node("Shape", {spectrogram}, {{"start", std::int64_t{0}}, {"end", std::int64_t{1}}}, DType::kInt64);
-  const Value extents = at.node("Concat", {batch, graph.integers({1, sizes.hidden})}, {{"axis", std::int64_t{0}}});
+  const Value extents = concat(at, {extent(at, spectrogram, 0), graph.integers({1, sizes.hidden})}, 0);
   const auto token = [&](const char* name) {
     return at.node("Expand", {at.parameter(name, {1, 1, sizes.hidden}, Role::kTable), extents});
   };

@@ -174,7 +174,7 @@ class RelativeBias {
       const std::int64_t buckets = config_->integer("num_buckets");
       const std::int64_t farthest = config_->integer("max_bucket_distance");
       if (farthest <= buckets / 4) return unsupported("max_bucket_distance", std::to_string(farthest));
-      const Value places = count_up(attention, extent_of(attention, from, 1));
+      const Value places = count_up(attention, extent(attention, from, 1));
       shared_ = distance_bias(attention / "rel_attn_embed", {buckets, farthest, true, true}, sizes_->heads.count,
                               places, places);
     }
@@ -254,7 +254,7 @@ Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value&
   const Value pooled =
       (encoder / "pool")
           .node("AveragePool", {turned}, {{"kernel_shape", Integers{factor}}, {"strides", Integers{factor}}});
-  const Value shorter = encoder.node("Min", {extent_of(encoder, places, 2), extent_of(encoder, pooled, 2)});
+  const Value shorter = encoder.node("Min", {extent(encoder, places, 2), extent(encoder, pooled, 2)});
   const auto cut = [&](const Value& x) {
     return encoder.node("Slice", {x, graph.integers({0}), shorter, graph.integers({2})});
   };
@@ -270,7 +270,7 @@ Result<Value> upsample(BuildContext& context, const Module& encoder, const Value
   const Value wide = linear(at / "projection", hidden, {sizes.hidden, sizes.hidden * factor});
   ASSAY_TRY(const Value active, activation(at, wide, sizes.feature_activation, "feat_extract_activation"));
   const Value steps = at.node("Reshape", {active, graph.integers({0, -1, sizes.hidden})});
-  const Value missing = at.node("Sub", {extent_of(at, like, 1), extent_of(at, steps, 1)});
+  const Value missing = at.node("Sub", {extent(at, like, 1), extent(at, steps, 1)});
   const Value none = at.node("Max", {missing, graph.integers({0})});
   const Value pads =
       at.node("Concat", {graph.integers({0, 0, 0, 0}), none, graph.integers({0})}, {{"axis", std::int64_t{0}}});
@@ -297,7 +297,7 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   std::optional<Value> mask;
   if (context.inputs.wants("attention_mask")) {
     ASSAY_TRY(const Value given, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
-    encoded.steps = remaining_steps(base, given, extent_of(base, hidden, 1), sizes.kernels, sizes.strides);
+    encoded.steps = remaining_steps(base, given, extent(base, hidden, 1), sizes.kernels, sizes.strides);
     hidden = encoder.node(
         "Where", {encoder.node("Unsqueeze", {*encoded.steps, graph.integers({2})}), hidden, graph.number(0.0F)}, {},
         DType::kFloat32);

@@ -53,7 +53,7 @@ Result<Value> embed_codebooks(BuildContext& context, const Module& stack, const 
   GraphBuilder& graph = context.graph();
   const std::int64_t books = context.config.integer("num_codebooks");
   const Module tokens = stack / "embed_tokens";
-  const Value length = extent_of(tokens, ids, 1);
+  const Value length = extent(tokens, ids, 1);
   const Value apart = tokens.node(
       "Reshape", {ids, tokens.node("Concat", {graph.integers({-1, books}), length}, {{"axis", std::int64_t{0}}})});
   std::optional<Value> sum;
@@ -210,7 +210,7 @@ Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value
     logits.push_back(heads.node("Unsqueeze", {one, graph.integers({1})}));
   }
   const Value together = heads.node("Concat", logits, {{"axis", std::int64_t{1}}});
-  const Value shape = heads.node("Concat", {graph.integers({-1}), extent_of(heads, hidden, 1), graph.integers({words})},
+  const Value shape = heads.node("Concat", {graph.integers({-1}), extent(heads, hidden, 1), graph.integers({words})},
                                  {{"axis", std::int64_t{0}}});
   graph.output("logits", heads.node("Reshape", {together, shape}),
                {book_rows(context.config), context.logit_rows("sequence"), words});

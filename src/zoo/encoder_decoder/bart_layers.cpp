@@ -66,7 +66,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
     ASSAY_TRY(places, context.inputs.take("decoder_position_ids", kIdTypes, {"batch", kDecoderSequence}));
     given = true;
   } else {
-    places = count_up(table, extent_of(table, ids, 1));
+    places = count_up(table, extent(table, ids, 1));
     if (past) places = table.node("Add", {places, *past});
   }
   std::int64_t offset = 0;
@@ -251,12 +251,12 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
   Value padding;
   BartEncoded made;
   if (mask) {
-    const Value kept = subsampled_mask(stack, *mask, extent_of(stack, hidden, 1), layers);
+    const Value kept = subsampled_mask(stack, *mask, extent(stack, hidden, 1), layers);
     made.mask = additive_mask(stack, kept);
     padding = stack.node("Sub", {graph.integer(1), kept});
   } else {
     const Value extents =
-        stack.node("Concat", {extent_of(stack, hidden, 0), extent_of(stack, hidden, 1)}, {{"axis", std::int64_t{0}}});
+        stack.node("Concat", {extent(stack, hidden, 0), extent(stack, hidden, 1)}, {{"axis", std::int64_t{0}}});
     padding = stack.node("Expand", {graph.integer(0), extents});
   }
   ASSAY_TRY(const Value places, positions(context, stack, sizes, sizes.encoder, padding, std::nullopt));

@@ -24,10 +24,10 @@ SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, co
 
 std::optional<Value> SeqStates::past_length(const Module& at) const {
   if (layers_.empty() || !layers_.front().own.key) return std::nullopt;
-  return extent_of(at, *layers_.front().own.key, 2);
+  return extent(at, *layers_.front().own.key, 2);
 }
 
-Value SeqStates::encoder_length(const Module& at) const { return extent_of(at, *layers_.front().encoder->key, 2); }
+Value SeqStates::encoder_length(const Module& at) const { return extent(at, *layers_.front().encoder->key, 2); }
 
 KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& now) {
   const AttentionCache& cache = layers_[static_cast<std::size_t>(layer)].own;
@@ -81,7 +81,7 @@ Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, co
                                      const std::optional<Value>& past, const std::string& mask_name,
                                      const std::string& axis, const std::string& mask_rows) {
   DecoderPlaces places;
-  const Value length = extent_of(at, tokens, 1);
+  const Value length = extent(at, tokens, 1);
   places.queries = count_up(at, length);
   places.keys = places.queries;
   if (past) {
@@ -93,7 +93,7 @@ Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, co
     ASSAY_TRY(kept, context.inputs.take(mask_name, kMaskTypes, {mask_rows, past ? "past + " + axis : axis}));
     if (mask_rows != "batch") {
       GraphBuilder& graph = at.graph();
-      kept = at.node("Slice", {*kept, graph.integers({0}), extent_of(at, tokens, 0), graph.integers({0})});
+      kept = at.node("Slice", {*kept, graph.integers({0}), extent(at, tokens, 0), graph.integers({0})});
     }
   }
   places.bias = causal_bias(at, places.queries, places.keys, kept);
@@ -126,7 +126,7 @@ Value last_where(const Module& at, const Value& hidden, const Value& ids, std::i
   const Value wide = ids.dtype == DType::kInt64
                          ? ids
                          : at.node("Cast", {ids}, {{"to", static_cast<std::int64_t>(DType::kInt64)}}, DType::kInt64);
-  const Value places = count_up(at, extent_of(at, ids, 1));
+  const Value places = count_up(at, extent(at, ids, 1));
   const Value here = at.node("Equal", {wide, graph.integer(token)}, {}, DType::kBool);
   const Value marked = at.node("Where", {here, places, graph.integer(-1)}, {}, DType::kInt64);
   const Value last = at.node("ReduceMax", {marked}, {{"axes", Integers{1}}, {"keepdims", std::int64_t{1}}});

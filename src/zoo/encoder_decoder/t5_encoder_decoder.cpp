@@ -186,7 +186,7 @@ Result<Value> encode_t5(BuildContext& context, const T5Sizes& sizes, const Value
   const Module stack = context.model / "encoder";
   Value hidden = embedding(stack / "embed_tokens", ids, sizes.vocabulary, sizes.model);
   context.graph().declare(hidden, {"batch", "sequence", sizes.model});
-  const Value positions = count_up(stack, extent_of(stack, ids, 1));
+  const Value positions = count_up(stack, extent(stack, ids, 1));
   SelfBiases biases(context.config, stack, sizes, false);
   biases.at_positions(positions, positions);
   if (mask) biases.add_mask(*mask);

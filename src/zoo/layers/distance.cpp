@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "zoo/layers/tensors.hpp"
+
 namespace assay::zoo {
 namespace {
 
@@ -26,15 +28,10 @@ std::int64_t bucket_of(std::int64_t query_minus_key) {
 
 }  // namespace
 
-Value token_count(const Module& at, const Value& tokens) {
-  const Value shape = at.node("Shape", {tokens}, {}, DType::kInt64);
-  return at.node("Slice", {shape, at.graph().integers({1}), at.graph().integers({2})});
-}
-
 Value distance_index(const Module& at, const Value& tokens, std::int64_t farthest) {
   GraphBuilder& graph = at.graph();
-  const Value count = at.node("Squeeze", {token_count(at, tokens), graph.integers({0})});
-  const Value range = at.node("Range", {graph.integer(0), count, graph.integer(1)}, {}, DType::kInt64);
+  const Value range =
+      at.node("Range", {graph.integer(0), scalar_extent(at, tokens, 1), graph.integer(1)}, {}, DType::kInt64);
   const Value distance = at.node(
       "Sub", {at.node("Unsqueeze", {range, graph.integers({1})}), at.node("Unsqueeze", {range, graph.integers({0})})});
   const Value clipped = at.node("Clip", {distance, graph.integer(-farthest), graph.integer(farthest)});

@@ -7,9 +7,6 @@
 
 namespace assay::zoo {
 
-/// Numbers of tokens: int64 [1].
-Value token_count(const Module& at, const Value& tokens);
-
 /// query position − key position of every pair of the S tokens, in [−farthest, farthest], plus `farthest`: an index
 /// into a table by distance. `tokens` [B, S, …]; int64 [S, S].
 Value distance_index(const Module& at, const Value& tokens, std::int64_t farthest);

@@ -112,9 +112,7 @@ Value multihead_attention(const Module& at, const Value& query, const Value& mem
 
 Value causal_mask(const Module& at, const Value& tokens, const std::optional<Value>& padding) {
   GraphBuilder& graph = at.graph();
-  const Value shape = at.node("Shape", {tokens}, {}, DType::kInt64);
-  const Value length = at.node("Gather", {shape, graph.integer(1)}, {{"axis", std::int64_t{0}}});
-  const Value positions = at.node("Range", {graph.integer(0), length, graph.integer(1)});
+  const Value positions = at.node("Range", {graph.integer(0), scalar_extent(at, tokens, 1), graph.integer(1)});
   const Value rows = at.node("Unsqueeze", {positions, graph.integers({1})});
   const Value columns = at.node("Unsqueeze", {positions, graph.integers({0})});
   Value seen = at.node("LessOrEqual", {columns, rows}, {}, DType::kBool);

@@ -6,12 +6,6 @@
 namespace assay::zoo {
 namespace {
 
-// An extent as a scalar.
-Value count_along(const Module& at, const Value& tensor, std::int64_t axis) {
-  const Value shape = at.node("Shape", {tensor}, {}, DType::kInt64);
-  return at.node("Gather", {shape, at.graph().integer(axis)}, {{"axis", std::int64_t{0}}});
-}
-
 // Each frequency where the rotated pairs lie.
 std::vector<float> spread(const std::vector<float>& frequencies, bool interleaved) {
   std::vector<float> all;
@@ -77,20 +71,20 @@ Value partners(const Module& at, const Value& input, const Rotary& rotary) {
 }  // namespace
 
 TokenSpan token_span(const Module& at, const Value& tokens, const std::optional<Value>& past) {
-  const Value length = count_along(at, tokens, 1);
+  const Value length = scalar_extent(at, tokens, 1);
   if (!past) return {length, length, std::nullopt};
-  const Value before = count_along(at, *past, 2);
+  const Value before = scalar_extent(at, *past, 2);
   return {length, at.node("Add", {before, length}), before};
 }
 
 TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask) {
-  const Value length = count_along(at, tokens, 1);
-  const Value total = count_along(at, mask, 1);
+  const Value length = scalar_extent(at, tokens, 1);
+  const Value total = scalar_extent(at, mask, 1);
   return {length, total, at.node("Sub", {total, length})};
 }
 
 TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places) {
-  return {count_along(at, tokens, 1), count_along(at, cache, 2), std::nullopt, places};
+  return {scalar_extent(at, tokens, 1), scalar_extent(at, cache, 2), std::nullopt, places};
 }
 
 Value running_positions(const Module& at, const TokenSpan& span) {

@@ -60,14 +60,15 @@ Value add(const Module& at, const Value& a, const Value& b) { return at.node("Ad
 Value multiply(const Module& at, const Value& a, const Value& b) { return at.node("Mul", {a, b}); }
 Value multiply(const Module& at, const Value& a, float b) { return at.node("Mul", {a, at.graph().number(b)}); }
 
-Value extent(const Module& at, const Value& input, std::int64_t axis) {
-  GraphBuilder& graph = at.graph();
-  const Value shape = at.node("Shape", {input}, {}, DType::kInt64);
-  return at.node("Slice", {shape, graph.integers({axis}), graph.integers({axis + 1})});
+Value extents(const Module& at, const Value& input, std::int64_t first, std::int64_t last) {
+  return at.node("Shape", {input}, {{"start", first}, {"end", last}}, DType::kInt64);
 }
 
-Value extent_of(const Module& at, const Value& input, std::int64_t axis) {
-  return at.node("Shape", {input}, {{"start", axis}, {"end", axis + 1}}, DType::kInt64);
+Value extent(const Module& at, const Value& input, std::int64_t axis) { return extents(at, input, axis, axis + 1); }
+
+Value scalar_extent(const Module& at, const Value& input, std::int64_t axis) {
+  const Value shape = at.node("Shape", {input}, {}, DType::kInt64);
+  return at.node("Gather", {shape, at.graph().integer(axis)}, {{"axis", std::int64_t{0}}});
 }
 
 Value count_up(const Module& at, const Value& length) {

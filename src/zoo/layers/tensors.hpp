@@ -28,10 +28,12 @@ Value add(const Module& at, const Value& a, const Value& b);
 Value multiply(const Module& at, const Value& a, const Value& b);
 Value multiply(const Module& at, const Value& a, float b);
 
-/// Extents of `input` along `axis` as int64 [1].
-Value extent(const Module& at, const Value& input, std::int64_t axis);
 /// Extent `axis` of `input` as int64 [1].
-Value extent_of(const Module& at, const Value& input, std::int64_t axis);
+Value extent(const Module& at, const Value& input, std::int64_t axis);
+/// The same as a scalar.
+Value scalar_extent(const Module& at, const Value& input, std::int64_t axis);
+/// Extents [first, last) of `input` as int64 [last - first].
+Value extents(const Module& at, const Value& input, std::int64_t first, std::int64_t last);
 
 /// 0, 1, … `length`-1 as int64 [length]; `length` int64 [1].
 Value count_up(const Module& at, const Value& length);

@@ -154,11 +154,7 @@ DebertaProjected project(const DebertaShared& shared, const Module& self, const 
 Value by_distance(const Module& self, const Value& left, const Value& positions, const Value& index, bool transposed) {
   const Value turned = self.node("Transpose", {positions}, {{"perm", Integers{0, 1, 3, 2}}});
   const Value all = self.node("MatMul", {left, turned});
-  GraphBuilder& graph = self.graph();
-  const Value shape = self.node("Shape", {left}, {}, DType::kInt64);
-  const Value leading = self.node("Slice", {shape, graph.integers({0}), graph.integers({3}), graph.integers({0})});
-  const Value tokens = self.node("Slice", {shape, graph.integers({2}), graph.integers({3}), graph.integers({0})});
-  const Value wanted = self.node("Concat", {leading, tokens}, {{"axis", std::int64_t{0}}});
+  const Value wanted = concat(self, {extents(self, left, 0, 3), extent(self, left, 2)}, 0);
   const Value rows = transposed ? self.node("Transpose", {index}, {{"perm", Integers{1, 0}}}) : index;
   const Value expanded = self.node("Expand", {rows, wanted});
   const Value taken = self.node("GatherElements", {all, expanded}, {{"axis", std::int64_t{3}}});

@@ -4,7 +4,7 @@
 
 #include <numbers>
 
-#include "zoo/layers/distance.hpp"
+#include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
 #include "zoo/text/text_skeletons.hpp"
 
@@ -33,7 +33,7 @@ Fourier fourier(const Module& at, const Value& points) {
 Result<Value> encode_fnet(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& /*mask*/) {
   const Module at = encoder.base / "encoder";
   GraphBuilder& graph = encoder.graph();
-  const Value tokens = at.node("Squeeze", {token_count(at, embedded.tokens), graph.integers({0})});
+  const Value tokens = scalar_extent(at, embedded.tokens, 1);
   const Fourier over_tokens = fourier(at, tokens);
   const Fourier over_channels = fourier(at, graph.integer(encoder.hidden));
   const std::int64_t hidden_size = encoder.hidden;

@@ -2,7 +2,6 @@
 // Tables of words, positions, token types and what else text encoders add up.
 #include <fmt/format.h>
 
-#include "zoo/layers/distance.hpp"
 #include "zoo/layers/positions.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
@@ -12,10 +11,7 @@ namespace {
 
 // int64 [B, S].
 Value zero_ids(const Module& at, const Value& tokens) {
-  GraphBuilder& graph = at.graph();
-  const Value shape = at.node("Shape", {tokens}, {}, DType::kInt64);
-  const Value two = at.node("Slice", {shape, graph.integers({0}), graph.integers({2})});
-  return at.node("Expand", {graph.integer(0), two});
+  return at.node("Expand", {at.graph().integer(0), extents(at, tokens, 0, 2)});
 }
 
 Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
@@ -123,7 +119,7 @@ Result<Embedded> embed_words(const TextEncoder& encoder) {
 Value position_rows(const TextEncoder& encoder, const Module& table, const Embedded& embedded, std::int64_t width) {
   if (embedded.positions) return embedding(table, *embedded.positions, encoder.positions, width);
   GraphBuilder& graph = encoder.graph();
-  Value end = token_count(table, embedded.tokens);
+  Value end = extent(table, embedded.tokens, 1);
   if (embedded.first != 0) end = add(table, end, graph.integers({embedded.first}));
   return table.node("Slice", {table.parameter("weight", {encoder.positions, width}, Role::kTable),
                               graph.integers({embedded.first}), end, graph.integers({0})});

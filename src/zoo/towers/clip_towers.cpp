@@ -18,10 +18,8 @@ Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, s
     return embedding(table, ids, rows, width);
   }
   GraphBuilder& graph = at.graph();
-  const Value shape = table.node("Shape", {tokens}, {}, DType::kInt64);
-  const Value length = table.node("Slice", {shape, graph.integers({1}), graph.integers({2})});
-  return table.node("Slice", {table.parameter("weight", {rows, width}, Role::kTable), graph.integers({0}), length,
-                              graph.integers({0})});
+  return table.node("Slice", {table.parameter("weight", {rows, width}, Role::kTable), graph.integers({0}),
+                              extent(table, tokens, 1), graph.integers({0})});
 }
 
 // The row where the first `end` stands, or, where there is none, the largest id.
