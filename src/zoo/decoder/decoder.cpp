@@ -413,8 +413,9 @@ Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderI
   for (const LayerKind& layer : spec.layers) {
     const std::int64_t window = layer.window.value_or(0);
     if (shared.native || shared.masks.contains(window)) continue;
+    const auto [queries, keys] = token_positions(mask_place, shared.span);
     shared.masks.emplace(
-        window, additive(mask_place, causal_mask(mask_place, shared.span, inputs.attention_mask, layer.window)));
+        window, additive(mask_place, causal_mask(mask_place, queries, keys, inputs.attention_mask, layer.window)));
   }
 
   if (spec.alibi != Alibi::kNone) {

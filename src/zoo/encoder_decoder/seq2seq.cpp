@@ -65,18 +65,6 @@ Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, 
   return at.node("Mul", {at.parameter("weight", {width}, Role::kScale), at.node("Div", {input, root})});
 }
 
-Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
-                  const std::optional<Value>& kept) {
-  GraphBuilder& graph = at.graph();
-  const Value query = at.node("Unsqueeze", {query_positions, graph.integers({0, 1, 3})});
-  const Value key = at.node("Unsqueeze", {key_positions, graph.integers({0, 1, 2})});
-  Value seen = at.node("LessOrEqual", {key, query}, {}, DType::kBool);
-  if (kept) {
-    seen = at.node("And", {seen, at.node("Unsqueeze", {cast(at, *kept, DType::kBool), graph.integers({1, 2})})});
-  }
-  return additive(at, seen);
-}
-
 Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
                                      const std::optional<Value>& past, const std::string& mask_name,
                                      const std::string& axis, const std::string& mask_rows) {
@@ -96,7 +84,7 @@ Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, co
       kept = at.node("Slice", {*kept, graph.integers({0}), extent(at, tokens, 0), graph.integers({0})});
     }
   }
-  places.bias = causal_bias(at, places.queries, places.keys, kept);
+  places.bias = additive(at, causal_mask(at, places.queries, places.keys, kept));
   return places;
 }
 

@@ -55,11 +55,6 @@ class SeqStates {
 /// x / √(mean(x²) + epsilon) · weight over the last axis: parameter weight [width].
 Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
 
-/// 0 where key position ≤ query position (int64 [Q], [K]) and `kept` [B, K] is not zero, the smallest float elsewhere.
-/// Shape: [1, 1, Q, K], with `kept` [B, 1, Q, K].
-Value causal_bias(const Module& at, const Value& query_positions, const Value& key_positions,
-                  const std::optional<Value>& kept);
-
 /// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
 
@@ -75,7 +70,7 @@ Value classification_head(const Module& at, const Value& pooled, std::int64_t wi
 /// Where a decoder's tokens stand and what they may see.
 struct DecoderPlaces {
   Value queries, keys;  ///< positions, int64 [Q], [K]
-  Value bias;           ///< as causal_bias gives it
+  Value bias;           ///< additive: which keys a query may see
 };
 /// Of `tokens` [B, S, …] after `past` ones, with the mask of the input `mask_name` where it is wanted. `axis`: symbol
 /// of the token axis; `mask_rows`: of the mask's first, of which only the first B rows count.

@@ -30,22 +30,17 @@ Value repeat_heads(const Module& at, const Value& input, const Attention& attent
 
 }  // namespace
 
-Value causal_mask(const Module& at, const TokenSpan& span, const std::optional<Value>& mask,
+Value causal_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
                   std::optional<std::int64_t> window) {
   GraphBuilder& graph = at.graph();
-  const Value keys = at.node("Range", {graph.integer(0), span.total, graph.integer(1)});
-  const Value tokens = span.places ? *span.places
-                       : span.past ? at.node("Range", {*span.past, span.total, graph.integer(1)})
-                                   : keys;
-  const Value queries = at.node("Unsqueeze", {tokens, graph.integers({1})});
-  Value allowed = at.node("LessOrEqual", {keys, queries}, {}, DType::kBool);
+  const Value rows = at.node("Unsqueeze", {queries, graph.integers({1})});
+  Value allowed = at.node("LessOrEqual", {keys, rows}, {}, DType::kBool);
   if (window) {
-    const Value first = at.node("Sub", {queries, graph.integer(*window)});
-    allowed = at.node("And", {allowed, at.node("Greater", {keys, first}, {}, DType::kBool)});
+    const Value before_first = at.node("Sub", {rows, graph.integer(*window)});
+    allowed = at.node("And", {allowed, at.node("Greater", {keys, before_first}, {}, DType::kBool)});
   }
-  if (!mask) return allowed;
-  const Value kept = at.node("Unsqueeze", {cast(at, *mask, DType::kBool), graph.integers({1, 2})});
-  return at.node("And", {kept, allowed});
+  if (!kept) return allowed;
+  return at.node("And", {at.node("Unsqueeze", {cast(at, *kept, DType::kBool), graph.integers({1, 2})}), allowed});
 }
 
 Value additive(const Module& at, const Value& allowed) {

@@ -8,17 +8,15 @@
 #include <assay/result.hpp>
 
 #include "zoo/layers/module.hpp"
-#include "zoo/layers/positions.hpp"
 
 namespace assay::zoo {
 
 // Attention; the projections before and after it are the caller's.
 
-/// Which earlier tokens a token may see; bool, to be turned into numbers once and shared by the layers.
-///
-/// `mask` [B, past + S], not zero where a token counts: [B, 1, S, past + S]; without it [S, past + S]. `window`: a
-/// token sees itself and the `window` − 1 before it.
-Value causal_mask(const Module& at, const TokenSpan& span, const std::optional<Value>& mask,
+/// Which keys a query may see: those up to its own position that `kept` [B, K] leaves (not zero). Bool, [Q, K], with
+/// `kept` [B, 1, Q, K]. `queries` [Q], `keys` [K]: positions, int64. `window`: a token sees itself and the `window` − 1
+/// before it.
+Value causal_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
                   std::optional<std::int64_t> window = std::nullopt);
 
 /// 0 where `allowed`, the smallest float elsewhere: to be added to scores.

@@ -110,17 +110,4 @@ Value multihead_attention(const Module& at, const Value& query, const Value& mem
   return linear(at / "out_proj", scaled_dot_product(at, q, k, v, heads, std::nullopt), {hidden, hidden});
 }
 
-Value causal_mask(const Module& at, const Value& tokens, const std::optional<Value>& padding) {
-  GraphBuilder& graph = at.graph();
-  const Value positions = at.node("Range", {graph.integer(0), scalar_extent(at, tokens, 1), graph.integer(1)});
-  const Value rows = at.node("Unsqueeze", {positions, graph.integers({1})});
-  const Value columns = at.node("Unsqueeze", {positions, graph.integers({0})});
-  Value seen = at.node("LessOrEqual", {columns, rows}, {}, DType::kBool);
-  seen = at.node("Unsqueeze", {seen, graph.integers({0, 1})});
-  if (padding) {
-    seen = at.node("And", {seen, at.node("Unsqueeze", {cast(at, *padding, DType::kBool), graph.integers({1, 2})})});
-  }
-  return additive(at, seen);
-}
-
 }  // namespace assay::zoo

@@ -57,9 +57,4 @@ struct LayerHooks {
 [[nodiscard]] Value multihead_attention(const Module& at, const Value& query, const Value& memory, std::int64_t hidden,
                                         Heads heads);
 
-/// Which tokens each may see, to be added to scores: 0 for those up to itself, the smallest float for later ones;
-/// with `padding` [B, S] also for those that it leaves out. `tokens`: anything of shape [B, S, …].
-/// Shape: [1 or B, 1, S, S].
-[[nodiscard]] Value causal_mask(const Module& at, const Value& tokens, const std::optional<Value>& padding);
-
 }  // namespace assay::zoo

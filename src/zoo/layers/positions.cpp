@@ -87,6 +87,14 @@ TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache,
   return {scalar_extent(at, tokens, 1), scalar_extent(at, cache, 2), std::nullopt, places};
 }
 
+TokenPositions token_positions(const Module& at, const TokenSpan& span) {
+  GraphBuilder& graph = at.graph();
+  const Value keys = at.node("Range", {graph.integer(0), span.total, graph.integer(1)});
+  if (span.places) return {*span.places, keys};
+  if (!span.past) return {keys, keys};
+  return {at.node("Range", {*span.past, span.total, graph.integer(1)}), keys};
+}
+
 Value running_positions(const Module& at, const TokenSpan& span) {
   GraphBuilder& graph = at.graph();
   if (span.places) return at.node("Unsqueeze", {*span.places, graph.integers({0})});

@@ -30,6 +30,12 @@ TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask);
 /// Of a run whose tokens are written at `places` [S] into a cache, a state [B, heads, cache, width].
 TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places);
 
+/// The positions of a run's tokens, int64 [S], and of all that they may see, int64 [past + S].
+struct TokenPositions {
+  Value queries, keys;
+};
+TokenPositions token_positions(const Module& at, const TokenSpan& span);
+
 /// past, past + 1, …: int64 [1, S].
 Value running_positions(const Module& at, const TokenSpan& span);
 /// Positions that count the mask's ones, from `first`: cumsum(mask) · mask − 1 + `first`, the run's last S of them;

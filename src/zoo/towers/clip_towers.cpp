@@ -4,6 +4,7 @@
 
 #include "zoo/layers/input_types.hpp"
 #include "zoo/layers/layers.hpp"
+#include "zoo/layers/positions.hpp"
 #include "zoo/layers/tensors.hpp"
 #include "zoo/towers/two_tower.hpp"
 #include "zoo/vision/vision_tower.hpp"
@@ -70,7 +71,8 @@ Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& 
 
   LayerHooks hooks;
   if (style["causal"]) {
-    hooks.mask = causal_mask(base, ids, padding);
+    const auto [queries, keys] = token_positions(base, token_span(base, ids, std::nullopt));
+    hooks.mask = additive(base, causal_mask(base, queries, keys, padding));
   } else if (padding) {
     hooks.mask = additive_mask(base, *padding);
   }
