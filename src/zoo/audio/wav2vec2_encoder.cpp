@@ -16,7 +16,7 @@
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
-#include "zoo/layers/distance_buckets.hpp"
+#include "zoo/layers/distance.hpp"
 #include "zoo/layers/input_types.hpp"
 #include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"

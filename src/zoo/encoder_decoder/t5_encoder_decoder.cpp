@@ -11,7 +11,7 @@
 
 #include "zoo/encoder_decoder/encoder_decoder_skeletons.hpp"
 #include "zoo/encoder_decoder/seq2seq.hpp"
-#include "zoo/layers/distance_buckets.hpp"
+#include "zoo/layers/distance.hpp"
 #include "zoo/layers/outputs.hpp"
 #include "zoo/layers/tensors.hpp"
 

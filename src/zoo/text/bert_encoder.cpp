@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "zoo/layers/distance.hpp"
+#include "zoo/layers/tensors.hpp"
 #include "zoo/text/text_encoder.hpp"
 #include "zoo/text/text_skeletons.hpp"
 
@@ -72,8 +73,13 @@ std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden,
   if (mask) bias = additive_mask(encoder.base, *mask);
   if (const auto name = encoder.find("layer", "distance_bias")) {
     const Module at = encoder.base.at(*name);
-    const Value by_distance =
-        bucketed_bias(at, hidden, encoder.integer("relative_attention_num_buckets"), encoder.heads.count);
+    // Whatever the configuration says, the class uses the buckets of T5's encoder.
+    const DistanceBuckets buckets{.count = 32,
+                                  .farthest = 128,
+                                  .both_directions = true,
+                                  .rows = encoder.integer("relative_attention_num_buckets")};
+    const Value places = count_up(at, extent(at, hidden, 1));
+    const Value by_distance = distance_bias(at, buckets, encoder.heads.count, places, places);
     bias = bias ? at.node("Add", {by_distance, *bias}) : by_distance;
   }
   return bias;

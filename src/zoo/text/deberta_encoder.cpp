@@ -94,7 +94,7 @@ Result<Relative> read_relative(const TextEncoder& encoder) {
 }
 
 // Near distances count exactly, far ones by their logarithm; float32 as transformers computes it.
-std::int64_t bucket_of(std::int64_t distance, std::int64_t buckets, std::int64_t longest) {
+std::int64_t signed_bucket_of(std::int64_t distance, std::int64_t buckets, std::int64_t longest) {
   const std::int64_t middle = buckets / 2;
   const std::int64_t far = std::abs(distance);
   if (far <= middle) return distance;
@@ -104,15 +104,17 @@ std::int64_t bucket_of(std::int64_t distance, std::int64_t buckets, std::int64_t
   return distance < 0 ? -bucket : bucket;
 }
 
-// Rows of the table of relative positions, by query and key.
+// Rows of the table of relative positions, by query and key: a key's distance is counted from it to the query.
 Value table_index(const Module& at, const Value& tokens, const Relative& relative) {
   Integers rows;
   const std::int64_t farthest = relative.longest;
-  for (std::int64_t distance = -farthest; distance <= farthest; ++distance) {
-    const std::int64_t kind = relative.buckets > 0 ? bucket_of(distance, relative.buckets, relative.longest) : distance;
+  for (std::int64_t distance = farthest; distance >= -farthest; --distance) {
+    const std::int64_t kind =
+        relative.buckets > 0 ? signed_bucket_of(distance, relative.buckets, relative.longest) : distance;
     rows.push_back(std::clamp<std::int64_t>(kind + relative.span, 0, 2 * relative.span - 1));
   }
-  return at.node("Gather", {at.graph().integers(rows), distance_index(at, tokens, farthest)});
+  const Value places = count_up(at, extent(at, tokens, 1));
+  return at.node("Gather", {at.graph().integers(rows), distance_index(at, places, places, farthest)});
 }
 
 // Rows of the table [rows, heads · width] by head: [1, heads, rows, width].
