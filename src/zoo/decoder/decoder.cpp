@@ -301,13 +301,9 @@ Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Sh
   switch (kind) {
     case NormKind::kRms:
     case NormKind::kRmsPlusOne: {
-      const Value square = at.node("Pow", {input, graph.number(2.0F)});
-      const Value mean = at.node("ReduceMean", {square}, {{"axes", Integers{-1}}});
-      const Value root = at.node("Sqrt", {at.node("Add", {mean, graph.number(epsilon)})});
-      const Value normed = at.node("Div", {input, root});
       Value weight = at.parameter("weight", weight_shape, Role::kScale);
       if (kind == NormKind::kRmsPlusOne) weight = at.node("Add", {weight, graph.number(1.0F)});
-      return at.node("Mul", {normed, weight});
+      return rms_norm_with(at, input, weight, epsilon);
     }
     case NormKind::kLayer:
       return layer_norm(at, input, width, epsilon);
@@ -320,12 +316,12 @@ Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Sh
     case NormKind::kLayerPlain:
       break;
   }
+  if (kind == NormKind::kLayerNoBias && weight_shape.size() == 1) {
+    return layer_norm_without_bias(at, input, width, epsilon);
+  }
   // LayerNormalization's scale has the extent of the normed axis: a weight of more axes is multiplied apart.
-  const bool plain = kind == NormKind::kLayerPlain || weight_shape.size() > 1;
-  const Value scale = plain ? graph.numbers(std::vector<float>(static_cast<std::size_t>(width), 1.0F), {width})
-                            : at.parameter("weight", weight_shape, Role::kScale);
-  Value normed = at.node("LayerNormalization", {input, scale}, {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
-  if (kind == NormKind::kLayerPlain || weight_shape.size() == 1) return normed;
+  const Value normed = plain_layer_norm(at, input, width, epsilon);
+  if (kind == NormKind::kLayerPlain) return normed;
   return at.node("Mul", {normed, at.parameter("weight", weight_shape, Role::kScale)});
 }
 

@@ -58,13 +58,6 @@ Value rows_of_logits(const BuildContext& context, const Module& at, const Value&
   return context.last_logits_only ? slice(at, input, 1, -1, INT64_MAX) : input;
 }
 
-Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
-  const Value square = at.node("Pow", {input, at.graph().number(2.0F)});
-  const Value mean = at.node("ReduceMean", {square}, {{"axes", Integers{-1}}, {"keepdims", std::int64_t{1}}});
-  const Value root = at.node("Sqrt", {at.node("Add", {mean, at.graph().number(epsilon)})});
-  return at.node("Mul", {at.parameter("weight", {width}, Role::kScale), at.node("Div", {input, root})});
-}
-
 Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
                                      const std::optional<Value>& past, const std::string& mask_name,
                                      const std::string& axis, const std::string& mask_rows) {

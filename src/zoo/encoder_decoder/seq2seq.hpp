@@ -52,9 +52,6 @@ class SeqStates {
 /// decoder without `layers`.
 [[nodiscard]] Status refuse_parts(const BuildContext& context, std::int64_t layers);
 
-/// x / √(mean(x²) + epsilon) · weight over the last axis: parameter weight [width].
-Value scaled_rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
-
 /// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
 

@@ -113,7 +113,7 @@ Result<Value> experts(BuildContext& context, const Module& at, const Value& inpu
 // `layer`: its place in the stack, for those that are sparse.
 Result<Value> feed_forward(BuildContext& context, const Module& at, const Value& input, const T5Sizes& sizes,
                            std::int64_t layer, const char* step_key) {
-  const Value normed = scaled_rms_norm(at / "layer_norm", input, sizes.model, sizes.epsilon);
+  const Value normed = rms_norm(at / "layer_norm", input, sizes.model, sizes.epsilon);
   Value fed;
   if (!variation_flag(context.config, "sparse")) {
     ASSAY_TRY(fed, dense(at / "DenseReluDense", normed, sizes));
@@ -131,7 +131,7 @@ Value attention_layer(const Module& layer, const char* name, const Value& input,
                       const std::function<KeyValue(const Module&, const Value&)>& states,
                       const std::function<std::vector<Value>(const Module&)>& biases) {
   const Module attention = layer / name;
-  const Value normed = scaled_rms_norm(layer / "layer_norm", input, sizes.model, sizes.epsilon);
+  const Value normed = rms_norm(layer / "layer_norm", input, sizes.model, sizes.epsilon);
   const std::int64_t inner = sizes.heads.count * sizes.heads.width;
   const Value query = linear(attention / "q", normed, {sizes.model, inner}, false);
   const Value attended =
@@ -199,7 +199,7 @@ Result<Value> encode_t5(BuildContext& context, const T5Sizes& sizes, const Value
         [&](const Module& attention) { return biases(attention); });
     ASSAY_TRY(hidden, feed_forward(context, block / "1", hidden, sizes, i, "encoder"));
   }
-  return scaled_rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
+  return rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
 }
 
 // The projections of the encoder's states, which a decode has as states of its own.
@@ -242,7 +242,7 @@ Result<Value> decode(BuildContext& context, const T5Sizes& sizes, const Value& i
   if (!encoded) leave_keys_and_values(stack, layers);
   // A bias that the first published checkpoints hold and no attention reads.
   context.model.parameters().unused("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
-  return scaled_rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
+  return rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
 }
 
 bool logits_scaled(const Config& config) {

@@ -39,8 +39,19 @@ Value layer_norm_without_bias(const Module& at, const Value& input, std::int64_t
 
 Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
   const std::vector<float> ones(static_cast<std::size_t>(width), 1.0F);
-  return at.node("LayerNormalization", {input, constant(at, "ones", {width}, ones)},
+  return at.node("LayerNormalization", {input, at.graph().numbers(ones, {width})},
                  {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
+}
+
+Value rms_norm_with(const Module& at, const Value& input, const Value& weight, float epsilon) {
+  const Value square = at.node("Pow", {input, at.graph().number(2.0F)});
+  const Value mean_square = at.node("ReduceMean", {square}, {{"axes", Integers{-1}}});
+  const Value root = at.node("Sqrt", {at.node("Add", {mean_square, at.graph().number(epsilon)})});
+  return multiply(at, at.node("Div", {input, root}), weight);
+}
+
+Value rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon) {
+  return rms_norm_with(at, input, at.parameter("weight", {width}, Role::kScale), epsilon);
 }
 
 Value batch_norm(const Module& at, const Value& input, std::int64_t channels) {

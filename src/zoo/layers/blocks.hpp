@@ -39,6 +39,11 @@ Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width,
 /// torch.nn.BatchNorm2d in evaluation, epsilon 1e-5: weight, bias, running_mean, running_var [channels].
 Value batch_norm(const Module& at, const Value& input, std::int64_t channels);
 
+/// x / √(mean(x²) + epsilon) · weight over the last axis: the pattern that runtimes know.
+Value rms_norm_with(const Module& at, const Value& input, const Value& weight, float epsilon);
+/// The same with a parameter weight [width].
+Value rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
+
 struct Convolution {
   std::int64_t in = 0, out = 0;
   std::int64_t kernel_height = 1, kernel_width = 1;

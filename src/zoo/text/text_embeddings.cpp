@@ -186,7 +186,7 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
     sum = add(at, sum, boxes);
   }
   if (const auto norm = encoder.find("embeddings", "norm")) {
-    sum = text_norm(encoder, encoder.base.at(*norm), sum, encoder.embedding);
+    sum = layer_norm(encoder.base.at(*norm), sum, encoder.embedding, encoder.epsilon);
   }
   // ELECTRA widens only where the widths differ, ALBERT always.
   if (const auto projection = encoder.find("embeddings", "projection");

@@ -73,26 +73,6 @@ bool TextEncoder::flag(const std::string& part, const std::string& name) const {
   return parts != variations.end() && parts->value(name, false);
 }
 
-bool TextEncoder::biased(const std::string& role) const {
-  const auto biases = variations.find("biases");
-  if (biases == variations.end() || !biases->contains(role)) return true;
-  const Json& said = (*biases)[role];
-  return said.is_boolean() ? said.get<bool>() : context->config.flag(said);
-}
-
-Value text_norm(const TextEncoder& encoder, const Module& at, const Value& input, std::int64_t width) {
-  if (encoder.find("norm", "kind") == "rms") {
-    GraphBuilder& graph = at.graph();
-    const Value square = at.node("Mul", {input, input});
-    const Value mean = at.node("ReduceMean", {square}, {{"axes", std::vector<std::int64_t>{-1}}});
-    const Value root = at.node("Sqrt", {at.node("Add", {mean, graph.number(encoder.epsilon)})});
-    return at.node("Mul", {at.node("Div", {input, root}), at.parameter("weight", {width}, Role::kScale)});
-  }
-  if (encoder.biased("norm")) return layer_norm(at, input, width, encoder.epsilon);
-  return at.node("LayerNormalization", {input, at.parameter("weight", {width}, Role::kScale)},
-                 {{"axis", std::int64_t{-1}}, {"epsilon", encoder.epsilon}});
-}
-
 Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,
                                          const std::vector<DType>& dtypes) {
   if (!encoder.inputs().wants(name)) return std::optional<Value>();

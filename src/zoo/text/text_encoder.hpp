@@ -40,15 +40,9 @@ struct TextEncoder {
   [[nodiscard]] std::optional<std::string> find(const std::string& part, const std::string& name) const;
   [[nodiscard]] std::string text(const std::string& part, const std::string& name) const;
   [[nodiscard]] bool flag(const std::string& part, const std::string& name) const;
-  /// Whether linear layers and norms of a role have a bias: "biases" says so, or names the configuration's flag for it.
-  [[nodiscard]] bool biased(const std::string& role) const;
-
   [[nodiscard]] GraphBuilder& graph() const { return context->graph(); }
   [[nodiscard]] Inputs& inputs() const { return context->inputs; }
 };
-
-/// The encoder's norm over the last axis: a layer norm, with or without bias, or one by the root of the mean square.
-[[nodiscard]] Value text_norm(const TextEncoder& encoder, const Module& at, const Value& input, std::int64_t width);
 
 /// `name` [batch, sequence] where it is wanted. Errors: those of Inputs::take.
 [[nodiscard]] Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,

@@ -35,9 +35,9 @@ Result<Value> activated(const TextEncoder& encoder, const Module& at, const Valu
 Result<Value> transformed(const TextEncoder& encoder, const std::string& part, const Value& input, std::int64_t width) {
   if (!encoder.find(part, "dense")) return input;
   const Module dense = head_at(encoder, part, "dense");
-  Value value = linear(dense, input, {encoder.hidden, width}, encoder.biased("head"));
+  Value value = linear(dense, input, {encoder.hidden, width});
   ASSAY_TRY(value, activated(encoder, dense, value, part));
-  if (encoder.find(part, "norm")) value = text_norm(encoder, head_at(encoder, part, "norm"), value, width);
+  if (encoder.find(part, "norm")) value = layer_norm(head_at(encoder, part, "norm"), value, width, encoder.epsilon);
   return value;
 }
 
@@ -78,7 +78,6 @@ Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
   const Value logits = multiply_tied(decoder, value, weight);
   if (const auto bias = encoder.find(part, "own_bias"))
     return add(decoder, logits, encoder.context->model.parameter(*bias, {encoder.vocabulary}, Role::kBias));
-  if (!encoder.biased("decoder")) return logits;
   return add(decoder, logits, decoder.parameter("bias", {encoder.vocabulary}, Role::kBias));
 }
 
