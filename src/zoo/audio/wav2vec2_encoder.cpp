@@ -361,20 +361,6 @@ Result<Value> adapt(BuildContext& context, const Module& base, const Value& hidd
   return channels_last(adapter, x);
 }
 
-// The mean over time, over the frames that the mask leaves.
-Value mean_over_time(const Module& at, const Value& hidden, const std::optional<Value>& steps) {
-  GraphBuilder& graph = at.graph();
-  if (!steps) return at.node("ReduceMean", {hidden}, {{"axes", Integers{1}}, {"keepdims", std::int64_t{0}}});
-  const Value kept = at.node("Unsqueeze", {*steps, graph.integers({2})});
-  const Value rest = at.node("Where", {kept, hidden, graph.number(0.0F)}, {}, DType::kFloat32);
-  const auto sum = [&](const Value& x) {
-    return at.node("ReduceSum", {x, graph.integers({1})}, {{"keepdims", std::int64_t{0}}});
-  };
-  const Value count =
-      sum(at.node("Cast", {kept}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32));
-  return at.node("Div", {sum(rest), count});
-}
-
 }  // namespace
 
 Status build_wav2vec2_encoder(BuildContext& context) {
@@ -417,7 +403,7 @@ Status build_wav2vec2_encoder(BuildContext& context) {
   }
   const std::int64_t projected = config.integer("classifier_proj_size");
   hidden = linear(context.model / "projector", hidden, {sizes.hidden, projected});
-  const Value pooled = mean_over_time(context.model, hidden, encoded.steps);
+  const Value pooled = mean_of_tokens(context.model, hidden, encoded.steps);
   graph.output("logits", linear_rank2(context.model / "classifier", pooled, {projected, labels}), {"batch", labels});
   return {};
 }

@@ -260,8 +260,7 @@ Status build_audio_classification(BuildContext& context, const BartSizes& sizes)
   ASSAY_TRY(const BartEncoded encoded, encode_bart(context, context.model / "encoder", sizes));
   const std::int64_t width = context.config.integer("classifier_proj_size");
   const Value projected = linear(context.model / "projector", *encoded.hidden, {sizes.model, width});
-  const Value pooled = context.model.node("ReduceMean", {projected},
-                                          {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{0}}});
+  const Value pooled = mean(context.model, projected, {1});
   context.graph().output("logits", linear_rank2(context.model / "classifier", pooled, {width, labels}),
                          {"batch", labels});
   return {};

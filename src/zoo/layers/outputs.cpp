@@ -26,6 +26,17 @@ void give_class_logits(const BuildContext& context, const Module& classifier, co
   context.graph().output("logits", class_logits(context, classifier, pooled, width), class_extents(context, width));
 }
 
+Value mean_of_tokens(const Module& at, const Value& hidden, const std::optional<Value>& mask) {
+  if (!mask) return mean(at, hidden, {1});
+  GraphBuilder& graph = at.graph();
+  const Value kept = at.node("Unsqueeze", {cast(at, *mask, DType::kBool), graph.integers({2})});
+  const auto sum = [&](const Value& x) {
+    return at.node("ReduceSum", {x, graph.integers({1})}, {{"keepdims", std::int64_t{0}}});
+  };
+  const Value rest = at.node("Where", {kept, hidden, graph.number(0.0F)}, {}, DType::kFloat32);
+  return at.node("Div", {sum(rest), sum(cast(at, kept, DType::kFloat32))});
+}
+
 void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence) {
   at.graph().output("start_logits", pick(at, logits, 2, 0), {"batch", sequence});
   at.graph().output("end_logits", pick(at, logits, 2, 1), {"batch", sequence});

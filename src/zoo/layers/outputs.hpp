@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <assay/result.hpp>
@@ -22,6 +23,9 @@ namespace assay::zoo {
 [[nodiscard]] Extents class_extents(const BuildContext& context, std::int64_t width);
 /// class_logits() as the graph's output "logits".
 void give_class_logits(const BuildContext& context, const Module& classifier, const Value& pooled, std::int64_t width);
+
+/// The mean over the tokens that `mask` [B, S] leaves. Shape: hidden [B, S, width]; the result [B, width].
+[[nodiscard]] Value mean_of_tokens(const Module& at, const Value& hidden, const std::optional<Value>& mask);
 
 /// Columns 0 and 1 of a linear layer's output as start_logits and end_logits. Extents: [batch, `sequence`].
 void question_answering_outputs(const Module& at, const Value& logits, const std::string& sequence);

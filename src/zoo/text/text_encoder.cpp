@@ -101,7 +101,7 @@ Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText em
     }
   }
   ASSAY_TRY(const Value hidden, encode(encoder, embedded, mask));
-  return build_text_heads(encoder, hidden, mask);
+  return build_text_heads(encoder, hidden);
 }
 
 }  // namespace assay::zoo

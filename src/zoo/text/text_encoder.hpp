@@ -80,8 +80,7 @@ struct Embedded {
 /// Makes the words' table and a head's matrix one parameter, where they are; to be called before either is read.
 void tie_text_heads(const TextEncoder& encoder);
 /// Pooler and head of the class that is built, and the graph's outputs. Errors: unsupported (num_labels).
-[[nodiscard]] Status build_text_heads(const TextEncoder& encoder, const Value& hidden,
-                                      const std::optional<Value>& mask);
+[[nodiscard]] Status build_text_heads(const TextEncoder& encoder, const Value& hidden);
 
 /// A whole encoder: embeddings, layers with the attention mask as given, heads.
 using EmbedText = Result<Embedded> (*)(const TextEncoder& encoder);

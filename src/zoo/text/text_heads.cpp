@@ -9,13 +9,8 @@
 namespace assay::zoo {
 namespace {
 
-/// What the layers gave, and which tokens count.
-struct EncodedText {
-  Value hidden;
-  std::optional<Value> mask;
-};
-
-using EmitHead = Status (*)(const TextEncoder&, const EncodedText&);
+/// Makes the outputs of what the layers gave, [B, S, hidden].
+using EmitHead = Status (*)(const TextEncoder&, const Value& hidden);
 
 Extents per_token(std::int64_t width) { return {"batch", "sequence", width}; }
 
@@ -39,17 +34,6 @@ Result<Value> transformed(const TextEncoder& encoder, const std::string& part, c
   ASSAY_TRY(value, activated(encoder, dense, value, part));
   if (encoder.find(part, "norm")) value = layer_norm(head_at(encoder, part, "norm"), value, width, encoder.epsilon);
   return value;
-}
-
-// The mean over the tokens that count. [B, S, n] → [B, n].
-Value mean_of_tokens(const Module& at, const Value& input, const std::optional<Value>& mask) {
-  GraphBuilder& graph = at.graph();
-  const Attribute gone{"keepdims", std::int64_t{0}};
-  if (!mask) return at.node("ReduceMean", {input}, {{"axes", std::vector<std::int64_t>{1}}, gone});
-  const Value kept = at.node("Cast", {*mask}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
-  const Value weights = at.node("Unsqueeze", {kept, graph.integers({2})});
-  const Value sum = at.node("ReduceSum", {at.node("Mul", {input, weights}), graph.integers({1})}, {gone});
-  return at.node("Div", {sum, at.node("ReduceSum", {weights, graph.integers({1})}, {gone})});
 }
 
 // MobileBERT: the words' table gives the first columns of the matrix, a second one the others.
@@ -81,8 +65,7 @@ Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
   return add(decoder, logits, decoder.parameter("bias", {encoder.vocabulary}, Role::kBias));
 }
 
-Status hidden_states(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status hidden_states(const TextEncoder& encoder, const Value& hidden) {
   encoder.graph().output("last_hidden_state", hidden, per_token(encoder.hidden));
   if (!encoder.find("pooler", "dense")) return {};
   ASSAY_TRY(const Value pooled, pool_text(encoder, hidden));
@@ -90,8 +73,7 @@ Status hidden_states(const TextEncoder& encoder, const EncodedText& encoded) {
   return {};
 }
 
-Status masked_lm(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status masked_lm(const TextEncoder& encoder, const Value& hidden) {
   ASSAY_TRY(const Value logits, word_logits(encoder, hidden));
   encoder.graph().output("logits", logits, per_token(encoder.vocabulary));
   return {};
@@ -102,15 +84,13 @@ Result<Value> next_sentence_logits(const TextEncoder& encoder, const Value& hidd
   return linear_rank2(head_at(encoder, "next_sentence", "dense"), pooled, {encoder.hidden, labels});
 }
 
-Status next_sentence(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status next_sentence(const TextEncoder& encoder, const Value& hidden) {
   ASSAY_TRY(const Value logits, next_sentence_logits(encoder, hidden, 2));
   encoder.graph().output("logits", logits, {"batch", std::int64_t{2}});
   return {};
 }
 
-Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status pre_training(const TextEncoder& encoder, const Value& hidden) {
   ASSAY_TRY(const Value words, word_logits(encoder, hidden));
   encoder.graph().output("prediction_logits", words, per_token(encoder.vocabulary));
   std::int64_t labels = 2;
@@ -122,41 +102,30 @@ Status pre_training(const TextEncoder& encoder, const EncodedText& encoded) {
   return {};
 }
 
-Status sequence_classification(const TextEncoder& encoder, const EncodedText& encoded) {
+Status sequence_classification(const TextEncoder& encoder, const Value& hidden) {
   const std::string part = "sequence_classification";
   ASSAY_TRY(const std::int64_t labels, positive_label_count(encoder.context->config));
   const Module output = head_at(encoder, part, "output");
-  std::string pooling = encoder.find(part, "dense") ? "first" : "pooler";
-  if (const auto key = encoder.find(part, "pooling_key")) pooling = encoder.context->config.text(*key);
   Value summary;
-  if (pooling == "late") {
-    ASSAY_TRY(summary, transformed(encoder, part, encoded.hidden, encoder.hidden));
-    const Value logits = linear(output, summary, {encoder.hidden, labels});
-    encoder.graph().output("logits", mean_of_tokens(output, logits, encoded.mask), {"batch", labels});
-    return {};
-  }
-  if (pooling == "pooler") {
-    ASSAY_TRY(summary, pool_text(encoder, encoded.hidden));
+  if (encoder.find(part, "dense")) {
+    ASSAY_TRY(summary, transformed(encoder, part, token(output, hidden, 0), encoder.hidden));
   } else {
-    const Value pooled =
-        pooling == "mean" ? mean_of_tokens(output, encoded.hidden, encoded.mask) : token(output, encoded.hidden, 0);
-    ASSAY_TRY(summary, transformed(encoder, part, pooled, encoder.hidden));
+    ASSAY_TRY(summary, pool_text(encoder, hidden));
   }
   encoder.graph().output("logits", linear_rank2(output, summary, {encoder.hidden, labels}), {"batch", labels});
   return {};
 }
 
-Status token_classification(const TextEncoder& encoder, const EncodedText& encoded) {
+Status token_classification(const TextEncoder& encoder, const Value& hidden) {
   const std::string part = "token_classification";
   ASSAY_TRY(const std::int64_t labels, positive_label_count(encoder.context->config));
-  ASSAY_TRY(const Value value, transformed(encoder, part, encoded.hidden, encoder.hidden));
+  ASSAY_TRY(const Value value, transformed(encoder, part, hidden, encoder.hidden));
   const Value logits = linear(head_at(encoder, part, "output"), value, {encoder.hidden, labels});
   encoder.graph().output("logits", logits, per_token(labels));
   return {};
 }
 
-Status question_answering(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status question_answering(const TextEncoder& encoder, const Value& hidden) {
   if (const std::int64_t labels = encoder.context->config.label_count(); labels != 2) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("num_labels = {}: expected 2 for {}", labels, encoder.context->config.model_class()));
@@ -169,8 +138,7 @@ Status question_answering(const TextEncoder& encoder, const EncodedText& encoded
 }
 
 // ELECTRA: was the token replaced?
-Status discriminator(const TextEncoder& encoder, const EncodedText& encoded) {
-  const Value& hidden = encoded.hidden;
+Status discriminator(const TextEncoder& encoder, const Value& hidden) {
   const std::string part = "discriminator";
   ASSAY_TRY(Value value, transformed(encoder, part, hidden, encoder.hidden));
   const Module output = head_at(encoder, part, "output");
@@ -180,10 +148,10 @@ Status discriminator(const TextEncoder& encoder, const EncodedText& encoded) {
 }
 
 // DPR: the first token, projected where the configuration says how wide.
-Status first_token(const TextEncoder& encoder, const EncodedText& encoded) {
+Status first_token(const TextEncoder& encoder, const Value& hidden) {
   const Config& config = encoder.context->config;
   const Json& model_class = config.architecture().description["classes"][config.model_class()];
-  Value pooled = token(encoder.base, encoded.hidden, 0);
+  Value pooled = token(encoder.base, hidden, 0);
   std::int64_t width = encoder.hidden;
   if (const std::int64_t projected = config.integer("projection_dim"); projected > 0) {
     const Module at = encoder.context->model.at(model_class["projection"].get<std::string>());
@@ -242,7 +210,7 @@ Result<Value> pool_text(const TextEncoder& encoder, const Value& hidden) {
   return activation(at, value, encoder.text("pooler", "activation"), "pooler_act");
 }
 
-Status build_text_heads(const TextEncoder& encoder, const Value& hidden, const std::optional<Value>& mask) {
+Status build_text_heads(const TextEncoder& encoder, const Value& hidden) {
   // Some classes have a pooler that they do not use.
   if (const auto pooler = encoder.find("pooler", "dense")) {
     const Module dense = encoder.base.at(*pooler);
@@ -250,7 +218,7 @@ Status build_text_heads(const TextEncoder& encoder, const Value& hidden, const s
       encoder.context->model.parameters().unused(dense.name_of(parameter));
     }
   }
-  return find_head(head_of(encoder))(encoder, {hidden, mask});
+  return find_head(head_of(encoder))(encoder, hidden);
 }
 
 }  // namespace assay::zoo

@@ -7,6 +7,7 @@
 
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/outputs.hpp"
+#include "zoo/layers/tensors.hpp"
 #include "zoo/towers/tower_skeletons.hpp"
 
 namespace assay::zoo {
@@ -46,9 +47,7 @@ Status classify_image(BuildContext& context) {
       class_token
           ? base.node("Slice", {tower.hidden, graph.integers({1}), graph.integers({tower.tokens}), graph.integers({1})})
           : tower.hidden;
-  const Value mean =
-      base.node("ReduceMean", {patches}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", std::int64_t{0}}});
-  give_class_logits(context, context.model / "classifier", mean, tower.width);
+  give_class_logits(context, context.model / "classifier", mean(base, patches, {1}), tower.width);
   return {};
 }
 
