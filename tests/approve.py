@@ -35,10 +35,12 @@ HOLES = {
     "version": r"\d+\.\d+\.\d+",
     "git_commit": r'("[0-9a-f]{7,40}(-dirty)?"|null)',  # null outside a checkout
     "host": r"[\w.-]+",
+    "text_or_null": r'("[^"]*"|null)',
     "positive": r"(?=.*[1-9])" + DECIMAL,
     "decimal": DECIMAL,
     "decimal_or_null": rf"({DECIMAL}|null)",  # null where a peak is no higher than what was there before
     "count": r"\d+",
+    "product": r"(=\d+x[\d.]+)?",  # of a threshold that is more than the minimum
     "noisy_or_not": r"(,noisy)?",  # a machine that others use
     "ms": r"\d+\.\d{3}",
     "per_second": r"\d+\.\d\d",
@@ -49,7 +51,8 @@ NULL_BENCH = ["assay", "bench", "--engine", "null", "--engine-option", "cost_ns=
               "--warmup", "2", "--quiet"]
 DOCUMENTS = {
     **{name: ["scripted_reports", name] for name in ("hardware_guide.json", "bench.json", "bench.csv", "bench.txt", "report.md",
-                                                     "report_of_nothing.md", "matrix.json", "summary.txt", "verification.txt")},
+                                                     "report_of_nothing.md", "matrix.json", "summary.txt", "interrupted.txt", "interrupted.md",
+                                                     "verification.txt")},
     "null_bench.json": [*NULL_BENCH, "--output-format", "json"],
     "null_bench.txt": NULL_BENCH,
 }

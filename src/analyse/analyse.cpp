@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <tuple>
+#include <utility>
 
+#include "base/hash.hpp"
+#include "base/text.hpp"
 #include "engine/engine_entry.hpp"
 
 namespace assay {
@@ -54,7 +58,36 @@ std::string shape_key(const Record& row) {
   if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
   if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
   if (row.contract == "device_resident") key += "_device_resident";
+  if (row.form == "fixed") key += "_kv_static";
+  if (row.form == "native") key += "_kv_runtime";
+  constexpr std::size_t kDigits = 8;
+  if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
   return key;
+}
+
+bool unfinished(const Record& row) {
+  return row.reason_code == to_string(ErrorCode::kCancelled) ||
+         (row.has_flag(flag::kPartial) && row.stop_reason == "interrupted");
+}
+
+std::vector<Record> with_distinct_names(std::vector<Record> rows) {
+  struct Meanings {
+    std::set<std::string> ids;
+    std::set<std::pair<std::string, std::string>> models;  // id, size
+  };
+  std::map<std::string, Meanings> names;
+  for (const Record& row : rows) {
+    names[row.model].ids.insert(row.model_id);
+    names[row.model].models.emplace(row.model_id, row.size);
+  }
+  for (Record& row : rows) {
+    const Meanings& name = names[row.model];
+    std::vector<std::string> words;
+    if (name.ids.size() > 1 && !row.model_id.empty()) words.push_back(row.model_id);
+    if (name.models.size() > name.ids.size() && !row.size.empty()) words.push_back("size " + row.size);
+    if (!words.empty()) row.model += " (" + join(words, ", ") + ")";
+  }
+  return rows;
 }
 
 std::string model_identity(const Record& row) {
@@ -149,14 +182,18 @@ std::optional<std::string> performance_rating(std::span<const Record> rows, cons
     if (!alone) logs.push_back(std::log(*row.latency_p50_ms / fastest));
   }
   if (!any) return std::nullopt;
-  if (logs.empty()) return "high";
+  if (logs.empty()) {
+    const bool others_open = std::ranges::any_of(
+        rows, [&](const Record& other) { return target_key(other) != target && unfinished(other); });
+    return others_open ? std::nullopt : std::optional<std::string>("high");
+  }
   const double slower = geometric_mean(logs);
   return slower <= 1.5 ? "high" : slower <= 4 ? "medium-high" : slower <= 10 ? "medium" : "low";
 }
 
 bool comparable(const Record& a, const Record& b) { return cell_of(a) == cell_of(b); }
 
-bool told_apart(const Record& a, const Record& b) {
+bool differ(const Record& a, const Record& b) {
   if (!a.latency_p50_low_ms || !a.latency_p50_high_ms || !b.latency_p50_low_ms || !b.latency_p50_high_ms) return false;
   return *a.latency_p50_high_ms < *b.latency_p50_low_ms || *b.latency_p50_high_ms < *a.latency_p50_low_ms;
 }

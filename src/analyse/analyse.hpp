@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,8 +16,16 @@ namespace assay {
 /// What rows say when they are put side by side. Only rows that `ranked()` accepts enter comparisons, and only rows of
 /// equal model (by its identity), shape, precision, streams and contract are compared with each other.
 
-/// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md).
+/// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md). Cells of one model on
+/// one target have different keys.
 [[nodiscard]] std::string shape_key(const Record& row);
+
+/// Whether an interruption left the cell without a result, or with a part of it: --resume runs such cells.
+[[nodiscard]] bool unfinished(const Record& row);
+
+/// The rows, where a name that stands for several models is followed by what tells them apart: "bert
+/// (bert-base-uncased)". Everything here compares models by `model`.
+[[nodiscard]] std::vector<Record> with_distinct_names(std::vector<Record> rows);
 
 /// The guide's key of the row's target: "cpu", "cpu@openvino".
 [[nodiscard]] std::string target_key(const Record& row);
@@ -54,7 +63,8 @@ struct Speedup {
 
 /// "high", "medium-high", "medium" or "low": how many times slower than the fastest target on the same cells, as a
 /// geometric mean over the cells that another target has too: at most 1.5, 4, 10, more. The only target there is is the
-/// fastest known. nullopt when the target has no ranked row, or computed wrong numbers in one of these.
+/// fastest known, unless others are unfinished(). nullopt when the target has no ranked row, when it computed wrong
+/// numbers in one of these, or when nothing is known to compare it with.
 [[nodiscard]] std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target);
 
 /// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
@@ -62,7 +72,7 @@ struct Speedup {
 [[nodiscard]] bool comparable(const Record& a, const Record& b);
 
 /// Whether the 95 % intervals of two medians are disjoint, so that a difference may be claimed.
-[[nodiscard]] bool told_apart(const Record& a, const Record& b);
+[[nodiscard]] bool differ(const Record& a, const Record& b);
 
 /// A number for a sentence: that many significant digits, but never an exponent for a large one ("10400").
 [[nodiscard]] std::string in_words(double value, int digits = 3);
@@ -70,8 +80,14 @@ struct Speedup {
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.
 [[nodiscard]] std::vector<std::string> recommendations(std::span<const Record> rows);
 
-/// What to do about what is wrong, missing or weak, the most urgent first; each names a command where one helps.
-[[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows);
+/// Files that sentences point to.
+struct ReportedFiles {
+  std::map<std::string, std::filesystem::path> logs;  ///< of workers, by attempt_id
+  std::filesystem::path matrix;                       ///< hardware_compatibility_matrix.json; empty: it is not written
+};
+
+/// What to do about what is wrong, missing or weak, the most urgent first; each names a command or a file if one helps.
+[[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files = {});
 
 /// Rows per status.
 [[nodiscard]] std::map<CellStatus, std::int64_t> count_by_status(std::span<const Record> rows);

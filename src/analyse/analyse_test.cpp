@@ -6,7 +6,9 @@
 
 namespace assay {
 namespace {
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -42,6 +44,85 @@ TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2");
   r.contract = "device_resident";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident");
+  r.form = "portable";
+  EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident") << "a growing cache is the default";
+  r.form = "fixed";
+  EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_static");
+  r.form = "native";
+  r.engine_options = "graph=off";
+  EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_runtime_8b5b1395");
+}
+
+Record unreached(Record r) {
+  r.status = CellStatus::kSkipped;
+  r.reason_code = "cancelled";
+  r.latency_p50_ms = std::nullopt;
+  return r;
+}
+
+Record cut_short(Record r) {
+  r.add_flag(flag::kPartial);
+  r.stop_reason = "interrupted";
+  return r;
+}
+
+TEST(Interruption, LeavesCellsUnfinished) {
+  const Record whole = row("m", "cpu", "onnxruntime", 1);
+  EXPECT_FALSE(unfinished(whole));
+  EXPECT_TRUE(unfinished(unreached(whole)));
+  EXPECT_TRUE(unfinished(cut_short(whole)));
+}
+
+TEST(Interruption, WhatWasCutShortIsNeitherRecommendedNorRated) {
+  const std::vector<Record> rows{row("m", "cpu", "onnxruntime", 5), cut_short(row("m", "openvino", "openvino", 1)),
+                                 cut_short(row("m", "cpu", "onnxruntime", 1, 8))};
+  EXPECT_FALSE(rows[1].ranked());
+  EXPECT_THAT(recommendations(rows), ElementsAre(AllOf(HasSubstr("5 ms at batch 1 on cpu"), HasSubstr("openvino"))));
+  EXPECT_EQ(performance_rating(rows, "openvino"), std::nullopt);
+  EXPECT_EQ(performance_rating(rows, "cpu"), std::nullopt) << "the fastest of those that were not compared";
+  EXPECT_EQ(best_throughput(rows, "m", "cpu", rows[0]), &rows[0]);
+  EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
+}
+
+TEST(Recommendations, TheOnlyChoiceIsOneWhereEveryOtherWasTried) {
+  std::vector<Record> rows{row("m", "cpu", "onnxruntime", 5), row("m", "openvino", "openvino", 1)};
+  rows[1].status = CellStatus::kFailed;
+  EXPECT_THAT(recommendations(rows), ElementsAre(HasSubstr("the only verified choice")));
+  for (const CellStatus status : {CellStatus::kUnavailable, CellStatus::kUnsupported}) {
+    rows[1].status = status;
+    EXPECT_THAT(recommendations(rows), ElementsAre(HasSubstr("the only verified choice")));
+  }
+  rows[1] = unreached(rows[1]);
+  EXPECT_THAT(recommendations(rows),
+              ElementsAre(AllOf(Not(HasSubstr("only")), HasSubstr("there is no such result from openvino"))));
+  rows[1] = row("m", "openvino", "openvino", 1, 4);
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("there is no such result from")))
+      << "another shape is no comparison";
+}
+
+TEST(DistinctNames, SayWhichModelWhereANameHasSeveral) {
+  std::vector<Record> rows{row("bert", "cpu", "onnxruntime", 1), row("bert", "cpu", "onnxruntime", 9),
+                           row("vit", "cpu", "onnxruntime", 2)};
+  rows[0].model_id = "prajjwal1/bert-tiny";
+  rows[1].model_id = "bert-base-uncased";
+  rows[2].model_id = "vit";
+  const auto names = [](const std::vector<Record>& given) { return models_of(with_distinct_names(given)); };
+  EXPECT_THAT(names(rows), ElementsAre("bert (prajjwal1/bert-tiny)", "bert (bert-base-uncased)", "vit"));
+  rows[1].model_id = rows[0].model_id;
+  EXPECT_THAT(names(rows), ElementsAre("bert", "vit"));
+  rows[0].size = "small";
+  rows[1].size = "reference";
+  EXPECT_THAT(names(rows), ElementsAre("bert (size small)", "bert (size reference)", "vit"));
+}
+
+TEST(NextSteps, NameTheLogOfWhatFailedAndTheMatrixThatIsWritten) {
+  std::vector<Record> rows{row("m", "cpu", "onnxruntime", 5), row("m", "openvino", "openvino", 1)};
+  rows[1].status = CellStatus::kFailed;
+  rows[1].attempt_id = "a1";
+  const ReportedFiles files{{{"a1", "spool/key/a1/worker.log"}}, "out/hardware_compatibility_matrix.json"};
+  EXPECT_THAT(next_steps(rows, files), ElementsAre(HasSubstr("see 'spool/key/a1/worker.log', or run again"),
+                                                   HasSubstr("open out/hardware_compatibility_matrix.json")));
+  EXPECT_THAT(next_steps(rows), ElementsAre(AllOf(HasSubstr("failed"), Not(HasSubstr("log")))));
 }
 
 TEST(TargetKey, NamesTheEngineOnlyWhenItIsNotTheDefault) {
@@ -90,9 +171,9 @@ TEST(Rating, IsRelativeToTheFastestOnTheSameCell) {
   EXPECT_EQ(performance_rating(wrong, "openvino"), "medium-high");
 }
 
-TEST(Recommendations, SayWhenTwoCannotBeToldApart) {
+TEST(Recommendations, SayWhenThereIsNoSignificantDifference) {
   std::vector<Record> rows{row("a", "cpu", "onnxruntime", 1.000), row("a", "openvino", "openvino", 1.005)};
-  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("cannot be told apart")));
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("no significant difference")));
   rows[1] = row("a", "openvino", "openvino", 0.5);
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino for latency")));
   rows.push_back(row("a", "openvino", "openvino", 2, 4));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "base/text.hpp"
 
 namespace assay {
 namespace {
@@ -32,16 +33,34 @@ std::vector<const Record*> by_latency(std::span<const Record> rows, const std::s
   return found;
 }
 
-std::string latency_advice(const std::string& model, const std::vector<const Record*>& order) {
+// Other targets that may be a choice for the model, but have no time at the same shape: they were not tried, or only at
+// other shapes.
+std::vector<std::string> unknown_targets(std::span<const Record> rows, const std::string& model,
+                                         const std::string& known) {
+  std::vector<Record> open;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(open), [&](const Record& row) {
+    return row.model == model && target_key(row) != known &&
+           (row.status == CellStatus::kSkipped || unfinished(row) || (row.ranked() && row.latency_p50_ms));
+  });
+  return targets_of(open);
+}
+
+std::string latency_advice(std::span<const Record> rows, const std::string& model,
+                           const std::vector<const Record*>& order) {
   const Record& first = *order[0];
-  if (order.size() == 1)
-    return fmt::format("{}: {} is the only verified choice here: {} ms at {}", model, target_key(first),
-                       in_words(*first.latency_p50_ms), shape_words(first));
+  if (order.size() == 1) {
+    const std::vector<std::string> unknown = unknown_targets(rows, model, target_key(first));
+    const std::string result = fmt::format("{} ms at {}", in_words(*first.latency_p50_ms), shape_words(first));
+    if (unknown.empty())
+      return fmt::format("{}: {} is the only verified choice here: {}", model, target_key(first), result);
+    return fmt::format("{}: {} on {}; nothing to compare it with: there is no such result from {}", model, result,
+                       target_key(first), join(unknown, ", "));
+  }
   const Record& second = *order[1];
-  if (!told_apart(first, second))
+  if (!differ(first, second))
     return fmt::format(
-        "{}: {} and {} cannot be told apart for latency ({} and {} ms at {}): choose by memory or "
-        "measure longer",
+        "{}: no significant difference in latency between {} and {} ({} and {} ms at {}): choose by memory or measure "
+        "longer",
         model, target_key(first), target_key(second), in_words(*first.latency_p50_ms), in_words(*second.latency_p50_ms),
         shape_words(first));
   const double low = *second.latency_p50_low_ms / *first.latency_p50_high_ms;
@@ -68,7 +87,7 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
   for (const std::string& model : models_of(rows)) {
     const std::vector<const Record*> order = by_latency(rows, model);
     if (order.empty()) continue;
-    lines.push_back(latency_advice(model, order));
+    lines.push_back(latency_advice(rows, model, order));
 
     const Record* best = nullptr;
     for (const std::string& target : targets_of(rows))
@@ -102,7 +121,7 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
   return lines;
 }
 
-std::vector<std::string> next_steps(std::span<const Record> rows) {
+std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files) {
   // What is wrong first, what could be better last.
   enum Urgency { kWrong, kFailed, kUnproven, kMissing, kWeak, kGeneral };
   std::vector<std::pair<Urgency, std::string>> found;
@@ -110,19 +129,23 @@ std::vector<std::string> next_steps(std::span<const Record> rows) {
   const auto once = [&](Urgency urgency, const std::string& key, std::string line) {
     if (seen.insert(key).second) found.emplace_back(urgency, std::move(line));
   };
+  const auto log_of = [&](const Record& row) {
+    const auto log = files.logs.find(row.attempt_id);
+    return log == files.logs.end() ? std::string() : fmt::format("see '{}', or ", log->second.string());
+  };
   for (const Record& row : rows) {
+    if (unfinished(row)) continue;
     const std::string where = fmt::format("{} on {}", row.model, target_key(row));
     switch (row.status) {
       case CellStatus::kWrong:
-        once(
-            kWrong, "wrong" + where,
-            fmt::format(
-                "{} computes other numbers ({}): do not use it before `assay verify {} --engines {} --debug` tells why",
-                where, row.message, row.model, row.engine));
+        once(kWrong, "wrong" + where,
+             fmt::format("{} computes other numbers ({}): do not use it; `assay verify {} --engines {} --debug` prints "
+                         "the details",
+                         where, row.message, row.model_id.empty() ? row.model : row.model_id, row.engine));
         break;
       case CellStatus::kFailed:
         once(kFailed, "failed" + where,
-             fmt::format("{} failed ({}): see the log in its bundle, or run again with --debug", where, row.message));
+             fmt::format("{} failed ({}): {}run again with --debug", where, row.message, log_of(row)));
         break;
       case CellStatus::kUnavailable:
         once(kMissing, "unavailable" + row.hardware,
@@ -143,16 +166,18 @@ std::vector<std::string> next_steps(std::span<const Record> rows) {
                "{}: its output does not depend on its input, so nothing is proved; verify with real weights or --data",
                row.model));
     if (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))
-      once(kWeak, "noise", "some cells were unsteady or noisy: `assay doctor` tells what to change on this machine");
+      once(kWeak, "noise", "some cells were unsteady or noisy: `assay doctor` says what to change on this machine");
     if (row.has_flag(flag::kFewSamples) && row.iterations)
       once(kWeak, "few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
-    once(kGeneral, "matrix",
-         "open hardware_compatibility_matrix.json to see what is known of each family on each hardware");
+    if (!files.matrix.empty())
+      once(kGeneral, "matrix",
+           fmt::format("open {} to see what is known about each family on each hardware", files.matrix.string()));
     if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.has_flag(flag::kSeeded); }))
       once(kGeneral, "seeded",
-           "weights were seeded: speeds hold, accuracy is unknown; give a folder with model.safetensors for real ones");
+           "the weights are random: speeds are valid, accuracy is unknown; give a folder with model.safetensors to use "
+           "real ones");
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> steps;

@@ -77,7 +77,8 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
 
   if (!options.no_plots)
     session.notes.emplace_back("plots: not part of this version of assay (--no-plots silences this note)");
-  const ReportInput input = report_input(session);
+  ReportInput input = report_input(session);
+  if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
   Output output;
   output.folder = options.output_dir;
   output.files = {{"benchmark_results_", ".json", [&] { return json_text(guide_json(input), 2) + "\n"; }},

@@ -29,7 +29,7 @@ std::string finished_line(const Record& row) {
   line +=
       fmt::format(": {}", row.status == CellStatus::kCompleted ? to_string(row.verification) : to_string(row.status));
   if (row.latency_p50_ms) line += fmt::format(", median {} ms", in_words(*row.latency_p50_ms, 4));
-  if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + row.message + ")";
+  if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + message_text(row) + ")";
   return line;
 }
 
@@ -49,8 +49,7 @@ Status write_matrix(const std::filesystem::path& folder, const SessionRequest& r
         history = of_this_machine(std::move(*rows), session.run);
   }
   return write_file_atomically(
-      folder / "hardware_compatibility_matrix.json",
-      json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
+      folder / kMatrixFile, json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
 }
 
 std::string free_stamp(const Output& output, const RunInfo& run) {
@@ -90,7 +89,15 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   return run_session(request);
 }
 
-ReportInput report_input(const SessionResult& session) { return {session.run, session.rows, session.notes}; }
+ReportInput report_input(const SessionResult& session) {
+  return {session.run,
+          session.rows,
+          session.notes,
+          session.interrupted,
+          session.resume_command,
+          session.kept,
+          {.logs = session.logs, .matrix = {}}};
+}
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
                 SessionResult& session) {

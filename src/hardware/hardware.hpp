@@ -79,8 +79,12 @@ struct Hardware {
 /// Sixteen hexadecimal digits of the hash of machine_facts(): the key of `hardware_info`.
 [[nodiscard]] std::string machine_fingerprint(const Hardware& hardware);
 
-/// The guide's `system_info`: platform, processor, python_version (null without python3), cuda_available, cuda_version
-/// (or null), gpu_count, gpus, and memory_gb, cpu_cores, cpu_threads.
+/// Of the `python3` that a shell would start; "" without one. Cost: a process, which may take 100 ms where python3 is a
+/// script that looks for the real one.
+[[nodiscard]] std::string python_version();
+
+/// The guide's `system_info`: platform, processor, python_version (null: the caller may set it to python_version()),
+/// cuda_available, cuda_version (or null), gpu_count, gpus, and os, memory_gb, cpu_cores, cpu_threads.
 [[nodiscard]] Json system_info(const Hardware& hardware, const Host& host = Host());
 
 }  // namespace assay

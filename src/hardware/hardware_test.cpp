@@ -38,6 +38,7 @@ FakeTree server() {
   tree.file("/sys/devices/system/node/node0/cpulist", "0-1,4-5\n")
       .file("/sys/devices/system/node/node1/cpulist", "2-3,6-7\n");
   tree.file("/proc/meminfo", "MemTotal:       24684084 kB\nMemFree: 1 kB\n");
+  tree.file("/etc/os-release", "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n");
   return tree;
 }
 
@@ -251,6 +252,7 @@ TEST(SystemInfo, HasTheGuidesFields) {
   const Json info = system_info(detect_hardware(tree.host()), tree.host());
   EXPECT_THAT(info["platform"].get<std::string>(), HasSubstr("-with-glibc2."));
   EXPECT_EQ(info["processor"], "Test CPU @ 2.00GHz");
+  EXPECT_EQ(info["os"], "Debian GNU/Linux 12 (bookworm)");
   EXPECT_TRUE(info["python_version"].is_null());
   EXPECT_EQ(info["cuda_available"], false);
   EXPECT_TRUE(info["cuda_version"].is_null());

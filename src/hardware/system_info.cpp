@@ -37,13 +37,18 @@ std::string memory_class(std::uint64_t bytes) {
   return fmt::format("{:g} GiB", best);
 }
 
-std::string python_version() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen("python3 --version 2>/dev/null", "r"), &pclose);
-  std::array<char, 64> line{};
-  if (!pipe || std::fgets(line.data(), static_cast<int>(line.size()), pipe.get()) == nullptr) return {};
-  const std::string_view text = trim(line.data());
-  constexpr std::string_view kPrefix = "Python ";
-  return text.starts_with(kPrefix) ? sanitise(text.substr(kPrefix.size())) : std::string();
+// "Debian GNU/Linux 12 (bookworm)", as the system calls itself; "" when it does not say.
+std::string os_name(const Host& host) {
+  for (const char* file : {"/etc/os-release", "/usr/lib/os-release"}) {
+    constexpr std::string_view kKey = "PRETTY_NAME=";
+    for (const std::string& line : split(host.content(file).value_or(""), '\n')) {
+      if (!line.starts_with(kKey)) continue;
+      std::string name = line.substr(kKey.size());
+      std::erase_if(name, [](char c) { return c == '"' || c == '\''; });
+      return sanitise(name);
+    }
+  }
+  return {};
 }
 
 Json to_json(const HardwareDevice& device) {
@@ -57,6 +62,15 @@ Json to_json(const HardwareDevice& device) {
 }
 
 }  // namespace
+
+std::string python_version() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen("python3 --version 2>/dev/null", "re"), &pclose);
+  std::array<char, 64> line{};
+  if (!pipe || std::fgets(line.data(), static_cast<int>(line.size()), pipe.get()) == nullptr) return {};
+  const std::string_view text = trim(line.data());
+  constexpr std::string_view kPrefix = "Python ";
+  return text.starts_with(kPrefix) ? sanitise(text.substr(kPrefix.size())) : std::string();
+}
 
 Json to_json(const CpuInfo& cpu) {
   Json caches = Json::array();
@@ -129,8 +143,9 @@ Json system_info(const Hardware& hardware, const Host& host) {
   }
   return {{"platform", fmt::format("{}-{}-{}-with-glibc{}", system.sysname, system.release, system.machine,
                                    gnu_get_libc_version())},
+          {"os", text_or_null(os_name(host))},
           {"processor", hardware.cpu.model.empty() ? std::string(system.machine) : hardware.cpu.model},
-          {"python_version", host.real() ? text_or_null(python_version()) : Json(nullptr)},
+          {"python_version", nullptr},
           {"cuda_available", cuda.available},
           {"cuda_version", text_or_null(hardware.cuda_version)},
           {"gpu_count", gpus.size()},

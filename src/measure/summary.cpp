@@ -115,7 +115,10 @@ void set_quantiles(const std::vector<double>& series, Record& record) {
   for (const QuantileFields& fields : kQuantiles) {
     const stats::QuantileEstimate estimate = stats::estimate_quantile(series, fields.p);
     record.*fields.value = estimate.value / kNsPerMs;
-    if (fields.p == 0.5) record.latency_p50_ns = static_cast<std::int64_t>(estimate.value);
+    if (fields.p == 0.5) {
+      record.latency_p50_ns = static_cast<std::int64_t>(estimate.value);
+      record.autocorrelation_time = estimate.tau;
+    }
     record.*fields.quality = stats::quantile_quality(estimate, series.size(), fields.p);
     if (!estimate.interval) continue;
     record.*fields.low = estimate.interval->low / kNsPerMs;
@@ -164,7 +167,6 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   record.latency_min_ms = least / kNsPerMs;
   record.latency_max_ms = most / kNsPerMs;
   set_quantiles(series, record);
-  record.autocorrelation_time = stats::autocorrelation_time(series);
   const std::size_t outliers = stats::count_outliers(series);
   record.outliers = static_cast<std::int64_t>(outliers);
   set_throughput(measurement, runs, mean * static_cast<double>(runs.size()), static_cast<double>(items_per_run),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/summary.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace assay {
@@ -98,6 +100,17 @@ TEST(Summary, SaysWhichQuantilesHaveTooFewSamples) {
   EXPECT_THAT(record.latency_p99_quality, ::testing::StartsWith("few_samples(n=50<"));
   EXPECT_TRUE(record.latency_p50_low_ms);
   EXPECT_FALSE(record.latency_p99_high_ms) << "no such bound exists";
+}
+
+TEST(Summary, ThresholdsOfTooFewSamplesFollowFromTheFieldsBesideThem) {
+  Samples samples;
+  for (const int ms : {10, 11, 12, 30, 31}) add(samples, 0, kUnknownStart, ms * kMs);
+  Record record;
+  summarise(sampled(94 * kMs), samples, 1, record);
+  ASSERT_GT(record.autocorrelation_time.value(), 1);
+  const double needed = std::ceil(6 * *record.autocorrelation_time);
+  EXPECT_EQ(record.latency_p50_quality,
+            fmt::format("few_samples(n=5<{:.0f}=6x{:.3g})", needed, *record.autocorrelation_time));
 }
 
 TEST(Summary, KeepsNanosecondsThatADoubleOfMillisecondsWouldRound) {

@@ -130,7 +130,7 @@ class TargetPlan {
     Task task = common_;
     const ModelInfo& info = signature.info;
     task.shape = shape;
-    task.row.batch_size = shape.batch;
+    set_shape(task.row, shape, signature.uses_sequence);
     task.arithmetic =
         task.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(task.row.precision).value_or(DType::kFloat32);
     task.artefact = variant_ != nullptr ? (*variant_)->artefact : model_.artefact;

@@ -102,6 +102,7 @@ TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {
   const std::vector<Task> refused = plan(model, {target_on("onnxruntime")}, settings);
   EXPECT_EQ(refused[0].row.status, CellStatus::kUnsupported);
   EXPECT_THAT(refused[0].row.message, HasSubstr("sequence length 128 is beyond the 64 positions"));
+  EXPECT_EQ(refused[0].row.sequence_length, 128) << "the row of a refused cell says which one it is";
 
   // 32 tokens of output need 31 positions after the prompt.
   settings.default_lengths = true;

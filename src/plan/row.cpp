@@ -81,13 +81,15 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   return row;
 }
 
-void set_shape(Record& row, const CellShape& shape, bool uses_sequence, const std::vector<InputRecipe>& inputs,
-               const std::string& input_hash) {
+void set_shape(Record& row, const CellShape& shape, bool uses_sequence) {
   row.batch_size = shape.batch;
   if (uses_sequence) row.sequence_length = shape.sequence;
   if (shape.output_tokens > 0) row.output_tokens = shape.output_tokens;
   row.streams = shape.streams;
   if (shape.threads > 0) row.threads = shape.threads;
+}
+
+void set_inputs(Record& row, const std::vector<InputRecipe>& inputs, const std::string& input_hash) {
   row.input_shape = input_shape_text(inputs);
   row.input_hash = input_hash;
   if (row.seed_scheme.empty()) row.seed_scheme = std::string(seed_scheme());

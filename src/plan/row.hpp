@@ -18,11 +18,11 @@ namespace assay {
 /// The precision that cells are measured in: a model file keeps its own types unless one was asked for.
 [[nodiscard]] std::string precision_of(const RunSettings& settings, const PreparedModel& model);
 
-/// The row of a cell before it runs. With its shape (set_shape) it has every field that the task key hashes.
+/// The row of a cell before it runs. With its shape and its inputs it has every field that the task key hashes.
 [[nodiscard]] Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model,
                                const Target& target);
-void set_shape(Record& row, const CellShape& shape, bool uses_sequence, const std::vector<InputRecipe>& inputs,
-               const std::string& input_hash);
+void set_shape(Record& row, const CellShape& shape, bool uses_sequence);
+void set_inputs(Record& row, const std::vector<InputRecipe>& inputs, const std::string& input_hash);
 
 /// Ends a row with an error's verdict: unsupported, or failed with the error's code as its reason.
 void set_failure(Record& row, const Error& error);

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "engine/engine_entry.hpp"
 #include "report/format.hpp"
+#include "report/interruption.hpp"
 #include "report/report.hpp"
 
 namespace assay {
@@ -99,6 +100,16 @@ std::vector<std::size_t> widths_of(const ResultTable& table) {
   return widths;
 }
 
+// Columns behind `from` in which no row has anything.
+void drop_empty_columns(ResultTable& table, std::size_t from) {
+  for (std::size_t column = table.head.size(); column-- > from;) {
+    const auto empty = [&](const std::vector<std::string>& cells) {
+      return cells[column].empty() || cells[column] == "–" || cells[column] == "none";
+    };
+    if (std::ranges::all_of(table.cells, empty)) drop_column(table, column);
+  }
+}
+
 std::size_t width_of(const ResultTable& table) {
   std::size_t sum = 2 * (table.head.size() - 1);
   for (const std::size_t width : widths_of(table)) sum += width;
@@ -132,8 +143,8 @@ std::string table_text(ResultTable table, std::span<const Record> rows, std::vec
     if (grouped && (i == 0 || rows[i - 1].model != rows[i].model)) out += paint("1", rows[i].model) + "\n";
     out += paint(colour_of(rows[i]), line(table.cells[i])) + "\n";
     const std::string message = message_text(rows[i]);
-    const bool repeated =
-        i + 1 < rows.size() && rows[i + 1].message == rows[i].message && rows[i + 1].model == rows[i].model;
+    const bool repeated = i + 1 < rows.size() && rows[i + 1].message == rows[i].message &&
+                          (!grouped || rows[i + 1].model == rows[i].model);
     if (!message.empty() && !rows[i].ranked() && !repeated) out += folded(message, 4, width);
   }
   if (!left_out.empty()) out += fmt::format("Left out for the width of the terminal: {}.\n", join(left_out, ", "));
@@ -144,25 +155,43 @@ std::size_t terminal_width(int width) { return static_cast<std::size_t>(std::max
 
 // Names and messages come from files: what a terminal would take for a command goes.
 ReportInput for_terminal(ReportInput input) {
+  input.rows = with_distinct_names(std::move(input.rows));
   for (Record& row : input.rows)
     for (std::string* text : {&row.model, &row.message, &row.device, &row.device_name, &row.reference})
       *text = one_line(*text);
   for (std::string& note : input.notes) note = one_line(note);
+  input.resume_command = one_line(input.resume_command);
   return input;
+}
+
+// What an interrupted run did not finish; "" for another run.
+std::string interruption_section(const ReportInput& input, const Paint& paint, std::size_t width) {
+  const std::optional<std::string> text = interruption_text(input);
+  if (!text) return {};
+  std::string out = paint("1", *text) + "\n";
+  for (const std::string& line : missing_cells(input.rows)) out += folded("missing: " + line, 2, width);
+  return out + folded(how_to_resume(input), 2, width) + "\n";
+}
+
+std::string verification_rows(const ReportInput& input, const Paint& paint, std::size_t width) {
+  const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
+  ResultTable table{{"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"}, {}, 5};
+  const std::vector<Record> rows = begun_rows(input.rows);
+  for (const Record& row : rows)
+    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–",
+                           verdict_words(row) + kept_words(input, row), row.reference, number(row.max_abs_error),
+                           number(row.error_limit), number(row.cosine_similarity)});
+  drop_empty_columns(table, 4);
+  return table_text(std::move(table), rows, {"cosine", "reference"}, paint, width);
 }
 
 }  // namespace
 
 std::string verification_table(const ReportInput& given, bool colour, int width) {
   const ReportInput input = for_terminal(given);
-  const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
-  ResultTable table{{"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"}, {}, 5};
-  for (const Record& row : input.rows)
-    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
-                           row.reference, number(row.max_abs_error), number(row.error_limit),
-                           number(row.cosine_similarity)});
+  const Paint paint(colour);
   const std::size_t columns = terminal_width(width);
-  std::string out = table_text(std::move(table), input.rows, {"cosine", "reference"}, Paint(colour), columns);
+  std::string out = interruption_section(input, paint, columns) + verification_rows(input, paint, columns);
   for (const std::string& note : input.notes) out += folded("note: " + note, 0, columns);
   return out;
 }
@@ -206,7 +235,7 @@ std::string verdict_words(const Record& row) {
     return row.reason_code.empty() || row.reason_code == status ? status : status + " (" + row.reason_code + ")";
   }
   std::string words(to_string(row.verification));
-  for (const std::string_view name : {flag::kSimulated, flag::kSoftware})
+  for (const std::string_view name : {flag::kSimulated, flag::kSoftware, flag::kPartial})
     if (row.has_flag(name)) words += fmt::format(" ({})", name);
   return words;
 }
@@ -214,6 +243,10 @@ std::string verdict_words(const Record& row) {
 std::string message_text(const Record& row) {
   const std::string repeated = std::string(to_string(row.status)) + ": ";
   return row.message.starts_with(repeated) ? row.message.substr(repeated.size()) : row.message;
+}
+
+bool measured_nothing(std::span<const Record> rows) {
+  return std::ranges::none_of(rows, [](const Record& row) { return row.latency_p50_ms || row.ttft_ms; });
 }
 
 std::string show_verdict(const Record& row) {
@@ -250,31 +283,44 @@ std::string settings_text(const Record& row) {
 
 }  // namespace
 
-std::string summary_table(const ReportInput& given, bool colour, int width) {
-  const ReportInput input = for_terminal(given);
-  const Paint paint(colour);
+namespace {
+
+std::string measured_rows(const ReportInput& input, const Paint& paint, std::size_t width) {
   ResultTable table{{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"}, {}, 4};
-  const bool generates = std::ranges::any_of(input.rows, [](const Record& row) { return row.ttft_ms.has_value(); });
+  const std::vector<Record> rows = begun_rows(input.rows);
+  const bool generates = std::ranges::any_of(rows, [](const Record& row) { return row.ttft_ms.has_value(); });
   if (generates) table.head.insert(table.head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
-  for (const Record& row : input.rows) {
-    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row),
-                           show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
-                           show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
-                           show(row.memory_mb)});
+  for (const Record& row : rows) {
+    table.cells.push_back(
+        {row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_words(row) + kept_words(input, row),
+         show_weak(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
+         show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips), show(row.memory_mb)});
     if (generates)
       table.cells.back().insert(table.cells.back().end(),
                                 {show(row.ttft_ms), show(row.tpot_ms), show(row.tokens_per_second)});
   }
+  std::string out = table_text(std::move(table), rows, {"MB", "p99 ms", "items/s"}, paint, width);
+  if (const std::string legend = legend_of(rows); !legend.empty()) out += folded(legend, 0, width);
+  return out;
+}
+
+}  // namespace
+
+std::string summary_table(const ReportInput& given, bool colour, int width) {
+  const ReportInput input = for_terminal(given);
+  const Paint paint(colour);
   const std::size_t columns = terminal_width(width);
-  std::string out = table_text(std::move(table), input.rows, {"MB", "p99 ms", "items/s"}, paint, columns);
-  if (const std::string legend = legend_of(input.rows); !legend.empty()) out += folded(legend, 0, columns);
+  // Without any time its columns would be empty: what the verdicts rest on is shown instead.
+  const bool verified_only = measured_nothing(input.rows);
+  std::string out = interruption_section(input, paint, columns) +
+                    (verified_only ? verification_rows(input, paint, columns) : measured_rows(input, paint, columns));
   const auto section = [&](const char* name, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += "\n" + paint("1", name) + "\n";
     for (const std::string& text : lines) out += folded(text, 2, columns);
   };
   section("Recommendations", recommendations(input.rows));
-  section("Next steps", next_steps(input.rows));
+  section("Next steps", next_steps(input.rows, input.files));
   section("Notes", input.notes);
   return out;
 }
@@ -283,7 +329,7 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
   const ReportInput input = for_terminal(given);
   const std::string rule(60, '=');
   std::string out, open;
-  for (const Record& row : input.rows) {
+  for (const Record& row : begun_rows(input.rows)) {
     const EngineEntry* entry = own_engine(row.engine);
     const std::string engine = entry != nullptr ? entry->framework_title : row.engine;
     const std::string title = fmt::format("{} Benchmark: {}", engine, row.model) + "\n" + row.device;
@@ -299,12 +345,16 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
         out += fmt::format("  Scaled: smaller than the published model (size {})\n", row.size);
     }
     if (row.batch_size)
-      out += fmt::format("\nBenchmarking batch size: {}{}{}\n", *row.batch_size,
+      out += fmt::format("\nBenchmarking batch size: {}{}{}{}\n", *row.batch_size,
                          row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "",
-                         settings_text(row));
-    if (row.status != CellStatus::kCompleted)
-      out += fmt::format("  {}: {}\n", verdict_words(row), message_text(row));
-    else if (row.verification != Verification::kVerified)
+                         settings_text(row), kept_words(input, row));
+    if (row.status != CellStatus::kCompleted) out += fmt::format("  {}: {}\n", verdict_words(row), message_text(row));
+    if (const auto log = input.files.logs.find(row.attempt_id);
+        row.status == CellStatus::kFailed && log != input.files.logs.end())
+      out += fmt::format("  Log: {}\n", log->second.string());
+    if (row.status == CellStatus::kCompleted && row.has_flag(flag::kPartial))
+      out += "  Partial: measuring was cut short\n";
+    if (row.status == CellStatus::kCompleted && row.verification != Verification::kVerified)
       out += fmt::format("  Verification: {}{}\n", to_string(row.verification),
                          row.message.empty() ? "" : ": " + row.message);
     if (row.latency_p50_ms)
@@ -321,7 +371,12 @@ std::string bench_console(const ReportInput& given, const std::filesystem::path&
     if (row.wall_time_per_iteration_ns && entry != nullptr && !entry->needs_model)
       out += fmt::format("  Wall time per iteration: {:.0f}ns\n", *row.wall_time_per_iteration_ns);
   }
-  out += fmt::format("\n{0}\nBenchmark Suite Complete\n{0}\nTotal configurations: {1}\n", rule, input.rows.size());
+  const std::optional<std::string> interruption = interruption_text(input);
+  out += fmt::format("\n{0}\nBenchmark Suite {2}\n{0}\nTotal configurations: {1}\n", rule, input.rows.size(),
+                     interruption ? *interruption : "Complete");
+  for (const std::string& line : interruption ? missing_cells(input.rows) : std::vector<std::string>())
+    out += "Missing: " + line + "\n";
+  if (interruption) out += how_to_resume(input) + "\n";
   if (!csv.empty()) out += "Results saved to: " + csv.string() + "\n";
   for (const std::string& note : input.notes) out += "note: " + note + "\n";
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "result/record.hpp"
@@ -32,6 +33,9 @@ inline constexpr const char* kReportSchema = "1.0";
 
 /// The row's message without the status that verdict_words() shows before it.
 [[nodiscard]] std::string message_text(const Record& row);
+
+/// Whether no row has a time: the run only verified, or nothing ran.
+[[nodiscard]] bool measured_nothing(std::span<const Record> rows);
 
 /// The verdict's words behind a mark: ✅ for what may be relied on, ❌ for what is wrong or failed, ➖ for the rest.
 [[nodiscard]] std::string show_verdict(const Record& row);

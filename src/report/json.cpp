@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "analyse/analyse.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
+#include "report/interruption.hpp"
 #include "report/report.hpp"
 
 namespace assay {
@@ -14,12 +18,13 @@ Json seconds(const Number& milliseconds) { return milliseconds ? Json(*milliseco
 Json value(const Number& number) { return number ? Json(*number) : Json(nullptr); }
 
 // One shape: the guide's two numbers first, then every field of the row.
-Json shape_entry(const Record& row) {
+Json shape_entry(const ReportInput& input, const Record& row) {
   Json entry{{"status", to_string(row.status)},
              {"avg_latency", seconds(row.latency_mean_ms)},
              {"throughput", value(row.throughput_ips)}};
   for (const Field& field : result_fields())
     if (!entry.contains(field.name)) entry[std::string(field.name)] = field_value(row, field);
+  entry["kept_from"] = input.kept.contains(row.attempt_id) ? Json(row.timestamp) : Json(nullptr);
   return entry;
 }
 
@@ -39,7 +44,7 @@ struct Extent {
 };
 
 // A target's status over its shapes: wrong when one is, else completed when one is, else the first row's own word.
-Json target_entry(const std::vector<const Record*>& rows) {
+Json target_entry(const ReportInput& input, const std::vector<const Record*>& rows) {
   const auto first_of = [&](CellStatus status) -> const Record* {
     const auto found = std::find_if(rows.begin(), rows.end(), [&](const Record* r) { return r->status == status; });
     return found == rows.end() ? nullptr : *found;
@@ -54,8 +59,8 @@ Json target_entry(const std::vector<const Record*>& rows) {
   Json shapes = Json::object();
   Extent latency, throughput;
   for (const Record* row : rows) {
-    if (row->batch_size) shapes[shape_key(*row)] = shape_entry(*row);
-    if (row->status != CellStatus::kCompleted) continue;
+    if (row->batch_size) shapes[shape_key(*row)] = shape_entry(input, *row);
+    if (row->status != CellStatus::kCompleted || row->has_flag(flag::kPartial)) continue;
     if (row->latency_mean_ms) latency.add(*row->latency_mean_ms / 1e3);
     if (row->throughput_ips) throughput.add(*row->throughput_ips);
   }
@@ -74,40 +79,70 @@ Json run_entry(const RunInfo& run) {
           {"hardware_id", run.hardware_fingerprint}};
 }
 
+// The machine and the software that the numbers belong to, for a person who reads the file.
+Json environment_entry(const ReportInput& input) {
+  const Json& system = input.run.system;
+  Json entry = Json::object();
+  for (const char* name :
+       {"os", "platform", "processor", "cpu_cores", "cpu_threads", "memory_gb", "cuda_version", "python_version"})
+    entry[name] = system.value(name, Json());
+  std::vector<std::string> gpus;
+  for (const Json& gpu : system.value("gpus", Json::array()))
+    gpus.push_back(fmt::format("{} ({} GB)", gpu.value("name", "unknown"), json_text(gpu.value("memory_gb", Json()))));
+  entry["gpus"] = gpus.empty() ? Json(nullptr) : Json(join(gpus, ", "));
+  entry["host"] = input.run.host;
+  entry["assay"] = input.run.tool_version;
+  Json runtimes = Json::object();
+  for (const Record& row : input.rows)
+    if (!row.engine_version.empty()) runtimes[row.engine] = row.engine_version;
+  entry["runtimes"] = std::move(runtimes);
+  return entry;
+}
+
 }  // namespace
 
 Json guide_json(const ReportInput& input) {
   Json json{{"schema_version", kReportSchema},
             {"timestamp", guide_timestamp(input.run)},
             {"run", run_entry(input.run)},
+            {"environment", environment_entry(input)},
+            {"interrupted", interruption_json(input)},
             {"system_info", input.run.system},
             {"available_hardware", input.run.hardware}};
   Json benchmarks = Json::object();
-  for (const std::string& model : models_of(input.rows))
-    for (const std::string& target : targets_of(input.rows)) {
+  const std::vector<Record> named = with_distinct_names(input.rows);
+  for (const std::string& model : models_of(named))
+    for (const std::string& target : targets_of(named)) {
       std::vector<const Record*> rows;
-      for (const Record& row : input.rows)
-        if (row.model == model && target_key(row) == target) rows.push_back(&row);
+      for (std::size_t i = 0; i < named.size(); ++i)
+        if (named[i].model == model && target_key(named[i]) == target) rows.push_back(&input.rows[i]);
       if (rows.empty()) continue;
       const std::string family = rows.front()->family.empty() ? "other" : rows.front()->family;
-      benchmarks[family][model][target] = target_entry(rows);
+      benchmarks[family][model][target] = target_entry(input, rows);
     }
   json["benchmarks"] = std::move(benchmarks);
   Json speedups = Json::object();
-  for (const Speedup& each : speedups_against_cpu(input.rows))
+  for (const Speedup& each : speedups_against_cpu(named))
     speedups[each.target] = {{"factor", each.factor}, {"cells_compared", each.pairs}};
   json["relative_performance"] = {{"baseline", "cpu"}, {"speedup", std::move(speedups)}};
-  json["recommendations"] = recommendations(input.rows);
-  json["next_steps"] = next_steps(input.rows);
+  json["recommendations"] = recommendations(named);
+  json["next_steps"] = next_steps(named, input.files);
   json["notes"] = input.notes;
   return json;
 }
 
 Json results_json(const ReportInput& input) {
   Json results = Json::array();
-  for (const Record& row : input.rows) results.push_back(to_json(row));
+  Json kept = Json::object();
+  for (const Record& row : input.rows) {
+    results.push_back(to_json(row));
+    if (input.kept.contains(row.attempt_id)) kept[row.attempt_id] = row.timestamp;
+  }
   return {{"schema_version", kReportSchema},
           {"run", run_entry(input.run)},
+          {"environment", environment_entry(input)},
+          {"interrupted", interruption_json(input)},
+          {"kept", std::move(kept)},
           {"notes", input.notes},
           {"results", std::move(results)}};
 }

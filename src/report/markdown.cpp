@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
+#include "report/interruption.hpp"
 #include "report/report.hpp"
 
 namespace assay {
@@ -89,6 +90,16 @@ std::string system_section(const RunInfo& run) {
   return out + "\n";
 }
 
+std::string interruption_section(const ReportInput& input, const std::vector<Record>& rows) {
+  const std::optional<std::string> text = interruption_text(input);
+  if (!text) return {};
+  std::string out = fmt::format("**{}.** {}\n\n", upper(text->substr(0, 1)) + text->substr(1), how_to_resume(input));
+  const std::vector<std::string> missing = missing_cells(rows);
+  if (!missing.empty()) out += "Missing:\n\n";
+  for (const std::string& line : missing) out += "- " + line + "\n";
+  return missing.empty() ? out : out + "\n";
+}
+
 std::string hardware_section(const RunInfo& run) {
   std::string out = "## Available Hardware\n";
   for (const auto& [word, entry] : run.hardware.items()) {
@@ -111,12 +122,13 @@ std::string models_section(const std::vector<Record>& rows) {
   return out + "\n";
 }
 
-std::string verification_section(const std::vector<Record>& rows) {
+std::string verification_section(const ReportInput& input, const std::vector<Record>& rows) {
   std::string out =
       "## Functionality Verification Results\n\n" +
       heading({"Model", "Hardware", "Shape", "Verdict", "Reference", "Max abs error", "Limit", "Message"});
   for (const Record& row : rows)
-    out += line_of({row.model, target_key(row), row.batch_size ? shape_key(row) : "–", show_verdict(row), row.reference,
+    out += line_of({row.model, target_key(row), row.batch_size ? shape_key(row) : "–",
+                    show_verdict(row) + kept_words(input, row), row.reference,
                     row.max_abs_error ? fmt::format("{:.3g}", *row.max_abs_error) : "–",
                     row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", message_text(row)});
   return out + "\n";
@@ -127,6 +139,7 @@ std::string why_no_number(const Record& row) {
   if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
   if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
   if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
+  if (row.has_flag(flag::kPartial)) return std::string(flag::kPartial);
   if (!row.ranked()) return std::string(to_string(row.verification));
   return row.latency_p50_ms ? "other shape or precision" : "not measured";
 }
@@ -167,7 +180,7 @@ std::string shapes_table(const std::vector<Record>& rows) {
                       show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
                       row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags)});
   if (out.find("| ~") != std::string::npos)
-    out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` tells how many it needs).\n";
+    out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` says how many it needs).\n";
   return out + "\n";
 }
 
@@ -204,6 +217,9 @@ const Record* best_at_one_precision(std::span<const Record> rows, const std::str
 
 std::string results_section(const std::vector<Record>& all) {
   std::string out = "## Benchmark Results\n\n";
+  const bool completed =
+      std::ranges::any_of(all, [](const Record& row) { return row.status == CellStatus::kCompleted; });
+  if (completed && measured_nothing(all)) return out + "The models were verified, not measured.\n\n";
   for (const std::string& family : families_of(all)) {
     std::vector<Record> rows;
     std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Record& r) { return r.family == family; });
@@ -221,7 +237,7 @@ std::string results_section(const std::vector<Record>& all) {
         return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
       });
     } else {
-      out += "No cell of this family was both verified and measured: the sections above and below tell why.\n\n";
+      out += "No cell of this family was both verified and measured: the sections above and below say why.\n\n";
     }
     const std::vector<Speedup> speedups = speedups_against_cpu(rows);
     if (!speedups.empty()) {
@@ -266,7 +282,7 @@ std::string compatibility_section(const std::vector<Record>& rows) {
       for (const Record& row : rows)
         if (row.model == model && target_key(row) == target && (shown == nullptr || weight(row) > weight(*shown)))
           shown = &row;
-      if (shown != nullptr) out += line_of({model, target, show_verdict(*shown), shown->message});
+      if (shown != nullptr) out += line_of({model, target, show_verdict(*shown), message_text(*shown)});
     }
   return out + "\n" + ratings_table(rows);
 }
@@ -281,13 +297,14 @@ std::string list(const char* head, const std::vector<std::string>& lines, const 
 }  // namespace
 
 std::string markdown_report(const ReportInput& input) {
+  const std::vector<Record> all = with_distinct_names(input.rows), rows = begun_rows(all);
   std::string out = fmt::format("# Hardware Benchmark Report - {}\n\n", guide_timestamp(input.run));
-  out += system_section(input.run) + hardware_section(input.run) + models_section(input.rows) +
-         verification_section(input.rows);
-  out += results_section(input.rows) + compatibility_section(input.rows);
-  out += list("Recommendations", recommendations(input.rows),
-              "Nothing was measured and verified, so nothing is recommended.");
-  out += list("Next Steps", next_steps(input.rows), "None.");
+  out += interruption_section(input, all);
+  out += system_section(input.run) + hardware_section(input.run) + models_section(rows) +
+         verification_section(input, rows);
+  out += results_section(rows) + compatibility_section(all);
+  out += list("Recommendations", recommendations(all), "Nothing was measured and verified, so nothing is recommended.");
+  out += list("Next Steps", next_steps(all, input.files), "None.");
   if (!input.notes.empty()) out += list("Notes", input.notes, "");
   out += fmt::format(
       "---\n\nLatency contract `e2e_host`: from just before the runtime's run call, inputs in bound host buffers, "

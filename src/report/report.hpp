@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "analyse/analyse.hpp"
 #include "base/json.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
@@ -15,9 +18,16 @@ namespace assay {
 /// What every report is made from: one run's rows in order of execution. Nothing is measured or looked up here.
 struct ReportInput {
   RunInfo run;
-  std::vector<Record> rows;
+  std::vector<Record> rows;  ///< of an interrupted run, too: what it did not reach is `skipped`, `cancelled`
   std::vector<std::string> notes;
+  bool interrupted = false;
+  std::string resume_command{};  ///< runs the cells that are missing; empty: there is none
+  std::set<std::string> kept{};  ///< attempt_ids of the rows that --resume took over from before
+  ReportedFiles files{};
 };
+
+/// "interrupted: 20 of 30 cells"; nullopt for a run that was not interrupted.
+[[nodiscard]] std::optional<std::string> interruption_text(const ReportInput& input);
 
 /// The hardware guide's JSON (docs/formats.md): timestamp, system_info, benchmarks.FAMILY.MODEL.KEY.benchmark_results
 /// .batch_B[_seq_S]…, performance_summary; extra fields allowed, none missing. Carries `schema_version`.
@@ -29,7 +39,9 @@ struct ReportInput {
 /// The bench-runner guide's columns first, then ours; RFC 4180. One line per row, a heading first.
 [[nodiscard]] std::string csv_table(std::span<const Record> rows);
 
-/// hardware_compatibility_matrix.json, from the history: the latest row of each cell. `made_at` is UTC, ISO 8601.
+inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
+
+/// The content of kMatrixFile, from the history: the latest row of each cell. `made_at` is UTC, ISO 8601.
 [[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const std::string& host,
                                         const std::string& made_at);
 

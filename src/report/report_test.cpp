@@ -196,6 +196,122 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
   EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  unsupported: hidden_act = foo\n"));
 }
 
+/// Of the four cells one was kept from an earlier run, one is done, one was cut short, and one never began.
+ReportInput interrupted() {
+  ReportInput input = sample();
+  for (std::size_t i = 0; i < input.rows.size(); ++i) input.rows[i].attempt_id = "attempt-" + std::to_string(i);
+  input.interrupted = true;
+  input.resume_command = "assay run --resume";
+  input.kept = {"attempt-0"};
+  input.rows[2].add_flag(flag::kPartial);
+  input.rows[2].stop_reason = "interrupted";
+  input.rows[3].status = CellStatus::kSkipped;
+  input.rows[3].reason_code = "cancelled";
+  input.rows[3].message = "interrupted before it ran";
+  return input;
+}
+
+TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
+  const ReportInput input = interrupted();
+  const std::string missing = "bert on openvino: batch_1_seq_32, batch_4_seq_32";
+  for (const std::string& text :
+       {summary_table(input, false, 200), verification_table(input, false, 200), bench_console(input, {})})
+    EXPECT_THAT(text, AllOf(HasSubstr("interrupted: 2 of 4 cells"), HasSubstr("issing: " + missing),
+                            HasSubstr("`assay run --resume` runs the missing cells."),
+                            HasSubstr("(kept from 12:34 UTC)"), Not(HasSubstr("before it ran"))));
+  EXPECT_THAT(markdown_report(input),
+              AllOf(HasSubstr("**Interrupted: 2 of 4 cells.** `assay run --resume` runs the missing cells."),
+                    HasSubstr("- " + missing), HasSubstr("✅ verified (kept from 12:34 UTC)")));
+  for (const Json& json : {guide_json(input), results_json(input)}) {
+    EXPECT_EQ(json["interrupted"]["cells"], 4);
+    EXPECT_EQ(json["interrupted"]["finished"], 2);
+    EXPECT_EQ(json["interrupted"]["resume"], "assay run --resume");
+    ASSERT_EQ(json["interrupted"]["missing"].size(), 2U);
+    EXPECT_EQ(
+        json["interrupted"]["missing"][1],
+        (Json{{"model", "bert"}, {"model_id", "org/bert"}, {"hardware", "openvino"}, {"shape", "batch_4_seq_32"}}));
+  }
+  EXPECT_EQ(results_json(input)["kept"], (Json{{"attempt-0", input.rows[0].timestamp}}));
+  const Json guide = guide_json(input);
+  const Json& shapes = guide["benchmarks"]["embedding"]["bert"]["cpu"]["benchmark_results"];
+  EXPECT_EQ(shapes["batch_1_seq_32"]["kept_from"], input.rows[0].timestamp);
+  EXPECT_EQ(shapes["batch_4_seq_32"]["kept_from"], nullptr);
+  EXPECT_THAT(csv_table(input.rows), HasSubstr(",skipped,cancelled,interrupted before it ran,"));
+}
+
+TEST(Interruption, IsNotSaidOfAWholeRun) {
+  for (const Json& json : {guide_json(sample()), results_json(sample())}) EXPECT_EQ(json["interrupted"], nullptr);
+  EXPECT_THAT(markdown_report(sample()), Not(HasSubstr("nterrupted")));
+  ReportInput unsaved = interrupted();
+  unsaved.resume_command.clear();
+  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("cannot be resumed"));
+  unsaved.kept = {"attempt-1"};
+  unsaved.rows[1].timestamp = "2025-03-01T23:59:00.000000Z";
+  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("(kept from 2025-03-01 23:59 UTC)"));
+}
+
+TEST(TwoModelsOfOneName, AreToldApartInTheReportOfARun) {
+  ReportInput input = sample();
+  input.rows[1].model_id = "org/bert-large";
+  const Json json = guide_json(input);
+  const Json& models = json["benchmarks"]["embedding"];
+  EXPECT_EQ(models["bert (org/bert)"]["cpu"]["model_id"], "org/bert");
+  EXPECT_EQ(models["bert (org/bert-large)"]["cpu"]["model_id"], "org/bert-large");
+  EXPECT_EQ(models["bert (org/bert-large)"]["cpu"]["benchmark_results"].size(), 1U);
+  EXPECT_EQ(models["bert (org/bert-large)"]["cpu"]["benchmark_results"]["batch_4_seq_32"]["model"], "bert");
+  EXPECT_THAT(markdown_report(input), AllOf(HasSubstr("| bert (org/bert) | org/bert |"),
+                                            HasSubstr("| bert (org/bert-large) | org/bert-large |")));
+  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("bert (org/bert-large)"));
+}
+
+TEST(VerifyOnly, ShowsNoEmptyColumnsOfTimes) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) {
+    row.latency_p50_ms = row.latency_p99_ms = row.latency_mean_ms = row.throughput_ips = std::nullopt;
+    row.max_abs_error = 0.25;
+  }
+  EXPECT_THAT(summary_table(input, false, 200),
+              AllOf(HasSubstr("max abs error"), HasSubstr("0.25"), Not(HasSubstr("p50")), Not(HasSubstr("items/s"))));
+  EXPECT_THAT(markdown_report(input), AllOf(HasSubstr("The models were verified, not measured."),
+                                            Not(HasSubstr("Throughput Comparison")), Not(HasSubstr("p50 (ms)"))));
+  EXPECT_THAT(csv_table(input.rows), HasSubstr("latency_p50_ms,"));
+}
+
+TEST(Environment, NamesTheMachineAndTheSoftware) {
+  ReportInput input = sample();
+  input.run.system["os"] = "Debian GNU/Linux 12 (bookworm)";
+  input.run.system["memory_gb"] = 23.54;
+  input.run.system["gpus"] = {{{"name", "A GPU"}, {"memory_gb", 24.0}}, {{"name", "B GPU"}, {"memory_gb", nullptr}}};
+  input.run.tool_version = "0.1.0";
+  for (Record& row : input.rows) row.engine_version = row.engine == "openvino" ? "2026.4" : "1.30.0";
+  for (const Json& json : {guide_json(input), results_json(input)}) {
+    const Json& environment = json["environment"];
+    EXPECT_EQ(environment["processor"], "A | B");
+    EXPECT_EQ(environment["os"], "Debian GNU/Linux 12 (bookworm)");
+    EXPECT_EQ(environment["memory_gb"], 23.54);
+    EXPECT_EQ(environment["gpus"], "A GPU (24.0 GB), B GPU (null GB)");
+    EXPECT_EQ(environment["assay"], "0.1.0");
+    EXPECT_EQ(environment["runtimes"], (Json{{"onnxruntime", "1.30.0"}, {"openvino", "2026.4"}}));
+  }
+}
+
+TEST(Markdown, SaysAReasonOnce) {
+  ReportInput input = sample();
+  input.rows.resize(1);
+  input.rows[0].status = CellStatus::kUnsupported;
+  input.rows[0].reason_code = "unsupported";
+  input.rows[0].message = "unsupported: hidden_act = foo";
+  EXPECT_THAT(markdown_report(input), Not(HasSubstr("unsupported: hidden_act")));
+}
+
+TEST(Console, NamesTheLogOfWhatFailed) {
+  ReportInput input = sample();
+  input.rows.back().status = CellStatus::kFailed;
+  input.rows.back().attempt_id = "a1";
+  input.files.logs["a1"] = "spool/key/a1/worker.log";
+  EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  Log: spool/key/a1/worker.log\n"));
+}
+
 TEST(Console, CellsThatDifferInOneSettingSayWhich) {
   ReportInput input = sample();
   Record& row = input.rows.back();

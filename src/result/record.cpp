@@ -78,7 +78,7 @@ void Record::add_flag(std::string_view name) {
 
 bool Record::ranked() const {
   return status == CellStatus::kCompleted && verification == Verification::kVerified && !has_flag(flag::kSimulated) &&
-         !has_flag(flag::kSoftware);
+         !has_flag(flag::kSoftware) && !has_flag(flag::kPartial);
 }
 
 std::optional<std::string_view> Hashing::default_for(std::string_view engine) const {

@@ -50,7 +50,7 @@ struct Record {
 
   [[nodiscard]] bool has_flag(std::string_view name) const;
   void add_flag(std::string_view name);
-  /// Completed and verified, not simulated, not software: may stand in rankings, speed-ups and ratings.
+  /// Completed and verified, neither simulated nor software nor partial: may stand in rankings, speed-ups and ratings.
   [[nodiscard]] bool ranked() const;
 };
 

@@ -33,7 +33,8 @@ Status TaskCompleter::add_inputs(Task& task) {
   task.inputs = std::move(inputs.recipes);
   use_given(task);
   ASSAY_TRY(const std::string hash, input_hash(task.inputs, task.seed, task.input_sets));
-  set_shape(task.row, task.shape, inputs.uses_sequence, task.inputs, hash);
+  set_shape(task.row, task.shape, inputs.uses_sequence);
+  set_inputs(task.row, task.inputs, hash);
   if (task.variant) {
     const Result<CacheVariant>* variant = model_.variant_for(task.engine);
     ASSAY_CHECK(variant != nullptr && *variant, "tasks with a variant are planned with one");

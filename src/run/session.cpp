@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <limits>
 #include <set>
 
@@ -25,6 +26,7 @@
 #include "run/local_executor.hpp"
 #include "run/session_models.hpp"
 #include "run/version.hpp"
+#include "store/bundle.hpp"
 #include "store/store.hpp"
 #include "store/unsaved.hpp"
 
@@ -194,22 +196,50 @@ Record failed_row(const PreparedModel& model, const SessionRequest& request, con
   return row;
 }
 
+// The row of a cell that an interruption left out. What cannot run at all keeps its reason.
+Record unreached_row(Record row) {
+  if (row.reason_code.empty())
+    set_refusal(row, {CellStatus::kSkipped, std::string(to_string(ErrorCode::kCancelled)), "interrupted before it ran",
+                      "run the same command with --resume"});
+  row.task_key = task_key(row);
+  row.series_key = series_key(row);
+  row.timestamp = iso8601(wall_now());
+  return row;
+}
+
 // Rows are collected one by one: whatever ends the cells of a model, those before stay.
 Status run_tasks(const std::vector<PreparedModel>& models, std::vector<std::vector<Task>>& tasks,
                  const SessionRequest& request, ExecutorServices services, SessionResult& out) {
+  std::set<std::string> resumed;
+  for (const auto& [key, row] : services.resumed) resumed.insert(row.attempt_id);
+  const fs::path spool = services.spool;
+  std::size_t reached = 0;
   const auto finished = [&](const Record& row) {
+    ++reached;
     out.rows.push_back(row);
+    if (resumed.contains(row.attempt_id)) out.kept.insert(row.attempt_id);
+    const fs::path log = spool / row.task_key / row.attempt_id / bundle_file::kLog;
+    std::error_code ignored;
+    if (!row.attempt_id.empty() && fs::exists(log, ignored)) out.logs[row.attempt_id] = log;
     if (request.finished) request.finished(row);
   };
   ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));
   for (std::size_t i = 0; i < models.size(); ++i) {
-    if (request.cancelled()) break;
-    const Status done = guarded("while running " + models[i].choice.name, [&] {
-      TaskCompleter completer(models[i], request.cache / "inputs", request.settings.data);
-      for (Task& task : tasks[i]) completer.complete(task);
-      return executor->run(std::move(tasks[i]), finished);
-    });
-    if (!done) out.rows.push_back(failed_row(models[i], request, out, done.error()));
+    std::vector<Record> planned;
+    planned.reserve(tasks[i].size());
+    for (const Task& task : tasks[i]) planned.push_back(task.row);
+    reached = 0;
+    if (!request.cancelled()) {
+      const Status done = guarded("while running " + models[i].choice.name, [&] {
+        TaskCompleter completer(models[i], request.cache / "inputs", request.settings.data);
+        for (Task& task : tasks[i]) completer.complete(task);
+        return executor->run(std::move(tasks[i]), finished);
+      });
+      if (!done) out.rows.push_back(failed_row(models[i], request, out, done.error()));
+    }
+    if (!request.cancelled()) continue;
+    for (std::size_t cell = reached; cell < planned.size(); ++cell)
+      out.rows.push_back(unreached_row(std::move(planned[cell])));
   }
   return {};
 }
@@ -248,6 +278,8 @@ RateKeeper::Services rate_services(const SessionRequest& request, const RunInfo&
 
 Result<SessionResult> run_session(const SessionRequest& request) {
   SessionResult out;
+  // Nobody waits for it: a python3 that is a script of a version manager takes longer than all else that is looked up.
+  std::future<std::string> python = std::async(std::launch::async, python_version);
   const EngineRegistry registry(request.places);
   for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
   const Hardware machine = detect_hardware(Host(), registry.entries());
@@ -305,8 +337,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   });
   if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
   if (request.expecting) request.expecting(cells);
+  if (const std::string version = python.get(); !version.empty()) out.run.system["python_version"] = version;
   ASSAY_CHECK_OK(run_tasks(models, tasks, request, std::move(services), out));
   out.interrupted = request.cancelled();
+  if (out.interrupted && request.save && !request.output_dir.empty())
+    out.resume_command = request.command + (request.resume ? "" : " --resume");
   return out;
 }
 

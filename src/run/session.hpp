@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,12 +40,15 @@ struct SessionRequest {
 
 struct SessionResult {
   RunInfo run;
-  std::vector<Record> rows;
+  std::vector<Record> rows;  ///< of every planned cell: those that an interruption left out are `skipped`, `cancelled`
   std::vector<Target> targets;
   std::vector<std::string> notes;  ///< what the user should know: random weights, a switched-off feature
   bool store_failed = false;       ///< the rows are in bundles but not in the database
   bool usage_error = false;        ///< one of several models that were named is at fault
   bool interrupted = false;
+  std::string resume_command{};                         ///< runs what an interruption left out; empty: nothing does
+  std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over
+  std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
 };
 
 /// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after

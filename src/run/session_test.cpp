@@ -123,6 +123,51 @@ TEST_F(SessionTest, AnInterruptionDuringPreparationIsAnError) {
   EXPECT_EQ(session.error().code, ErrorCode::kCancelled);
 }
 
+TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefore) {
+  SessionRequest asked = request({"a"});
+  asked.settings.batch_sizes = {1, 2, 4};
+  asked.output_dir = folder_.path() / "out";
+  std::size_t announced = 0, finished = 0;
+  asked.expecting = [&](std::size_t cells) { announced = cells; };
+  asked.finished = [&](const Record&) { ++finished; };
+  asked.cancelled = [&] { return finished > 0; };
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  EXPECT_TRUE(first->interrupted);
+  EXPECT_EQ(announced, 3U);
+  EXPECT_THAT(outcomes(*first), ElementsAre("a 1 completed", "a 2 skipped", "a 4 skipped"));
+  EXPECT_EQ(first->rows[1].reason_code, "cancelled");
+  EXPECT_EQ(first->resume_command, "assay bench --resume");
+  EXPECT_THAT(first->kept, IsEmpty());
+  EXPECT_THAT(first->logs, SizeIs(1)) << "of the one that ran";
+  EXPECT_TRUE(fs::exists(first->logs.begin()->second));
+  EXPECT_THAT(*list_bundles(asked.spool), SizeIs(1)) << "what never ran has no result";
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+
+  asked.resume = true;
+  finished = 0;
+  asked.cancelled = [] { return false; };
+  const auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_THAT(outcomes(*second), ElementsAre("a 1 completed", "a 2 completed", "a 4 completed"));
+  EXPECT_EQ(finished, 3U) << "each cell counts once";
+  EXPECT_THAT(second->kept, ElementsAre(first->rows[0].attempt_id));
+  EXPECT_EQ(second->rows[0].attempt_id, first->rows[0].attempt_id);
+  EXPECT_EQ(second->resume_command, "");
+}
+
+TEST_F(SessionTest, ARunThatIsNotSavedCannotBeResumed) {
+  SessionRequest asked = request({"a"});
+  asked.save = false;
+  std::size_t finished = 0;
+  asked.finished = [&](const Record&) { ++finished; };
+  asked.cancelled = [&] { return finished > 0; };
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(session->rows, SizeIs(2));
+  EXPECT_EQ(session->resume_command, "");
+}
+
 TEST_F(SessionTest, SavingIsAStepOfItsOwnAfterTheReports) {
   const SessionRequest asked = request({"m"});
   auto session = run_session(asked);

@@ -83,8 +83,10 @@ QuantileEstimate estimate_quantile(std::span<const double> series, double p, dou
 
 std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n, double p, double confidence) {
   if (!estimate.few_samples) return "ok";
-  const double needed = std::ceil(static_cast<double>(minimum_samples(p, confidence)) * estimate.tau);
-  return fmt::format("few_samples(n={}<{:.0f})", n, needed);
+  const std::size_t minimum = minimum_samples(p, confidence);
+  const double needed = std::ceil(static_cast<double>(minimum) * estimate.tau);
+  const std::string product = estimate.tau > 1.0 ? fmt::format("={}x{:.3g}", minimum, estimate.tau) : std::string();
+  return fmt::format("few_samples(n={}<{:.0f}{})", n, needed, product);
 }
 
 }  // namespace assay::stats

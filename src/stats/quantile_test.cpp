@@ -96,7 +96,7 @@ TEST(QuantileQuality, SaysHowManySamplesAreMissing) {
   EXPECT_EQ(quantile_quality({.value = 1, .interval = {}, .tau = 1.0, .few_samples = true}, 50, 0.99),
             "few_samples(n=50<368)");
   EXPECT_EQ(quantile_quality({.value = 1, .interval = {}, .tau = 2.5, .few_samples = true}, 50, 0.9),
-            "few_samples(n=50<90)");
+            "few_samples(n=50<90=36x2.5)");
   EXPECT_EQ(quantile_quality({}, 50, 0.5), "ok");
 }
 

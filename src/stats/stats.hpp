@@ -38,7 +38,8 @@ struct QuantileEstimate {
 /// `series` in the order of measuring, not empty; confidence e.g. 0.95. Fewer than 30 samples, and those whose tau is
 /// 1, have the exact binomial ranks.
 [[nodiscard]] QuantileEstimate estimate_quantile(std::span<const double> series, double p, double confidence = 0.95);
-/// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series.
+/// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series. With a
+/// tau above 1 the product follows: "few_samples(n=50<90=36x2.5)".
 [[nodiscard]] std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n, double p,
                                            double confidence = 0.95);
 /// 6 for p50, 36 for p90, 72 for p95, 368 for p99, 3688 for p99.9 at 95 %: the least n for which both bounds exist.

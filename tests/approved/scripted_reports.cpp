@@ -161,6 +161,7 @@ RunInfo scripted_run() {
   run.hardware_fingerprint = "machine-1";
   run.system = {
       {"platform", "Linux-6.1.0-x86_64-with-glibc2.36"},
+      {"os", "Debian GNU/Linux 12 (bookworm)"},
       {"processor", "Test CPU @ 2.00GHz"},
       {"python_version", "3.11.2"},
       {"cuda_available", true},
@@ -184,6 +185,8 @@ RunInfo scripted_run() {
 /// What a run of a small set may end with: everything that a report must tell apart.
 ReportInput whole_run() {
   ReportInput input{scripted_run(), {}, {"plots: not part of this version of assay (--no-plots silences this note)"}};
+  input.files.matrix = "./benchmark_results/hardware_compatibility_matrix.json";
+  input.files.logs["attempt-2"] = "benchmark_db.duckdb.spool/task-2/attempt-2/worker.log";
   auto& rows = input.rows;
   rows = {measured(kBert, kCpu, 1, 8), measured(kBert, kCpu, 4, 16), few_samples(measured(kBert, kCpu, 8, 40)),
           measured(kBert, kOpenvino, 1, 4), measured(kBert, kOpenvino, 4, 12)};
@@ -207,6 +210,7 @@ ReportInput whole_run() {
   rows.push_back(unsteady);
   rows.push_back(ended(row_of(kVit, kOpenvino, 4), CellStatus::kFailed, "worker_died",
                        "the openvino worker died of SIGSEGV (segmentation fault); its log ends with: | pool |"));
+  rows.back().attempt_id = "attempt-2";
 
   Record degenerate = measured(kLight, kCpu, 1, 32);
   degenerate.verification = Verification::kDegenerate;
@@ -218,6 +222,25 @@ ReportInput whole_run() {
   for (const Place& place : {kCpu, kOpenvino, kSimulator})
     rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, reason::kNotBuilt,
                          "architecture t5 is not built in this version of assay"));
+  return input;
+}
+
+/// The same, interrupted while a model was measured; some cells are of the run that it resumed.
+ReportInput interrupted_run() {
+  ReportInput input = whole_run();
+  input.run.command = "assay run --models-set small --hardware cpu openvino";
+  input.interrupted = true;
+  input.resume_command = input.run.command + " --resume";
+  Record kept = measured(kBert, kCpu, 1, 8), cut_short = measured(kVit, kCpu, 1, 2);
+  kept.attempt_id = "kept-1";
+  kept.timestamp = "2026-03-02T09:14:55.250000Z";
+  input.kept = {kept.attempt_id};
+  cut_short.add_flag(flag::kPartial);
+  cut_short.stop_reason = "interrupted";
+  input.rows = {kept, measured(kBert, kCpu, 4, 16), measured(kBert, kOpenvino, 1, 4), cut_short};
+  for (const Record& row : {row_of(kVit, kCpu, 4), row_of(kVit, kOpenvino, 1), row_of(kVit, kOpenvino, 4)})
+    input.rows.push_back(ended(row, CellStatus::kSkipped, to_string(ErrorCode::kCancelled), "interrupted before it ran",
+                               "run the same command with --resume"));
   return input;
 }
 
@@ -267,6 +290,8 @@ const std::map<std::string, std::function<std::string()>>& formats() {
       {"matrix.json",
        [] { return compatibility_matrix(history(), "laboratory", "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
       {"summary.txt", [] { return summary_table(whole_run(), false, 120); }},
+      {"interrupted.txt", [] { return summary_table(interrupted_run(), false, 120); }},
+      {"interrupted.md", [] { return markdown_report(interrupted_run()); }},
       {"verification.txt", [] { return verification_table(whole_run(), false, 160); }},
       {"bench.txt", [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv"); }},
   };

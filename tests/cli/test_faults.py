@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes wrong gives the right verdict and message; the other cells finish; nothing measured before is lost."""
+import csv
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -207,6 +209,12 @@ class Faults(tool.ToolTest):
         self.assertEqual(self.run_json("db", "verify")["findings"], [])
         self.assertEqual(self.run_json("db", "rebuild")["bundles"], 1)
 
+    @staticmethod
+    def shapes_of(report):
+        """By batch size."""
+        shapes = report["benchmarks"]["embedding"]["tiny"]["cpu@null"]["benchmark_results"].values()
+        return {shape["batch_size"]: shape for shape in shapes}
+
     def matrix_that_hangs(self, *arguments):
         """Four cells, of which the third never ends: however slow the machine, the program is found in mid-matrix."""
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
@@ -227,12 +235,16 @@ class Faults(tool.ToolTest):
 
         # The cell that hangs ends by its timeout this time, and the last one is done.
         json_out = self.run_json(*self.matrix_that_hangs("--resume", "--timeout", "30"), expect=1)
-        shapes = json_out["benchmarks"]["embedding"]["tiny"]["cpu@null"]["benchmark_results"]
-        self.assertEqual({name: (shape["status"], shape["reason_code"]) for name, shape in shapes.items()},
-                         {"batch_1_seq_128": ("completed", None), "batch_2_seq_128": ("completed", None),
-                          "batch_4_seq_128": ("failed", "timeout"), "batch_8_seq_128": ("completed", None)})
-        attempts = [shapes[f"batch_{batch}_seq_128"]["attempt_id"] for batch in (1, 2)]
-        self.assertEqual(sorted(bundle.name for bundle in kept), sorted(attempts), "a finished cell ran again")
+        shapes = self.shapes_of(json_out)
+        self.assertEqual({batch: (shape["status"], shape["reason_code"]) for batch, shape in shapes.items()},
+                         {1: ("completed", None), 2: ("completed", None), 4: ("failed", "timeout"), 8: ("completed", None)})
+        self.assertEqual(sorted(bundle.name for bundle in kept), sorted(shapes[batch]["attempt_id"] for batch in (1, 2)),
+                         "a finished cell ran again")
+        self.assertEqual({batch: shape["kept_from"] for batch, shape in shapes.items()},
+                         {1: shapes[1]["timestamp"], 2: shapes[2]["timestamp"], 4: None, 8: None})
+        self.assertIsNone(json_out["interrupted"])
+        self.assertIn(f"see 'benchmark_db.duckdb.spool/{shapes[4]['task_key']}/{shapes[4]['attempt_id']}/worker.log'",
+                      " ".join(json_out["next_steps"]))
 
     def test_attempts_are_counted_across_resumes(self):
         crashing = ["--engine-option", "crash_at_run=5", "only_batch=4", "--save", "--output-dir", "out"]
@@ -251,10 +263,30 @@ class Faults(tool.ToolTest):
         out, err = process.communicate(timeout=tool.DEADLINE)
         self.assertEqual(process.returncode, 130, out + err)
         report = json.loads(next((self.folder / "out").glob("benchmark_results_*.json")).read_text())
-        shapes = report["benchmarks"]["embedding"]["tiny"]["cpu@null"]["benchmark_results"]
+        shapes = self.shapes_of(report)
         for batch in (1, 2):
-            self.assertEqual(shapes[f"batch_{batch}_seq_128"]["status"], "completed")
+            self.assertEqual(shapes[batch]["status"], "completed")
         self.assertLessEqual(set(kept), set(self.spool_bundles()))
+        # The report says that it is not whole, what is missing, and how to go on.
+        interrupted = report["interrupted"]
+        self.assertEqual((interrupted["finished"], interrupted["cells"]), (2, 4))
+        self.assertEqual([each["shape"].split("_seq")[0] for each in interrupted["missing"]], ["batch_4", "batch_8"])
+        self.assertTrue(interrupted["resume"].endswith(" --resume"), interrupted["resume"])
+        self.assertIn("interrupted: 2 of 4 cells", out)
+        markdown = next((self.folder / "out").glob("benchmark_report_*.md")).read_text()
+        self.assertIn("**Interrupted: 2 of 4 cells.**", markdown)
+        with next((self.folder / "out").glob("benchmark_results_*.csv")).open(newline="") as text:
+            self.assertEqual([(row["batch_size"], row["reason_code"]) for row in csv.DictReader(text)],
+                             [("1", ""), ("2", ""), ("4", "cancelled"), ("8", "cancelled")])
+
+    def test_progress_counts_each_cell_once_and_never_passes_its_total(self):
+        (self.folder / "models.json").write_text(json.dumps({
+            "text": {"name": "prajjwal1/bert-tiny", "family": "embedding"},
+            "image": {"name": "WinKawaks/vit-tiny-patch16-224", "family": "vision"}}))  # has no sequence length
+        result = self.run_tool("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2",
+                               "--sequence-lengths", "8", "16", "--iterations", "5", "--output-dir", "out", "--no-plots", expect=0)
+        counts = [tuple(map(int, each)) for each in re.findall(r"^\[(\d+)/(\d+)\]", result.stderr, re.MULTILINE)]
+        self.assertEqual(counts, [(i, 6) for i in range(1, 7)])
 
     def preparing(self, *arguments, **options):
         """A run that writes 440 MB of weights, found while it does, and the cache that they go to."""

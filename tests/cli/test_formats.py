@@ -19,6 +19,15 @@ class Formats(tool.ToolTest):
                 read = None if line[name] == "" else line[name] if isinstance(value, str) else json.loads(line[name])
                 self.assertEqual(read, value, name)
 
+    def test_a_person_can_read_what_machine_and_software_it_was(self):
+        document = self.run_json("bench", "--engine", "null", "--iterations", "5", "--quiet")
+        environment = document["environment"]
+        self.assertTrue(environment["processor"])
+        self.assertIn("-with-glibc", environment["platform"])
+        self.assertGreater(environment["memory_gb"], 0)
+        self.assertEqual(environment["assay"], document["run"]["tool_version"])
+        self.assertEqual(list(environment["runtimes"]), ["null"])
+
     def test_results_of_the_same_second_do_not_overwrite_each_other(self):
         for _ in range(3):
             self.null("--output-dir", "out")

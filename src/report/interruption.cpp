@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/interruption.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/analyse.hpp"
+#include "base/text.hpp"
+
+namespace assay {
+namespace {
+
+bool never_began(const Record& row) { return row.status == CellStatus::kSkipped && unfinished(row); }
+
+std::size_t finished_cells(const ReportInput& input) {
+  return input.rows.size() - static_cast<std::size_t>(std::ranges::count_if(input.rows, unfinished));
+}
+
+std::string shape_of(const Record& row) { return row.batch_size ? shape_key(row) : "all shapes"; }
+
+}  // namespace
+
+std::optional<std::string> interruption_text(const ReportInput& input) {
+  if (!input.interrupted) return std::nullopt;
+  return fmt::format("interrupted: {} of {} cells", finished_cells(input), input.rows.size());
+}
+
+std::vector<std::string> missing_cells(const std::vector<Record>& rows) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // where, shapes
+  for (const Record& row : rows) {
+    if (!unfinished(row)) continue;
+    const std::string where = fmt::format("{} on {}", row.model, target_key(row));
+    auto group = std::ranges::find(groups, where, [](const auto& each) { return each.first; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {where, {}});
+    group->second.push_back(shape_of(row));
+  }
+  std::vector<std::string> lines;
+  lines.reserve(groups.size());
+  for (const auto& [where, shapes] : groups) lines.push_back(where + ": " + join(shapes, ", "));
+  return lines;
+}
+
+std::string how_to_resume(const ReportInput& input) {
+  return input.resume_command.empty() ? "This run cannot be resumed: its results are not in the database."
+                                      : fmt::format("`{}` runs the missing cells.", input.resume_command);
+}
+
+std::string kept_words(const ReportInput& input, const Record& row) {
+  constexpr std::size_t kDay = 10, kMinute = 16;  // of "2026-03-02T14:55:12Z"
+  if (!input.kept.contains(row.attempt_id) || row.timestamp.size() < kMinute) return {};
+  const std::string day = row.timestamp.substr(0, kDay);
+  const std::string time = row.timestamp.substr(kDay + 1, kMinute - kDay - 1);
+  return fmt::format(" (kept from {}{} UTC)", input.run.started.starts_with(day) ? "" : day + " ", time);
+}
+
+std::vector<Record> begun_rows(std::vector<Record> rows) {
+  std::erase_if(rows, never_began);
+  return rows;
+}
+
+Json interruption_json(const ReportInput& input) {
+  if (!input.interrupted) return nullptr;
+  Json missing = Json::array();
+  for (const Record& row : input.rows)
+    if (unfinished(row))
+      missing.push_back({{"model", row.model},
+                         {"model_id", field_value(row, *find_field("model_id"))},
+                         {"hardware", target_key(row)},
+                         {"shape", row.batch_size ? Json(shape_key(row)) : Json(nullptr)}});
+  return {{"cells", input.rows.size()},
+          {"finished", finished_cells(input)},
+          {"missing", std::move(missing)},
+          {"resume", input.resume_command.empty() ? Json(nullptr) : Json(input.resume_command)}};
+}
+
+}  // namespace assay

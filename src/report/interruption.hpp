@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.hpp"
+
+namespace assay {
+
+/// The cells that an interrupted run did not finish, a line for each model and target:
+/// "bert on cpu: batch_1_seq_128, batch_4_seq_128".
+[[nodiscard]] std::vector<std::string> missing_cells(const std::vector<Record>& rows);
+
+/// What to do about them: the command, or that there is none.
+[[nodiscard]] std::string how_to_resume(const ReportInput& input);
+
+/// " (kept from 14:55 UTC)" for a row that --resume took over, with the day if it is another than the run's; else "".
+[[nodiscard]] std::string kept_words(const ReportInput& input, const Record& row);
+
+/// The rows without those that never began.
+[[nodiscard]] std::vector<Record> begun_rows(std::vector<Record> rows);
+
+/// For JSON: cells, finished, missing, resume; null for a run that was not interrupted.
+[[nodiscard]] Json interruption_json(const ReportInput& input);
+
+}  // namespace assay
