@@ -58,8 +58,7 @@ std::string shape_key(const Record& row) {
   if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
   if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
   if (row.contract == "device_resident") key += "_device_resident";
-  if (row.form == "fixed") key += "_kv_static";
-  if (row.form == "native") key += "_kv_runtime";
+  if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
   constexpr std::size_t kDigits = 8;
   if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
   return key;

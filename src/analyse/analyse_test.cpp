@@ -44,11 +44,11 @@ TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2");
   r.contract = "device_resident";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident");
-  r.form = "portable";
+  r.kv_cache = "growing";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident") << "a growing cache is the default";
-  r.form = "fixed";
+  r.kv_cache = "static";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_static");
-  r.form = "native";
+  r.kv_cache = "runtime";
   r.engine_options = "graph=off";
   EXPECT_EQ(shape_key(r), "batch_1_seq_128_float16_streams_2_device_resident_kv_runtime_8b5b1395");
 }
