@@ -146,7 +146,7 @@ TEST_F(HistoryTest, ABundleOfKeyVersion2HasTheFormerNameOfTheKvCache) {
   const std::vector<fs::path> bundles = *list_bundles(spool_);
   for (const fs::path& bundle : bundles) {
     Json manifest = *read_json(bundle / "manifest.json");
-    Json& record = manifest["record"];
+    Json record = manifest["record"];
     if (record.at("form") != "fixed") {
       fs::remove_all(bundle);
       continue;
@@ -154,16 +154,17 @@ TEST_F(HistoryTest, ABundleOfKeyVersion2HasTheFormerNameOfTheKvCache) {
     record["form"] = "native";
     manifest["key_version"] = 2;
     for (const char* key : {"task_key", "series_key"}) {
-      Json& names = manifest[std::string(key) + "_fields"];
+      const std::string list = std::string(key) + "_fields";
       std::set<std::string> hashed;
-      for (const Json& name : names)
+      for (const Json& name : manifest[list])
         if (!record.at(name.get<std::string>()).is_null()) hashed.insert(name.get<std::string>());
-      names = hashed;
+      manifest[list] = hashed;
       std::string text;
       for (const std::string& name : hashed) text += name + "=" + json_text(record.at(name)) + "\n";
       EXPECT_THAT(text, HasSubstr("form=\"native\"\n"));
       record[key] = sha256_hex(text);
     }
+    manifest["record"] = record;
     write_manifest(bundle, manifest);
   }
   auto store = Store::open(path_, Store::Mode::kWrite);
