@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the two bare loops share: their command line, their inputs, the loop itself. Nothing of assay is used, so that
-/// a sceptic can read each program from top to bottom.
+/// The common code of the two bare loops: their command line, their inputs, the loop itself. They use no code of assay,
+/// so that each program can be read from top to bottom.
 ///
 ///   bare_RUNTIME LIBRARY MODEL INPUTS THREADS
 ///
-/// For each number N on a line of its input it runs N times and prints N durations in nanoseconds, one per line.
-/// INPUTS is a text file, one line per input and set: SET NAME ONNX_TYPE RANK DIM… FILE_WITH_THE_BYTES
+/// For each number N on a line of its standard input it runs N times and prints N durations in nanoseconds, one per
+/// line. INPUTS is a text file, one line per input and set: SET NAME ONNX_TYPE RANK DIM… FILE_WITH_THE_BYTES
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Input {
   std::string name;
   int type = 0;
   std::vector<std::int64_t> dims;
-  void* data = nullptr;  ///< 64-byte aligned, lives as long as the process
+  void* data = nullptr;  ///< 64-byte aligned, valid until the process ends
   std::size_t bytes = 0;
 };
 

@@ -18,7 +18,7 @@ void must(OrtStatus* status) {
 
 int main(int argc, char** argv) {
   const bare::Arguments arguments = bare::parse(argc, argv);
-  setenv("ORT_DISABLE_TELEMETRY", "1", 0);  // an uploader in the background would be part of what is timed
+  setenv("ORT_DISABLE_TELEMETRY", "1", 0);  // an uploader in the background would disturb the times
   void* library = dlopen(arguments.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) bare::die(dlerror());
   api = reinterpret_cast<decltype(&OrtGetApiBase)>(dlsym(library, "OrtGetApiBase"))()->GetApi(ORT_API_VERSION);
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   std::size_t output_count = 0;
   must(api->SessionGetOutputCount(session, &output_count));
 
-  // One binding per input set; all of them write to the output buffers that the first run allocates.
+  // One binding per input set; all write to the output buffers that the first run allocates.
   std::vector<OrtIoBinding*> bindings;
   OrtValue** outputs = nullptr;
   for (const auto& set : arguments.sets) {

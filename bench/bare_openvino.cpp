@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bare loop around OpenVINO's C API (bare_loop.hpp), the model reshaped to its inputs as OpenVINO's own benchmark
-// does.
+// A bare loop around OpenVINO's C API (bare_loop.hpp), with the model reshaped to its inputs, like OpenVINO's own
+// benchmark.
 
 #include <openvino/c/openvino.h>
 
@@ -21,7 +21,7 @@ ov_element_type_e element_type(int onnx_type) {
     case 7:
       return I64;
     default:
-      bare::die("no such input type in this benchmark");
+      bare::die("this benchmark does not support this input type");
   }
 }
 
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
   ov_model_t* model = nullptr;
   must(ov_core_read_model(core, arguments.model.c_str(), nullptr, &model));
 
-  // The loop gives its inputs by position; the file lists them by name.
+  // The loop has its inputs by position; the file lists them by name.
   std::map<std::string, std::size_t> position;
   std::size_t input_count = 0;
   must(ov_model_inputs_size(model, &input_count));

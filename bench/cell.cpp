@@ -84,7 +84,7 @@ class Bare final : public Loaded {
   static Result<std::unique_ptr<Loaded>> start(std::vector<std::string> command) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-      return fail(ErrorCode::kInternal, "no pair of sockets");
+      return fail(ErrorCode::kInternal, "cannot create a pair of sockets");
     std::vector<char*> arguments;
     for (std::string& argument : command) arguments.push_back(argument.data());
     arguments.push_back(nullptr);
@@ -105,7 +105,7 @@ class Bare final : public Loaded {
   Bare(const Bare&) = delete;
   Bare& operator=(const Bare&) = delete;
   ~Bare() override {
-    std::fclose(pipe_);  // the end of its input ends it
+    std::fclose(pipe_);  // it ends at the end of its input
     ::waitpid(pid_, nullptr, 0);
   }
 
@@ -131,16 +131,16 @@ class Bare final : public Loaded {
 void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--engines", settings.engines)->delimiter(',')->capture_default_str();
   app.add_option("--pairs", settings.pairs)->check(CLI::Range(2, 1000))->capture_default_str();
-  app.add_option("--turns", settings.turns, "Of each process of a pair")
+  app.add_option("--turns", settings.turns, "Turns of each process of a pair")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   app.add_option("--threads", settings.threads)->capture_default_str();
   app.add_option("--sets", settings.sets, "Rotating input sets")->capture_default_str();
-  app.add_option("--seconds", settings.seconds, "Of samples per process")->capture_default_str();
-  app.add_option("--least", settings.least, "Samples per process at least")->capture_default_str();
+  app.add_option("--seconds", settings.seconds, "Seconds of samples per process")->capture_default_str();
+  app.add_option("--least", settings.least, "Minimum samples per process")->capture_default_str();
   app.add_option("--batch", settings.batch)->capture_default_str();
   app.add_option("--sequence", settings.sequence)->capture_default_str();
-  app.add_option("--folder", settings.folder, "For what is written")->capture_default_str();
+  app.add_option("--folder", settings.folder, "Folder for models, inputs and samples")->capture_default_str();
 }
 
 Cell::Cell(const Settings& settings, const EngineRegistry& registry, EngineLocation location, fs::path model)
@@ -211,7 +211,7 @@ Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>
   for (std::int64_t round = 0; round < rounds; ++round) {
     std::ranges::shuffle(order, random);
     for (const std::size_t i : order) {
-      // The first run of a turn finds the caches as another process left them, whose threads may still spin.
+      // The first run of a turn finds the caches of another process, whose threads may still spin.
       ASSAY_TRY(const std::vector<std::int64_t> more, processes[i]->run(each + 1));
       durations[i].insert(durations[i].end(), more.begin() + 1, more.end());
     }

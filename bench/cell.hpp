@@ -15,18 +15,18 @@ namespace CLI {
 class App;
 }
 
-/// What the comparisons in this folder share: settings, and one model file on one runtime, run in fresh processes.
+/// The common code of the comparisons in this folder: settings, and one model file on one runtime in fresh processes.
 namespace assay::bench {
 
 struct Settings {
   std::vector<std::string> engines{"onnxruntime", "openvino"};
   int pairs = 20, threads = 2;
-  int turns = 10;  ///< of each process of a pair
+  int turns = 10;  ///< turns of each process of a pair
   std::size_t sets = 4;
   double seconds = 2;
-  std::int64_t least = 15;  ///< samples per process, however long one takes
+  std::int64_t least = 15;  ///< minimum samples per process, whatever their duration
   std::int64_t batch = 1, sequence = 128;
-  std::filesystem::path folder;  ///< for what is written: models, inputs, samples
+  std::filesystem::path folder;  ///< for models, inputs and samples
 };
 
 /// The options of all comparisons, with the defaults that `settings` has.
@@ -34,7 +34,7 @@ void add_options(CLI::App& app, Settings& settings);
 
 constexpr std::uint64_t kSeed = 7;
 
-/// A process of its own that has loaded a model, and runs it when asked.
+/// A separate process that has loaded a model and runs it on request.
 class Loaded {
  public:
   virtual ~Loaded() = default;
@@ -42,12 +42,13 @@ class Loaded {
   virtual Result<std::vector<std::int64_t>> run(std::int64_t n) = 0;
 };
 
-/// One model file on one runtime. `settings` and `registry` must live longer, and it longer than what it starts.
+/// One model file on one runtime. `settings` and `registry` must outlive it, and it must outlive the processes that it
+/// starts.
 class Cell {
  public:
   Cell(const Settings& settings, const EngineRegistry& registry, EngineLocation location, std::filesystem::path model);
 
-  /// Writes the inputs to files that begin with `inputs`, and finds how many samples fill the time.
+  /// Writes the inputs to files that begin with `inputs`, and determines how many samples fill the time.
   Status prepare(const std::string& inputs);
 
   /// A fresh process: assay's worker, or the bare loop (bare_ENGINE) beside it.
@@ -73,7 +74,7 @@ class Cell {
 };
 
 /// The median of each process, in nanoseconds. All have loaded their model; after a warm-up they run in `turns`, each
-/// round in random order, at least `iterations` each in all: what the machine does meanwhile it does to all of them.
+/// round in random order, at least `iterations` each in total, so that disturbances of the machine affect all of them.
 Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
                                              int turns, std::mt19937& random);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is one graph of a model as fast as another?
+// Compares the speed of several graphs of one model.
 //
 // For each runtime: rounds of fresh processes, each the bare loop (bare_*.cpp) on one of the files, with the same
-// inputs, rotation, threads, warm-up and number of samples, taken in turns. Printed is, for each baseline, the ratio of
+// inputs, rotation, threads, warm-up and number of samples, taken in turns. Prints for each baseline the ratio of
 // medians (candidate / baseline) and its 95 % interval over the rounds.
 
 #include <fmt/format.h>
@@ -20,10 +20,10 @@ namespace assay::bench {
 namespace {
 namespace fs = std::filesystem;
 
-// Files are told apart by the folder they lie in: exporters write the same model under the same name.
+// A file is identified by its folder, because exporters write the same model with the same name.
 std::string label(const fs::path& file) { return (file.parent_path().filename() / file.stem()).string(); }
 
-// True when both take the same tensors, in whatever order.
+// Whether both have the same inputs, in any order.
 bool same_inputs(const Cell& a, const Cell& b) {
   const auto taken = [](const Cell& cell) {
     std::vector<std::string> all;
@@ -43,7 +43,7 @@ Result<std::vector<Cell>> prepare(const Settings& settings, const EngineRegistry
     ASSAY_CHECK_OK(cell.prepare(fmt::format("{}.{}.inputs", engine, cells.size())));
     if (!same_inputs(cell, cells.front())) {
       return fail(ErrorCode::kMismatch,
-                  fmt::format("{} takes other inputs than {}", file.string(), files.front().string()));
+                  fmt::format("{} has other inputs than {}", file.string(), files.front().string()));
     }
     cell.set_iterations(cells.front().iterations());
   }

@@ -18,7 +18,7 @@ import venv
 from pathlib import Path
 
 PACKAGES = ["transformers==5.23.0", "onnx==1.23.2", "onnxscript==0.7.2"]
-# What torch needs on a CPU: its own wheel without the 3 GB of CUDA libraries that it names.
+# The packages for torch on a CPU: its own wheel without the 3 GB of CUDA libraries that it depends on.
 WITHOUT_DEPENDENCIES = ["torch==2.15.0", "nvidia-cuda-runtime==13.2.86", "nvidia-cuda-cupti==13.2.86"]
 TORCH_NEEDS = ["filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"]
 # The libraries of those that the wheel is linked with.
@@ -27,7 +27,7 @@ ABSENT = ["libcusparse.so.12", "libcufft.so.12", "libcufile.so.0", "libcusparseL
 ABSENT_SYMBOL = re.compile(r"^(cublas|cudnn|cufft|cusparse|cusolver|nccl|nvrtc|nvshmem|cuFile|nvJitLink)\w*")
 
 SEED = 7
-# Name: class, configuration's class and what differs from its defaults, inputs. The defaults are those of the published
+# Name: class, class of the configuration and differences from its defaults, inputs. The defaults are those of the published
 # bert-base-uncased, vit-base-patch16-224, resnet-50 and gpt2, which `assay zoo show` lists.
 MODELS = {
     "bert-base": ("BertForMaskedLM", "BertConfig", {}, ["input_ids", "attention_mask", "token_type_ids"]),
@@ -36,11 +36,11 @@ MODELS = {
     "gpt2": ("GPT2LMHeadModel", "GPT2Config", {}, ["input_ids", "attention_mask"]),
 }
 EXPORTERS = ["dynamo", "torchscript"]
-ATTENTIONS = ["default", "eager"]  # of transformers; the default is sdpa where a model has attention
+ATTENTIONS = ["default", "eager"]  # of transformers; the default is sdpa if a model has attention
 
 
 def make_environment(folder):
-    """Makes the virtual environment unless it is there, and returns its Python."""
+    """Creates the virtual environment if it does not exist, and returns its Python."""
     python = folder / "venv/bin/python"
     done = folder / "venv/.complete"
     wanted = "\n".join(PACKAGES + WITHOUT_DEPENDENCIES)
@@ -74,8 +74,8 @@ def load_stand_ins(folder):
 
 
 def make_model(name, attention):
-    """The same weights whatever `attention` is. Norms, biases and running statistics are moved from their initial ones and
-    zeros, which a runtime would fold away, unlike a trained model's."""
+    """The same weights whatever `attention` is. Norms, biases and running statistics differ from their initial ones and
+    zeros, because a runtime would fold those away, unlike the ones of a trained model."""
     import torch
     import transformers
 

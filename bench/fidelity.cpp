@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does assay report what a bare loop on the runtime's own API measures?
+// Compares the times that assay reports with those of a bare loop on the runtime's own API.
 //
 // For each runtime and model: pairs of fresh processes, one running the bare loop (bare_*.cpp), one assay's worker;
-// same model file, inputs, rotation, threads, warm-up and number of samples, taken in turns. Printed is the ratio of
-// medians (assay / bare), its 95 % interval over the pairs, and the same as a difference in microseconds.
+// same model file, inputs, rotation, threads, warm-up and number of samples, taken in turns. Prints the ratio of
+// medians (assay / bare), its 95 % interval over the pairs, and the difference in microseconds with its interval.
 
 #include <fmt/format.h>
 
@@ -21,11 +21,11 @@ namespace assay::bench {
 namespace {
 namespace fs = std::filesystem;
 
-/// The zoo's graph with seeded weights, or the file that `name` is.
+/// The zoo's graph with random weights, or the file with that name.
 Result<fs::path> model_file(const Settings& settings, const std::string& name) {
   if (fs::exists(name)) return fs::path(name);
   const auto known = zoo::find_known(name);
-  if (!known) return fail(ErrorCode::kNotFound, fmt::format("'{}' is no file and no model of the zoo", name));
+  if (!known) return fail(ErrorCode::kNotFound, fmt::format("'{}' is neither a file nor a model of the zoo", name));
   std::string stem = name;
   std::ranges::replace(stem, '/', '_');
   const fs::path path = settings.folder / (stem + ".onnx");

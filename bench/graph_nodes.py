@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the operators that are left after each runtime's own optimiser: graph_nodes.py MODEL.onnx...
+"""Counts the operators that remain after each runtime's optimiser: graph_nodes.py MODEL.onnx...
 
 One column per file. ONNX Runtime: the graph that it writes to optimized_model_filepath. OpenVINO: the layers that one
 inference executes, with the kernel chosen, of a model reshaped to its inputs as the engine does. The last row is how far the
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def inputs_for(ports, arguments):
-    """The same for every file that has inputs of these names. `ports`: name, extents with None for open ones, is a float."""
+    """The same inputs for every file with these input names. `ports`: name, extents with None for open ones, whether it is a float."""
     import numpy
 
     inputs = {}
@@ -60,7 +60,7 @@ def through_openvino(path, arguments):
                                                  "INFERENCE_PRECISION_HINT": "f32", "PERF_COUNT": True})
     request = compiled.create_infer_request()
     request.infer(inputs)
-    outputs = request.infer(inputs)  # what constants give is computed in the first
+    outputs = request.infer(inputs)  # constants are folded in the first
     executed = openvino.ProfilingInfo.Status.EXECUTED
     nodes = [node for node in request.get_profiling_info() if node.status == executed]
     return [f"{node.node_type} {node.exec_type}" for node in nodes], outputs[0]

@@ -81,9 +81,9 @@ class Others(tool.ToolTest):
     def test_check_finds_what_is_not_as_the_file_says(self):
         self.engine("ours", formats=["ours"])
         result = self.run_tool("engines", "ours", "--check", expect=1)
-        self.assertRegex(result.stdout, r"FAILED.*IsWhatItsEngineFileSays/ours", "the plug-in calls itself null")
+        self.assertRegex(result.stdout, r"FAILED.*AgreesWithItsEngineFile/ours", "the plug-in calls itself null")
         self.assertIn("ours reads no ONNX", result.stdout)
-        self.assertRegex(result.stdout, r"OK \].*TellsItsVersionDevicesAndOptions/ours")
+        self.assertRegex(result.stdout, r"OK \].*ReportsItsVersionDevicesAndOptions/ours")
 
 
 tool.main()

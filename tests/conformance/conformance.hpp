@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the conformance tests stand on: every engine that the registry knows, a worker of each on each of its devices,
-/// and small models. An engine is done when it passes (docs/engines.md).
+/// The base of the conformance tests: every engine of the registry, a worker for each of its devices, and small models.
+/// An engine is finished when it passes (docs/engines.md).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ inline std::vector<std::string> engine_names() {
 }
 
 inline constexpr std::int64_t kIn = 256, kOut = 8;
-inline constexpr auto kPatience = 240s;  ///< for any answer: a slow machine is no fault of an engine
+inline constexpr auto kPatience = 240s;  ///< for any response: a slow machine is not a fault of the engine
 
 MATCHER(IsOk, negation ? "is an error" : "is ok") {
   if (!arg) *result_listener << to_string(arg.error());
@@ -80,7 +80,7 @@ struct Outputs {
   DType dtype;
 };
 
-/// What an engine that computes no model gets instead of one.
+/// The options that an engine gets instead of a model if it does not compute models.
 struct Signature {
   std::string inputs, outputs;
 };
@@ -100,18 +100,18 @@ class Subject {
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
   [[nodiscard]] bool computes_the_model() const { return !no_files_; }
 
-  /// Adds a model to this subject's folder; `told` is its signature as options (docs/engines.md, "needs_model").
-  void add(const std::string& name, const GraphBuilder& graph, Signature told) {
+  /// Adds a model to this subject's folder; `signature` is its signature as options (docs/engines.md, "needs_model").
+  void add(const std::string& name, const GraphBuilder& graph, Signature signature) {
     EXPECT_THAT(graph.write(path(name)), IsOk());
-    signatures_[name] = std::move(told);
+    signatures_[name] = std::move(signature);
   }
 
   [[nodiscard]] LoadRequest request(const std::string& model) const {
     LoadRequest request{path(model), device_, "float32", 1, 1, {}};
     if (!no_files_) return request;
     request.model.clear();
-    const Signature& told = signatures_.at(model);
-    request.options = {{"inputs", told.inputs}, {"outputs", told.outputs}};
+    const Signature& signature = signatures_.at(model);
+    request.options = {{"inputs", signature.inputs}, {"outputs", signature.outputs}};
     return request;
   }
   Result<LoadReply> load(const std::string& model) { return worker->load(request(model), kPatience); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What every engine must do, on each of its devices, through a real worker.
+// Requirements for every engine, on each of its devices, through a real worker.
 
 #include "conformance.hpp"
 
@@ -22,7 +22,7 @@ using ::testing::Pair;
 
 class Conformance : public EngineTest {};
 
-TEST_P(Conformance, TellsItsVersionDevicesAndOptions) {
+TEST_P(Conformance, ReportsItsVersionDevicesAndOptions) {
   EXPECT_THAT(found_.version, Not(IsEmpty()));
   std::set<std::string> ids, options;
   for (const EngineDevice& device : found_.devices) {
@@ -38,7 +38,7 @@ TEST_P(Conformance, TellsItsVersionDevicesAndOptions) {
   }
 }
 
-TEST_P(Conformance, IsWhatItsEngineFileSays) {
+TEST_P(Conformance, AgreesWithItsEngineFile) {
   const EngineEntry& entry = found_.entry;
   const auto plugin = EnginePlugin::open(found_.location.plugin);
   ASSERT_THAT(plugin, IsOk());
@@ -54,7 +54,7 @@ TEST_P(Conformance, IsWhatItsEngineFileSays) {
   }
 }
 
-TEST_P(Conformance, TellsTheSignatureWithDynamicExtents) {
+TEST_P(Conformance, ReportsTheSignatureWithDynamicExtents) {
   on_each_device([](Subject& subject) {
     const auto loaded = subject.load("layer.onnx");
     ASSERT_THAT(loaded, IsOk());
@@ -81,7 +81,7 @@ TEST_P(Conformance, ReadsBackPrecisionThreadsAndDevice) {
     for (const std::int64_t batch : {1, 3}) {
       const auto bound = subject.bind_layer(batch);
       ASSERT_THAT(bound, IsOk());
-      EXPECT_THAT(bound->effective, Contains(Pair("precision", "float32"))) << "for the shape bound as well";
+      EXPECT_THAT(bound->effective, Contains(Pair("precision", "float32"))) << "also for the bound shape";
       EXPECT_THAT(bound->effective, Contains(Pair("threads", "1")));
     }
   });
@@ -95,12 +95,12 @@ TEST_P(Conformance, ComputesInStrictFloat32) {
     const auto y = subject.run().values;
     const auto expected = Subject::expected(4, 0);
     ASSERT_EQ(y.size(), expected.size());
-    // Sums of 256 products of N(0,1) have deviation 16; bfloat16 is off by some 0.05 here, TF32 by 0.01.
+    // Sums of 256 products of N(0,1) have deviation 16; the error of bfloat16 is about 0.05 here, that of TF32 0.01.
     for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 2e-4) << i;
   });
 }
 
-TEST_P(Conformance, RunsOnTheInputSetThatItIsTold) {
+TEST_P(Conformance, RunsOnTheRequestedInputSet) {
   on_each_device([](Subject& subject) {
     ASSERT_THAT(subject.load("layer.onnx"), IsOk());
     ASSERT_THAT(subject.bind_layer(2, 3), IsOk());
@@ -130,7 +130,7 @@ TEST_P(Conformance, BindsOneShapeAfterAnother) {
   });
 }
 
-TEST_P(Conformance, TakesIntegersAndTwoDynamicAxes) {
+TEST_P(Conformance, AcceptsIntegersAndTwoDynamicAxes) {
   on_each_device([](Subject& subject) {
     ASSERT_THAT(subject.load("lookup.onnx"), IsOk());
     for (const Shape& shape : {Shape{1, 3}, Shape{4, 7}}) {
@@ -142,7 +142,7 @@ TEST_P(Conformance, TakesIntegersAndTwoDynamicAxes) {
   });
 }
 
-TEST_P(Conformance, RefusesInputsThatDoNotFit) {
+TEST_P(Conformance, RefusesInputsThatDoNotMatch) {
   on_each_device([](Subject& subject) {
     ASSERT_THAT(subject.load("layer.onnx"), IsOk());
     const auto bind = [&](const std::string& name, DType dtype, const Shape& shape) {
@@ -152,12 +152,12 @@ TEST_P(Conformance, RefusesInputsThatDoNotFit) {
     EXPECT_THAT(bind("x", DType::kFloat32, {2, kIn + 1}), Fails(ErrorCode::kMismatch));
     EXPECT_THAT(bind("x", DType::kFloat32, {kIn}), Fails(ErrorCode::kMismatch));
     EXPECT_THAT(bind("z", DType::kFloat32, {2, kIn}), Fails(ErrorCode::kMismatch));
-    EXPECT_THAT(subject.bind_layer(2), IsOk()) << "and is fine afterwards";
+    EXPECT_THAT(subject.bind_layer(2), IsOk()) << "and works afterwards";
     EXPECT_THAT(subject.infer(), IsOk());
   });
 }
 
-TEST_P(Conformance, RefusesFilesThatAreMissingTornOrForeign) {
+TEST_P(Conformance, RefusesFilesThatAreMissingTruncatedOrForeign) {
   on_each_device([](Subject& subject) {
     LoadRequest missing = subject.request("layer.onnx");
     missing.model = "/nowhere/model.onnx";
@@ -172,11 +172,11 @@ TEST_P(Conformance, RefusesFilesThatAreMissingTornOrForeign) {
       EXPECT_THAT(refused.error().code, AnyOf(ErrorCode::kInvalidArgument, ErrorCode::kUnsupported))
           << to_string(refused.error());
     }
-    EXPECT_THAT(subject.load("layer.onnx"), IsOk()) << "the worker is still good";
+    EXPECT_THAT(subject.load("layer.onnx"), IsOk()) << "the worker still works";
   });
 }
 
-TEST_P(Conformance, RefusesAnOperatorThatItLacksByName) {
+TEST_P(Conformance, NamesAnOperatorThatItDoesNotSupport) {
   on_each_device([](Subject& subject) {
     if (!subject.computes_the_model()) return;
     GraphBuilder graph("strange");
@@ -189,7 +189,7 @@ TEST_P(Conformance, RefusesAnOperatorThatItLacksByName) {
   });
 }
 
-TEST_P(Conformance, TellsOfAFailureWhatBelongsToItOnly) {
+TEST_P(Conformance, AnErrorMessageIsAboutThisFailureOnly) {
   on_each_device([](Subject& subject) {
     GraphBuilder graph("strange");
     const Value x = graph.input("x", DType::kFloat32, {std::int64_t{2}});
@@ -201,24 +201,24 @@ TEST_P(Conformance, TellsOfAFailureWhatBelongsToItOnly) {
       ASSERT_FALSE(refused);
       EXPECT_THAT(to_string(refused.error()), Not(HasSubstr("Frobnicate")));
     };
-    const auto told = [&] {
+    const auto names_operator = [&] {
       const auto refused = subject.worker->load(strange, kPatience);
       ASSERT_FALSE(refused);
       EXPECT_THAT(refused.error().message, HasSubstr("Frobnicate"));
     };
-    told();
+    names_operator();
     LoadRequest other = subject.request("layer.onnx");
     other.model = "/nowhere/model.onnx";
     only_own(subject.worker->load(other, kPatience));
-    told();
+    names_operator();
     other = subject.request("layer.onnx");
     other.device_id = "no_such_device";
     only_own(subject.worker->load(other, kPatience));
-    told();
+    names_operator();
     other = subject.request("layer.onnx");
     other.options.emplace_back("no_such_option", "1");
     only_own(subject.worker->load(other, kPatience));
-    told();
+    names_operator();
     only_own(subject.bind_layer(1));
     ASSERT_THAT(subject.load("layer.onnx"), IsOk());
     only_own(subject.infer());
@@ -240,7 +240,7 @@ TEST_P(Conformance, RefusesUnknownDevicesAndOptions) {
   });
 }
 
-TEST_P(Conformance, MeasuresAndStillAnswersTheSame) {
+TEST_P(Conformance, GivesTheSameOutputsAfterMeasuring) {
   on_each_device([](Subject& subject) {
     ASSERT_THAT(subject.load("layer.onnx"), IsOk());
     ASSERT_THAT(subject.bind_layer(2, 3), IsOk());
@@ -265,7 +265,7 @@ TEST_P(Conformance, RunsSeveralStreamsAtOnceOrSaysThatItCannot) {
     LoadRequest request = subject.request("layer.onnx");
     request.streams = 2;
     if (!subject.computes_the_model())
-      request.options.emplace_back("cost_ns", "100000");  // else one fills the file alone
+      request.options.emplace_back("cost_ns", "100000");  // otherwise one stream fills the file alone
     ASSERT_THAT(subject.worker->load(request, kPatience), IsOk());
     const auto bound = subject.bind_layer(1, 2, 2);
     if (!bound) {
@@ -274,11 +274,11 @@ TEST_P(Conformance, RunsSeveralStreamsAtOnceOrSaysThatItCannot) {
     }
     MeasurePlan plan;
     plan.warmup_iterations = 2;
-    plan.min_time_ns = plan.max_time_ns = 200'000'000;  // by time and not by count, which one stream could use up
+    plan.min_time_ns = plan.max_time_ns = 200'000'000;  // a time, because one stream could use up a count
     plan.max_samples = 1'000'000;
     plan.streams = 2;
     std::set<std::uint32_t> seen;
-    // On a busy machine one of two threads may get no processor in so short a window, but not in fifty.
+    // On a busy machine one of two threads may get no processor in such a short window, but not in fifty windows.
     for (int window = 0; window < 50 && seen.size() < 2; ++window) {
       ASSERT_THAT(subject.worker->measure({plan, subject.path("samples")}, kPatience), IsOk());
       const auto file = read_samples(subject.path("samples"));

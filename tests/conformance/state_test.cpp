@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Outputs that become the next run's inputs, as a generation's cache does, and contexts side by side: what a caller in
-// the worker's process can do, so the plug-ins are opened here and not in a worker.
+// Outputs that become inputs of the next run, such as a KV cache, and several contexts. A caller in the worker's
+// process can do this, so these tests open the plug-ins themselves.
 
 #include <thread>
 
@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 
 constexpr std::int64_t kHeads = 2, kWidth = 4;
 
-/// present = past and x one after the other on axis 2; last = 2 x.
+/// present = past and x, concatenated on axis 2; last = 2 x.
 GraphBuilder cache_model() {
   const std::int64_t one = 1;
   GraphBuilder graph("cache");
@@ -26,8 +26,8 @@ GraphBuilder cache_model() {
   return graph;
 }
 
-/// present = x and the first six of past: in each run the cache moves on by two, so that writing it in place while it
-/// is read would show.
+/// present = x and the first six of past: each run shifts the cache by two, so that the test detects an engine that
+/// writes the cache while it reads it.
 GraphBuilder shift_model() {
   GraphBuilder graph("shift");
   const Value past = graph.input("past", DType::kFloat32, {std::int64_t{8}});
@@ -37,7 +37,7 @@ GraphBuilder shift_model() {
   return graph;
 }
 
-/// present = past + x, element by element: it may be computed where past stands. last = 2 x.
+/// present = past + x, element by element: it may be computed in the memory of past. last = 2 x.
 GraphBuilder sum_model() {
   GraphBuilder graph("sum");
   const Value past = graph.input("past", DType::kFloat32, {"rows", std::int64_t{4}});
@@ -59,7 +59,7 @@ std::vector<float> values_of(const TensorView& view) {
   return values;
 }
 
-/// What Concat on axis 2 gives: positions of each head one after the other.
+/// The result of Concat on axis 2: the positions of each head in order.
 std::vector<float> joined(const std::vector<const Tensor*>& parts) {
   std::vector<float> all;
   for (std::int64_t head = 0; head < kHeads; ++head) {
@@ -99,7 +99,7 @@ class State : public EngineTest {
  protected:
   /// Calls `test(program, computes)` with a model loaded on each device.
   template <class Test>
-  void on_each_device(const GraphBuilder& graph, const Signature& told, Test&& test) {
+  void on_each_device(const GraphBuilder& graph, const Signature& signature, Test&& test) {
     if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and these models are ONNX";
     const auto folder = TemporaryDirectory::create().value();
     const bool computes = found_.entry.needs_model;
@@ -116,7 +116,7 @@ class State : public EngineTest {
       if (computes) {
         args.model = folder.path() / "model.onnx";
       } else {
-        args.options = {{"inputs", told.inputs}, {"outputs", told.outputs}};
+        args.options = {{"inputs", signature.inputs}, {"outputs", signature.outputs}};
       }
       const auto program = engine->load(args);
       ASSERT_THAT(program, IsOk());
@@ -140,7 +140,7 @@ class State : public EngineTest {
   }
 };
 
-TEST_P(State, GrowsACacheFromNothingAndBeginsAnew) {
+TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
   with_cache_model([](const LoadedProgram& program, bool computes) {
     auto context = create_open(program);
     ASSERT_THAT(context, IsOk());
@@ -167,7 +167,7 @@ TEST_P(State, GrowsACacheFromNothingAndBeginsAnew) {
       }
       ASSERT_THAT(context->reset_state(), IsOk());
     }
-    // Another beginning than nothing.
+    // Starts with a cache that is not empty.
     ASSERT_THAT(context->set_input(0, 0, other.view()), IsOk());
     ASSERT_THAT(context->set_input(0, 1, prompt.view()), IsOk());
     ASSERT_THAT(context->run(0), IsOk());
@@ -180,8 +180,8 @@ TEST_P(State, GrowsACacheFromNothingAndBeginsAnew) {
   });
 }
 
-// A runtime may keep a copy of the graph for each stream, and what it holds of earlier runs in each.
-TEST_P(State, CarriesItFromStreamToStream) {
+// A runtime may keep a copy of the graph, with state of earlier runs, for each stream.
+TEST_P(State, KeepsItFromStreamToStream) {
   streams_ = 2;
   with_cache_model([](const LoadedProgram& program, bool computes) {
     auto one = create_open(program), other = create_open(program);
@@ -193,7 +193,7 @@ TEST_P(State, CarriesItFromStreamToStream) {
   });
 }
 
-TEST_P(State, CarriesItThroughABurstOfSetsOfWhichEachIsAStep) {
+TEST_P(State, KeepsItInABurstWhereEachInputSetIsAStep) {
   with_cache_model([](const LoadedProgram& program, bool computes) {
     auto context = create_open(program);
     ASSERT_THAT(context, IsOk());
@@ -229,7 +229,7 @@ TEST_P(State, CarriesItThroughABurstOfSetsOfWhichEachIsAStep) {
   });
 }
 
-TEST_P(State, CarriesACacheOfFixedSizeWithoutWritingWhatItReads) {
+TEST_P(State, KeepsAStaticCacheWithoutWritingIntoItsInput) {
   on_each_device(shift_model(), {"past:float32[8];x:float32[2]", "present:float32[8]"},
                  [](const LoadedProgram& program, bool computes) {
                    auto context = create(program, {8}, {2});
@@ -263,7 +263,7 @@ TEST_P(State, CarriesACacheOfFixedSizeWithoutWritingWhatItReads) {
                  });
 }
 
-TEST_P(State, KeepsOneMemoryForAnInputAndAnOutputOrSaysThatItCannot) {
+TEST_P(State, SharesMemoryOfAnInputAndAnOutputOrReturnsUnsupported) {
   on_each_device(sum_model(), {"past:float32[rows,4];x:float32[1,4]", "present:float32[rows,4];last:float32[1,4]"},
                  [](const LoadedProgram& program, bool) {
                    auto context = create(program, {2, 4}, {1, 4});
@@ -281,7 +281,7 @@ TEST_P(State, KeepsOneMemoryForAnInputAndAnOutputOrSaysThatItCannot) {
                      const auto present = context->output(0), last = context->output(1);
                      ASSERT_THAT(present, IsOk());
                      EXPECT_EQ(present->shape, (Shape{2, 4}));
-                     EXPECT_THAT(values_of(*present), ElementsAre(12, 15, 18, 21, 12, 15, 18, 21)) << "of all sets";
+                     EXPECT_THAT(values_of(*present), ElementsAre(12, 15, 18, 21, 12, 15, 18, 21)) << "for all sets";
                      EXPECT_THAT(values_of(*last), ElementsAre(2, 4, 6, 8));
                      const std::byte* where = present->bytes.data();
                      ASSERT_THAT(context->run(0), IsOk());
@@ -291,7 +291,7 @@ TEST_P(State, KeepsOneMemoryForAnInputAndAnOutputOrSaysThatItCannot) {
                    EXPECT_THAT(context->set_input(0, 0, past.view()), Fails(ErrorCode::kInvalidArgument));
                    EXPECT_THAT(context->share_output_with_input(1, 0), Fails(ErrorCode::kMismatch));
                    EXPECT_THAT(context->share_output_with_input(2, 0), Fails(ErrorCode::kInvalidArgument));
-                   // Told otherwise, it is an input again.
+                   // With an alias it is an input again.
                    ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
                    ASSERT_THAT(context->set_input(0, 0, past.view()), IsOk());
                    for (int i = 0; i < 2; ++i) ASSERT_THAT(context->run(0), IsOk());
@@ -302,13 +302,14 @@ TEST_P(State, KeepsOneMemoryForAnInputAndAnOutputOrSaysThatItCannot) {
                  });
 }
 
-TEST_P(State, RefusesWhatCanNeverBecomeTheInput) {
+TEST_P(State, RefusesAnOutputThatCannotBecomeTheInput) {
   with_cache_model([](const LoadedProgram& program, bool) {
     auto context = create_open(program);
     ASSERT_THAT(context, IsOk());
     EXPECT_THAT(context->alias_output_to_input(2, 0), Fails(ErrorCode::kInvalidArgument));
     EXPECT_THAT(context->alias_output_to_input(0, 2), Fails(ErrorCode::kInvalidArgument));
-    // Bound as fixed, it cannot grow: told at once, or by the first run where only that shows it.
+    // Bound with a fixed extent, it cannot grow: an error immediately, or from the first run if only that can detect
+    // it.
     auto fixed = create(program, {1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth});
     ASSERT_THAT(fixed, IsOk());
     const Tensor past = floats({1, kHeads, 2, kWidth}), x = floats({1, kHeads, 1, kWidth});
@@ -320,7 +321,7 @@ TEST_P(State, RefusesWhatCanNeverBecomeTheInput) {
   });
 }
 
-TEST_P(State, RunsTwoContextsOfOneProgramInTurn) {
+TEST_P(State, RunsTwoContextsOfOneProgramAlternately) {
   with_cache_model([](const LoadedProgram& program, bool computes) {
     const Tensor past = floats({1, kHeads, 2, kWidth}, 10), none = floats({1, kHeads, 0, kWidth});
     const Tensor one = floats({1, kHeads, 1, kWidth}, 20), three = floats({1, kHeads, 3, kWidth}, 30);

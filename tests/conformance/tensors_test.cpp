@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Every engine takes and gives tensors of each kind: scalars, empty ones, each element type.
+// Every engine accepts and returns scalars, empty tensors, and each element type.
 
 #include "conformance.hpp"
 
@@ -13,7 +13,7 @@ class Tensors : public EngineTest {
   static Result<BindReply> bind(Subject& subject, std::vector<InputRecipe> inputs, std::size_t sets = 1) {
     return subject.worker->bind({std::move(inputs), 7, sets, 1}, kPatience);
   }
-  /// The elements that the worker makes of `recipe` for input set `set`, as doubles.
+  /// The elements that the worker generates from `recipe` for input set `set`, as doubles.
   static std::vector<double> made(const InputRecipe& recipe, std::size_t set = 0) {
     const Tensor tensor = make_input(recipe, 7, set).value();
     std::vector<double> values;
@@ -23,7 +23,7 @@ class Tensors : public EngineTest {
   }
 };
 
-TEST_P(Tensors, TakesAndGivesScalars) {
+TEST_P(Tensors, AcceptsAndReturnsScalars) {
   on_each_device([&](Subject& subject) {
     GraphBuilder graph("scalars");
     const Value x = graph.input("x", DType::kFloat32, {"n", std::int64_t{3}});
@@ -128,7 +128,7 @@ TEST_P(Tensors, KeepsEachElementTypeOfSeveralInputsAndOutputs) {
   });
 }
 
-TEST_P(Tensors, KeepsFloat16AsTheModelHasIt) {
+TEST_P(Tensors, KeepsFloat16) {
   on_each_device([&](Subject& subject) {
     if (!subject.computes_the_model()) return;
     GraphBuilder graph("half");

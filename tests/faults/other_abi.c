@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plug-in from the future: what assay sees of one that was built for the next major ABI. In C, as the header is. */
+/* A plug-in that was built for the next major version of the ABI. In C, like the header. */
 #include <assay/engine_abi.h>
 
 static const assay_engine_table kTable = {

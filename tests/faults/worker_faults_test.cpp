@@ -44,7 +44,7 @@ bool process_runs(int pid) {
   return file >> number >> name >> state && state != "Z";
 }
 
-TEST(WorkerFaults, ACrashIsAnErrorThatNamesTheSignalAndTheLastWords) {
+TEST(WorkerFaults, ACrashIsAnErrorWithTheSignalAndTheLastOutput) {
   NullWorker worker;
   worker.prepare({{"crash_at_run", "1"}, {"chatter", "loading weights of layer 7"}});
   const auto crashed = worker.infer();
@@ -58,7 +58,7 @@ TEST(WorkerFaults, ACrashIsAnErrorThatNamesTheSignalAndTheLastWords) {
   EXPECT_EQ(worker.infer().error().code, ErrorCode::kWorkerDied) << "and it stays dead";
 }
 
-TEST(WorkerFaults, AbortAndExitAreToldApart) {
+TEST(WorkerFaults, AbortAndExitHaveDifferentMessages) {
   NullWorker aborting, exiting;
   aborting.prepare({{"abort_at_run", "1"}});
   exiting.prepare({{"exit_at_run", "1"}});
@@ -66,7 +66,7 @@ TEST(WorkerFaults, AbortAndExitAreToldApart) {
   EXPECT_THAT(exiting.infer().error().message, HasSubstr("ended with status 3"));
 }
 
-TEST(WorkerFaults, AHangEndsAtItsTimeoutAndTakesTheProcessAlong) {
+TEST(WorkerFaults, AHangEndsAtItsTimeoutAndEndsTheProcess) {
   NullWorker worker;
   worker.prepare({{"hang_at_run", "1"}});
   const auto hung = worker.infer("out", 300ms);
@@ -93,18 +93,18 @@ TEST(WorkerFaults, MemoryBeyondTheLimitIsAnErrorAndNotACrash) {
   ASSERT_TRUE(measured->measurement.failure);
   EXPECT_EQ(measured->measurement.failure->code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(measured->measurement.stop_reason, StopReason::kFailure);
-  EXPECT_GE(worker.samples_in_file(), 5u) << "what was measured before is kept";
+  EXPECT_GE(worker.samples_in_file(), 5u) << "samples from before are kept";
   EXPECT_GT(measured->peak_rss_bytes, 200u << 20);
 }
 
-TEST(WorkerFaults, ARuntimeThatAbortsForWantOfMemoryIsOutOfMemoryToo) {
+TEST(WorkerFaults, ARuntimeThatAbortsBecauseOfMemoryIsOutOfMemoryToo) {
   NullWorker worker;
   worker.prepare(
       {{"chatter", "terminate called after throwing an instance of 'std::bad_alloc'"}, {"abort_at_run", "1"}});
   EXPECT_EQ(worker.infer().error().code, ErrorCode::kOutOfMemory);
 }
 
-TEST(WorkerFaults, WrongNumbersAndNansArriveAsTheyAre) {
+TEST(WorkerFaults, WrongNumbersAndNansArriveUnchanged) {
   NullWorker right, wrong, nan;
   right.prepare();
   wrong.prepare({{"wrong", "0.5"}});
@@ -153,11 +153,11 @@ TEST(WorkerFaults, APluginOfAnotherAbiIsRefusedWithBothVersions) {
   const auto refused = Worker::start({"other", ASSAY_OTHER_ABI, ""}, options);
   EXPECT_EQ(refused.error().code, ErrorCode::kIncompatiblePlugin);
   EXPECT_THAT(refused.error().message,
-              AllOf(HasSubstr(ASSAY_OTHER_ABI), HasSubstr("ABI 2.4"), HasSubstr("speaks 1.0")));
+              AllOf(HasSubstr(ASSAY_OTHER_ABI), HasSubstr("ABI 2.4"), HasSubstr("this assay has 1.0")));
   EXPECT_THAT(refused.error().hint, HasSubstr("include/"));
 }
 
-TEST(WorkerFaults, AMissingOrForeignWorkerProgramIsSaid) {
+TEST(WorkerFaults, AMissingOrForeignWorkerProgramIsAnError) {
   Worker::StartOptions options;
   options.executable = "/nowhere/assay-worker";
   EXPECT_THAT(Worker::start({"null", plugin("null"), ""}, options).error().message, HasSubstr("/nowhere/assay-worker"));
@@ -168,7 +168,7 @@ TEST(WorkerFaults, AMissingOrForeignWorkerProgramIsSaid) {
 }
 
 TEST(WorkerFaults, SamplesTakenBeforeAKillAreInTheFile) {
-  // The question "was it cancelled?" is the test's eye: it looks at the file while the worker measures.
+  // The callback for cancellation reads the file while the worker measures.
   NullWorker* seen = nullptr;
   Worker::StartOptions options;
   options.cancelled = [&seen] {
@@ -184,7 +184,7 @@ TEST(WorkerFaults, SamplesTakenBeforeAKillAreInTheFile) {
   EXPECT_GT(worker.samples_in_file(), 0u);
 }
 
-TEST(WorkerFaults, AnEngineThatFailsInMidSampleIsAFindingOfTheMeasurement) {
+TEST(WorkerFaults, AnEngineThatFailsWhileSamplingIsAResultOfTheMeasurement) {
   NullWorker worker;
   worker.prepare({{"fail_at_run", "40"}});
   const auto measured = worker.measure(NullWorker::plan(100));
@@ -194,7 +194,7 @@ TEST(WorkerFaults, AnEngineThatFailsInMidSampleIsAFindingOfTheMeasurement) {
   EXPECT_EQ(worker.samples_in_file(), 39u);
 }
 
-TEST(WorkerFaults, AnEngineThatFailsInTheWarmUpIsAFindingToo) {
+TEST(WorkerFaults, AnEngineThatFailsInTheWarmUpIsAResultToo) {
   NullWorker worker;
   worker.prepare({{"fail_at_run", "3"}});
   MeasurePlan plan = NullWorker::plan(100);
@@ -218,11 +218,11 @@ TEST(WorkerFaults, InterruptingKeepsTheSamples) {
   EXPECT_EQ(stopped->measurement.stop_reason, StopReason::kInterrupted);
   const auto file = read_samples(worker.path("samples")).value();
   EXPECT_GT(file.samples.size(), 0u);
-  EXPECT_FALSE(file.truncated) << "it was given the time to end the file";
+  EXPECT_FALSE(file.truncated) << "it has time to complete the file";
 }
 
-TEST(WorkerFaults, ATerminatedMeasurementAnswersWithWhatItHas) {
-  // Once, and when it has begun: at any other time SIGTERM ends the worker.
+TEST(WorkerFaults, ATerminatedMeasurementReturnsItsSamples) {
+  // Once, and after it began: at any other time SIGTERM ends the worker.
   NullWorker* seen = nullptr;
   Worker::StartOptions options;
   options.cancelled = [&seen] {
@@ -237,7 +237,7 @@ TEST(WorkerFaults, ATerminatedMeasurementAnswersWithWhatItHas) {
   EXPECT_EQ(measured->measurement.stop_reason, StopReason::kInterrupted);
   EXPECT_TRUE(measured->environment.at("noise").at("reasons").is_array());
   EXPECT_GT(worker.samples_in_file(), 0u);
-  EXPECT_TRUE(worker.infer()) << "the worker is still good";
+  EXPECT_TRUE(worker.infer()) << "the worker still works";
 }
 
 TEST(WorkerFaults, CancellingWhileTheRuntimeIsBusyEndsTheWorker) {
@@ -257,7 +257,7 @@ TEST(WorkerFaults, WhatARuntimePrintsGoesToTheLogAndNotIntoTheProtocol) {
   EXPECT_THAT(read_file(worker.path("log")).value(), HasSubstr("{\"ok\": {}}"));
 }
 
-TEST(WorkerFaults, AWorkerEndsWithItsControllerEvenWhenItHangs) {
+TEST(WorkerFaults, AWorkerEndsWithItsControllerEvenIfItHangs) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t controller = ::fork();
@@ -292,7 +292,7 @@ TEST(WorkerFaults, AWarmWorkerBindsTheNextShapeOfItsModel) {
   EXPECT_EQ(worker.infer().error().code, ErrorCode::kInvalidArgument) << "a failed bind leaves nothing bound";
 }
 
-TEST(WorkerFaults, ProbingTellsWhatThereIsAndWhyTheRestIsNot) {
+TEST(WorkerFaults, ProbingListsDevicesOrTheReasonWhyThereAreNone) {
   EngineRegistry::Places places;
   places.plugins = plugin("null").parent_path();
   places.worker = ASSAY_BINARY_DIR "/bin/assay-worker";

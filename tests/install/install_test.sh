@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# install_test.sh SOURCE BUILD DEPS: the installed tree works on its own, and an outsider who follows docs/engines.md with it
-# ends with an engine that conforms, is measured and is verified.
+# install_test.sh SOURCE BUILD DEPS: the installed program works without the checkout, and the engine of docs/engines.md,
+# built against it, conforms, is measured and is verified.
 set -eu
 source=$1 build=$2 deps=$3
 folder=$(mktemp -d)
@@ -13,19 +13,19 @@ run() { "$@" >"$log" 2>&1 || fail "failed: $*"; }
 run cmake --install "$build" --prefix "$prefix"
 run cc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I "$prefix/include" "$source/tests/install/abi_from_c.c"
 
-# A runtime of somebody else's.
+# A third-party runtime.
 mkdir -p "$folder/vendor/lib" "$folder/vendor/include"
 run c++ -std=c++20 -O1 -fPIC -shared -o "$folder/vendor/lib/libtoy.so.0.3" "$source/tests/install/toy/toy.cpp"
 cp "$source/tests/install/toy/toy.h" "$folder/vendor/include"
 
-# The engine of docs/engines.md, built from what is installed alone.
+# The engine of docs/engines.md, built only from installed files.
 run /usr/bin/python3 "$source/tests/install/example_files.py" "$source/docs/engines.md" "$folder/example"
 run cmake -S "$folder/example" -B "$folder/example/build" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DTOY_INCLUDE_DIR="$folder/vendor/include"
 run cmake --build "$folder/example/build"
 plugin=$folder/example/build/engines/toy/assay_engine_toy.so
 [[ $(nm -D --defined-only "$plugin" | grep -c ' [TW] .*assay') == 1 ]] || fail "the plug-in exports more than assay_engine_get"
 
-# From another folder, without the checkout's environment: nothing of the build folder may be needed.
+# From another folder, without the checkout's environment: no file of the build folder may be needed.
 cd "$folder"
 unset ASSAY_PLUGIN_DIR ASSAY_DEPS_DIR ASSAY_ENGINE_PATH
 export XDG_CACHE_HOME=$folder/cache
@@ -47,7 +47,7 @@ run "$assay" engines toy --check
 grep -q 'PASSED' "$log" && ! grep -q 'SKIPPED' "$log" || fail "the conformance tests did not run"
 conforms=$(grep -o 'PASSED.*' "$log" | tail -n 1)
 
-# Measured, and verified against the reference where that is here.
+# Measured, and verified if the reference is installed.
 run env PYTHONPATH="$deps/python:$deps/onnx" /usr/bin/python3 "$source/tests/install/make_model.py" layer.onnx
 export ASSAY_ONNXRUNTIME_HOME=$deps/onnxruntime
 wanted=verified
@@ -58,11 +58,11 @@ jq -e --arg wanted "$wanted" '.results | length == 2 and all(.status == "complet
   fail "assay bench --engine toy: $(<bench.json)"
 [[ $wanted != verified ]] || run "$assay" verify layer.onnx --engine toy --batch-sizes 1
 
-# Installed beside assay it is found without any variable for it.
+# Installed beside assay it is found without an environment variable.
 run cmake --install "$folder/example/build" --prefix "$prefix"
 unset ASSAY_ENGINE_PATH
 run "$assay" engines toy
-# A mistake in one engine's file is shown, with its line, and costs the others nothing.
+# A mistake in one engine's file is shown with its line, and the other engines still work.
 sed -i 's/"formats"/"fromats"/' "$prefix/lib/assay/engines/toy/engine.json"
 "$assay" engines --output-format json >engines.json
 jq -e '(.problems[0].message | contains("toy/engine.json:5: unknown key \"fromats\"; did you mean \"formats\"?")) and (.engines | any(.name == "null" and .available))' engines.json >/dev/null ||

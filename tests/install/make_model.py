@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a model with operators that the toy runtime has: make_model.py FILE. Needs PYTHONPATH with onnx and NumPy."""
+"""Writes a model with operators of the toy runtime: make_model.py FILE. Needs PYTHONPATH with onnx and NumPy."""
 import sys
 
 import numpy

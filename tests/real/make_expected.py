@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what Hugging Face's own code computes with a real checkpoint: inputs, outputs and meta.json of a golden folder.
+"""Writes the results of Hugging Face's own code for a real checkpoint: inputs, outputs and meta.json of a golden folder.
 
 Run once, by hand, where torch, transformers and safetensors are installed; the files it writes are committed:
 

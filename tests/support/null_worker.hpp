@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Real workers of the null engine, for tests of what happens around them.
+/// Real workers of the null engine, for tests.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@
 namespace assay::test {
 using namespace std::chrono_literals;
 
-/// What a worker gets to answer where nothing is meant to take long: a slow machine is no fault.
+/// The time limit for responses that should be fast: a slow machine is not a fault.
 inline constexpr auto kPatience = 120s;
 
 inline std::filesystem::path plugin(const std::string& engine) {
   return std::filesystem::path(ASSAY_BINARY_DIR) / "lib/assay/engines" / ("assay_engine_" + engine + ".so");
 }
 
-/// One worker with a folder of its own for log, outputs and samples.
+/// One worker with its own folder for log, outputs and samples.
 class NullWorker {
  public:
   explicit NullWorker(Worker::StartOptions options = {}) {
@@ -56,7 +56,7 @@ class NullWorker {
   Result<MeasureReply> measure(const MeasurePlan& plan, std::chrono::nanoseconds timeout = kPatience) {
     return worker_->measure({plan, path("samples")}, timeout);
   }
-  /// A fixed number of runs, or as many as come within a minute.
+  /// A fixed number of runs, or as many as fit into a minute.
   static MeasurePlan plan(std::optional<std::int64_t> iterations, int streams = 1) {
     MeasurePlan plan;
     plan.warmup_iterations = 0;
@@ -66,7 +66,7 @@ class NullWorker {
     plan.max_samples = 100'000'000;
     return plan;
   }
-  /// Loads, binds, and fails the test when one does not work.
+  /// Loads and binds; the test fails if one of them fails.
   void prepare(EngineOptions options = {}, std::int64_t batch = 2, int streams = 1) {
     const auto loaded = load(std::move(options));
     ASSERT_TRUE(loaded) << to_string(loaded.error());

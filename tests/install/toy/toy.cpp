@@ -61,7 +61,7 @@ Tensor make(std::int32_t type, Dims dims) {
   return tensor;
 }
 
-// --- ONNX's messages, as far as they matter: fields of varints and of bytes -----------------------------------------
+// --- ONNX's messages, as far as needed: fields of varints and of bytes -----------------------------------------
 
 struct Field {
   std::uint32_t number = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A runtime as a vendor would ship it, for the example of docs/engines.md: it reads ONNX files, knows eleven operators
- * and computes on one thread. It knows nothing of assay.
+ * A runtime of a third party, for the example of docs/engines.md: it reads ONNX files, has eleven operators and
+ * computes on one thread. It does not depend on assay.
  *
- * Functions return NULL, or why they failed: a text that is valid until the thread's next call.
+ * Functions return NULL, or the reason of a failure: a text that is valid until the thread's next call.
  */
 #ifndef TOY_H
 #define TOY_H
@@ -30,11 +30,11 @@ typedef struct toy_model toy_model;
 typedef struct toy_results toy_results;
 
 const char* toy_version(void);
-/* A text that begins with "unsupported" names an operator that is missing. */
+/* A text that begins with "unsupported" names a missing operator. */
 const char* toy_load(const char* file, toy_model** out);
 void toy_free(toy_model*);
 size_t toy_count(const toy_model*, int outputs);
-/* The name of an input or output, its tensor without data, and the names of its open extents ("" where nameless). */
+/* The name of an input or output, its tensor without data, and the names of its open extents ("" if it has no name). */
 const char* toy_describe(const toy_model*, int outputs, size_t index, toy_tensor* out, const char** symbols);
 /* Runs once; the results belong to the caller. Several threads may run one model. */
 const char* toy_run(const toy_model*, const toy_tensor* inputs, toy_results** out);
