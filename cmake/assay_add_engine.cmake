@@ -1,9 +1,9 @@
 # assay_add_engine(NAME SOURCES file… [PRIVATE library…] [INCLUDES folder…]): the plug-in assay_engine_NAME.so.
 #
-# In assay's own tree it goes where assay looks for its own engines. A project of its own gets this function with
-# find_package(assay): the plug-in is built into <build folder>/engines/NAME together with a copy of the engine.json that
-# lies beside the CMakeLists.txt, and ASSAY_ENGINE_PATH=<build folder>/engines makes assay find it. `cmake --install` puts
-# both into lib/assay/engines/NAME of the prefix.
+# In assay's own tree the plug-in is built in the folder of assay's engines. Other projects get this function with
+# find_package(assay): it builds the plug-in in <build folder>/engines/NAME together with a copy of the engine.json beside
+# the CMakeLists.txt, and assay finds it with ASSAY_ENGINE_PATH=<build folder>/engines. `cmake --install` installs both in
+# lib/assay/engines/NAME of the prefix.
 function(assay_add_engine name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE;INCLUDES")
   set(target assay_engine_${name})

@@ -1,4 +1,4 @@
-# What `cmake --install` leaves for authors of engine plug-ins: the headers and the package `assay` (assayConfig.cmake).
+# What `cmake --install` installs for authors of engine plug-ins: the headers and the package `assay` (assayConfig.cmake).
 # Programs and plug-ins are installed where they are defined; runtimes are never installed with them.
 include(CMakePackageConfigHelpers)
 add_library(assay_plugin INTERFACE)
@@ -11,7 +11,7 @@ set_target_properties(assay_plugin PROPERTIES EXPORT_NAME plugin)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/assay" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(TARGETS assay_plugin EXPORT assayTargets)
 install(EXPORT assayTargets NAMESPACE assay:: FILE assayTargets.cmake DESTINATION lib/cmake/assay)
-# A plug-in of another ABI is refused when it is loaded; the package's version is only the program's.
+# A plug-in of another ABI is refused when it is loaded; the package's version is that of the program.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_SOURCE_DIR}/cmake/assayConfig.cmake" "${PROJECT_SOURCE_DIR}/cmake/assay_add_engine.cmake"
               "${PROJECT_BINARY_DIR}/assayConfigVersion.cmake" DESTINATION lib/cmake/assay)

@@ -5,7 +5,7 @@ function(assay_precompile name header)
     add_library(${name} OBJECT "${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp")
     target_compile_features(${name} PRIVATE cxx_std_20)
     target_link_libraries(${name} PRIVATE ${ARGN} fmt::fmt nlohmann_json::nlohmann_json assay_build_flags)
-    # By its name and not its path, so that a compiler cache serves checkouts in any folder.
+    # By name and not by path, so that checkouts in different folders share the compiler cache.
     target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake")
     target_precompile_headers(${name} PRIVATE "<${header}>")
     if(name STREQUAL assay_precompiled_test)
@@ -25,9 +25,9 @@ function(assay_reuse_precompiled target from)
 endfunction()
 
 # Sets `out` to files that each include a batch of the sources: a compiler run for twelve sources costs little more than
-# for one. The sources are included by relative paths, so that a compiler cache serves checkouts in any folder. Names in
-# unnamed namespaces must therefore differ within a target. A source with compile options of its own stays alone.
-set(ASSAY_UNITY_BATCH 12 CACHE STRING "Sources of a target that are compiled together; 0 or 1: each by itself")
+# for one. The sources are included by relative paths, so that checkouts in different folders share the compiler cache. Names in
+# unnamed namespaces must therefore differ within a target. A source with its own compile options is compiled separately.
+set(ASSAY_UNITY_BATCH 12 CACHE STRING "Sources of a target that are compiled together; 0 or 1: each separately")
 function(assay_batch out target)
   set(batches "")
   set(content "")
@@ -58,7 +58,7 @@ function(assay_batch out target)
   set(${out} "${batches}" PARENT_SCOPE)
 endfunction()
 
-# One library = one folder = assay::<name>. Warnings and sanitisers are ours alone (assay_build_flags is not exported).
+# One library = one folder = assay::<name>. Warnings and sanitisers apply only here (assay_build_flags is not exported).
 # OPTIMISED: also in debug builds, for code that walks over every weight of a model.
 function(assay_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "SOURCES;PUBLIC;PRIVATE")
@@ -71,14 +71,14 @@ function(assay_add_library name)
   set_target_properties(assay_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                  VISIBILITY_INLINES_HIDDEN ON EXPORT_NAME ${name})
   if(arg_OPTIMISED AND CMAKE_BUILD_TYPE STREQUAL "Debug")
-    target_compile_options(assay_${name} PRIVATE -O2)  # a precompiled header is of one level of optimisation
+    target_compile_options(assay_${name} PRIVATE -O2)  # a precompiled header has one level of optimisation
   else()
     assay_reuse_precompiled(assay_${name} assay_precompiled)
   endif()
 endfunction()
 
 # A program that tests need, or a test: built with `unit_tests`, whose labels need no third-party runtime, or with
-# `other_tests`. The rest of the names are labels.
+# `other_tests`. Further arguments are labels.
 add_custom_target(unit_tests)
 add_custom_target(other_tests)
 function(assay_needed_by_tests target)
@@ -88,13 +88,13 @@ function(assay_needed_by_tests target)
     add_dependencies(other_tests ${target})
   endif()
   if("unsanitised" IN_LIST ARGN)
-    add_dependencies(unit_tests ${target})  # ./test --quick runs them, too
+    add_dependencies(unit_tests ${target})  # ./test --quick runs them too
   endif()
 endfunction()
 
 # Tests of a module: one executable assay_<name>_test and one CTest, labelled (default: unit), or several that share its
-# cases (SHARDS). Sanitisers run what needs no third-party runtime: other tests are not built for them, but where a part is
-# (SANITIZED).
+# cases (SHARDS). Sanitisers run only tests that need no third-party runtime: other tests are not built for them, except
+# with SANITIZED.
 function(assay_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SANITIZED" "SHARDS" "SOURCES;DEPS;LABELS;PROPERTIES")
   if(NOT ASSAY_DEVELOPER)
@@ -114,7 +114,7 @@ function(assay_add_test name)
   assay_reuse_precompiled(assay_${name}_test assay_precompiled_test)
   assay_needed_by_tests(assay_${name}_test ${arg_LABELS})
   if(CMAKE_CXX_CLANG_TIDY)
-    # The whole list takes three times as long for a test as for a source, nearly all of it in gmock's headers.
+    # With all checks clang-tidy needs three times as long for a test as for a source, mostly for gmock's headers.
     set_target_properties(assay_${name}_test PROPERTIES CXX_CLANG_TIDY
       "${CMAKE_CXX_CLANG_TIDY};--checks=-*,readability-identifier-naming,bugprone-use-after-move,bugprone-unused-raii")
   endif()
@@ -133,7 +133,7 @@ function(assay_add_test name)
   endforeach()
 endfunction()
 
-# Tests of a module that drive real runtimes in workers.
+# Tests of a module that run real runtimes in workers.
 function(assay_add_runtime_test name)
   assay_add_test(${name} ${ARGN} LABELS runtime)
   if(TARGET assay_${name}_test)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Stands before the compiler and the linker in the preset `tidy`, where only what clang-tidy finds is wanted: what they
-# would make is left empty. Which headers a source includes is still written, so that a changed one is checked again.
+# Replaces the compiler and the linker in the preset `tidy`, which only runs clang-tidy: their output files are empty. The
+# list of included headers is still written, so that a source is checked again when a header changed.
 set -euo pipefail
 args=("$@")
 for i in "${!args[@]}"; do

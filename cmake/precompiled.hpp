@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nearly every source includes, parsed once per build folder. Sources still include what they use:
+// Headers of nearly every source, parsed once per build folder. Sources still include what they use:
 // the tidy preset compiles without this header.
 #include <fmt/format.h>
 

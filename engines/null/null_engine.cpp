@@ -29,7 +29,7 @@ constexpr double kMegabyte = 1e6;
 
 void sleep_ms(std::int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-/// Touched, so that it is resident.
+/// Written, so that it is resident.
 std::unique_ptr<char[]> take_memory(double megabytes) {
   const auto size = static_cast<std::size_t>(megabytes * kMegabyte);
   std::unique_ptr<char[]> memory(new char[size]);
@@ -37,14 +37,14 @@ std::unique_ptr<char[]> take_memory(double megabytes) {
   return memory;
 }
 
-/// What a program's contexts share.
+/// Shared by the contexts of a program.
 struct Signature {
   std::vector<plugin::ValueInfo> inputs, outputs;
 };
 
 class NullContext final : public plugin::Context {
  public:
-  /// `outputs` are empty where an extent is open: each run makes them.
+  /// `outputs` are empty if an extent is open: each run creates them.
   NullContext(const Script& script, const assay_host_api& host, const Signature& signature,
               std::vector<plugin::TensorShape> shapes, std::vector<Output> outputs)
       : script_(script),
@@ -67,7 +67,7 @@ class NullContext final : public plugin::Context {
                                                    " does not follow the inputs bound before");
     if (!fits(tensor, shapes_[index]))
       return fail(ErrorCode::kMismatch,
-                  "input " + std::to_string(index) + " has not the dtype and shape it was bound with");
+                  "input " + std::to_string(index) + " does not have the dtype and shape that it was bound with");
     if (set == sets_.size()) sets_.emplace_back(shapes_.size());
     Bound& bound = sets_[set][index];
     bound.dims.assign(tensor.dims, tensor.dims + tensor.rank);
@@ -94,11 +94,11 @@ class NullContext final : public plugin::Context {
     return {};
   }
 
-  // Where no later run needs the values they are made here and not in run(), whose duration belongs to the script
-  // alone.
+  // If no later run needs the values, they are computed here and not in run(), whose duration depends only on the
+  // script.
   Status get_output(std::size_t index, assay_tensor& out) override {
     if (index >= outputs_.size() || runs_ == 0)
-      return fail(ErrorCode::kInvalidArgument, "there is no output " + std::to_string(index) + " to give");
+      return fail(ErrorCode::kInvalidArgument, "there is no output " + std::to_string(index));
     if (!varies_ && aliases_.empty()) compute(outputs_[index], latest_inputs(), script_.wrong, script_.nan);
     out = outputs_[index].view();
     return {};
@@ -144,7 +144,7 @@ class NullContext final : public plugin::Context {
       if (runs_ != script_.fault_at_run[i]) continue;
       switch (static_cast<Fault>(i)) {
         case Fault::kCrash:
-          std::signal(SIGSEGV, SIG_DFL);  // whoever else handles it: this is to be a real crash
+          std::signal(SIGSEGV, SIG_DFL);  // removes any other handler: this must be a real crash
           std::raise(SIGSEGV);
           break;
         case Fault::kAbort:
@@ -157,7 +157,8 @@ class NullContext final : public plugin::Context {
         case Fault::kOutOfMemory:
           while (true) kept_.push_back(take_memory(64));
         case Fault::kError:
-          return fail(ErrorCode::kDeviceLost, "the null engine was told to fail at run " + std::to_string(runs_));
+          return fail(ErrorCode::kDeviceLost,
+                      "the option fail_at_run lets the null engine fail at run " + std::to_string(runs_));
       }
     }
     return {};
@@ -169,7 +170,7 @@ class NullContext final : public plugin::Context {
     bool is_bound = false;
   };
 
-  /// The latest run's inputs: what the run before it left, else what is bound.
+  /// The inputs of the latest run: outputs of the previous run, else the bound buffers.
   std::vector<assay_tensor> latest_inputs() {
     std::vector<assay_tensor> inputs;
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
@@ -179,7 +180,7 @@ class NullContext final : public plugin::Context {
     return inputs;
   }
 
-  /// Makes all outputs with the extents of this run, and keeps those that are the next run's inputs.
+  /// Creates all outputs with the extents of this run, and keeps those that are inputs of the next run.
   Status make_outputs() {
     Extents extents;
     const std::vector<assay_tensor> inputs = latest_inputs();
@@ -212,7 +213,7 @@ class NullContext final : public plugin::Context {
   bool varies_;
   std::vector<std::vector<Bound>> sets_;
   std::map<std::size_t, std::size_t> aliases_;  ///< output by input
-  std::map<std::size_t, Output> state_;         ///< what the latest run left, by input
+  std::map<std::size_t, Output> state_;         ///< outputs of the latest run that are inputs, by input
   std::vector<std::unique_ptr<char[]>> kept_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
@@ -266,7 +267,7 @@ class NullEngine final : public plugin::Engine {
  public:
   static constexpr const char* kName = "null";
   static constexpr bool kCompilesShapes = true, kConcurrentContexts = true, kTimesItself = false;
-  static constexpr bool kSharesMemory = true;  // asked, its contexts refuse: what any engine may answer
+  static constexpr bool kSharesMemory = true;  // but its contexts return unsupported, which any engine may do
 
   explicit NullEngine(const assay_host_api& host) : host_(host) {}
   static Result<std::unique_ptr<Engine>> create(const std::string&, const assay_host_api& host) {
@@ -276,7 +277,7 @@ class NullEngine final : public plugin::Engine {
   std::string version() const override { return "1.0"; }
 
   Result<std::vector<plugin::Device>> devices() override {
-    // "id=hardware:flag,…": so that tests of what lists and chooses devices need no hardware.
+    // "id=hardware:flag,…": tests of listing and choosing devices need no hardware then.
     const char* listed = std::getenv("ASSAY_NULL_DEVICES");
     std::vector<plugin::Device> devices;
     std::string_view rest = listed == nullptr ? "cpu=cpu" : listed;

@@ -57,29 +57,30 @@ Option fault(Fault which, std::string name, std::string help) {
 
 const std::vector<Option>& table() {
   static const std::vector<Option> options{
-      option(&Script::cost_ns, "cost_ns", "int", "0", "what one run takes, a busy wait, in nanoseconds"),
+      option(&Script::cost_ns, "cost_ns", "int", "0", "duration of one run in nanoseconds, a busy wait"),
       option(&Script::distribution, "distribution", "constant|normal|lognormal", "constant", "how cost_ns varies"),
       option(&Script::spread, "spread", "float", "0.05", "standard deviation of the cost as a share of cost_ns"),
-      option(&Script::seed, "seed", "int", "1", "of the distribution"),
+      option(&Script::seed, "seed", "int", "1", "seed of the distribution"),
       option(&Script::stall_every, "stall_every", "int", "0", "every Nth run takes stall_ns longer; 0: none"),
       option(&Script::stall_ns, "stall_ns", "int", "10000000", "length of a stall in nanoseconds"),
-      option(&Script::load_ms, "load_ms", "int", "0", "what loading takes"),
-      option(&Script::compile_ms, "compile_ms", "int", "0", "what a new shape takes"),
-      option(&Script::model_memory, "model_memory", "float", "0", "MB that the loaded model holds"),
-      option(&Script::growing_memory, "growing_memory", "float", "0", "MB that each run takes and keeps"),
-      fault(Fault::kCrash, "crash_at_run", "the Nth run of a context ends in SIGSEGV; 0: never"),
+      option(&Script::load_ms, "load_ms", "int", "0", "duration of loading in milliseconds"),
+      option(&Script::compile_ms, "compile_ms", "int", "0", "duration of a new shape in milliseconds"),
+      option(&Script::model_memory, "model_memory", "float", "0", "MB that the loaded model allocates"),
+      option(&Script::growing_memory, "growing_memory", "float", "0", "MB that each run allocates and keeps"),
+      fault(Fault::kCrash, "crash_at_run", "the Nth run of a context ends with SIGSEGV; 0: never"),
       fault(Fault::kAbort, "abort_at_run", "the Nth run calls abort()"),
       fault(Fault::kExit, "exit_at_run", "the Nth run ends the process with status 3"),
       fault(Fault::kHang, "hang_at_run", "the Nth run never returns"),
-      fault(Fault::kOutOfMemory, "oom_at_run", "the Nth run takes memory until it is stopped"),
+      fault(Fault::kOutOfMemory, "oom_at_run", "the Nth run allocates memory until it is stopped"),
       fault(Fault::kError, "fail_at_run", "the Nth run returns an error: device_lost"),
-      option(&Script::only_batch, "only_batch", "int", "0", "the faults above strike at this batch only; 0: at every"),
-      option(&Script::wrong, "wrong", "float", "0", "is added to every element of floating outputs"),
+      option(&Script::only_batch, "only_batch", "int", "0",
+             "the faults above happen only with this batch size; 0: with any"),
+      option(&Script::wrong, "wrong", "float", "0", "added to every element of floating outputs"),
       option(&Script::nan, "nan", "bool", "false", "the first element of floating outputs is NaN"),
       option(&Script::unsupported, "unsupported", "string", "", "loading fails: no kernel for this operator"),
       option(&Script::effective_precision, "effective_precision", "string", "",
-             "the precision it claims to compute in, whatever was asked"),
-      option(&Script::chatter, "chatter", "string", "", "is printed to stdout and stderr while loading"),
+             "the precision that it reports, whatever was requested"),
+      option(&Script::chatter, "chatter", "string", "", "printed to stdout and stderr while loading"),
       option(&Script::inputs, "inputs", "string", Script{}.inputs, "name:dtype[extents] separated by ';'"),
       option(&Script::outputs, "outputs", "string", Script{}.outputs, "likewise"),
   };
@@ -88,8 +89,9 @@ const std::vector<Option>& table() {
 
 Result<plugin::ValueInfo> parse_value(std::string_view text) {
   const auto malformed = [&] {
-    return fail(ErrorCode::kInvalidArgument, "'" + std::string(text) + "' is no input or output of the null engine",
-                "write name:dtype[extents], as in ids:int64[batch,128]");
+    return fail(ErrorCode::kInvalidArgument,
+                "'" + std::string(text) + "' is not a valid input or output of the null engine",
+                "write name:dtype[extents], for example ids:int64[batch,128]");
   };
   const auto colon = text.find(':');
   const auto open = text.find('[');

@@ -15,11 +15,11 @@ namespace assay::null_engine {
 
 enum class Distribution { kConstant, kNormal, kLognormal };
 
-/// Things that happen in the Nth run of a context, counted from 1.
+/// Faults in the Nth run of a context, counted from 1.
 enum class Fault { kCrash, kAbort, kExit, kHang, kOutOfMemory, kError };
 inline constexpr std::size_t kFaults = 6;
 
-/// What the null engine was told to do: its options (README.md), parsed.
+/// The options of the null engine (README.md), parsed.
 struct Script {
   std::int64_t cost_ns = 0;
   Distribution distribution = Distribution::kConstant;
@@ -36,19 +36,19 @@ struct Script {
   std::string inputs = "input:float32[batch,16]", outputs = "output:float32[batch,16]";
 };
 
-/// Errors: invalid_argument for an unknown option (with those there are) or a value that is none of its type.
+/// Errors: invalid_argument for an unknown option (the message lists the known ones) or a value with the wrong type.
 [[nodiscard]] Result<Script> parse_script(const plugin::KeyValues& options);
 [[nodiscard]] std::vector<plugin::OptionInfo> option_infos();
 
-/// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), `?`, or, of an output,
-/// a sum of numbers and names ("past+1"). Errors: invalid_argument, naming the part that does not follow this.
+/// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), `?`, or, for an
+/// output, a sum of numbers and names ("past+1"). Errors: invalid_argument, naming the invalid part.
 [[nodiscard]] Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text);
 
-/// The value of such an extent; nullopt when it names an extent that is not in `extents`.
+/// The value of such an extent; nullopt if it names an extent that is not in `extents`.
 [[nodiscard]] std::optional<std::int64_t> sum_of(std::string_view extent,
                                                  const std::map<std::string, std::int64_t>& extents);
 
-/// Bytes of one element of the dtypes the null engine handles; 0 for others.
+/// Bytes of one element of the dtypes that the null engine supports; 0 for others.
 [[nodiscard]] std::size_t element_size(assay_dtype dtype);
 
 }  // namespace assay::null_engine

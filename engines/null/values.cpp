@@ -41,7 +41,7 @@ Result<Output> allocate(const plugin::ValueInfo& info, const Extents& extents) {
       const auto extent = sum_of(info.symbols[d], extents);
       if (!extent)
         return fail(ErrorCode::kInvalidArgument,
-                    "extent " + std::to_string(d) + " of output '" + info.name + "' is named by no input");
+                    "extent " + std::to_string(d) + " of output '" + info.name + "' has a name that no input has");
       output.dims[d] = *extent;
     }
     elements *= static_cast<std::uint64_t>(std::min<std::int64_t>(output.dims[d], kMostElements));
@@ -63,7 +63,7 @@ Status match(const plugin::ValueInfo& input, assay_dtype dtype, std::span<const 
     if (fits && dims[d] >= 0 && !input.symbols[d].empty())
       fits = extents.emplace(input.symbols[d], dims[d]).first->second == dims[d];
   }
-  if (!fits) return fail(ErrorCode::kMismatch, "the shape given for input '" + input.name + "' is none it can take");
+  if (!fits) return fail(ErrorCode::kMismatch, "the shape given for input '" + input.name + "' does not match");
   return {};
 }
 

@@ -34,7 +34,7 @@ TEST(Onnxruntime, RefusesAnOpsetNewerThanItself) {
   EXPECT_THAT(onnxruntime->load(args), HasError(ErrorCode::kUnsupported, "99"));
 }
 
-TEST(Onnxruntime, TakesEveryValueItDescribesForItsOptions) {
+TEST(Onnxruntime, AcceptsEveryDescribedValueOfItsOptions) {
   std::string why;
   Engine* onnxruntime = engine(why);
   if (onnxruntime == nullptr) GTEST_SKIP() << why;
@@ -54,7 +54,7 @@ TEST(Onnxruntime, TakesEveryValueItDescribesForItsOptions) {
   }
 }
 
-TEST(Onnxruntime, CountsTheThreadsItChoseItself) {
+TEST(Onnxruntime, CountsTheThreadsThatItChose) {
   std::string why;
   Engine* onnxruntime = engine(why);
   if (onnxruntime == nullptr) GTEST_SKIP() << why;
@@ -69,7 +69,7 @@ TEST(Onnxruntime, CountsTheThreadsItChoseItself) {
   EXPECT_GE(std::stoi(threads->second), 1);
 }
 
-TEST(Onnxruntime, DoesNotServeAnAcceleratorThatItsLibraryLacks) {
+TEST(Onnxruntime, DoesNotListAnAcceleratorThatItsLibraryLacks) {
   std::string why;
   Engine* onnxruntime = engine(why);
   if (onnxruntime == nullptr) GTEST_SKIP() << why;

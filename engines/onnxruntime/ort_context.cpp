@@ -19,7 +19,7 @@ Result<TensorFacts> facts_of(const OrtRuntime& runtime, const OrtValue* value) {
   const OrtApi& api = runtime.api();
   int is_tensor = 0;
   ASSAY_CHECK_OK(runtime.check(api.IsTensor(value, &is_tensor)));
-  if (is_tensor == 0) return fail(ErrorCode::kUnsupported, "an output is no tensor");
+  if (is_tensor == 0) return fail(ErrorCode::kUnsupported, "an output is not a tensor");
   TensorFacts facts;
   ASSAY_TRY(const OrtShapePtr shape, ort_make<OrtShapePtr>(runtime, &OrtApi::GetTensorTypeAndShape, value));
   ASSAY_CHECK_OK(runtime.check(api.GetTensorElementType(shape.get(), &facts.element)));
@@ -38,7 +38,7 @@ Result<std::unique_ptr<Context>> OrtContext::create(std::shared_ptr<const OrtMod
   ASSAY_CHECK_OK(check_shapes(model->inputs, shapes));
   std::unique_ptr<OrtContext> context(new OrtContext(std::move(model), shapes));
   if (context->has_open_extents()) context->state_ = Outputs::kVarying;
-  if (shapes.empty()) ASSAY_CHECK_OK(context->add_set());  // nobody calls set_input
+  if (shapes.empty()) ASSAY_CHECK_OK(context->add_set());  // set_input is never called
   return std::unique_ptr<Context>(std::move(context));
 }
 
@@ -109,7 +109,7 @@ Status OrtContext::unbind_outputs() {
 
 Status OrtContext::bind_state(std::size_t set) {
   const OrtApi& api = model_->runtime->api();
-  // A binding keeps alive what is bound to it: without this, each set would hold a cache of its own.
+  // A binding keeps the bound values alive: without this, each set would have its own cache.
   api.ClearBoundInputs(sets_[latest_set_].binding.get());
   if (latest_set_ != set) api.ClearBoundOutputs(sets_[latest_set_].binding.get());
   for (std::size_t i = 0; i < shapes().size(); ++i) {
@@ -150,7 +150,7 @@ Status OrtContext::do_share(const Alias& share) {
                                                       shape.dims.data(), shape.dims.size(), element));
   for (Set& set : sets_) ASSAY_CHECK_OK(bind_input(set, share.input, memory.get()));
   shared_.insert_or_assign(share.input, std::move(memory));
-  // Outputs of our own sizes are learnt for all of them or none.
+  // Either all outputs get our buffers or none.
   return state_ == Outputs::kVarying ? Status() : unbind_outputs();
 }
 
@@ -175,7 +175,7 @@ Status OrtContext::prepare(std::size_t set) {
   } else {
     ASSAY_CHECK_OK(bind_state(set));
   }
-  // A binding keeps what the runtime allocated for it and would insist on that size.
+  // A binding keeps the memory that the runtime allocated for it and would require the same size again.
   return state_ == Outputs::kVarying ? bind_outputs_of(sets_[set]) : Status();
 }
 

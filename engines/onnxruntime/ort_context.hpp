@@ -14,12 +14,12 @@ namespace assay::plugin {
 
 /// One IoBinding per input set, all with the same output buffers.
 ///
-/// The extents of outputs are known after the first run, which ONNX Runtime gives its own memory; before the second
-/// one, outside of any timed interval, buffers of that size are bound and reused from then on. A run that fails with
-/// them is repeated without: a model whose outputs change size with the data refuses a buffer of another size (in words
-/// that differ by version), and has its outputs allocated by every run from then on. So has a context with open
-/// extents, and one whose outputs become inputs: the value that a run left is bound as it is, never copied. An output
-/// that is one memory with an input is a tensor that is bound as both in every set.
+/// The extents of outputs are known after the first run, for which ONNX Runtime allocates memory. Before the second
+/// run, outside of any timed interval, buffers of that size are bound; later runs reuse them. If a run fails with these
+/// buffers it is repeated without: a model whose outputs change size with the data refuses a buffer of another size
+/// (with a message that differs by version), and from then on each run allocates its outputs. Each run also allocates
+/// them for a context with open extents or with outputs that become inputs: the output of a run is bound unchanged,
+/// never copied. An output that shares memory with an input is one tensor, bound as both in every set.
 class OrtContext final : public RuntimeContext {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(std::shared_ptr<const OrtModel> model,
@@ -28,7 +28,7 @@ class OrtContext final : public RuntimeContext {
  private:
   enum class Outputs {
     kUnknown,    ///< no run yet
-    kLearnable,  ///< the latest run tells their extents
+    kLearnable,  ///< the latest run has their extents
     kBound,      ///< in our buffers
     kVarying,    ///< in memory that each run allocates
   };
@@ -53,15 +53,15 @@ class OrtContext final : public RuntimeContext {
   [[nodiscard]] Status do_reset_state() override;
 
   [[nodiscard]] Status add_set();
-  /// Binds what the next run needs and the binding of `set` has not.
+  /// Completes the binding of `set` for the next run.
   [[nodiscard]] Status prepare(std::size_t set);
-  /// Binds the inputs of `set`, of which some are what the latest run left.
+  /// Binds the inputs of `set`; some of them are outputs of the latest run.
   [[nodiscard]] Status bind_state(std::size_t set);
-  /// Keeps what the latest run left for the next one. Errors: mismatch, when that cannot take it.
+  /// Keeps outputs of the latest run as inputs of the next one. Errors: mismatch, if they do not match the inputs.
   [[nodiscard]] Status keep_state();
-  /// Binds our buffers in every set, sized by the latest run.
+  /// Binds our buffers in every set, with the sizes of the latest run.
   [[nodiscard]] Status bind_outputs();
-  /// Leaves all outputs to the runtime, in every set.
+  /// Lets the runtime allocate all outputs, in every set.
   [[nodiscard]] Status unbind_outputs();
   [[nodiscard]] Status bind_outputs_of(Set& set);
   [[nodiscard]] Status bind_input(Set& set, std::size_t index, const OrtValue* value);
@@ -76,7 +76,7 @@ class OrtContext final : public RuntimeContext {
   Outputs state_ = Outputs::kUnknown;
   std::size_t latest_set_ = 0;
   std::vector<OrtValuePtr>
-      latest_;  ///< the latest run's outputs, once somebody asked; keeps run-allocated memory alive
+      latest_;  ///< the outputs of the latest run, once they were read; keeps memory of the runtime alive
   std::vector<std::int64_t> latest_dims_;
 };
 

@@ -81,7 +81,7 @@ class Signature {
     value.dtype = static_cast<assay_dtype>(element);
     std::size_t rank = 0;
     ASSAY_CHECK_OK(runtime_.check(api.GetDimensionsCount(tensor, &rank)));
-    value.has_rank = rank > 0;  // the C API shows a scalar and an unknown rank alike
+    value.has_rank = rank > 0;  // the C API does not distinguish a scalar from an unknown rank
     value.dims.resize(rank);
     ASSAY_CHECK_OK(runtime_.check(api.GetDimensions(tensor, value.dims.data(), rank)));
     std::vector<const char*> symbols(rank);
@@ -101,7 +101,7 @@ class Signature {
       case ONNX_TYPE_SPARSETENSOR:
         return "sparse tensor";
       default:
-        return "value of another kind";
+        return "value of an unknown kind";
     }
   }
 
@@ -109,8 +109,8 @@ class Signature {
   const OrtSession* session_;
 };
 
-/// What a model of type `own` is computed in. The CPU provider has kernels for halves on ARM alone; elsewhere, and for
-/// bfloat16, what it runs at all it computes in float32, between casts.
+/// The arithmetic for a model of type `own`. The CPU provider has float16 kernels only on ARM; elsewhere, and for
+/// bfloat16, it computes in float32 between casts, if it supports the model.
 std::string arithmetic_of(const OrtProvider& provider, const std::string& own) {
 #if defined(__aarch64__)
   constexpr bool kHalves = true;
@@ -125,12 +125,12 @@ std::string arithmetic_of(const OrtProvider& provider, const std::string& own) {
 
 std::vector<OptionInfo> OrtProgram::option_infos() {
   return {{"graph_optimization", "all|extended|basic|none", "all",
-           "graph rewriting before the first run; the reference uses none"},
+           "graph optimisation before the first run; the reference uses none"},
           {"memory_arena", "bool", "true", "keep freed memory for the next run"},
-          {"memory_pattern", "bool", "true", "plan all of a run's memory from the previous run of that shape"},
-          {"spinning", "bool", "true", "threads wait for work actively for a while before they sleep"},
+          {"memory_pattern", "bool", "true", "plan the memory of a run from the previous run with that shape"},
+          {"spinning", "bool", "true", "threads wait actively for work for a while before they sleep"},
           {"cpu_fallback", "bool", "false",
-           "on an accelerator: let the CPU run what the accelerator lacks, instead of failing"}};
+           "on an accelerator: run operators that it lacks on the CPU instead of failing"}};
 }
 
 Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const OrtRuntime>& runtime,
@@ -159,7 +159,7 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
   const bool strict = args.precision != "runtime";
   if (strict && own == "float32" && !provider->strict_float32) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("{} does not promise to compute float32 in float32", provider->ort_name),
+                fmt::format("{} does not guarantee float32 arithmetic for float32", provider->ort_name),
                 "use --precision runtime");
   }
 
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
       {"provider", provider->ort_name},
       {"precision",
        strict || provider->append == OrtProvider::Append::kNothing ? arithmetic_of(*provider, own) : "runtime"},
-      // The calling thread works too; without a number the runtime takes one thread per core.
+      // The calling thread works too; without a number the runtime uses one thread per core.
       {"threads", std::to_string(args.threads > 0 ? args.threads : std::max(pool, 0) + 1)}};
   effective.insert(effective.end(), options.all().begin(), options.all().end());
   return std::unique_ptr<Program>(new OrtProgram(std::move(model), std::move(effective)));

@@ -10,7 +10,7 @@
 
 namespace assay::plugin {
 
-/// A session with what was asked of it. Its contexts share it.
+/// A session and its requested options. Its contexts share it.
 struct OrtModel {
   std::shared_ptr<const OrtRuntime> runtime;  // before the session: outlives it
   OrtSessionPtr session;
@@ -23,8 +23,8 @@ class OrtProgram final : public Program {
   /// The options of OrtEngine::option_infos().
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
 
-  /// Errors: not_found (model file, device); unsupported (an operator, an opset, an input that is no tensor, a
-  /// precision that the model or the device has not); invalid_argument (a malformed model, an unknown option).
+  /// Errors: not_found (model file, device); unsupported (an operator, an opset, an input that is not a tensor, a
+  /// precision that the model or the device does not have); invalid_argument (a malformed model, an unknown option).
   [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OrtRuntime>& runtime,
                                                              const LoadArgs& args);
 

@@ -21,7 +21,7 @@ constexpr std::array<std::uint8_t, 61> kProbeModel{
     0x08, 0x08, 0x01, 0x12, 0x04, 0x0a, 0x02, 0x08, 0x01, 0x42, 0x02, 0x10, 0x0d};
 
 const std::vector<OrtProvider>& providers() {
-  // TensorRT and CoreML choose reduced formats by themselves, QNN's HTP has no float32.
+  // TensorRT and CoreML choose reduced formats themselves, QNN's HTP has no float32.
   static const std::vector<OrtProvider> list{
       {"cpu", "CPUExecutionProvider", "cpu", Append::kNothing, "", 10, OrtPairs{}},
       {"cuda", "CUDAExecutionProvider", "cuda", Append::kCuda, "", 20, OrtPairs{{"use_tf32", "0"}}},
@@ -85,7 +85,7 @@ Status ort_append_provider(const OrtRuntime& runtime, OrtSessionOptions* options
   ASSAY_TRY(const bool has, ort_has_provider(runtime, provider));
   if (!has) {
     return fail(ErrorCode::kNotFound,
-                fmt::format("ONNX Runtime {} here was built without {}", runtime.version(), provider.ort_name));
+                fmt::format("this ONNX Runtime {} was built without {}", runtime.version(), provider.ort_name));
   }
   const Columns columns(strict && provider.strict_float32 ? *provider.strict_float32 : OrtPairs{});
   const OrtApi& api = runtime.api();

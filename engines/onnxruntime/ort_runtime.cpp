@@ -22,18 +22,18 @@ void ORT_API_CALL log_to_host(void* host, OrtLoggingLevel severity, const char* 
     const int level = std::min(static_cast<int>(severity), 4) - 1;
     static_cast<const assay_host_api*>(host)->log(std::max(level, 0), {line.data(), line.size()});
   } catch (...) {
-    return;  // a lost line of a log must not end the process
+    return;  // a lost log line must not end the process
   }
 }
 
-/// The minor number of "1.31.1"; 0 when it is another major version.
+/// The minor number of "1.31.1"; 0 for another major version.
 int minor_of(std::string_view version) {
   int minor = 0;
   if (version.starts_with("1.")) std::from_chars(version.data() + 2, version.data() + version.size(), minor);
   return minor;
 }
 
-/// The operator a message is about, or nothing.
+/// The operator that a message names, or "".
 std::string operator_in(std::string_view message) {
   if (auto name = between(message, "Fatal error: ", " is not a registered function/op"); !name.empty()) {
     name.resize(std::min(name.find('('), name.size()));  // "com.acme:Frobnicate(-1)"
@@ -59,14 +59,14 @@ ErrorCode code_of(OrtErrorCode code, std::string_view message) {
       says("only *guarantees* support for models stamped") || says("fallback to CPU EP has been explicitly disabled") ||
       says("is not a registered function/op") || says("No Op registered for "))
     return ErrorCode::kUnsupported;
-  // What ONNX's own rules refuse, whatever the runtime: operators with too many inputs, attributes that they do not
-  // have, types that they do not take, extents that do not fit together.
+  // Violations of ONNX's own rules, whatever the runtime: operators with too many inputs, unknown attributes, wrong
+  // types, extents that do not match.
   if (says("This is an invalid model") || says("Type Error: ") || says("[ShapeInferenceError]") ||
       says("[TypeInferenceError]") || code == ORT_INVALID_GRAPH)
     return ErrorCode::kInvalidArgument;
   if (says("Node (")) return ErrorCode::kUnsupported;
-  // What a kernel refuses when it is made or run: attributes, extents or indices that contradict each other, unless it
-  // says that it lacks something, or the trouble is a device's.
+  // Errors of a kernel when it is created or run: attributes, extents or indices that contradict each other; but not if
+  // it reports a missing feature, or a fault of a device.
   const bool in_kernel =
       says("Non-zero status code returned while running ") || says("Exception during initialization: ");
   if (in_kernel &&
@@ -85,8 +85,8 @@ ErrorCode code_of(OrtErrorCode code, std::string_view message) {
 Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::open(const std::string& home, const assay_host_api& host) {
   constexpr std::array<std::string_view, 5> kFolders{"capi", "onnxruntime/capi", "lib", "lib64",
                                                      "lib/x86_64-linux-gnu"};
-  // Official builds send telemetry by default, from threads of their own, in the middle of measurements. Read once,
-  // when the library starts; releases know one name or the other.
+  // Official builds send telemetry by default, from their own threads, during measurements. The variables are read
+  // once, when the library starts; releases use one name or the other.
   for (const char* opt_out : {"ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"}) setenv(opt_out, "1", 1);
   ASSAY_TRY(void* library, open_library(home, "libonnxruntime.so", kFolders));
   ASSAY_TRY(void* symbol, find_symbol(library, "OrtGetApiBase"));
@@ -98,7 +98,7 @@ Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::open(const std::string& ho
   runtime->api_ = minor < kOldestMinor ? nullptr : base->GetApi(static_cast<std::uint32_t>(minor));
   if (runtime->api_ == nullptr) {
     return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("ONNX Runtime {} has not the C API that this plug-in needs (1.{} or newer)",
+                fmt::format("ONNX Runtime {} does not have the C API that this plug-in needs (1.{} or newer)",
                             runtime->version_, kOldestMinor));
   }
   void* log_target = const_cast<assay_host_api*>(&host);  // log_to_host only reads it

@@ -10,7 +10,7 @@
 
 namespace assay::plugin {
 
-/// The opened library and its environment. Shared by everything made from it, so that it outlives all of that.
+/// The opened library and its environment. Shared by all objects created from it, so that it outlives them.
 class OrtRuntime {
  public:
   /// Opens libonnxruntime below `home` (the folder of the library, of the wheel, or an installation prefix).
@@ -27,13 +27,13 @@ class OrtRuntime {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] std::int64_t now_ns() const { return host_->now_ns(); }
 
-  /// Frees `status` and says what it was: an operator that no kernel serves is `unsupported` and named.
+  /// Frees `status` and converts it: an operator without a kernel is `unsupported`, and the message names it.
   [[nodiscard]] Status check(OrtStatus* status) const;
 
  private:
   explicit OrtRuntime(const assay_host_api& host) : host_(&host) {}
 
-  /// Everything called is older than this 1.x release, so that several versions can be compared.
+  /// All functions that are called are older than this 1.x release, so that several versions can be compared.
   static constexpr int kOldestMinor = 17;
 
   const assay_host_api* host_;
@@ -59,7 +59,7 @@ using OrtMemoryInfoPtr = std::unique_ptr<OrtMemoryInfo, OrtDeleter<&OrtApi::Rele
 using OrtTypeInfoPtr = std::unique_ptr<OrtTypeInfo, OrtDeleter<&OrtApi::ReleaseTypeInfo>>;
 using OrtShapePtr = std::unique_ptr<OrtTensorTypeAndShapeInfo, OrtDeleter<&OrtApi::ReleaseTensorTypeAndShapeInfo>>;
 
-/// Calls a function of the C API that makes an object through its last argument, and owns the object.
+/// Calls a function of the C API that creates an object through its last argument, and owns the object.
 template <class Pointer, class... Parameters, class... Arguments>
 [[nodiscard]] Result<Pointer> ort_make(const OrtRuntime& runtime,
                                        OrtStatus* (*OrtApi::*function)(Parameters...) noexcept,

@@ -21,7 +21,7 @@ class OpenvinoEngine final : public Engine {
   [[nodiscard]] static std::vector<OptionInfo> option_infos() { return OvProgram::option_infos(); }
 
   [[nodiscard]] std::string version() const override { return runtime_->version(); }
-  /// Each device under the hardware word "openvino"; the processor also as "cpu", under the same id.
+  /// Each device as hardware "openvino"; the processor also as "cpu", with the same id.
   [[nodiscard]] Result<std::vector<Device>> devices() override;
   [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override {
     return OvProgram::load(runtime_, args);

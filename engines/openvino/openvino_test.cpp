@@ -37,7 +37,7 @@ class Openvino : public ::testing::Test {
   Engine* engine_ = nullptr;
 };
 
-/// y = x · x, the matrix product, of this type.
+/// y = x · x, the matrix product, with this type.
 LoadArgs product(assay_dtype dtype = 1) {
   LoadArgs args;
   args.model_path = write({{{"MatMul", {"x", "x"}, {"y"}}}, {{"x", dtype, {"n", "n"}}}, {{"y", dtype, {"n", "n"}}}},
@@ -51,7 +51,7 @@ TEST(OpenvinoLibrary, SaysWhereItLooked) {
   EXPECT_THAT(OpenvinoEngine::create("/nowhere", host()), HasError(ErrorCode::kNotFound, "/nowhere"));
 }
 
-TEST_F(Openvino, ListsTheProcessorUnderBothHardwareWordsAndAuto) {
+TEST_F(Openvino, ListsTheProcessorAsCpuAndOpenvinoAndAuto) {
   const auto devices = engine_->devices();
   ASSERT_THAT(devices, IsOk());
   EXPECT_THAT(*devices, Contains(AllOf(Field(&Device::id, "CPU"), Field(&Device::hardware, "cpu"))));
@@ -72,7 +72,7 @@ TEST_F(Openvino, ComputesFloat32InFloat32EvenOnProcessorsWithBfloat16) {
     EXPECT_THAT(*in_force, Contains(Pair("DYNAMIC_QUANTIZATION_GROUP_SIZE", "0")));
 
     constexpr std::int64_t kSide = 64;
-    const float value = 1.0f + 0x1p-12f;  // no bfloat16 lies nearer than 2^-12
+    const float value = 1.0f + 0x1p-12f;  // no bfloat16 is nearer than 2^-12
     Tensor x = floats({kSide, kSide}, std::vector<float>(kSide * kSide, value));
     const auto context = (*program)->create_context(std::vector{x.shape()});
     ASSERT_THAT(context, IsOk());
@@ -84,7 +84,7 @@ TEST_F(Openvino, ComputesFloat32InFloat32EvenOnProcessorsWithBfloat16) {
   }
 }
 
-TEST_F(Openvino, LeavesThePrecisionToTheRuntimeWhenAskedAndSaysWhatItChose) {
+TEST_F(Openvino, LeavesThePrecisionToTheRuntimeOnRequestAndReportsIt) {
   LoadArgs args = product();
   args.precision = "runtime";
   const KeyValues in_force = effective(args);
@@ -96,7 +96,7 @@ TEST_F(Openvino, LeavesThePrecisionToTheRuntimeWhenAskedAndSaysWhatItChose) {
                                                                            : "float32")));
 }
 
-TEST_F(Openvino, NeverComputesAModelInLessThanItsOwnType) {
+TEST_F(Openvino, NeverComputesAModelInASmallerTypeThanItsOwn) {
   const auto of = [](const KeyValues& in_force) {
     for (const auto& [key, value] : in_force)
       if (key == "precision") return value;
@@ -118,7 +118,7 @@ TEST_F(Openvino, GivesEachStreamItsThreads) {
   EXPECT_THAT(effective(args), Contains(Pair("PERFORMANCE_HINT", "LATENCY")));
 }
 
-TEST_F(Openvino, RunsEveryShapeWithAndWithoutCompilingItAnew) {
+TEST_F(Openvino, RunsEveryShapeWithAndWithoutCompilingItAgain) {
   for (const char* fixed : {"false", "true"}) {
     LoadArgs args = product();
     args.options = {{"static_shapes", fixed}};
@@ -160,7 +160,7 @@ TEST_F(Openvino, DoesNotReadTheModelAgainWhileItCompiles) {
   EXPECT_THAT((*program)->create_context(std::vector{two.shape()}), ::testing::Not(IsOk())) << "the file is gone";
 }
 
-TEST_F(Openvino, TellsAFailureWithoutATextByItsStatusAndNotByAnEarlierText) {
+TEST_F(Openvino, ReportsAFailureWithoutATextByItsStatusAndNotByAnEarlierText) {
   EXPECT_THAT(engine_->load(product(11)), HasError(ErrorCode::kUnsupported, "float64"));
   LoadArgs args;
   args.precision = "as_is";
@@ -174,13 +174,13 @@ TEST_F(Openvino, TellsAFailureWithoutATextByItsStatusAndNotByAnEarlierText) {
   EXPECT_EQ(refused.error().message.find("Frobnicate"), std::string::npos);
 }
 
-TEST_F(Openvino, CallsUnsupportedWhatItSaysItDoesNotSupport) {
+TEST_F(Openvino, ReturnsUnsupportedIfOpenvinoSaysSo) {
   LoadArgs args;
   args.precision = "as_is";
-  // An element type that its importer lacks: no operator is to blame.
+  // An element type that its importer lacks, whatever the operator.
   args.model_path = write({{{"Identity", {"x"}, {"y"}}}, {{"x", 18, {"3"}}}, {{"y", 18, {"3"}}}}, "float8.onnx");
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "Unsupported type"));
-  // A rank that only a run would tell: refused by the device and not by the importer.
+  // A rank that is known only at run time: the device refuses it, not the importer.
   args.model_path = write({{{"Reshape", {"x", "s"}, {"y"}}, {"Shape", {"y"}, {"z"}}},
                            {{"x", 1, {"n"}}, {"s", 7, {"k"}}},
                            {{"z", 7, {"r"}}}},
@@ -189,7 +189,7 @@ TEST_F(Openvino, CallsUnsupportedWhatItSaysItDoesNotSupport) {
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "dynamic rank"));
 }
 
-TEST_F(Openvino, TellsTheReasonWithTheOperatorThatItCannotConvert) {
+TEST_F(Openvino, NamesTheReasonAndTheOperatorThatItCannotConvert) {
   LoadArgs args;
   args.precision = "as_is";
   args.model_path =

@@ -10,7 +10,7 @@
 namespace assay::plugin {
 namespace {
 
-/// A view: OpenVINO copies the extents it is given. Its own function that makes a shape refuses rank 0.
+/// A view: OpenVINO copies the extents. Its own function that creates a shape refuses rank 0.
 ov_shape_t shape_of(std::vector<std::int64_t>& dims) {
   return {static_cast<std::int64_t>(dims.size()), dims.empty() ? nullptr : dims.data()};
 }
@@ -21,7 +21,7 @@ Result<std::unique_ptr<Context>> OvContext::create(std::shared_ptr<const OvCompi
                                                    const std::vector<ValueInfo>& inputs,
                                                    std::span<const TensorShape> shapes) {
   std::unique_ptr<OvContext> context(new OvContext(std::move(compiled), inputs, shapes));
-  if (shapes.empty()) context->sets_.resize(1);  // nobody calls set_input
+  if (shapes.empty()) context->sets_.resize(1);  // set_input is never called
   ASSAY_CHECK_OK(context->create_request());
   return std::unique_ptr<Context>(std::move(context));
 }
@@ -56,7 +56,7 @@ Status OvContext::select(std::size_t set) {
   for (std::size_t i = 0; set != selected_ && i < sets_[set].size(); ++i) {
     if (!(state_begun() && is_aliased(i))) ASSAY_CHECK_OK(give_input(i, sets_[set][i].get()));
   }
-  selected_ = aliases().empty() || state_begun() ? set : kNone;  // the state's beginning is no input of the second run
+  selected_ = aliases().empty() || state_begun() ? set : kNone;  // the initial state is not an input of the second run
   if (!state_begun()) return {};
   for (const Alias& alias : aliases()) {
     const auto turns = turns_.find(alias.output);
@@ -109,7 +109,7 @@ Status OvContext::do_alias(const Alias& alias) {
   Turns turns;
   for (OvTensorPtr& tensor : turns.tensors) {
     std::vector<std::int64_t> dims = output.dims;
-    std::ranges::replace(dims, -1, 0);  // the runtime makes it as large as it must be
+    std::ranges::replace(dims, -1, 0);  // the runtime resizes it
     ov_tensor_t* made = nullptr;
     ASSAY_CHECK_OK(runtime.check(runtime.api().ov_tensor_create(element_type_of(output.dtype), shape_of(dims), &made)));
     tensor = OvTensorPtr(made, {&runtime.api()});
@@ -120,7 +120,7 @@ Status OvContext::do_alias(const Alias& alias) {
 
 Status OvContext::do_reset_state() {
   selected_ = kNone;
-  // A model in OpenVINO's own format may have variables of its own, which the C API cannot reset.
+  // A model in OpenVINO's own format may have variables, which the C API cannot reset.
   return compiled_->may_have_variables ? create_request() : Status();
 }
 
@@ -138,8 +138,8 @@ Status OvContext::do_get_output(std::size_t index, assay_tensor& out) {
   ASSAY_TRY(output_, output_tensor(index));
   const ov_tensor_t* tensor = output_.get();
   ov_shape_t shape{};
-  const ov_status_e told = api.ov_tensor_get_shape(tensor, &shape);
-  if (told != INVALID_C_PARAM) ASSAY_CHECK_OK(runtime.check(told));  // the C API's way to say rank 0
+  const ov_status_e status = api.ov_tensor_get_shape(tensor, &shape);
+  if (status != INVALID_C_PARAM) ASSAY_CHECK_OK(runtime.check(status));  // the C API returns this for rank 0
   output_dims_.assign(shape.dims, shape.dims + shape.rank);
   api.ov_shape_free(&shape);
   ov_element_type_e type = DYNAMIC;

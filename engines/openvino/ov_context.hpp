@@ -11,14 +11,14 @@
 
 namespace assay::plugin {
 
-/// One infer request. Input sets are tensors over the caller's buffers, exchanged outside of timed intervals; outputs
+/// One infer request. Input sets are tensors over the caller's buffers, set outside of timed intervals; outputs
 /// are the request's own tensors, which it allocates once and reuses.
 ///
-/// An output that becomes an input must not be written while it is read. The processor's plug-in sees to that itself
-/// where the output's extents are open and there is one stream: it has two buffers and takes the one that is no input,
-/// so that the request's own tensor is handed on. With more streams it does not: each has a graph of its own, and one
-/// that had the same input in its latest run no longer looks whether that is the output too, writes into it or frees
-/// it. There, and elsewhere, the request gets two tensors of ours in turn.
+/// An output that becomes an input must not be written while it is read. The processor's plug-in ensures this if the
+/// extents of the output are open and there is one stream: it has two buffers and uses the one that is not an input, so
+/// that the request's own tensor is passed on. With more streams it does not: each stream has its own graph, and if a
+/// graph had the same input in its latest run, it does not check whether that is also the output, and overwrites or
+/// frees it. In this case, and on other devices, the request gets two tensors of ours alternately.
 class OvContext final : public RuntimeContext {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Context>> create(std::shared_ptr<const OvCompiled> compiled,
@@ -26,7 +26,7 @@ class OvContext final : public RuntimeContext {
                                                                std::span<const TensorShape> shapes);
 
  private:
-  /// Where an aliased output goes: two tensors in turn, or (empty) wherever the request puts it.
+  /// The memory of an aliased output: two tensors alternately, or (empty) the request's own.
   struct Turns {
     std::array<OvTensorPtr, 2> tensors;
     std::size_t next = 0;
@@ -43,7 +43,7 @@ class OvContext final : public RuntimeContext {
   [[nodiscard]] Status do_reset_state() override;
 
   [[nodiscard]] Status create_request();
-  /// Makes `set`, and what the latest run left, the request's inputs, unless they are.
+  /// Sets `set` and the outputs of the latest run as the request's inputs, unless they are already.
   [[nodiscard]] Status select(std::size_t set);
   [[nodiscard]] Status give_input(std::size_t index, const ov_tensor_t* tensor);
   [[nodiscard]] Status give_outputs();
@@ -58,7 +58,7 @@ class OvContext final : public RuntimeContext {
   std::map<std::size_t, OvTensorPtr> left_;  ///< by output: the request's own tensors that became inputs
   OvRequestPtr request_;
   std::size_t selected_ = kNone;
-  OvTensorPtr output_;  ///< what get_output showed last
+  OvTensorPtr output_;  ///< the latest result of get_output
   std::vector<std::int64_t> output_dims_;
 };
 

@@ -17,7 +17,7 @@ constexpr const char* kPrecisionHint = "INFERENCE_PRECISION_HINT";
 constexpr const char* kCachePrecision = "KV_CACHE_PRECISION";
 constexpr const char* kDynamicQuantization = "DYNAMIC_QUANTIZATION_GROUP_SIZE";
 
-/// assay's word, OpenVINO's, and the capability a device lists.
+/// assay's name, OpenVINO's, and the capability that a device lists.
 struct Precision {
   std::string_view ours, theirs, capability;
 };
@@ -34,9 +34,9 @@ bool lists(const std::string& words, std::string_view word) {
   return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
 }
 
-/// The arithmetic to demand of `device` for a model of type `own`: that type, or float32 where the device lacks it, for
-/// without a demand it may take a coarser one (bfloat16 for float16). Errors: unsupported, for types wider than
-/// float32.
+/// The arithmetic to request from `device` for a model of type `own`: that type, or float32 if the device lacks it,
+/// because without a request it may use a coarser type (bfloat16 for float16). Errors: unsupported, for types wider
+/// than float32.
 Result<std::string> strict_word(const OvRuntime& runtime, const std::string& device, const std::string& own) {
   const std::string capabilities = runtime.device_property(device, "OPTIMIZATION_CAPABILITIES").value_or("");
   for (const Precision& precision : kPrecisions) {
@@ -46,11 +46,11 @@ Result<std::string> strict_word(const OvRuntime& runtime, const std::string& dev
               "use --precision runtime");
 }
 
-/// The device that `id` names among those here; "GPU" is the first GPU.
+/// The available device with this `id`; "GPU" is the first GPU.
 Result<std::string> find_device(const OvRuntime& runtime, const std::string& id) {
   ASSAY_TRY(const auto devices, runtime.devices());
   if (id.empty()) {
-    if (devices.empty()) return fail(ErrorCode::kNotFound, "OpenVINO finds no device here");
+    if (devices.empty()) return fail(ErrorCode::kNotFound, "OpenVINO finds no device on this machine");
     return std::find(devices.begin(), devices.end(), "CPU") != devices.end() ? std::string("CPU") : devices.front();
   }
   const bool here =
@@ -69,7 +69,7 @@ Result<ValueInfo> value_of(const OvRuntime& runtime, const OvPortPtr& port, cons
     value.name = name;
     api.ov_free(name);
   } else {
-    value.name = fmt::format("{}_{}", direction, index);  // IR files may leave values nameless
+    value.name = fmt::format("{}_{}", direction, index);  // values of IR files may have no name
   }
   ov_element_type_e type = DYNAMIC;
   ASSAY_CHECK_OK(runtime.check(api.ov_port_get_element_type(port.get(), &type)));
@@ -116,7 +116,7 @@ Result<std::vector<ValueInfo>> read_outputs(const OvRuntime& runtime, const ov_m
   return read_values(runtime, model, "output", api.ov_model_outputs_size, api.ov_model_const_output_by_index);
 }
 
-/// What to ask of `device`; of AUTO, for each device it may choose.
+/// The properties for `device`; for AUTO, those for each device that it may choose.
 KeyValues properties_for(const OvRuntime& runtime, const std::string& device, const LoadArgs& args,
                          const std::string& strict) {
   const std::string supported = runtime.device_property(device, "SUPPORTED_PROPERTIES").value_or("");
@@ -145,13 +145,13 @@ Result<KeyValues> properties_for_auto(const OvRuntime& runtime, const LoadArgs& 
       pairs.push_back(fmt::format("{}:{}", key, value));
     nested.push_back(fmt::format("{}:{{{}}}", device, fmt::join(pairs, ",")));
   }
-  // Without a start on the processor, so that all samples come from the device that was chosen.
+  // Does not start on the processor, so that all samples come from the chosen device.
   return KeyValues{{"PERFORMANCE_HINT", args.streams > 1 ? "THROUGHPUT" : "LATENCY"},
                    {"ENABLE_STARTUP_FALLBACK", "NO"},
                    {"DEVICE_PROPERTIES", fmt::format("{{{}}}", fmt::join(nested, ","))}};
 }
 
-/// A property of a compiled model. AUTO tells those of its device as "{CPU:{KEY:value,…}}".
+/// A property of a compiled model. AUTO returns those of its device as "{CPU:{KEY:value,…}}".
 std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_compiled_model_t* model,
                                              const std::string& key) {
   if (auto own = runtime.model_property(model, key.c_str())) return own;
@@ -163,7 +163,8 @@ std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-/// y = max(x, 0), in OpenVINO's own format: what is told before there is a shape to compile the model for.
+/// y = max(x, 0), in OpenVINO's own format: its properties are reported until there is a shape to compile the model
+/// for.
 constexpr std::string_view kProbeModel = R"(<?xml version="1.0"?><net name="probe" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/><output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
 <layer id="1" name="y" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input><output><port id="1" precision="FP32"><dim>1</dim></port></output></layer>
@@ -219,8 +220,8 @@ Result<OvModelPtr> OvProgram::read_model() const {
   ov_model_t* model = nullptr;
   Status read = runtime_->check(runtime_->api().ov_core_read_model(runtime_->core(), path_.c_str(), nullptr, &model),
                                 ErrorCode::kInvalidArgument);
-  // Its own format it reads, or the file is at fault: words such as "unsupported opset" stand in messages about
-  // layers without a type. Only a layer of a set that it does not have is named there.
+  // OpenVINO reads its own format, so the file is invalid: phrases such as "unsupported opset" occur in messages about
+  // layers without a type. Only a layer of an unknown opset is named there.
   if (!read && read.error().code == ErrorCode::kUnsupported && path_.ends_with(".xml")) {
     constexpr std::string_view kForeign = "from unsupported opset: ";
     const auto at = read.error().message.find(kForeign);
@@ -246,7 +247,7 @@ Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* m
       property(kDynamicQuantization).value_or("0") == "0" && property(kCachePrecision).value_or(strict_) == strict_;
   if (!strict_.empty() && (precision != strict_ || !exact)) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("OpenVINO's {} computes in {} where {} is asked for{}", device_, assay_word(precision),
+                fmt::format("OpenVINO's {} computes in {}, but {} was requested{}", device_, assay_word(precision),
                             assay_word(strict_), exact ? "" : ", with quantized activations or caches"),
                 "use --precision runtime");
   }

@@ -13,52 +13,52 @@ namespace assay::plugin {
 struct OvCompiled {
   std::shared_ptr<const OvRuntime> runtime;  // before the model: outlives it
   OvCompiledPtr model;
-  std::vector<ValueInfo> outputs;   ///< as they are for the shapes compiled for
-  std::string devices;              ///< where it runs: "CPU"
-  bool may_have_variables = false;  ///< state that runs leave to the next one inside the model
-  bool one_stream = false;          ///< no second copy of the graph, to which a request's next run may go
+  std::vector<ValueInfo> outputs;   ///< with the shapes of the compilation
+  std::string devices;              ///< that it runs on: "CPU"
+  bool may_have_variables = false;  ///< the model may keep state from run to run
+  bool one_stream = false;          ///< there is only one copy of the graph for all runs of a request
 };
 
 /// With the option static_shapes (the default) the model is compiled for the shapes of each new context, as
-/// OpenVINO's own benchmark does; extents that a context leaves open stay open. What is in force is read back from each
-/// compilation, and before the first one from a tiny model compiled alike. Without the option the model is compiled
-/// once, when it is loaded, with all its dynamic extents.
+/// OpenVINO's own benchmark does; open extents of a context stay open. The effective properties are read back from each
+/// compilation, and before the first one from a tiny model that is compiled with the same properties. Without the
+/// option the model is compiled once, when it is loaded, with all its dynamic extents.
 class OvProgram final : public Program {
  public:
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
 
   /// Errors: not_found (model file, device); unsupported (an operator, a string input, a precision that the model or
-  /// the device has not); invalid_argument (a malformed model, an unknown option).
+  /// the device does not have); invalid_argument (a malformed model, an unknown option).
   [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OvRuntime>& runtime,
                                                              const LoadArgs& args);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const override { return outputs_; }
   [[nodiscard]] Result<KeyValues> effective() override { return effective_; }
-  /// Reads the model again, where it was given up after a compilation for other shapes.
+  /// Reads the model again if it was freed after a compilation for other shapes.
   [[nodiscard]] Status prepare_context(std::span<const TensorShape> shapes) override;
   [[nodiscard]] Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) override;
 
  private:
   OvProgram() = default;
   [[nodiscard]] Result<OvModelPtr> read_model() const;
-  /// Compiles, reads back what is in force, and refuses what is not computed as asked.
+  /// Compiles and reads back the effective properties. Errors: unsupported, if the arithmetic is not as requested.
   [[nodiscard]] Result<std::shared_ptr<const OvCompiled>> compile(const ov_model_t* model);
   [[nodiscard]] bool is_compiled_for(std::span<const TensorShape> shapes) const;
-  /// Gives the model these extents. (Inputs of rank 0 have theirs: the C API would make them rank 1.)
+  /// Reshapes the model to these extents, except inputs of rank 0: the C API would change them to rank 1.
   [[nodiscard]] Status reshape(const ov_model_t* model, std::span<const TensorShape> shapes) const;
   /// The model for exactly these shapes; the latest one is kept, for the contexts of several streams.
   [[nodiscard]] Result<std::shared_ptr<const OvCompiled>> compile_for(std::span<const TensorShape> shapes);
 
   std::shared_ptr<const OvRuntime> runtime_;
   std::string path_, device_;
-  std::string strict_;  ///< the precision that must come out, as OpenVINO's word; empty: its choice
+  std::string strict_;  ///< the required precision, as OpenVINO names it; empty: OpenVINO chooses
   int streams_ = 1;
   bool static_shapes_ = true;
-  KeyValues properties_;  ///< given to every compilation
+  KeyValues properties_;  ///< for every compilation
   KeyValues options_;
   std::vector<ValueInfo> inputs_, outputs_;
-  OvModelPtr model_;  ///< waits for the first shape; freed once compiled, for its weights would be counted twice
+  OvModelPtr model_;  ///< until it is compiled; then freed, because its weights would be in memory twice
   std::shared_ptr<const OvCompiled> compiled_;
   std::vector<std::vector<std::int64_t>> compiled_for_;
   KeyValues effective_;

@@ -19,15 +19,15 @@ constexpr std::pair<assay_dtype, ov_element_type_e> kTypes[] = {
     {8, STRING},  {9, BOOLEAN}, {10, F16}, {11, F64}, {12, U32},    {13, U64},   {16, BF16},
     {17, F8E4M3}, {19, F8E5M3}, {21, U4},  {22, I4},  {23, F4E2M1}, {24, F8E8M0}};
 
-/// Whether a status comes with a text. The C API keeps the text of the latest exception for good; statuses that it
-/// gives without one (a refused parameter) would be told with the reason of an earlier failure.
+/// Whether a status has a text. The C API keeps the text of the latest exception; a status without a text (an invalid
+/// parameter) would otherwise be reported with the reason of an earlier failure.
 bool has_text(ov_status_e status) {
   return status == GENERAL_ERROR || status == NOT_IMPLEMENTED || status == REQUEST_BUSY || status == INFER_CANCELLED ||
          status == UNKNOW_EXCEPTION;
 }
 
-/// Messages come as "Exception from src/…:89:\nCheck '…' failed at …:\n<the reason>", those of the ONNX importer with
-/// lines around the reason that name the operator once more.
+/// Messages have the format "Exception from src/…:89:\nCheck '…' failed at …:\n<the reason>", those of the ONNX
+/// importer with lines around the reason that name the operator once more.
 std::string reason_in(std::string_view message) {
   constexpr std::string_view kFrames[] = {"Exception from ",
                                           "Check '",
@@ -49,7 +49,7 @@ std::string reason_in(std::string_view message) {
   return reason;
 }
 
-/// What the ONNX importer says it cannot convert, "Frobnicate-17" or "com.acme.Frobnicate"; or nothing.
+/// The operator that the ONNX importer cannot convert, "Frobnicate-17" or "com.acme.Frobnicate"; or "".
 std::string operator_in(std::string_view message) {
   for (const std::string_view before : {"No conversion rule found for operations: ", "Conversion is failed for: "}) {
     const auto at = message.find(before);
@@ -58,7 +58,7 @@ std::string operator_in(std::string_view message) {
   return {};
 }
 
-/// Whether OpenVINO says that it lacks something, rather than that something went wrong.
+/// Whether OpenVINO reports a missing feature, not a failure.
 bool says_unsupported(std::string_view message) {
   constexpr std::string_view kWords[] = {"unsupported",     "not supported",   "n't support",          "not support",
                                          "not implemented", "cannot fallback", "extensions to support"};
@@ -158,9 +158,9 @@ Result<std::vector<std::string>> OvRuntime::devices() const {
 
 Result<OvCompiledPtr> OvRuntime::compile(const ov_model_t* model, const std::string& device,
                                          const KeyValues& properties) const {
-  // The C API takes pairs as variable arguments and looks at as many as it is told.
+  // The C API accepts pairs as variable arguments, with their number.
   constexpr std::size_t kMost = 8;
-  if (properties.size() > kMost) return fail(ErrorCode::kInternal, "more properties than one call to OpenVINO carries");
+  if (properties.size() > kMost) return fail(ErrorCode::kInternal, "more properties than one call to OpenVINO accepts");
   std::array<const char*, 2 * kMost> p{};
   for (std::size_t i = 0; i < properties.size(); ++i) {
     p[2 * i] = properties[i].first.c_str();

@@ -13,7 +13,7 @@
 
 namespace assay::plugin {
 
-/// The functions of libopenvino_c that are used, each under its own name.
+/// The functions of libopenvino_c that are used, by name.
 // clang-format off
 #define ASSAY_OPENVINO_FUNCTIONS(X)                                                                                   \
   X(ov_get_openvino_version) X(ov_version_free) X(ov_get_last_err_msg) X(ov_free) X(ov_core_create) X(ov_core_free)   \
@@ -50,7 +50,7 @@ using OvRequestPtr = std::unique_ptr<ov_infer_request_t, OvDeleter<&OvApi::ov_in
 using OvTensorPtr = std::unique_ptr<ov_tensor_t, OvDeleter<&OvApi::ov_tensor_free>>;
 using OvPortPtr = std::unique_ptr<ov_output_const_port_t, OvDeleter<&OvApi::ov_output_const_port_free>>;
 
-/// The opened library and its core. Shared by everything made from it, so that it outlives all of that.
+/// The opened library and its core. Shared by all objects created from it, so that it outlives them.
 class OvRuntime {
  public:
   /// Opens libopenvino_c below `home` (the folder of the library, of the wheel, or an installation prefix).
@@ -66,16 +66,16 @@ class OvRuntime {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] std::int64_t now_ns() const { return host_->now_ns(); }
 
-  /// The Error behind a failed call, which must be the latest one that failed; what has no better code gets
-  /// `otherwise`. What OpenVINO says it does not support is `unsupported`, in its own words, with the operator where it
-  /// names one.
+  /// The Error of a failed call, which must be the latest one that failed. Its code is `otherwise` if no other code
+  /// applies. If OpenVINO does not support something it is `unsupported`, with OpenVINO's message and the operator if
+  /// it names one.
   [[nodiscard]] Status check(ov_status_e status, ErrorCode otherwise = ErrorCode::kInternal) const;
 
-  /// A property of a device or of a compiled model; nullopt when it has none of that name.
+  /// A property of a device or of a compiled model; nullopt if it does not have that property.
   [[nodiscard]] std::optional<std::string> device_property(const std::string& device, const char* key) const;
   [[nodiscard]] std::optional<std::string> model_property(const ov_compiled_model_t* model, const char* key) const;
 
-  /// "CPU", "GPU.0", "NPU": what is here and answers.
+  /// "CPU", "GPU.0", "NPU": the available devices.
   [[nodiscard]] Result<std::vector<std::string>> devices() const;
 
   /// Compiles with these properties.
@@ -92,7 +92,7 @@ class OvRuntime {
   std::string version_;
 };
 
-/// The ONNX number of an element type and back; 0 and DYNAMIC for what the other side lacks.
+/// The ONNX number of an element type and back; 0 and DYNAMIC for types that the other side lacks.
 [[nodiscard]] assay_dtype dtype_of(ov_element_type_e type);
 [[nodiscard]] ov_element_type_e element_type_of(assay_dtype dtype);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay-openvino-stateful MODEL.onnx OUT.xml IDS PAST=PRESENT...
 //
-// Writes the model with its caches as OpenVINO's variables, which begin empty: inputs PAST and outputs PRESENT are
-// gone. This is the form in which OpenVINO's own users run models that generate. The batch is that of the input IDS.
-// The C API that the plug-in uses has no passes, so this is a program of its own, for the release of OpenVINO that it
-// was built with; its process carries nothing of assay.
+// Writes the model with its caches as OpenVINO's variables, which are empty at first, instead of the inputs PAST and
+// the outputs PRESENT. OpenVINO's users run generative models this way. The batch is that of the input IDS. The C API
+// that the plug-in uses has no passes, so this is a separate program, for the release of OpenVINO that it was built
+// with; it contains no code of assay.
 
 #include <cstdio>
 #include <exception>
@@ -27,7 +27,7 @@ std::shared_ptr<ov::Node> integers(const std::vector<std::int64_t>& values, cons
   return ov::op::v0::Constant::create(ov::element::i64, shape, values);
 }
 
-// A variable is read before anything was written: zeros of no length along the open axes but the first, the batch.
+// A variable is read before it was written: its initial value has length 0 along the open axes, except the batch.
 void begin_empty(ov::Model& model, const std::string& ids) {
   const auto extents = std::make_shared<ov::op::v3::ShapeOf>(model.input(ids), ov::element::i64);
   const auto batch = std::make_shared<ov::op::v8::Gather>(extents, integers({0}, {1}), integers({0}, {}));
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
       const std::string pair = argv[i];
       const auto at = pair.find('=');
       if (at == std::string::npos) {
-        std::fprintf(stderr, "'%s' is no PAST=PRESENT\n", argv[i]);
+        std::fprintf(stderr, "'%s' is not PAST=PRESENT\n", argv[i]);
         return 2;
       }
       pairs.emplace(pair.substr(0, at), pair.substr(at + 1));

@@ -48,7 +48,7 @@ bool version_less(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-/// The newest of stem, stem.1, stem.1.2 … in `folder`; empty when there is none.
+/// The newest of stem, stem.1, stem.1.2 … in `folder`; empty if there is none.
 fs::path newest(const fs::path& folder, std::string_view stem) {
   std::string best;
   std::error_code ignored;
@@ -74,7 +74,7 @@ bool value_allowed(const OptionInfo& info, const std::string& value) {
   return !value.empty() && value.find('|') == std::string::npos && choices.find("|" + value + "|") != std::string::npos;
 }
 
-/// The dtype behind a precision word; 0 for none.
+/// The dtype of a precision; 0 if it has none.
 assay_dtype precision_dtype(std::string_view precision) {
   if (precision == "float32") return 1;
   if (precision == "float16") return 10;
@@ -198,7 +198,7 @@ Status check_alias(const ValueInfo& output, const std::string& name, const Tenso
       ErrorCode::kMismatch,
       fmt::format("output '{}' is {} {}, which cannot become input '{}', bound as {} {}", output.name,
                   dtype_name(output.dtype), describe(output.dims), name, dtype_name(bound.dtype), describe(bound.dims)),
-      "leave the extents open (-1) that change from run to run");
+      "bind extents that change from run to run as open (-1)");
 }
 
 bool fits_bound(std::span<const std::int64_t> dims, const TensorShape& bound) {
@@ -208,11 +208,11 @@ bool fits_bound(std::span<const std::int64_t> dims, const TensorShape& bound) {
 
 Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets, const assay_samples& samples) {
   if (sets == 0 || sets > known_sets) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} input sets asked for, {} are bound", sets, known_sets));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} input sets requested, {} are bound", sets, known_sets));
   }
   if (runs > samples.capacity) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} runs asked for, room for {} samples", runs, samples.capacity));
+                fmt::format("{} runs requested, room for {} samples", runs, samples.capacity));
   }
   return {};
 }

@@ -12,7 +12,7 @@ namespace assay::plugin {
 RuntimeContext::RuntimeContext(std::vector<ValueInfo> inputs, std::vector<ValueInfo> outputs,
                                std::span<const TensorShape> shapes)
     : inputs_(std::move(inputs)), outputs_(std::move(outputs)), shapes_(shapes.begin(), shapes.end()) {
-  if (shapes_.empty()) bound_.resize(1);  // nobody calls set_input
+  if (shapes_.empty()) bound_.resize(1);  // set_input is never called
 }
 
 bool RuntimeContext::is_aliased(std::size_t input) const {
@@ -30,14 +30,14 @@ bool RuntimeContext::has_open_extents() const {
 Status RuntimeContext::set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) {
   if (set > bound_.size()) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("input set {} before set {}: sets have no gaps", set, bound_.size()));
+                fmt::format("input set {} before set {}: bind the sets in order", set, bound_.size()));
   }
   ASSAY_CHECK_OK(check_input(inputs_, shapes_, index, tensor));
   if (is_shared(index)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("input '{}' is one memory with an output: nothing is bound there", inputs_[index].name));
+                fmt::format("input '{}' shares memory with an output: it cannot be bound", inputs_[index].name));
   }
-  static std::byte nothing[64];  // never read: runtimes refuse a null pointer even for no elements
+  static std::byte nothing[64];  // never read: runtimes refuse a null pointer even for 0 elements
   assay_tensor given = tensor;
   if (given.data == nullptr) given.data = nothing;
   ASSAY_CHECK_OK(do_set_input(set, index, given));
@@ -100,8 +100,8 @@ Status RuntimeContext::check_pair(std::size_t output, std::size_t input) const {
 Status RuntimeContext::alias_output_to_input(std::size_t output, std::size_t input) {
   ASSAY_CHECK_OK(check_pair(output, input));
   const Alias alias{output, input};
-  for (std::vector<Alias>* told : {&aliases_, &shares_})
-    std::erase_if(*told, [&](const Alias& a) { return a.input == input; });
+  for (std::vector<Alias>* list : {&aliases_, &shares_})
+    std::erase_if(*list, [&](const Alias& a) { return a.input == input; });
   aliases_.push_back(alias);
   ASSAY_CHECK_OK(reset_state());
   return do_alias(alias);
@@ -111,13 +111,13 @@ Status RuntimeContext::share_output_with_input(std::size_t output, std::size_t i
   ASSAY_CHECK_OK(check_pair(output, input));
   if (std::ranges::count(shapes_[input].dims, -1) > 0) {
     return fail(ErrorCode::kMismatch,
-                fmt::format("input '{}' has open extents: what is one memory with an output keeps its size",
+                fmt::format("input '{}' has open extents: an input that shares memory with an output has a fixed size",
                             inputs_[input].name));
   }
   const Alias share{output, input};
   ASSAY_CHECK_OK(do_share(share));
-  for (std::vector<Alias>* told : {&aliases_, &shares_})
-    std::erase_if(*told, [&](const Alias& a) { return a.input == input; });
+  for (std::vector<Alias>* list : {&aliases_, &shares_})
+    std::erase_if(*list, [&](const Alias& a) { return a.input == input; });
   shares_.push_back(share);
   return reset_state();
 }

@@ -142,7 +142,7 @@ Model affine() {
           {{"b", {1, 2, 3}}}};
 }
 
-TEST_F(Runtime, TellsItsVersionAndListsTheProcessor) {
+TEST_F(Runtime, ReportsItsVersionAndListsTheProcessor) {
   EXPECT_THAT(engine_->version(), ::testing::MatchesRegex("[0-9]+\\.[0-9]+.*"));
   const auto devices = engine_->devices();
   ASSERT_THAT(devices, IsOk());
@@ -150,7 +150,7 @@ TEST_F(Runtime, TellsItsVersionAndListsTheProcessor) {
   for (const Device& device : *devices) EXPECT_FALSE(device.name.empty()) << device.id;
 }
 
-TEST_F(Runtime, ShowsNamesTypesAndSymbolsOfTheModel) {
+TEST_F(Runtime, ReportsNamesTypesAndSymbolsOfTheModel) {
   const auto program = load(write(affine(), "affine.onnx"));
   ASSERT_THAT(program, IsOk());
   ASSERT_EQ((*program)->inputs().size(), 1u);
@@ -238,7 +238,7 @@ TEST_F(Runtime, ReusesItsOutputBuffers) {
   }
 }
 
-TEST_F(Runtime, TimesABurstInTheRotationAsked) {
+TEST_F(Runtime, TimesABurstInTheRequestedRotation) {
   const auto program = load(write(affine(), "affine.onnx"));
   ASSERT_THAT(program, IsOk());
   Tensor a = floats({1, 3}, {1, 1, 1}), b = floats({1, 3}, {2, 2, 2}), c = floats({1, 3}, {3, 3, 3});
@@ -327,13 +327,13 @@ TEST_F(Runtime, RunsContextsOfOneProgramAtTheSameTime) {
   EXPECT_EQ(second, std::vector<float>(200, 10));
 }
 
-TEST_F(Runtime, NamesAnOperatorOfTheDefaultDomainThatItLacks) {
+TEST_F(Runtime, NamesAMissingOperatorOfTheDefaultDomain) {
   const auto program =
       load(write({{{"Frobnicate", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "unknown.onnx"));
   EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, "Frobnicate"));
 }
 
-TEST_F(Runtime, NamesAnOperatorOfAnotherDomainThatItLacks) {
+TEST_F(Runtime, NamesAMissingOperatorOfAnotherDomain) {
   const auto program = load(
       write({{{"Frobnicate", {"x"}, {"y"}, "com.acme"}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}, {}, 17, {"com.acme"}},
             "custom.onnx"));
@@ -351,8 +351,8 @@ TEST_F(Runtime, SaysWhichFileIsMissing) {
   EXPECT_THAT(load("/nowhere/model.onnx"), HasError(ErrorCode::kNotFound, "/nowhere/model.onnx"));
 }
 
-TEST_F(Runtime, RefusesAFileThatIsNoModel) {
-  EXPECT_THAT(load(write_bytes("this is no model at all", "text.onnx")), HasError(ErrorCode::kInvalidArgument, ""));
+TEST_F(Runtime, RefusesAFileThatIsNotAModel) {
+  EXPECT_THAT(load(write_bytes("this is not a model", "text.onnx")), HasError(ErrorCode::kInvalidArgument, ""));
   const std::string whole = encode(affine());
   EXPECT_THAT(load(write_bytes(whole.substr(0, whole.size() / 2), "half.onnx")),
               HasError(ErrorCode::kInvalidArgument, ""));
@@ -370,14 +370,14 @@ TEST_F(Runtime, ReadsBackStrictFloat32AndThreads) {
   }
 }
 
-TEST_F(Runtime, RefusesAPrecisionThatTheFileHasNot) {
+TEST_F(Runtime, RefusesAPrecisionThatTheFileDoesNotHave) {
   const std::string path = write(affine(), "affine.onnx");
   EXPECT_THAT(load(path, "float16"), HasError(ErrorCode::kUnsupported, "float16"));
   EXPECT_THAT(load(path, "bfloat16"), HasError(ErrorCode::kUnsupported, "bfloat16"));
   EXPECT_THAT(load(path, "float8"), HasError(ErrorCode::kInvalidArgument, "float8"));
 }
 
-TEST_F(Runtime, RefusesOptionsAndDevicesItDoesNotKnow) {
+TEST_F(Runtime, RefusesUnknownOptionsAndDevices) {
   LoadArgs args;
   args.model_path = write(affine(), "affine.onnx");
   args.precision = "as_is";

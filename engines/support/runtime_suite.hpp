@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the tests of every plug-in around a real runtime share: small ONNX models made on the spot, a context with its
-/// buffers, and (runtime_suite.cpp) the tests that each of them must pass.
+/// The common code of the tests of plug-ins for real runtimes: small ONNX models, a context with its buffers, and
+/// (runtime_suite.cpp) the tests that each plug-in must pass.
 
 #include <cstring>
 #include <memory>
@@ -17,13 +17,13 @@
 
 namespace assay::plugin::test {
 
-/// The plug-in under test. Defined in each plug-in's own test.
+/// The tested plug-in. Defined in the test of each plug-in.
 [[nodiscard]] Result<std::unique_ptr<Engine>> open_engine();
 
-/// The engine, opened once per process; null, after a message for GTEST_SKIP in `why`, when the runtime is not here.
+/// The engine, opened once per process; null if the runtime is not installed, with a message for GTEST_SKIP in `why`.
 [[nodiscard]] Engine* engine(std::string& why);
 
-/// A host with a real clock, whose log goes nowhere.
+/// A host with a real clock and without a log.
 [[nodiscard]] const assay_host_api& host();
 
 /// Minimal ONNX messages.
@@ -44,11 +44,11 @@ struct Model {
   int opset = 17;
   std::vector<std::string> more_domains{};
 };
-/// Writes it below the test's own folder and gives the path.
+/// Writes it into the test's own folder and returns the path.
 [[nodiscard]] std::string write(const Model& model, const std::string& name);
 [[nodiscard]] std::string write_bytes(std::string_view bytes, const std::string& name);
 
-/// One input's buffers, a set each.
+/// The buffers of one input, one for each set.
 class Tensor {
  public:
   template <class T>

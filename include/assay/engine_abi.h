@@ -5,15 +5,15 @@
  * Three objects: engine (a loaded runtime) -> program (a loaded model, immutable) -> context (bound shapes, buffers
  * and state; one request in flight: N streams are N contexts).
  *
- * Manners
+ * Rules
  *   Growth    Tables and structs only grow at their end. `struct_size` comes first in every struct that may grow and
- *             says which fields the writer knew; a missing or NULL slot means "not implemented". Arrays of structs
- *             cross as arrays of pointers, so that a struct that grows does not change a stride.
- *   Errors    NULL is success. An error belongs to the plug-in that made it; the host frees it with `error_free`.
- *   Strings   UTF-8, not necessarily NUL-terminated, length given. Unless said otherwise they live until the object
- *             that gave them is freed, or until the called function returns for arguments.
+ *             states which fields the writer knew; a missing or NULL slot means "not implemented". Arrays of structs
+ *             are passed as arrays of pointers, so that a larger struct does not change a stride.
+ *   Errors    NULL is success. An error belongs to the plug-in that created it; the host frees it with `error_free`.
+ *   Strings   UTF-8, with length, not necessarily NUL-terminated. Unless stated otherwise they are valid until their
+ *             object is freed; arguments are valid until the called function returns.
  *   Threads   One thread at a time per object; different objects may be used in parallel.
- *   Unwinding Nothing is thrown across this boundary.
+ *   Unwinding No exception crosses this boundary.
  *   C++       Authors derive from the classes of engine_plugin.hpp, which writes all of this for them.
  */
 #ifndef ASSAY_ENGINE_ABI_H
@@ -43,7 +43,7 @@ typedef struct assay_string {
   size_t size;
 } assay_string;
 
-typedef struct assay_error assay_error;     /* opaque, made by the plug-in */
+typedef struct assay_error assay_error;     /* opaque, created by the plug-in */
 typedef struct assay_engine assay_engine;   /* opaque */
 typedef struct assay_program assay_program; /* opaque */
 typedef struct assay_context assay_context; /* opaque */
@@ -79,7 +79,7 @@ typedef struct assay_tensor {
   size_t rank;
   void* data;
   uint64_t byte_size;
-  void* owner; /* for the maker's use; the receiver passes it back untouched */
+  void* owner; /* for the creator's use; the receiver passes it back unchanged */
 } assay_tensor;
 
 /* One input or output of a program. */
@@ -88,22 +88,22 @@ typedef struct assay_value_info {
   assay_dtype dtype;
   assay_string name;
   const int64_t* dims;         /* -1 where unknown until bound */
-  const assay_string* symbols; /* `rank` names of unknown extents, empty where fixed or nameless; may be NULL */
-  size_t rank;                 /* SIZE_MAX when even the rank is unknown */
+  const assay_string* symbols; /* `rank` names of unknown extents, empty if fixed or without a name; may be NULL */
+  size_t rank;                 /* SIZE_MAX if even the rank is unknown */
 } assay_value_info;
 
 enum {
   ASSAY_DEVICE_SIMULATED = 1, /* a functional simulator: its time is not the device's */
-  ASSAY_DEVICE_SOFTWARE = 2   /* a GPU emulated on the CPU: likewise */
+  ASSAY_DEVICE_SOFTWARE = 2   /* a GPU emulated on the CPU: its time is not the device's either */
 };
 
 typedef struct assay_device {
   uint32_t struct_size;
   uint32_t flags;        /* ASSAY_DEVICE_… */
-  assay_string id;       /* what load() takes: "cpu", "GPU.0", a PCI address */
-  assay_string hardware; /* assay's hardware word: "cpu", "cuda", "openvino", … */
+  assay_string id;       /* for load(): "cpu", "GPU.0", a PCI address */
+  assay_string hardware; /* assay's name of the hardware: "cpu", "cuda", "openvino", … */
   assay_string name;     /* as the vendor calls it */
-  uint64_t memory_bytes; /* 0 when unknown */
+  uint64_t memory_bytes; /* 0 if unknown */
   int32_t score;         /* higher is preferred */
 } assay_device;
 
@@ -113,7 +113,7 @@ typedef struct assay_key_value {
   assay_string value;
 } assay_key_value;
 
-/* What an engine says about one of its options, for `assay engines`. */
+/* The description of an option, for `assay engines`. */
 typedef struct assay_option_info {
   uint32_t struct_size;
   assay_string name;
@@ -122,7 +122,7 @@ typedef struct assay_option_info {
   assay_string help; /* one line */
 } assay_option_info;
 
-/* Receivers of lists: called once per element, which lives only during the call. `user` comes back untouched. */
+/* Receivers of lists: called once per element, which is valid only during the call. `user` is passed back unchanged. */
 typedef struct assay_device_sink {
   uint32_t struct_size;
   void* user;
@@ -144,7 +144,7 @@ typedef struct assay_option_sink {
   void (*add)(void* user, const assay_option_info*);
 } assay_option_sink;
 
-/* What the host offers to plug-ins. Lives as long as the process. */
+/* The services of the host for plug-ins. Valid until the process ends. */
 typedef struct assay_host_api {
   uint32_t struct_size;
   uint16_t abi_major, abi_minor;
@@ -155,7 +155,7 @@ typedef struct assay_host_api {
 
 typedef struct assay_engine_config {
   uint32_t struct_size;
-  assay_string home; /* the folder where the runtime was found; empty: let the system's loader look */
+  assay_string home; /* the folder where the runtime was found; empty: the system's loader searches */
 } assay_engine_config;
 
 typedef struct assay_load_args {
@@ -172,14 +172,13 @@ typedef struct assay_load_args {
 /* Kinds of a sample. */
 enum { ASSAY_SAMPLE_RUN = 0, ASSAY_SAMPLE_FIRST_TOKEN = 1, ASSAY_SAMPLE_TOKEN = 2 };
 
-/* Where a burst's samples go: columns with room for `capacity`; the plug-in sets `count`. NULL columns are not wanted.
- */
+/* The samples of a burst: columns of `capacity` elements; the plug-in sets `count`. NULL columns are not requested. */
 typedef struct assay_samples {
   uint32_t struct_size;
-  uint32_t stream; /* which stream this burst belongs to, for columns of others: written by the host */
+  uint32_t stream; /* the stream of this burst; written by the host */
   size_t capacity;
   size_t count;
-  int64_t* start_ns; /* host clock; INT64_MIN where unknown */
+  int64_t* start_ns; /* host clock; INT64_MIN if unknown */
   int64_t* duration_ns;
   uint8_t* kind; /* ASSAY_SAMPLE_… */
 } assay_samples;
@@ -188,7 +187,7 @@ typedef struct assay_engine_table {
   uint32_t struct_size;
   uint16_t abi_major, abi_minor; /* what the plug-in was built against */
   /* ---- band 1.0 ---- */
-  assay_string name; /* as its engine.json says; process lifetime */
+  assay_string name; /* as in its engine.json; process lifetime */
 
   int32_t (*error_code)(const assay_error*);
   assay_string (*error_message)(const assay_error*);
@@ -206,19 +205,19 @@ typedef struct assay_engine_table {
   void (*program_free)(assay_program*);
   assay_error* (*program_inputs)(assay_program*, const assay_value_sink*);
   assay_error* (*program_outputs)(assay_program*, const assay_value_sink*);
-  /* What the runtime really does, read back: "precision", "threads", "device", every option in force. After
-     context_create: for the shapes of the latest context, where the runtime decides by shape or model. */
+  /* What the runtime really uses, read back: "precision", "threads", "device" and all options. After context_create:
+     for the shapes of the latest context, if the runtime decides by shape or model. */
   assay_error* (*program_effective)(assay_program*, const assay_key_value_sink*);
 
-  /* Makes a context for these input shapes (only dtype and dims are looked at, in program_inputs' order). An extent
-     that the program leaves open may stay open here as well (-1): it is then settled by each set_input and may differ
-     from set to set and from run to run, as a generation's past does. Fixed extents are what a runtime optimises for.
-     The call's duration is compilation_time_ms where the runtime separates it (compiles_shapes != 0). */
+  /* Creates a context for these input shapes (only dtype and dims are read, in program_inputs' order). An open extent
+     of the program may stay open (-1): each set_input then defines it, and it may differ from set to set and from run
+     to run, such as the past of a generation. The runtime optimises for fixed extents. The call's duration is
+     compilation_time_ms if the runtime separates it (compiles_shapes != 0). */
   assay_error* (*context_create)(assay_program*, const assay_tensor* const* shapes, size_t count, assay_context** out);
   void (*context_free)(assay_context*);
 
-  /* Binds a caller's buffer as input `index` of input set `set`. Sets are numbered from 0 without gaps; a buffer stays
-     valid and unmoved until the context is freed or another one is bound in its place, its contents may change between
+  /* Binds a caller's buffer as input `index` of input set `set`. Sets are numbered from 0 without gaps. A buffer stays
+     valid at the same address until the context is freed or another one replaces it; its contents may change between
      runs. An empty tensor's `data` may be NULL. */
   assay_error* (*set_input)(assay_context*, size_t set, size_t index, const assay_tensor*);
 
@@ -228,20 +227,20 @@ typedef struct assay_engine_table {
   /* Output `index` of the latest run, in host memory; valid until the next run or free. */
   assay_error* (*get_output)(assay_context*, size_t index, assay_tensor* out);
 
-  /* Optional slots from here on: NULL means the engine cannot. */
+  /* Optional slots from here on: NULL means that the engine does not support it. */
 
-  /* n runs in the rotation set = (first_set + i) % sets, each timed where the truth is. NULL: the host loops around
-     run with its own clock. Samples that were completed before an error are in `samples`. */
+  /* n runs in the rotation set = (first_set + i) % sets, each timed by the engine. NULL: the host times run() with
+     its own clock. Samples that were completed before an error are in `samples`. */
   assay_error* (*run_timed)(assay_context*, size_t n, size_t first_set, size_t sets, assay_samples*);
 
-  /* From now on output `output` of each run is input `input` of the next one, whatever their sets, without leaving the
-     device or being copied by the plug-in: a cache. The first run of this context, and the first after reset_state,
-     takes what set_input bound in its set; later runs need nothing bound there. The element types are equal; the
-     output's extents fit the input's bound ones, and where they grow those are open (-1 in context_create). get_output
-     shows aliased outputs like others. An input has one alias, the latest; each call implies reset_state. A run that
-     fails leaves the state as it was before it. Errors: mismatch, for types or shapes that can never fit. */
+  /* From now on output `output` of each run is input `input` of the next one, whatever their sets; it does not leave
+     the device and the plug-in does not copy it: a cache. The first run of this context, and the first after
+     reset_state, reads the buffer that set_input bound in its set; later runs need no buffer. The element types are
+     equal; the output's extents match the input's bound ones, and if they grow those are open (-1 in context_create).
+     get_output returns aliased outputs too. An input has one alias, the latest; each call implies reset_state. A failed
+     run does not change the state. Errors: mismatch, for types or shapes that can never match. */
   assay_error* (*alias_output_to_input)(assay_context*, size_t output, size_t input);
-  /* Forgets what earlier runs left: the next run begins anew with the bound inputs. */
+  /* Discards the state of earlier runs: the next run starts with the bound inputs. */
   assay_error* (*reset_state)(assay_context*);
 
   /* A small versioned table by name ("profile", "memory", "save", "energy"), or NULL. Process lifetime. */
@@ -250,21 +249,21 @@ typedef struct assay_engine_table {
   uint32_t compiles_shapes;     /* 1: context_create compiles, its duration is compilation_time_ms */
   uint32_t concurrent_contexts; /* 1: several contexts of a program may run at the same time */
 
-  /* What the user can do about an error; empty when unknown. NULL: this plug-in gives no hints. */
+  /* What the user can do about an error; empty if unknown. NULL: this plug-in has no hints. */
   assay_string (*error_hint)(const assay_error*);
 
-  /* Does what context_create needs for these shapes and what is no compilation, such as reading a model again that was
-     given up to save memory. Called before it, outside of any measured time; context_create works without. NULL:
-     nothing. */
+  /* Does the work for context_create with these shapes that is not compilation, such as reading a model again that was
+     freed to save memory. Called before it, outside of any measured time; context_create also works without it. NULL:
+     there is no such work. */
   assay_error* (*context_prepare)(assay_program*, const assay_tensor* const* shapes, size_t count);
 
-  /* Makes input `input` and output `output` one memory that the engine keeps where it computes, the same for all sets:
-     each run reads a state there and writes the next one over it. For graphs that are made for it, which read nothing
-     of that input once a part of that output is written. The element types are equal, and so are the extents, all
-     known in context_create. Zeros at first and after reset_state, which each call implies; nothing is bound there.
-     get_output shows it as any output. An input is shared or aliased, as told last. A run that fails leaves it
-     unknown. Errors: mismatch, for types or extents that are not equal; unsupported, where the runtime cannot. NULL:
-     the engine cannot. */
+  /* Puts input `input` and output `output` in the same memory, which the engine keeps on the device, the same for all
+     sets: each run reads the state and overwrites it with the next one. For graphs that are designed for it: they do
+     not read that input after they have written a part of that output. The element types are equal, and so are the
+     extents, all known in context_create. Zeros at first and after reset_state, which each call implies; no buffer is
+     bound to it. get_output returns it like any output. An input is either shared or aliased; the latest call counts.
+     After a failed run its contents are undefined. Errors: mismatch, for types or extents that are not equal;
+     unsupported, if the runtime does not support it. NULL: the engine does not support it. */
   assay_error* (*share_output_with_input)(assay_context*, size_t output, size_t input);
 } assay_engine_table;
 

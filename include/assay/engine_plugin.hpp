@@ -3,7 +3,7 @@
 
 /// For authors of engine plug-ins: derive from Engine, Program and Context, then write
 /// `ASSAY_EXPORT_ENGINE(MyEngine);` in one source file. Everything of engine_abi.h is generated from that.
-/// Virtual functions may throw: what escapes becomes an Error of code `internal` at the boundary.
+/// Virtual functions may throw: an exception becomes an Error of code `internal` at the boundary.
 
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@
 namespace assay::plugin {
 
 struct Device {
-  std::string id;        ///< what load() gets back
+  std::string id;        ///< for load()
   std::string hardware;  ///< "cpu", "cuda", "openvino", …
   std::string name;      ///< as the vendor calls it
   std::uint64_t memory_bytes = 0;
@@ -31,7 +31,7 @@ struct ValueInfo {
   std::string name;
   assay_dtype dtype = 0;
   bool has_rank = true;
-  std::vector<std::int64_t> dims;    ///< -1 where unknown until bound
+  std::vector<std::int64_t> dims;    ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
 };
 
@@ -52,7 +52,7 @@ struct LoadArgs {
 
 struct TensorShape {
   assay_dtype dtype;
-  std::vector<std::int64_t> dims;  ///< -1 where each set_input settles it
+  std::vector<std::int64_t> dims;  ///< -1 if each set_input defines it
 };
 
 /// Bound shapes, buffers and state: one request in flight. See engine_abi.h for each slot's contract.
@@ -64,17 +64,17 @@ class Context {
   /// Fills `out` with a view (dims may point into this object; valid until the next run).
   [[nodiscard]] virtual Status get_output(std::size_t index, assay_tensor& out) = 0;
 
-  /// Times n runs where the truth is. The default answers kUnsupported through has_run_timed() == false: host loop.
+  /// Times n runs with the engine's own clock. By default has_run_timed() is false, and the host times run().
   [[nodiscard]] virtual bool has_run_timed() const { return false; }
   [[nodiscard]] virtual Status run_timed(std::size_t, std::size_t, std::size_t, assay_samples&) {
     return fail(ErrorCode::kUnsupported, "this engine does not time its own bursts");
   }
   [[nodiscard]] virtual Status alias_output_to_input(std::size_t, std::size_t) {
-    return fail(ErrorCode::kUnsupported, "this engine cannot make an output the next run's input");
+    return fail(ErrorCode::kUnsupported, "this engine cannot use an output as an input of the next run");
   }
   [[nodiscard]] virtual Status reset_state() { return {}; }
   [[nodiscard]] virtual Status share_output_with_input(std::size_t, std::size_t) {
-    return fail(ErrorCode::kUnsupported, "this engine cannot keep an output where an input is");
+    return fail(ErrorCode::kUnsupported, "this engine cannot put an output in the memory of an input");
   }
 };
 
@@ -84,10 +84,10 @@ class Program {
   virtual ~Program() = default;
   [[nodiscard]] virtual const std::vector<ValueInfo>& inputs() const = 0;
   [[nodiscard]] virtual const std::vector<ValueInfo>& outputs() const = 0;
-  /// What is really in force, read back from the runtime: at least "precision", "threads" and "device". Of the latest
-  /// context where there is one.
+  /// What the runtime really uses, read back: at least "precision", "threads" and "device". For the latest context if
+  /// there is one.
   [[nodiscard]] virtual Result<KeyValues> effective() = 0;
-  /// What create_context needs for these shapes and what is no compilation; called before it, not measured.
+  /// Does the work for create_context that is not compilation; called before it, not measured.
   [[nodiscard]] virtual Status prepare_context(std::span<const TensorShape>) { return {}; }
   [[nodiscard]] virtual Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) = 0;
 };
@@ -97,14 +97,14 @@ class Program {
 ///   `static constexpr bool kCompilesShapes, kConcurrentContexts, kTimesItself;`
 ///   `static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);`
 ///   `static std::vector<OptionInfo> option_infos();`
-/// and, where it has extensions (engine_abi.h), `static const void* extension(std::string_view name);`.
-/// `static constexpr bool kSharesMemory = true;` where contexts know share_output_with_input().
-/// kTimesItself: at least some contexts answer has_run_timed() with true.
+/// and, if it has extensions (engine_abi.h), `static const void* extension(std::string_view name);`.
+/// `static constexpr bool kSharesMemory = true;` if contexts implement share_output_with_input().
+/// kTimesItself: has_run_timed() is true for at least some contexts.
 class Engine {
  public:
   virtual ~Engine() = default;
   [[nodiscard]] virtual std::string version() const = 0;
-  /// Devices usable here and now, best first. None is an answer, not an error.
+  /// The devices that can be used now, best first. An empty list is not an error.
   [[nodiscard]] virtual Result<std::vector<Device>> devices() = 0;
   [[nodiscard]] virtual Result<std::unique_ptr<Program>> load(const LoadArgs& args) = 0;
 };

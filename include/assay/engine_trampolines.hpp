@@ -43,7 +43,7 @@ inline std::string_view view(assay_string s) {
 inline std::string text(assay_string s) { return std::string(view(s)); }
 inline assay_string c_string(std::string_view s) noexcept { return {s.data(), s.size()}; }
 
-/// Reported when there is no memory left to describe an error; error_free leaves it alone.
+/// Reported if there is no memory left to describe an error; error_free does not free it.
 inline assay_error* out_of_memory_error() noexcept {
   static assay_error error{ASSAY_OUT_OF_MEMORY, "no host memory", {}};  // fits the small string: allocates nothing
   return &error;
@@ -67,7 +67,7 @@ inline assay_error* make_error(const Error& error) noexcept {
   }
 }
 
-/// Runs `body` (returning Status) and turns whatever comes out of it into what crosses the boundary.
+/// Runs `body` (returning Status) and converts its result or exception to an assay_error*.
 template <class Body>
 assay_error* guard(Body&& body) noexcept {
   try {
@@ -78,15 +78,15 @@ assay_error* guard(Body&& body) noexcept {
   } catch (const std::exception& exception) {
     return make_error(ASSAY_INTERNAL, exception.what());
   } catch (...) {
-    return make_error(ASSAY_INTERNAL, "the plug-in threw something that is no std::exception");
+    return make_error(ASSAY_INTERNAL, "the plug-in threw an exception that is not a std::exception");
   }
 }
 
-/// Wraps a made object into its handle.
+/// Wraps a new object in its handle.
 template <class Handle, class Object>
 Status hand_over(Result<std::unique_ptr<Object>> made, Handle** out) {
   if (!made) return tl::unexpected<Error>(std::move(made).error());
-  if (!*made) return fail(ErrorCode::kInternal, "the plug-in made nothing and reported no error");
+  if (!*made) return fail(ErrorCode::kInternal, "the plug-in created no object and reported no error");
   auto handle = std::make_unique<Handle>();
   handle->object = std::move(*made);
   *out = handle.release();
@@ -109,7 +109,7 @@ inline void send(const std::vector<ValueInfo>& values, const assay_value_sink& s
   }
 }
 
-/// n runs timed with the host's clock: what a context does that does not time itself.
+/// n runs timed with the host's clock, for contexts that do not time themselves.
 inline Status time_runs(Context& context, std::size_t n, std::size_t first_set, std::size_t sets, assay_samples& to) {
   to.count = 0;
   std::size_t set = sets == 0 ? 0 : first_set % sets;

@@ -8,35 +8,35 @@
 
 namespace assay {
 
-/// What kind of thing went wrong. The names are stored in results (`reason_code`), so they are never renamed;
+/// The kind of an error. The names are stored in results (`reason_code`), so they are never renamed;
 /// each has a heading in docs/errors.md.
 enum class ErrorCode {
-  kInvalidArgument,     ///< the caller's input is at fault: change it
-  kNotFound,            ///< a named thing does not exist
-  kUnsupported,         ///< a runtime, or assay itself, refuses and names what it lacks
-  kMismatch,            ///< two things that must agree do not (shape, dtype, checksum)
+  kInvalidArgument,     ///< the caller's input is invalid: change it
+  kNotFound,            ///< something with this name does not exist
+  kUnsupported,         ///< a runtime or assay does not support something, which the message names
+  kMismatch,            ///< two things that must be equal differ (shape, dtype, checksum)
   kTimeout,             ///< it took longer than allowed
   kOutOfMemory,         ///< host or device memory ran out
   kDeviceLost,          ///< the device failed and only destruction is allowed
   kWorkerDied,          ///< the worker process ended by itself
   kIncompatiblePlugin,  ///< an engine plug-in was built for another ABI
-  kStoreBusy,           ///< another process holds the database
+  kStoreBusy,           ///< another process has the database open
   kCancelled,           ///< the user interrupted
-  kInternal,            ///< the environment failed us (disk full, I/O error) or assay has a bug
+  kInternal,            ///< the environment failed (disk full, I/O error) or assay has a bug
 };
 
 /// The stored name: "invalid_argument", "not_found", …
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 
-/// The inverse of to_string; nullopt for a name that is none of them.
+/// The inverse of to_string; nullopt for an unknown name.
 [[nodiscard]] std::optional<ErrorCode> error_code_from(std::string_view name);
 
-/// What went wrong, told to the person who can act on it.
+/// What failed, for the person who can act on it.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;                 ///< one sentence with the values involved; no final full stop
   std::vector<std::string> context{};  ///< innermost first, each "while …"; added by with_context()
-  std::string hint{};                  ///< what to do next; empty when we do not know
+  std::string hint{};                  ///< what to do next; empty if unknown
 };
 
 /// As a person reads it, over several lines without a final line break:

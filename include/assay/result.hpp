@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// A value, or the Error that explains why there is none. Errors are values because in assay errors are data:
-/// a sweep of 500 cells records "unsupported operator" as a row and goes on.
+/// A value, or the Error that explains why there is no value. Errors are values because in assay errors are data:
+/// a run of 500 cells records "unsupported operator" as a row and continues.
 template <class T>
 using Result = tl::expected<T, Error>;
 
@@ -22,14 +22,14 @@ using Status = Result<void>;
   return tl::unexpected<Error>(Error{code, std::move(message), {}, std::move(hint)});
 }
 
-/// Adds "while …" to an error on its way up; a value passes untouched.
+/// Adds "while …" to an error; a value is returned unchanged.
 template <class T>
 [[nodiscard]] Result<T> with_context(Result<T> result, std::string what) {
   if (!result) result.error().context.push_back(std::move(what));
   return result;
 }
 
-/// Ends the process with `what` when a bug broke an invariant. Never reachable by user input, files or plug-ins.
+/// Ends the process with `what` if a bug violated an invariant. Never reachable by user input, files or plug-ins.
 [[noreturn]] void check_failed(const char* condition, const char* what, const char* file, int line);
 
 }  // namespace assay
@@ -49,6 +49,6 @@ template <class T>
   if (auto assay_status = (__VA_ARGS__); !assay_status) \
   return ::tl::unexpected<::assay::Error>(std::move(assay_status).error())
 
-/// A broken invariant is a bug, in release builds too.
+/// A violated invariant is a bug, in release builds too.
 #define ASSAY_CHECK(condition, what) \
   (static_cast<bool>(condition) ? void(0) : ::assay::check_failed(#condition, what, __FILE__, __LINE__))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What plug-ins around a runtime's shared library have in common. Compiled into each plug-in, never installed.
+/// Common code of plug-ins that open a runtime's shared library. Compiled into each plug-in.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,19 +18,19 @@
 namespace assay::plugin {
 
 /// Opens `stem` or its newest version ("libonnxruntime.so" finds libonnxruntime.so.1.31.1) in `home` or one of its
-/// `subfolders`; with an empty home, wherever the system's loader finds it. The library is never closed: runtimes keep
-/// threads and static objects that do not survive it.
-/// Errors: not_found, with the places looked at and the loader's reason.
+/// `subfolders`; with an empty home, the system's loader searches for it. The library is never closed, because threads
+/// and static objects of runtimes still need it. Errors: not_found, with the searched folders and the loader's reason.
 [[nodiscard]] Result<void*> open_library(const std::string& home, std::string_view stem,
                                          std::span<const std::string_view> subfolders);
 
-/// The address of `name` in an opened library. Errors: incompatible_plugin, when the library lacks it.
+/// The address of `name` in an opened library. Errors: incompatible_plugin, if the library lacks it.
 [[nodiscard]] Result<void*> find_symbol(void* library, const char* name);
 
-/// The options of one load, checked against what the engine describes and completed with its defaults.
+/// The options of one load, checked against the engine's descriptions and completed with its defaults.
 class Options {
  public:
-  /// Errors: invalid_argument, for a name that is none of `infos` (with those) or a value its type does not allow.
+  /// Errors: invalid_argument, for a name that is not in `infos` (the message lists them) or a value with the wrong
+  /// type.
   [[nodiscard]] static Result<Options> parse(const KeyValues& given, const std::vector<OptionInfo>& infos);
   /// `name` must be one of the described ones.
   [[nodiscard]] const std::string& text(std::string_view name) const;
@@ -41,9 +41,9 @@ class Options {
   KeyValues values_;
 };
 
-/// Checks the shapes a context is asked for against the program's inputs: count, element type, rank, fixed extents, and
-/// that equal symbols have equal extents; what the program leaves open may stay open (-1). Errors: invalid_argument,
-/// naming the input.
+/// Checks the shapes for a context against the program's inputs: count, element type, rank, fixed extents, and that
+/// equal symbols have equal extents. Open extents of the program may stay open (-1). Errors: invalid_argument, naming
+/// the input.
 [[nodiscard]] Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes);
 
 /// Checks a buffer given as input `index` against the context's shapes: element type, extents and data.
@@ -51,13 +51,13 @@ class Options {
                                  std::size_t index, const assay_tensor& tensor);
 
 /// Checks that `output` can become the input `name` bound as `bound`, as far as both are known before a run.
-/// Errors: mismatch, with both.
+/// Errors: mismatch, naming both.
 [[nodiscard]] Status check_alias(const ValueInfo& output, const std::string& name, const TensorShape& bound);
 
-/// Whether a tensor of these extents may be bound where `bound` was: -1 there takes any.
+/// Whether a tensor of these extents may replace `bound`: -1 there accepts any extent.
 [[nodiscard]] bool fits_bound(std::span<const std::int64_t> dims, const TensorShape& bound);
 
-/// Checks the arguments of run_timed: rotation within the sets that are there, room for the samples.
+/// Checks the arguments of run_timed: the rotation uses existing sets, and the samples fit.
 [[nodiscard]] Status check_burst(std::size_t runs, std::size_t sets, std::size_t known_sets,
                                  const assay_samples& samples);
 
@@ -69,19 +69,19 @@ inline void add_sample(assay_samples& samples, std::int64_t start_ns, std::int64
   ++samples.count;
 }
 
-/// "float32", …, the words of results; "type 99" for a number that has none.
+/// "float32", …, as in results; "type 99" for an unknown number.
 [[nodiscard]] std::string dtype_name(assay_dtype dtype);
 
-/// Whether float arithmetic asked for as `precision` is what a model with these values computes in. A model of other
-/// types throughout is refused: a file keeps its own types, and casting is the model builder's work.
-/// Errors: unsupported, naming the value; invalid_argument, for a word that is no precision.
+/// Checks that a model with these values computes in the requested float precision. A model with other types is
+/// unsupported: a file keeps its own types, and only the model builder casts. Errors: unsupported, naming the value;
+/// invalid_argument, for an unknown precision.
 [[nodiscard]] Status check_precision(const std::string& precision, const std::vector<ValueInfo>& inputs,
                                      const std::vector<ValueInfo>& outputs);
 
-/// The model's own floating type as a word, from its outputs, then its inputs; "float32" where neither has one.
+/// The name of the model's own floating type, from its outputs, then its inputs; "float32" if neither has one.
 [[nodiscard]] std::string model_precision(const std::vector<ValueInfo>& inputs, const std::vector<ValueInfo>& outputs);
 
-/// The processor as its vendor calls it, and the machine's memory.
+/// The name of the processor as its vendor writes it, and the machine's memory.
 [[nodiscard]] std::string processor_name();
 [[nodiscard]] std::uint64_t machine_memory_bytes();
 
@@ -90,7 +90,7 @@ inline void add_sample(assay_samples& samples, std::int64_t start_ns, std::int64
 
 /// The text up to the first line break, without the blanks around it.
 [[nodiscard]] std::string first_line(std::string_view text);
-/// What stands between `before` and `after` in `text`; empty when it is not there.
+/// The text between `before` and `after` in `text`; empty if there is none.
 [[nodiscard]] std::string between(std::string_view text, std::string_view before, std::string_view after);
 
 /// Host memory for an output, aligned for any vector load.

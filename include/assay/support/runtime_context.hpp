@@ -10,8 +10,8 @@
 
 namespace assay::plugin {
 
-/// What contexts around a runtime have in common: which buffers are bound, what may be asked when, timed bursts, and
-/// which outputs become inputs (engine_abi.h). A derived class tells its runtime, and knows nothing of these rules.
+/// Common code of contexts: bound buffers, the order of calls, timed bursts, and outputs that become inputs
+/// (engine_abi.h). A derived class only calls its runtime and does not implement these rules.
 class RuntimeContext : public Context {
  public:
   [[nodiscard]] Status set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) final;
@@ -33,20 +33,20 @@ class RuntimeContext : public Context {
     std::size_t output, input;
   };
 
-  /// `shapes` as checked by check_shapes.
+  /// `shapes` have passed check_shapes.
   RuntimeContext(std::vector<ValueInfo> inputs, std::vector<ValueInfo> outputs, std::span<const TensorShape> shapes);
 
-  /// Takes a checked buffer; `set` is at most one beyond the sets seen before. An empty tensor's data is not null here.
+  /// Binds a checked buffer; `set` is at most one beyond the existing sets. The data of an empty tensor is not null.
   [[nodiscard]] virtual Status do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) = 0;
-  /// Runs once. While state_begun(), aliased inputs are the previous run's outputs instead of what is bound in `set`.
-  /// What the runtime must be told before it can run lies outside of `took`.
+  /// Runs once. While state_begun(), aliased inputs are the previous run's outputs instead of the buffers of `set`.
+  /// `took` excludes the preparation of the run.
   [[nodiscard]] virtual Status do_run(std::size_t set, Interval& took) = 0;
-  /// Shows an output of the latest run, which there is; `index` is one of the outputs.
+  /// Returns an output of the latest run, which exists; `index` is valid.
   [[nodiscard]] virtual Status do_get_output(std::size_t index, assay_tensor& out) = 0;
   /// Prepares for a new alias, already in aliases().
   [[nodiscard]] virtual Status do_alias(const Alias& alias) = 0;
   [[nodiscard]] virtual Status do_reset_state() { return {}; }
-  /// Makes the memory of a new share, of shapes()[share.input]; not yet in shares(). Zeros are do_reset_state's.
+  /// Allocates the memory of a new share with shapes()[share.input]; not yet in shares(). do_reset_state writes zeros.
   [[nodiscard]] virtual Status do_share(const Alias& share);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const { return inputs_; }
@@ -57,7 +57,7 @@ class RuntimeContext : public Context {
   [[nodiscard]] bool is_aliased(std::size_t input) const;
   [[nodiscard]] bool is_shared(std::size_t input) const;
   [[nodiscard]] bool state_begun() const { return state_begun_; }
-  /// Whether an extent is left open, so that outputs may have other extents in each run.
+  /// Whether an extent is open, so that outputs may have other extents in each run.
   [[nodiscard]] bool has_open_extents() const;
 
  private:
