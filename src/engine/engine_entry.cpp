@@ -35,7 +35,7 @@ Status read_runtime_cache(ObjectReader& reader, EngineEntry& entry) {
     object->refuse("", "\"runtime_cache\" needs either \"graph\" or \"converter\"");
   if (cache.converter.empty() != cache.format.empty())
     object->refuse("",
-                   "\"converter\" and \"format\" belong together: the program, and the extension of what it writes");
+                   "\"converter\" needs \"format\", the extension of its output, and \"format\" needs \"converter\"");
   entry.runtime_cache = std::move(cache);
   return object->finish();
 }
@@ -60,20 +60,22 @@ Status read_runtime(ObjectReader& reader, EngineEntry& entry) {
   return object->finish();
 }
 
-// What no single key shows.
+// Checks that involve more than one key.
 void check_together(ObjectReader& reader, const EngineEntry& entry) {
   if (!entry.name.empty() && !is_name(entry.name))
     reader.refuse(
         "name",
-        fmt::format("the name \"{}\" may have small letters, digits and _ only, and begins with a letter", entry.name));
-  if (entry.hardware.empty()) reader.refuse("hardware", "\"hardware\" is empty: an engine serves at least one");
+        fmt::format("the name \"{}\" may contain only lower-case letters, digits and _, and must begin with a letter",
+                    entry.name));
+  if (entry.hardware.empty()) reader.refuse("hardware", "\"hardware\" is empty: an engine supports at least one");
   for (const std::string& word : entry.default_for)
     if (!entry.serves(word))
-      reader.refuse("default_for", fmt::format("\"default_for\" has \"{}\", which \"hardware\" has not", word));
+      reader.refuse("default_for", fmt::format("\"default_for\" has \"{}\", which \"hardware\" does not have", word));
   for (const std::string& format : entry.formats)
     if (!is_name(format))
-      reader.refuse("formats",
-                    fmt::format("\"{}\" is not an extension as in \"onnx\": small letters and digits", format));
+      reader.refuse(
+          "formats",
+          fmt::format("\"{}\" is not an extension such as \"onnx\": use lower-case letters and digits", format));
 }
 
 }  // namespace

@@ -15,63 +15,62 @@
 
 namespace assay {
 
-/// What assay knows of an engine before it loads anything: the content of its engine.json (docs/engines.md has the
-/// keys). No code outside of engines/ asks for an engine's name; it asks for these traits.
+/// The description of an engine before it is loaded: the content of its engine.json (docs/engines.md has the keys).
+/// Code outside of engines/ never compares names of engines; it uses these traits.
 struct EngineEntry {
   std::string name;                      ///< "libtorch": also the name of its folder and of its plug-in
-  std::string framework_title;           ///< as its makers write it: "PyTorch"; the name where nothing else is said
-  std::string framework;                 ///< the same in small letters, as rows and --framework have it
-  std::int64_t preference = 500;         ///< lower comes first among the engines that serve the same hardware
-  std::vector<std::string> hardware;     ///< words of hardware_words() that it serves
-  std::vector<std::string> default_for;  ///< of these, the ones where it comes before every preference
+  std::string framework_title;           ///< as its developers write it: "PyTorch"; by default the name
+  std::string framework;                 ///< the same in lower case, as in rows and --framework
+  std::int64_t preference = 500;         ///< the lowest is first among engines that support the same hardware
+  std::vector<std::string> hardware;     ///< names of hardware_words() that it supports
+  std::vector<std::string> default_for;  ///< those of them for which it is first whatever the preference
   std::vector<std::string> formats;      ///< extensions of the model files that it reads: "onnx", "xml"
-  bool built = true;                     ///< there is a plug-in; a planned engine answers not_built
-  bool needs_model = true;               ///< false: it computes no model, its options say what it imitates
-  bool static_shapes = false;            ///< it takes only models whose extents are all fixed
+  bool built = true;                     ///< there is a plug-in; rows of a planned engine are not_built
+  bool needs_model = true;               ///< false: it does not compute models; options define its signature
+  bool static_shapes = false;            ///< it accepts only models whose extents are all fixed
   std::string cpu_device = "cpu";        ///< the device that computes on the processor
 
-  /// Forms of a generation's cache in the zoo's graphs that it runs: "growing", "static".
+  /// The kinds of KV cache that it runs in the zoo's graphs: "growing", "static".
   std::vector<std::string> kv_cache{"growing", "static"};
-  /// How a model is made whose cache is the runtime's own, where it has such a form.
+  /// How a model with the runtime's own KV cache is created, if the engine supports it.
   struct RuntimeCache {
-    std::string graph;      ///< "group_query_attention": the zoo writes the graph with this operator
-    std::string converter;  ///< or: a program that makes it from the growing graph (docs/engines.md)
-    std::string format;     ///< of what the converter writes
+    std::string graph;      ///< "group_query_attention": the zoo builds the graph with this operator
+    std::string converter;  ///< or: a program that converts the graph with a growing cache (docs/engines.md)
+    std::string format;     ///< the extension of its output
   };
   std::optional<RuntimeCache> runtime_cache;
 
-  /// Its runs as the reference of other engines: with fewest rewrites of the graph.
+  /// Its options as the reference of other engines: with the fewest changes of the graph.
   struct Reference {
-    std::string name;  ///< added to the engine's in rows: "noopt"
+    std::string name;  ///< follows the name of the engine in rows: "noopt"
     EngineOptions options;
   };
   Reference reference;
 
-  /// Its runtime; `library` is empty where it needs none.
-  std::string library;               ///< "libonnxruntime.so", to which versions are appended
+  /// Its runtime; `library` is empty if it needs none.
+  std::string library;               ///< "libonnxruntime.so", without version
   std::string package;               ///< its folder in site-packages, and what pip installs
-  std::vector<std::string> folders;  ///< where the library lies in `package`, in a home or in a distribution
-  std::string how_to_get;            ///< what installs it; empty: nothing does
-  std::filesystem::path folder{};    ///< of its engine.json and its plug-in; empty for assay's own engines
+  std::vector<std::string> folders;  ///< folders of the library in `package`, in a home or in a distribution
+  std::string how_to_get;            ///< the command or instruction that installs it; may be empty
+  std::filesystem::path folder{};    ///< the folder of its engine.json and plug-in; empty for assay's own engines
 
   /// "ASSAY_LIBTORCH_HOME"
   [[nodiscard]] std::string home_variable() const;
   [[nodiscard]] bool serves(std::string_view hardware_word) const;
   [[nodiscard]] bool reads(std::string_view format) const;
-  /// "onnxruntime-noopt", as rows name their reference.
+  /// "onnxruntime-noopt", as in rows.
   [[nodiscard]] std::string reference_name() const;
 };
 
-/// Reads an engine.json; `file` stands in messages.
-/// Errors: invalid_argument, with the line: no JSON, an unknown key (and the nearest one), a wrong type, an unknown
-/// word, a key that is missing, keys that contradict each other.
+/// Reads an engine.json; `file` is its name in messages. Errors: invalid_argument, with the line: not JSON, an unknown
+/// key (and the nearest one), a wrong type, an unknown value, a missing key, keys that contradict each other.
 [[nodiscard]] Result<EngineEntry> parse_engine(std::string text, const std::string& file);
 
 /// Sorts by preference, then name.
 void sort_engines(std::span<EngineEntry> engines);
 
-/// The names of those that serve a hardware word, its default first: those with the word in `default_for`, then in the
-/// order of `engines`. Empty for a word that none serves.
+/// The names of engines that support a hardware, its default first: those with it in `default_for`, then in the order
+/// of `engines`. Empty if no engine supports it.
 [[nodiscard]] std::vector<std::string> engines_for(std::string_view hardware_word,
                                                    const std::vector<EngineEntry>& engines);
 
@@ -84,7 +83,7 @@ void sort_engines(std::span<EngineEntry> engines);
 /// assay's own engines, so that a stored row has the same key on every machine.
 [[nodiscard]] std::string target_key(std::string_view hardware, std::string_view engine);
 
-/// The engine whose results others are compared with, run with the options of its `reference`.
+/// The engine that computes references, with the options of its `reference`.
 inline constexpr const char* kReferenceEngine = "onnxruntime";
 
 }  // namespace assay

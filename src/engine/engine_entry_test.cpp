@@ -69,7 +69,7 @@ TEST(EngineFile, ReadsEveryKey) {
   EXPECT_EQ(engine.how_to_get, "make install");
 }
 
-TEST(EngineFile, RefusesMistakesWithTheLineAndWhatIsValid) {
+TEST(EngineFile, RefusesMistakesWithTheLineAndTheValidValues) {
   EXPECT_EQ(refusal("{\n \"name\": \"toy\",\n \"formats\": [\"onnx\"]\n}"),
             "e/engine.json:1: the key \"hardware\" is missing");
   EXPECT_EQ(
@@ -81,14 +81,15 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndWhatIsValid) {
     return refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": ["onnx"], )" + more + "}");
   };
   EXPECT_THAT(with(R"("default_for": ["cuda"])"),
-              HasSubstr("\"default_for\" has \"cuda\", which \"hardware\" has not"));
+              HasSubstr("\"default_for\" has \"cuda\", which \"hardware\" does not have"));
   EXPECT_THAT(with(R"("shapes": "fixed")"), HasSubstr("\"shapes\" has the unknown value \"fixed\""));
   EXPECT_THAT(with(R"("kv_cache": ["runtime"])"), HasSubstr("\"kv_cache\" has the unknown value \"runtime\""));
   EXPECT_THAT(with(R"("runtime_cache": {})"), HasSubstr("needs either \"graph\" or \"converter\""));
-  EXPECT_THAT(with(R"("runtime_cache": {"converter": "x"})"), HasSubstr("belong together"));
+  EXPECT_THAT(with(R"("runtime_cache": {"converter": "x"})"), HasSubstr("\"converter\" needs \"format\""));
   EXPECT_THAT(with(R"("runtime": {"package": "toy"})"), HasSubstr("the key \"library\" is missing"));
   EXPECT_THAT(with(R"("reference": {"name": "a", "options": {"x": 1}})"), HasSubstr("must be an object of strings"));
-  EXPECT_THAT(refusal(R"({"name": "My-Toy", "hardware": ["cpu"], "formats": []})"), HasSubstr("\"My-Toy\" may have"));
+  EXPECT_THAT(refusal(R"({"name": "My-Toy", "hardware": ["cpu"], "formats": []})"),
+              HasSubstr("\"My-Toy\" may contain"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": [".onnx"]})"), HasSubstr("not an extension"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": [], "formats": []})"), HasSubstr("\"hardware\" is empty"));
 }
@@ -109,7 +110,7 @@ TEST(EngineFile, HasEachKeyInTheDocument) {
     EXPECT_THAT(document, HasSubstr(fmt::format("\n| `runtime.{}` |", trim(key))));
 }
 
-TEST(OwnEngines, LieInFoldersOfTheirNameAndAreBuiltWhereThereIsCode) {
+TEST(OwnEngines, AreInFoldersWithTheirNameAndAreBuiltIfThereIsCode) {
   ASSERT_FALSE(own_engine_files().empty());
   for (const auto& [file, text] : own_engine_files()) {
     const EngineEntry engine = parse_engine(std::string(text), std::string(file)).value();
@@ -134,8 +135,8 @@ TEST(OwnEngines, HaveDifferentPreferencesAndOneDefaultForEachWord) {
     EXPECT_FALSE(engines_for(word, own_engines()).empty()) << "stored keys need a default for " << word;
 }
 
-// The keys of stored rows hang on the defaults. An engine that is added may stand anywhere behind them.
-TEST(OwnEngines, ServeTheHardwareInTheOrderOfTheDesign) {
+// The keys of stored rows depend on the defaults. A new engine may have any place after them.
+TEST(OwnEngines, SupportTheHardwareInTheOrderOfTheDesign) {
   const auto expect = [](const char* word, const std::vector<std::string>& wanted) {
     std::vector<std::string> serving = engines_for(word, own_engines());
     ASSERT_FALSE(serving.empty());
@@ -154,7 +155,7 @@ TEST(OwnEngines, ServeTheHardwareInTheOrderOfTheDesign) {
   EXPECT_THAT(engines_for("abacus", own_engines()), IsEmpty());
 }
 
-TEST(OwnEngines, HaveTheReferenceAmongThem) {
+TEST(OwnEngines, IncludeTheReference) {
   const EngineEntry* reference = own_engine(kReferenceEngine);
   ASSERT_NE(reference, nullptr);
   EXPECT_TRUE(reference->built && reference->needs_model && reference->reads("onnx"));

@@ -24,14 +24,14 @@ struct EngineOptionInfo {
   std::string name, type, default_value, help;
 };
 
-/// Whether a value is one of its option's type: bool, int, float, string, or words as in "all|basic|none".
+/// Whether a value matches its option's type: bool, int, float, string, or words as in "all|basic|none".
 [[nodiscard]] bool allows(const EngineOptionInfo& option, const std::string& value);
 
 struct ValueSignature {
   std::string name;
   DType dtype = DType::kUndefined;
   bool has_rank = true;
-  Shape shape;                       ///< -1 where unknown until bound
+  Shape shape;                       ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
 };
 

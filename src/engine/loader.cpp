@@ -36,7 +36,7 @@ Error convert(const assay_engine_table& table, assay_error* error) {
   made.message = text(table.error_message(error));
   if (table.error_hint != nullptr) made.hint = text(table.error_hint(error));
   table.error_free(error);
-  if (made.message.empty()) made.message = fmt::format("{} failed and did not say why", view(table.name));
+  if (made.message.empty()) made.message = fmt::format("{} failed without a message", view(table.name));
   return made;
 }
 
@@ -58,7 +58,7 @@ struct Collector {
   }
 };
 
-// A value's name is its identity: exact, unless it could not travel as JSON. What prints it sanitises it.
+// A value's name is its identity: exact, unless JSON cannot represent it. Callers that print it sanitise it.
 std::string exact(assay_string s) { return is_utf8(view(s)) ? std::string(view(s)) : text(s); }
 
 ValueSignature to_signature(const assay_value_info& info) {
@@ -104,7 +104,7 @@ assay_tensor to_tensor(const TensorView& view) {
   return tensor;
 }
 
-/// Tensors as the C ABI takes a list of them.
+/// A list of tensors for the C ABI.
 struct ShapeList {
   std::vector<assay_tensor> tensors;
   std::vector<const assay_tensor*> pointers;
@@ -138,7 +138,7 @@ Result<EnginePlugin> EnginePlugin::open(const std::filesystem::path& file) {
   if (library == nullptr)
     return fail(ErrorCode::kIncompatiblePlugin,
                 fmt::format("cannot load the engine plug-in: {}", sanitise(::dlerror())));
-  // POSIX lets a data pointer from dlsym become a function pointer; C++ needs a way round its own rules.
+  // POSIX allows the conversion of a data pointer from dlsym to a function pointer; C++ has no cast for it.
   assay_engine_get_fn entry = nullptr;
   void* const symbol = ::dlsym(library, ASSAY_ENGINE_ENTRY);
   std::memcpy(&entry, &symbol, sizeof entry);
@@ -148,23 +148,22 @@ Result<EnginePlugin> EnginePlugin::open(const std::filesystem::path& file) {
 Result<EnginePlugin> EnginePlugin::from_entry(assay_engine_get_fn entry, const std::filesystem::path& file) {
   if (entry == nullptr)
     return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("'{}' is no engine plug-in: it exports no {}", file.string(), ASSAY_ENGINE_ENTRY));
+                fmt::format("'{}' is not an engine plug-in: it does not export {}", file.string(), ASSAY_ENGINE_ENTRY));
   const assay_engine_table* given = entry(&host_api());
   if (given == nullptr)
     return fail(ErrorCode::kIncompatiblePlugin,
                 fmt::format("the engine plug-in '{}' refuses this assay", file.string()));
   if (given->abi_major != ASSAY_ABI_MAJOR)
     return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("the engine plug-in '{}' was built for engine ABI {}.{}, this assay speaks {}.{}",
+                fmt::format("the engine plug-in '{}' was built for engine ABI {}.{}, this assay has {}.{}",
                             file.string(), given->abi_major, given->abi_minor, ASSAY_ABI_MAJOR, ASSAY_ABI_MINOR),
-                "build the plug-in against this assay's include/ folder, or install the one that came with it");
+                "build the plug-in against this assay's include/ folder, or install the plug-in of the same release");
   assay_engine_table table{};
   std::memcpy(&table, given, std::min<std::size_t>(given->struct_size, sizeof table));
   if (lacks_a_required_slot(table))
-    return fail(
-        ErrorCode::kIncompatiblePlugin,
-        fmt::format("the engine plug-in '{}' (ABI {}.{}, table of {} bytes) lacks functions that every engine has",
-                    file.string(), given->abi_major, given->abi_minor, given->struct_size));
+    return fail(ErrorCode::kIncompatiblePlugin,
+                fmt::format("the engine plug-in '{}' (ABI {}.{}, table of {} bytes) lacks required functions",
+                            file.string(), given->abi_major, given->abi_minor, given->struct_size));
   return EnginePlugin(table);
 }
 
@@ -188,7 +187,7 @@ Result<TensorView> LoadedContext::output(std::size_t index) const {
   ASSAY_CHECK_OK(check(table(), table().get_output(object_.get(), index, &tensor)));
   TensorView view{static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), {}};
   const auto wrong = [&](std::string_view what) {
-    return fail(ErrorCode::kInternal, fmt::format("{} answers output {} as {} {} with {}", text(table().name), index,
+    return fail(ErrorCode::kInternal, fmt::format("{} returns output {} as {} {} with {}", text(table().name), index,
                                                   to_string(view.dtype), to_string(view.shape), what));
   };
   if (tensor.memory_kind != ASSAY_MEMORY_HOST) return wrong("data that is not in host memory");

@@ -17,18 +17,18 @@
 
 namespace assay {
 
-/// The host's services given to plug-ins: the steady clock, and a log on stderr.
+/// The host's services for plug-ins: the steady clock, and a log on stderr.
 [[nodiscard]] const assay_host_api& host_api();
 
-/// A plug-in's table, checked: same ABI major, all required slots there, NULL in every slot it does not know.
-/// Lifetime: the library is never unloaded (runtimes leave threads and thread-local destructors behind).
+/// A plug-in's table, checked: same ABI major, all required slots set, NULL in every slot that it does not know.
+/// Lifetime: the library is never unloaded (threads and thread-local destructors of runtimes still need it).
 /// Thread: const, any.
 class EnginePlugin {
  public:
   /// Opens a plug-in's library. Errors: not_found (no such file); incompatible_plugin (built for another ABI: names the
-  /// file, both versions and the fix; not a plug-in; a library it needs is missing).
+  /// file, both versions and the fix; not a plug-in; a required library is missing).
   [[nodiscard]] static Result<EnginePlugin> open(const std::filesystem::path& file);
-  /// Takes a plug-in that is linked into this program. `file` stands in messages.
+  /// Uses a plug-in that is linked into this program. `file` is its name in messages.
   [[nodiscard]] static Result<EnginePlugin> from_entry(assay_engine_get_fn entry, const std::filesystem::path& file);
 
   [[nodiscard]] std::string name() const;
@@ -42,26 +42,26 @@ class EnginePlugin {
   std::shared_ptr<const assay_engine_table> table_;
 };
 
-/// The C objects with their owners: what a plug-in reports becomes a Result, its strings are made valid UTF-8, its
-/// answers are checked before they are believed. One thread at a time per object; each keeps what it came from alive.
+/// Owners of the C objects: errors of a plug-in become a Result, its strings are converted to valid UTF-8, its results
+/// are checked. One thread at a time per object; each keeps its parent object alive.
 class LoadedContext {
  public:
-  /// Errors: what the engine says. `view`'s bytes must stay where they are until this object is gone or others are
-  /// bound in their place.
+  /// Errors: those of the engine. `view`'s bytes must stay valid at their address until this object is destroyed or
+  /// another buffer replaces them.
   [[nodiscard]] Status set_input(std::size_t set, std::size_t index, const TensorView& view);
   [[nodiscard]] Status run(std::size_t set);
-  /// Whether run_timed() may be called: the engine times itself. Else time around run(), which allocates nothing.
+  /// Whether run_timed() may be called: the engine times itself. Otherwise time run(), which allocates nothing.
   [[nodiscard]] bool times_itself() const { return table().run_timed != nullptr; }
   /// n runs in the rotation set = (first_set + i) % sets, into the columns of `samples` (engine_abi.h). On error the
   /// samples completed before it are in `samples`.
   [[nodiscard]] Status run_timed(std::size_t n, std::size_t first_set, std::size_t sets, assay_samples& samples);
-  /// Valid until the next run. Errors: the engine's; internal when its answer makes no sense.
+  /// Valid until the next run. Errors: those of the engine; internal if its result is invalid.
   [[nodiscard]] Result<TensorView> output(std::size_t index) const;
-  /// Makes an output of each run the next run's input, without a copy; reset_state() begins anew with what is bound.
+  /// Uses an output of each run as an input of the next one, without a copy; reset_state() starts with the bound input.
   [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input);
   [[nodiscard]] Status reset_state();
-  /// Makes the two one memory of the engine's, zeros at first and after reset_state(). Errors: unsupported, where the
-  /// engine cannot; the caller then makes an alias.
+  /// Puts both in the same memory of the engine, zeros at first and after reset_state(). Errors: unsupported, if the
+  /// engine cannot; the caller then uses an alias.
   [[nodiscard]] Status share_output_with_input(std::size_t output, std::size_t input);
 
  private:
@@ -81,12 +81,12 @@ class LoadedProgram {
   [[nodiscard]] const std::vector<ValueSignature>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<ValueSignature>& outputs() const { return outputs_; }
   [[nodiscard]] Result<EngineOptions> effective() const;
-  /// What create_context needs for these shapes and what is no compilation: to be called before its time is taken.
+  /// Does the work for create_context with these shapes that is not compilation; call it before you time that.
   [[nodiscard]] Status prepare_context(std::span<const TensorView> inputs) const;
-  /// `inputs` in the order of inputs(); their bytes are not looked at. An extent of -1 stays open: each set_input
-  /// settles it for its set.
+  /// `inputs` in the order of inputs(); their bytes are not read. An extent of -1 stays open: each set_input
+  /// defines it for its set.
   [[nodiscard]] Result<LoadedContext> create_context(std::span<const TensorView> inputs) const;
-  /// Whether its contexts know share_output_with_input().
+  /// Whether its contexts implement share_output_with_input().
   [[nodiscard]] bool shares_memory() const { return plugin_.shares_memory(); }
 
  private:
@@ -109,7 +109,7 @@ struct LoadProgramArgs {
 
 class LoadedEngine {
  public:
-  /// Opens the runtime's libraries, found in `home` (empty: wherever the system's loader finds them).
+  /// Opens the runtime's libraries, found in `home` (empty: the system's loader searches for them).
   [[nodiscard]] static Result<LoadedEngine> create(const EnginePlugin& plugin, const std::filesystem::path& home);
 
   [[nodiscard]] const EnginePlugin& plugin() const { return plugin_; }

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// An engine whose every call does what it is told by the model's path.
+/// An engine whose behaviour depends on the path of the model.
 class BadEngine final : public plugin::Engine {
  public:
   static constexpr const char* kName = "bad";
@@ -44,23 +44,23 @@ LoadedEngine make(assay_engine_get_fn entry) {
   return LoadedEngine::create(EnginePlugin::from_entry(entry, "test.so").value(), "").value();
 }
 
-TEST(Trampolines, TurnWhatIsThrownIntoErrors) {
+TEST(Trampolines, ConvertExceptionsToErrors) {
   const auto plugin = EnginePlugin::from_entry(&bad_engine, "bad.so").value();
   const auto thrown = LoadedEngine::create(plugin, "/throw");
   EXPECT_EQ(thrown.error().code, ErrorCode::kInternal);
   EXPECT_EQ(thrown.error().message, "the driver said no");
-  EXPECT_THAT(LoadedEngine::create(plugin, "/nothing").error().message, HasSubstr("made nothing"));
+  EXPECT_THAT(LoadedEngine::create(plugin, "/nothing").error().message, HasSubstr("created no object"));
 
   const LoadedEngine engine = LoadedEngine::create(plugin, "").value();
   EXPECT_EQ(engine.load({}).error().code, ErrorCode::kOutOfMemory);
-  EXPECT_THAT(engine.options().error().message, HasSubstr("no std::exception"));
+  EXPECT_THAT(engine.options().error().message, HasSubstr("not a std::exception"));
   EXPECT_EQ(engine.devices().error().code, ErrorCode::kDeviceLost);
   EXPECT_EQ(engine.devices().error().message, "lost, while asking");
   EXPECT_EQ(engine.devices().error().hint, "plug it in");
-  EXPECT_EQ(engine.version(), "\xEF\xBF\xBD") << "strings that are no UTF-8 do not come in";
+  EXPECT_EQ(engine.version(), "\xEF\xBF\xBD") << "strings that are not UTF-8 are replaced";
 }
 
-TEST(EnginePlugin, RefusesAnotherMajorAbiAndSaysBoth) {
+TEST(EnginePlugin, RefusesAnotherMajorAbiAndNamesBoth) {
   static assay_engine_table future{};
   future.struct_size = sizeof future + 64;
   future.abi_major = 2;
@@ -69,7 +69,7 @@ TEST(EnginePlugin, RefusesAnotherMajorAbiAndSaysBoth) {
       EnginePlugin::from_entry([](const assay_host_api*) -> const assay_engine_table* { return &future; }, "/x/new.so");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kIncompatiblePlugin);
-  EXPECT_THAT(refused.error().message, HasSubstr("'/x/new.so' was built for engine ABI 2.3, this assay speaks 1.0"));
+  EXPECT_THAT(refused.error().message, HasSubstr("'/x/new.so' was built for engine ABI 2.3, this assay has 1.0"));
   EXPECT_THAT(refused.error().hint, HasSubstr("include/"));
 }
 
@@ -85,7 +85,7 @@ TEST(EnginePlugin, TreatsTheMissingTailOfAnOlderTableAsNotImplemented) {
   EXPECT_EQ(context.share_output_with_input(0, 0).error().code, ErrorCode::kUnsupported);
 }
 
-TEST(EnginePlugin, RefusesATableThatLacksWhatEveryEngineHas) {
+TEST(EnginePlugin, RefusesATableThatLacksRequiredFunctions) {
   static assay_engine_table poor = *assay_engine_get(&host_api());
   poor.struct_size = offsetof(assay_engine_table, get_output);
   const auto refused =
@@ -93,13 +93,13 @@ TEST(EnginePlugin, RefusesATableThatLacksWhatEveryEngineHas) {
   EXPECT_EQ(refused.error().code, ErrorCode::kIncompatiblePlugin);
 }
 
-TEST(EnginePlugin, RefusesFilesThatAreNoPlugins) {
+TEST(EnginePlugin, RefusesFilesThatAreNotPlugins) {
   EXPECT_EQ(EnginePlugin::open("/nowhere/x.so").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(EnginePlugin::open(ASSAY_SOURCE_DIR "/README.md").error().code, ErrorCode::kIncompatiblePlugin);
   EXPECT_THAT(EnginePlugin::open("libm.so.6").error().code, ErrorCode::kNotFound);
 }
 
-TEST(NullEngine, ComputesRunningSumsPerRowThatFollowTheInputSet) {
+TEST(NullEngine, ComputesRunningSumsPerRowOfTheInputSet) {
   const LoadedEngine engine = make(&assay_engine_get);
   const LoadedProgram program =
       engine.load({.options = {{"inputs", "x:float32[n,3]"}, {"outputs", "y:float32[n,3]"}}}).value();
@@ -152,7 +152,7 @@ TEST(NullEngine, ChecksShapesAgainstItsSignature) {
   EXPECT_EQ(program.create_context(std::array{good}).error().code, ErrorCode::kMismatch);
 }
 
-/// Times itself by counting: the slot is there, and the default loop of the trampolines is used by who has no other.
+/// Times itself by counting: the slot exists; engines without it use the default loop of the trampolines.
 TEST(Trampolines, TimeABurstAndKeepTheSamplesBeforeAnError) {
   class Failing final : public plugin::Context {
     Status set_input(std::size_t, std::size_t, const assay_tensor&) override { return {}; }

@@ -42,7 +42,7 @@ void add_python(std::vector<fs::path>& to, const fs::path& prefix, const std::st
   for (auto& [minor, path] : found) to.push_back(std::move(path));
 }
 
-/// Folders where `import` would look, found without starting a Python (that takes 20 ms and may be a shim).
+/// The folders that `import` searches, found without starting Python (that takes 20 ms and may be a wrapper).
 std::vector<fs::path> site_packages() {
   std::vector<fs::path> places;
   for (const char* environment : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {

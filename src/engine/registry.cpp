@@ -31,11 +31,11 @@ Result<EngineEntry> read_engine(const fs::path& folder) {
   if (own_engine(entry.name) != nullptr)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: '{}' is the name of one of assay's own engines", file, entry.name),
-                "give the engine and its plug-in another name");
+                "rename the engine and its plug-in");
   if (!entry.default_for.empty())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: only assay's own engines are defaults; remove \"default_for\"", file),
-                fmt::format("`--engine {}` chooses the engine", entry.name));
+                fmt::format("`--engine {}` selects the engine", entry.name));
   entry.folder = folder;
   return entry;
 }
@@ -76,12 +76,11 @@ void EngineRegistry::add_folders_in(const fs::path& folder, bool expected) {
   std::ranges::sort(inside);
   for (const fs::path& each : inside) add_folder(each);
   if (expected && inside.empty())
-    problems_.push_back(
-        {ErrorCode::kNotFound,
-         fmt::format("ASSAY_ENGINE_PATH has '{}', but there is no engine.json in it or in a folder of it",
-                     folder.string()),
-         {},
-         {}});
+    problems_.push_back({ErrorCode::kNotFound,
+                         fmt::format("ASSAY_ENGINE_PATH has '{}', but there is no engine.json in it or in its folders",
+                                     folder.string()),
+                         {},
+                         {}});
 }
 
 std::vector<std::string> EngineRegistry::names() const {
@@ -99,7 +98,7 @@ const EngineEntry* EngineRegistry::entry(std::string_view name) const {
 Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
   const EngineEntry* known = entry(name);
   if (known == nullptr) {
-    std::string hint = "known are: " + join(names(), ", ");
+    std::string hint = "known engines: " + join(names(), ", ");
     for (const Error& problem : problems_) hint += "; left out: " + problem.message;
     return fail(ErrorCode::kNotFound, fmt::format("there is no engine '{}'", name), std::move(hint));
   }
@@ -114,13 +113,12 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
         ErrorCode::kNotFound,
         fmt::format("the plug-in of engine {} is missing: there is no '{}'", known->name, location.plugin.string()),
         known->folder.empty()
-            ? "build the target assay_engine_" + known->name + ", or point ASSAY_PLUGIN_DIR to the folder that has it"
+            ? "build the target assay_engine_" + known->name + ", or set ASSAY_PLUGIN_DIR to its folder"
             : "build the plug-in into the folder of its engine.json");
   const auto at = name.find('@');
   const std::string wanted(at == name.npos ? "" : name.substr(at + 1));
   if (known->library.empty()) {
-    if (!wanted.empty())
-      return fail(ErrorCode::kNotFound, fmt::format("engine {} comes in one version only", known->name));
+    if (!wanted.empty()) return fail(ErrorCode::kNotFound, fmt::format("engine {} has only one version", known->name));
     location.found_by = "built in";
     return location;
   }

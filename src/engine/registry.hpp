@@ -13,53 +13,53 @@
 
 namespace assay {
 
-/// Where to find what a worker loads.
+/// The files that a worker loads.
 struct EngineLocation {
   std::string engine;            ///< "onnxruntime"
   std::filesystem::path plugin;  ///< the plug-in's .so
-  std::filesystem::path home;    ///< the folder with the runtime's library; empty: it needs none
-  std::string version{};         ///< of the runtime as its files tell, without loading it; may be empty
-  std::string found_by{};        ///< which rule found it: "ASSAY_ONNXRUNTIME_HOME", "assay's own folder",
+  std::filesystem::path home;    ///< the folder of the runtime's library; empty: it needs none
+  std::string version{};         ///< of the runtime, from its files, without loading it; may be empty
+  std::string found_by{};        ///< the rule that found it: "ASSAY_ONNXRUNTIME_HOME", "assay's own folder",
                                  ///< "site-packages", "system libraries", "built in"
 };
 
-/// The engines of this machine: assay's own, and those in folders of others.
+/// The engines of this machine: assay's own, and external ones.
 ///
-/// Another's engine is a folder with engine.json and assay_engine_<name>.so. It is found in the folders of
-/// ASSAY_ENGINE_PATH (each one such folder, or a folder of such folders; separated by colons), then in the installed
-/// lib/assay/engines/<name>. The first of a name counts. It cannot take the name of one of assay's own, nor be the
-/// default of a hardware word.
+/// An external engine is a folder with engine.json and assay_engine_<name>.so. assay searches the folders of
+/// ASSAY_ENGINE_PATH (each one such folder, or a folder of such folders; separated by colons), then the installed
+/// lib/assay/engines/<name>. The first engine with a name counts. It cannot have the name of one of assay's own
+/// engines, nor be the default for a hardware.
 class EngineRegistry {
  public:
   struct Places {
-    std::filesystem::path plugins;  ///< folder with assay_engine_<name>.so of assay's own engines
-    std::filesystem::path deps;     ///< assay's own environment folder
+    std::filesystem::path plugins;  ///< the folder of assay_engine_<name>.so of assay's own engines
+    std::filesystem::path deps;     ///< assay's folder of downloads
     std::vector<std::filesystem::path> site_packages;
     std::filesystem::path worker;  ///< assay-worker
     std::vector<std::filesystem::path> system_libraries{};
     std::map<std::string, std::filesystem::path> homes{};  ///< by variable: ASSAY_ONNXRUNTIME_HOME
     std::vector<std::filesystem::path> engine_folders{};   ///< of ASSAY_ENGINE_PATH
   };
-  /// Looks beside the running program and in the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR, ASSAY_ENGINE_PATH,
-  /// ASSAY_<ENGINE>_HOME).
+  /// From the folder of the running program and from the environment (ASSAY_PLUGIN_DIR, ASSAY_DEPS_DIR,
+  /// ASSAY_ENGINE_PATH, ASSAY_<ENGINE>_HOME).
   [[nodiscard]] static Places default_places();
   explicit EngineRegistry(Places places);
 
-  /// Every engine assay knows of, built or not: its own, then others', each in order of preference.
+  /// All known engines, built or planned: assay's own, then external ones, each in order of preference.
   [[nodiscard]] const std::vector<EngineEntry>& entries() const { return entries_; }
   [[nodiscard]] std::vector<std::string> names() const;
   /// The entry of "onnxruntime" or "onnxruntime@1.24.1"; nullptr for an unknown name.
   [[nodiscard]] const EngineEntry* entry(std::string_view name) const;
-  /// What is wrong with others' engines, which are left out: an engine.json that is refused, a name that is taken, a
-  /// folder of ASSAY_ENGINE_PATH without an engine.
+  /// The errors of external engines, which are left out: an invalid engine.json, a name that exists already, a folder
+  /// of ASSAY_ENGINE_PATH without an engine.
   [[nodiscard]] const std::vector<Error>& problems() const { return problems_; }
 
   /// Finds the runtime's files without loading it, in this order: $ASSAY_<ENGINE>_HOME, assay's own folder
-  /// (deps/<engine>, deps/<engine>-<version>), Python site-packages, system libraries. `name` may carry a version,
+  /// (deps/<engine>, deps/<engine>-<version>), Python site-packages, system libraries. `name` may include a version,
   /// "onnxruntime@1.24.1" or a leading part of it ("@1.24"): then only that one counts; else the first found, the
-  /// newest of several in one place.
-  /// Errors: not_found (an unknown name, with those known and what is wrong with others; a known engine that is not
-  /// installed: where it was looked for and how to get it), unsupported (known, not built into this assay).
+  /// newest of several in one folder.
+  /// Errors: not_found (an unknown name, with the known ones and the errors of external engines; a known engine that is
+  /// not installed: the searched folders and how to install it), unsupported (known, but not included in this assay).
   [[nodiscard]] Result<EngineLocation> locate(std::string_view name) const;
   /// The program that an engine's runtime_cache names: beside its engine.json, or beside the worker.
   [[nodiscard]] std::filesystem::path converter(const EngineEntry& engine) const;

@@ -27,7 +27,7 @@ class Registry : public ::testing::Test {
     for (const char* name : {"onnxruntime", "openvino", "null"}) put(fmt::format("plugins/assay_engine_{}.so", name));
   }
   void put(const fs::path& file, std::string_view text = "") { ASSERT_TRUE(write_file_atomically(root_ / file, text)); }
-  /// An engine of another, as `others/<folder>`.
+  /// An external engine in `others/<folder>`.
   void put_engine(const std::string& folder, const std::string& name, const std::string& more = "") {
     put(fs::path("others") / folder / "engine.json",
         fmt::format(R"({{"name": "{}", "hardware": ["cpu"], "formats": ["onnx"]{}}})", name, more));
@@ -42,7 +42,7 @@ class Registry : public ::testing::Test {
   Result<EngineLocation> locate(std::string_view name) { return EngineRegistry(places_).locate(name); }
 };
 
-TEST_F(Registry, TellsUnknownNotBuiltAndNotInstalledApart) {
+TEST_F(Registry, DistinguishesUnknownNotBuiltAndNotInstalled) {
   const auto unknown = locate("onnx-runtime");
   EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(unknown.error().hint, HasSubstr("onnxruntime, openvino"));
@@ -77,7 +77,7 @@ TEST_F(Registry, PrefersTheVariableThenItsOwnFolderThenPythonThenTheSystem) {
   EXPECT_EQ(locate("onnxruntime")->version, "");
 }
 
-TEST_F(Registry, SaysWhenTheVariablePointsNowhereInsteadOfTakingAnother) {
+TEST_F(Registry, ReportsAVariableWithoutARuntimeInsteadOfUsingAnother) {
   put("deps/onnxruntime/onnxruntime/capi/libonnxruntime.so.1.31.1");
   places_.homes["ASSAY_ONNXRUNTIME_HOME"] = root_ / "typo";
   EXPECT_THAT(locate("onnxruntime").error().message,
@@ -87,7 +87,7 @@ TEST_F(Registry, SaysWhenTheVariablePointsNowhereInsteadOfTakingAnother) {
 TEST_F(Registry, KeepsSeveralVersionsSideBySide) {
   put("deps/onnxruntime-1.9.2/onnxruntime/capi/libonnxruntime.so.1.9.2");
   put("deps/onnxruntime-1.24.1/lib/libonnxruntime.so");
-  EXPECT_EQ(locate("onnxruntime")->version, "1.24.1") << "the newest, by number and not by letter";
+  EXPECT_EQ(locate("onnxruntime")->version, "1.24.1") << "the newest, compared by numbers";
   EXPECT_EQ(locate("onnxruntime@1.9.2")->home, root_ / "deps/onnxruntime-1.9.2/onnxruntime/capi");
   EXPECT_EQ(locate("onnxruntime@1.9")->version, "1.9.2");
   const auto none = locate("onnxruntime@1.2");
@@ -97,20 +97,20 @@ TEST_F(Registry, KeepsSeveralVersionsSideBySide) {
               HasSubstr("--target " + (root_ / "deps/onnxruntime-1.2").string() + " onnxruntime==1.2`"));
 }
 
-TEST_F(Registry, TakesAPythonWheelsVersionOverThatOfItsLibrary) {
+TEST_F(Registry, PrefersTheVersionOfAPythonWheelOverThatOfItsLibrary) {
   put("deps/openvino/openvino/libs/libopenvino_c.so.2641");
   put("deps/openvino/openvino-2026.4.1.dist-info/METADATA");
   EXPECT_EQ(locate("openvino")->version, "2026.4.1");
 }
 
-TEST_F(Registry, IsNotMisledByOtherFilesOfSimilarNames) {
+TEST_F(Registry, IgnoresOtherFilesWithSimilarNames) {
   put("usr/libonnxruntime.so_old");
   put("usr/libonnxruntime.so.bak");
   put("usr/libonnxruntime_providers_shared.so");
   EXPECT_EQ(locate("onnxruntime").error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(Registry, FindsEnginesInTheFoldersOfOthers) {
+TEST_F(Registry, FindsExternalEngines) {
   put_engine("late", "late", R"(, "preference": 30)");
   put_engine("early", "early", R"(, "preference": 1)");
   put("mine/engine.json", R"({"name": "mine", "hardware": ["cpu"], "formats": ["onnx"]})");
@@ -124,23 +124,23 @@ TEST_F(Registry, FindsEnginesInTheFoldersOfOthers) {
   for (const EngineEntry& engine : own_engines()) own.push_back(engine.name);
   const std::vector<std::string> names = registry.names();
   ASSERT_EQ(names.size(), own.size() + 4);
-  EXPECT_TRUE(std::equal(own.begin(), own.end(), names.begin())) << "assay's own come first";
+  EXPECT_TRUE(std::equal(own.begin(), own.end(), names.begin())) << "assay's own are first";
   EXPECT_THAT(std::vector(names.begin() + static_cast<std::ptrdiff_t>(own.size()), names.end()),
               ElementsAre("early", "late", "installed", "mine"));
   EXPECT_EQ(registry.locate("late")->plugin, root_ / "others/late/assay_engine_late.so");
   EXPECT_EQ(registry.locate("installed")->plugin, root_ / "plugins/installed/assay_engine_installed.so");
   EXPECT_EQ(engines_for("cpu", registry.entries()).front(), engines_for("cpu", own_engines()).front())
-      << "whatever preference another's engine claims";
+      << "whatever the preference of an external engine";
 }
 
-TEST_F(Registry, TakesTheFirstEngineOfAName) {
+TEST_F(Registry, UsesTheFirstEngineWithAName) {
   put_engine("b", "twin");
   put("mine/engine.json", R"({"name": "twin", "hardware": ["cuda"], "formats": ["onnx"]})");
   places_.engine_folders = {root_ / "mine", root_ / "others"};
   EXPECT_THAT(EngineRegistry(places_).entry("twin")->hardware, ElementsAre("cuda"));
 }
 
-TEST_F(Registry, LeavesOutAnEngineWithAMistakeAndSaysWhich) {
+TEST_F(Registry, LeavesOutAnEngineWithAMistakeAndReportsIt) {
   put_engine("good", "good");
   put("others/bad/engine.json", "{\n  \"name\": \"bad\",\n  \"hardwear\": [\"cpu\"]\n}");
   places_.engine_folders = {root_ / "others"};
@@ -151,7 +151,7 @@ TEST_F(Registry, LeavesOutAnEngineWithAMistakeAndSaysWhich) {
   EXPECT_THAT(registry.locate("bad").error().hint, HasSubstr("left out: " + (root_ / "others/bad").string()));
 }
 
-TEST_F(Registry, RefusesTakenNamesDefaultsAndFoldersWithoutAnEngine) {
+TEST_F(Registry, RefusesExistingNamesDefaultsAndFoldersWithoutAnEngine) {
   put_engine("a", "openvino");
   put_engine("b", "pushy", R"(, "default_for": ["cpu"])");
   places_.engine_folders = {root_ / "others", root_ / "nowhere"};
@@ -161,7 +161,7 @@ TEST_F(Registry, RefusesTakenNamesDefaultsAndFoldersWithoutAnEngine) {
                           HasSubstr((root_ / "nowhere").string() + "', but there is no engine.json in it")));
 }
 
-TEST_F(Registry, SaysThatThePlugInOfAnotherIsMissingAndWhatInstallsItsRuntime) {
+TEST_F(Registry, NamesTheMissingPlugInOfAnExternalEngineAndTheCommandForItsRuntime) {
   put_engine("toy", "toy", R"(, "runtime": {"library": "libtoy.so", "how_to_get": "make -C toy install"})");
   places_.engine_folders = {root_ / "others"};
   EXPECT_THAT(locate("toy").error().hint, HasSubstr("`make -C toy install` installs it, or set ASSAY_TOY_HOME to"));

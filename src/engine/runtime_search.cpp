@@ -32,7 +32,7 @@ bool older(std::string_view a, std::string_view b) {
   return parts(a) < parts(b);
 }
 
-/// What follows `stem` in a file name: "1.31.1" of libonnxruntime.so.1.31.1; nullopt when it is no version of it.
+/// What follows `stem` in a file name: "1.31.1" of libonnxruntime.so.1.31.1; nullopt if it is not a version of it.
 std::optional<std::string> suffix_version(const std::string& name, const std::string& stem) {
   if (!name.starts_with(stem)) return std::nullopt;
   const std::string rest = name.substr(stem.size());
@@ -41,8 +41,8 @@ std::optional<std::string> suffix_version(const std::string& name, const std::st
   return rest.substr(1);
 }
 
-/// Of "onnxruntime_gpu-1.24.1.dist-info" beside a package's folder. Several wheels may fill the same folder; the one
-/// named like the package is believed first.
+/// The version in "onnxruntime_gpu-1.24.1.dist-info" beside a package's folder. Several wheels may use the same folder;
+/// the one with the name of the package has priority.
 std::string wheel_version(const fs::path& site, const std::string& package) {
   std::string found;
   for (const fs::path& path : entries_of(site)) {
@@ -76,7 +76,7 @@ std::optional<Candidate> library_in(const EngineEntry& entry, const fs::path& ro
   return std::nullopt;
 }
 
-/// A folder laid out like site-packages: <package>/… with <package>-<version>.dist-info beside it.
+/// A folder with the structure of site-packages: <package>/… with <package>-<version>.dist-info beside it.
 std::optional<Candidate> package_in(const EngineEntry& entry, const fs::path& site) {
   if (entry.package.empty()) return std::nullopt;
   auto found = library_in(entry, site / entry.package);
@@ -86,7 +86,7 @@ std::optional<Candidate> package_in(const EngineEntry& entry, const fs::path& si
   return found;
 }
 
-/// A folder that may be either: an unpacked wheel, or a distribution with lib/. Its own name may carry the version.
+/// A folder that may be either: an unpacked wheel, or a distribution with lib/. Its own name may contain the version.
 std::optional<Candidate> folder_of_either_kind(const EngineEntry& entry, const fs::path& folder) {
   auto found = package_in(entry, folder);
   if (!found) found = library_in(entry, folder);
@@ -103,10 +103,10 @@ bool matches(const std::string& version, const std::string& wanted) {
 struct Search {
   const EngineEntry& entry;
   const std::string& wanted;
-  std::vector<std::string> looked{};  ///< where, for the message
-  std::vector<std::string> others{};  ///< versions met that were not asked for
+  std::vector<std::string> looked{};  ///< searched folders, for the message
+  std::vector<std::string> others{};  ///< other versions that were found
 
-  /// The newest that fits of what one rule found.
+  /// The newest matching version of one rule.
   std::optional<Candidate> newest(const std::vector<std::optional<Candidate>>& found) {
     std::optional<Candidate> best;
     for (const auto& candidate : found) {
@@ -125,7 +125,7 @@ std::optional<Candidate> in_own_folder(Search& search, const fs::path& deps) {
   if (deps.empty()) return std::nullopt;
   const EngineEntry& entry = search.entry;
   search.looked.push_back((deps / entry.name).string());
-  // The one that set-up pinned has the plain name and comes first; others stand beside it by version.
+  // The version that set-up pinned has the plain name and is first; others have the version in their name.
   if (auto pinned = search.newest({folder_of_either_kind(entry, deps / entry.name)})) return pinned;
   std::vector<std::optional<Candidate>> found;
   for (const fs::path& path : entries_of(deps)) {
@@ -139,7 +139,7 @@ std::optional<Candidate> in_each(Search& search, const std::vector<fs::path>& fo
   for (const fs::path& folder : folders) {
     search.looked.push_back(folder.string());
     found.push_back(packages ? package_in(search.entry, folder) : library_in(search.entry, folder));
-    // Site-packages are in Python's own order and the first one wins there; so it does here unless a version is asked.
+    // Site-packages are in Python's own order, where the first one wins; so it does here unless a version is requested.
     if (search.wanted.empty() && found.back()) break;
   }
   return search.newest(found);
@@ -164,7 +164,7 @@ Result<RuntimeLocation> find_runtime(const EngineEntry& engine, const std::strin
     search.looked.push_back(places.home.string());
     found = search.newest({folder_of_either_kind(engine, places.home)});
     found_by = engine.home_variable();
-    // Who points somewhere wants that and nothing else, unless a version is named that is elsewhere.
+    // The variable has priority over everything else, unless a version is requested that is in another folder.
     if (!found && version.empty())
       return fail(ErrorCode::kNotFound, fmt::format("{} is '{}', but there is no {} there", engine.home_variable(),
                                                     places.home.string(), engine.library));

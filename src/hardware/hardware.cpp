@@ -35,7 +35,7 @@ HardwareEntry present(std::string_view word, std::vector<HardwareDevice> devices
   return entry;
 }
 
-/// A word that is a runtime's: usable where the engine that it is the default of is found.
+/// Hardware that needs a runtime: it can be used if the engine whose default it is was found.
 HardwareEntry present_in_runtime(std::string_view word, std::vector<HardwareDevice> devices,
                                  const std::vector<EngineEntry>& engines) {
   HardwareEntry entry = present(word, std::move(devices));
@@ -44,7 +44,7 @@ HardwareEntry present_in_runtime(std::string_view word, std::vector<HardwareDevi
   return entry;
 }
 
-/// Hardware that no built engine serves cannot be used, whatever the machine has.
+/// Hardware that no included engine supports cannot be used, whatever the machine has.
 void require_engine(HardwareEntry& entry, const std::vector<EngineEntry>& engines) {
   std::vector<std::string> planned;
   for (const EngineEntry& engine : engines) {
@@ -69,7 +69,7 @@ HardwareDevice cpu_device(const CpuInfo& cpu) {
   return device;
 }
 
-/// What the kernel's own files tell of NVIDIA GPUs: where the management library is missing, and in fake trees.
+/// NVIDIA GPUs from the kernel's files: if the management library is missing, and in fake trees.
 NvidiaReport nvidia_files(const Host& host) {
   NvidiaReport report;
   // "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 …"
@@ -120,7 +120,7 @@ std::string gfx_name(std::int64_t version) {
   return fmt::format("gfx{}{:x}{:x}", version / 10'000, version / 100 % 100, version % 100);
 }
 
-/// The value behind `key` and a blank in a KFD `properties` file.
+/// The value after `key` and a blank in a KFD `properties` file.
 std::optional<std::int64_t> kfd_property(const Host& host, const std::string& file, std::string_view key) {
   const auto content = host.content(file);
   if (!content) return std::nullopt;
@@ -154,7 +154,7 @@ HardwareEntry detect_rocm(const Host& host) {
     devices.push_back(std::move(device));
   }
   if (devices.empty())
-    return missing("rocm", kNoHardware, fmt::format("/dev/kfd is there but {} lists no GPU", kNodes), how);
+    return missing("rocm", kNoHardware, fmt::format("/dev/kfd exists, but {} lists no GPU", kNodes), how);
   return present("rocm", std::move(devices));
 }
 
@@ -234,7 +234,7 @@ std::vector<HardwareEntry> detect_web(const Host& host, const std::vector<Engine
 HardwareEntry detect_tpu(const Host& host) {
   std::vector<HardwareDevice> devices;
   for (const std::string& node : host.list("/dev")) {
-    // Google's driver makes /dev/accel0; the kernel's own accelerators (Intel's NPU) lie in the folder /dev/accel.
+    // Google's driver creates /dev/accel0; the kernel's own accelerators (Intel's NPU) are in the folder /dev/accel.
     if (!node.starts_with("accel") || !parse_number<unsigned>(std::string_view(node).substr(5))) continue;
     HardwareDevice device;
     device.id = node;
@@ -257,7 +257,7 @@ HardwareEntry detect_mps() {
 
 const HardwareEntry& Hardware::entry(std::string_view word) const {
   const auto found = std::ranges::find(entries, word, &HardwareEntry::word);
-  ASSAY_CHECK(found != entries.end(), "a hardware word is one of hardware_words()");
+  ASSAY_CHECK(found != entries.end(), "the hardware is one of hardware_words()");
   return *found;
 }
 

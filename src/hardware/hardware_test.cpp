@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-/// Two sockets of two cores with two threads each, 24 GiB less what the kernel keeps.
+/// Two sockets of two cores with two threads each, 24 GiB without the kernel's share.
 FakeTree server() {
   FakeTree tree;
   std::string info;
@@ -42,7 +42,7 @@ FakeTree server() {
   return tree;
 }
 
-TEST(CpuList, ReadsTheKernelsForm) {
+TEST(CpuList, ReadsTheKernelsFormat) {
   EXPECT_THAT(*parse_cpu_list("0-3,8\n"), ElementsAre(0, 1, 2, 3, 8));
   EXPECT_THAT(*parse_cpu_list("5,2-3,2"), ElementsAre(2, 3, 5));
   EXPECT_THAT(*parse_cpu_list(""), IsEmpty());
@@ -57,7 +57,7 @@ TEST(Host, SortsNamesByTheirNumbers) {
   EXPECT_THAT(tree.host().list("/nowhere"), IsEmpty());
 }
 
-TEST(Host, ReadsFieldsAndSaysNothingOfWhatIsNotThere) {
+TEST(Host, ReadsFieldsAndReturnsNothingForMissingOnes) {
   FakeTree tree;
   tree.file("/proc/meminfo", "MemTotal:       1000 kB\nBad: x kB\nHuge: 99999999999999999999 kB\n");
   EXPECT_EQ(tree.host().field_bytes("/proc/meminfo", "MemTotal"), 1'024'000U);
@@ -83,13 +83,13 @@ TEST(Cpu, CountsSocketsCoresThreadsAndCaches) {
   EXPECT_EQ(cpu.caches[1].instances, 2);
 }
 
-TEST(Cpu, AnEmptyMachineIsNoCrash) {
+TEST(Cpu, AnEmptyMachineDoesNotCrash) {
   const CpuInfo cpu = detect_cpu(FakeTree().host());
   EXPECT_EQ(cpu.model, "");
   EXPECT_EQ(cpu.threads, 0);
 }
 
-TEST(Hardware, HasOneEntryPerWordAndKnowsTheAlias) {
+TEST(Hardware, HasOneEntryPerNameAndKnowsTheAlias) {
   const Hardware hardware = detect_hardware(server().host());
   ASSERT_EQ(hardware.entries.size(), hardware_words().size());
   for (std::size_t i = 0; i < hardware.entries.size(); ++i) EXPECT_EQ(hardware.entries[i].word, hardware_words()[i]);
@@ -97,7 +97,7 @@ TEST(Hardware, HasOneEntryPerWordAndKnowsTheAlias) {
   EXPECT_EQ(canonical_hardware("cuda"), "cuda");
 }
 
-TEST(Hardware, SaysWhatWasLookedForWhereNothingIsFound) {
+TEST(Hardware, NamesWhatItLookedForIfNothingIsFound) {
   const Hardware hardware = detect_hardware(server().host());
   for (const HardwareEntry& entry : hardware.entries) {
     if (entry.word == "cpu" || entry.word == "openvino") {
@@ -144,7 +144,7 @@ TEST(Hardware, NeedsABuiltEngineToBeAvailable) {
   EXPECT_EQ(machine_fingerprint(built), machine_fingerprint(planned));
 }
 
-TEST(Hardware, FindsNvidiaGpusByTheKernelsFiles) {
+TEST(Hardware, FindsNvidiaGpusInTheKernelsFiles) {
   FakeTree tree = server();
   tree.file("/proc/driver/nvidia/version",
             "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Thu Jan 23 2025\nGCC version: 12.2\n");
@@ -211,7 +211,7 @@ TEST(Hardware, FindsADspOrTheSdksSimulator) {
   EXPECT_THAT(detect_hardware(wrong.host()).entry("qnn").why_not, HasSubstr("QNN_SDK=/opt/nothing has no folder lib"));
 }
 
-TEST(Hardware, FindsTpusButTakesNoNpuForOne) {
+TEST(Hardware, FindsTpusButNoNpus) {
   FakeTree tree = server();
   tree.file("/dev/accel/accel0", "");
   EXPECT_FALSE(detect_hardware(tree.host()).entry("tpu").available);
@@ -219,7 +219,7 @@ TEST(Hardware, FindsTpusButTakesNoNpuForOne) {
   EXPECT_EQ(detect_hardware(tree.host()).entry("tpu").devices.size(), 2U);
 }
 
-TEST(Nvml, TellsNamesMemoryAndCapability) {
+TEST(Nvml, ReportsNamesMemoryAndCapability) {
   const auto report = ask_nvml(ASSAY_BINARY_DIR "/lib/assay_fake_nvml.so");
   ASSERT_TRUE(report) << to_string(report.error());
   EXPECT_EQ(report->driver, "570.86.15");

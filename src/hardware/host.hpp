@@ -11,18 +11,18 @@
 
 namespace assay {
 
-/// What a detection looks at: the machine's files under a root, and environment variables. Tests give it a folder of
-/// their own. Files that are missing, unreadable or hold something else answer nullopt; nothing here fails.
+/// The input of detection: the machine's files under a root, and environment variables. Tests pass their own folder.
+/// For files that are missing, unreadable or have other contents the functions return nullopt; nothing here fails.
 class Host {
  public:
   using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
   /// This machine.
   Host();
-  /// A machine told by files under `root`; without `environment` no variable is set.
+  /// A machine described by files under `root`; without `environment` no variable is set.
   Host(std::filesystem::path root, Environment environment);
 
-  /// True for this machine: libraries may be loaded and system calls asked.
+  /// True for this machine: libraries may be loaded and system calls made.
   [[nodiscard]] bool real() const { return real_; }
   /// `absolute` ("/proc/stat") below the root.
   [[nodiscard]] std::filesystem::path path(std::string_view absolute) const;
@@ -31,14 +31,14 @@ class Host {
   [[nodiscard]] std::optional<std::string> content(std::string_view absolute) const;
   [[nodiscard]] std::optional<std::string> text(std::string_view absolute) const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view absolute) const;
-  /// Names in a folder, sorted by their numbers where they have some ("cpu2" before "cpu10"); empty when it is missing.
+  /// Names in a folder, sorted by their numbers if they have some ("cpu2" before "cpu10"); empty if it is missing.
   [[nodiscard]] std::vector<std::string> list(std::string_view absolute) const;
-  /// An environment variable; nullopt when absent or empty.
+  /// An environment variable; nullopt if absent or empty.
   [[nodiscard]] std::optional<std::string> variable(const std::string& name) const;
 
-  /// The value behind `key` and a colon, of the first such line in a file such as /proc/meminfo or /proc/cpuinfo.
+  /// The value after `key` and a colon, from the first such line in a file such as /proc/meminfo or /proc/cpuinfo.
   [[nodiscard]] std::optional<std::string> field(std::string_view absolute, std::string_view key) const;
-  /// The same where the value is a number of kB, in bytes.
+  /// The same for a number of kB, in bytes.
   [[nodiscard]] std::optional<std::uint64_t> field_bytes(std::string_view absolute, std::string_view key) const;
 
  private:

@@ -21,7 +21,7 @@ struct NvidiaReport {
   std::vector<NvidiaGpu> gpus;
 };
 
-/// Asks NVIDIA's management library, loaded at run time. What it does not tell stays empty.
+/// Asks NVIDIA's management library, loaded at run time. What it does not report stays empty.
 /// Errors: not_found (the library cannot be loaded, why), unsupported (it lacks a function, or does not start).
 [[nodiscard]] Result<NvidiaReport> ask_nvml(const std::string& library = "libnvidia-ml.so.1");
 

@@ -20,7 +20,7 @@ constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-/// Bytes as GiB with two decimals: what people call the memory of a GPU.
+/// Bytes as GiB with two decimals, as usual for the memory of a GPU.
 Json gibibytes(std::optional<std::uint64_t> bytes) {
   return bytes ? Json(std::round(static_cast<double>(*bytes) / kGiB * 100) / 100) : Json(nullptr);
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kChunkNs = 100'000;
 
-// What each item costs when it is bad: by how much it moves medians in practice, noise before bias.
+// The weight of each item if it is bad: its usual effect on medians; noise counts more than bias.
 constexpr int kHeavy = 25;
 constexpr int kMedium = 15;
 constexpr int kLight = 6;
@@ -75,7 +75,8 @@ void examine_cpu_settings(const Json& now, Examination& out) {
   const auto turbo = boolean(now, "/turbo");
   out.add(kMedium, "turbo", turbo ? (*turbo ? "on" : "off") : "unknown",
           turbo.value_or(false) ? Health::kWarn : Health::kOk,
-          "the clock depends on heat and neighbours: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to "
+          "the clock frequency depends on heat and other cores: write 1 to "
+          "/sys/devices/system/cpu/intel_pstate/no_turbo, or 0 to "
           "/sys/devices/system/cpu/cpufreq/boost, as root");
   const auto smt = boolean(now, "/smt");
   out.add(kLight, "smt", smt ? (*smt ? "on" : "off") : "unknown", smt.value_or(false) ? Health::kWarn : Health::kOk,
@@ -86,17 +87,18 @@ void examine_cpu_settings(const Json& now, Examination& out) {
           "pages are merged in the background: write madvise to /sys/kernel/mm/transparent_hugepage/enabled as root");
   const auto virtualised = boolean(now, "/virtualised").value_or(false);
   out.add(kLight, "virtualised", virtualised ? "yes" : "no", virtualised ? Health::kWarn : Health::kOk,
-          "neighbours share the machine: compare only results of the same machine, best interleaved");
+          "other virtual machines share this host: compare only results of the same machine, best interleaved");
 }
 
 void examine_share(const Host& host, const Json& now, Examination& out) {
   const CpuLimits limits = cpu_limits(host);
   const auto allowed = limits.allowed_cpus.size();
   const bool limited = limits.quota_cpus && *limits.quota_cpus < static_cast<double>(allowed);
-  out.add(
-      kMedium, "cpu_quota", limits.quota_cpus ? fmt::format("{:.2f} of {} CPUs", *limits.quota_cpus, allowed) : "none",
-      limited ? Health::kBad : Health::kOk,
-      "the kernel stops this process when its share is used up: raise the container's CPU limit, or pin to whole CPUs");
+  out.add(kMedium, "cpu_quota",
+          limits.quota_cpus ? fmt::format("{:.2f} of {} CPUs", *limits.quota_cpus, allowed) : "none",
+          limited ? Health::kBad : Health::kOk,
+          "the kernel pauses this process when its quota is used up: raise the container's CPU limit, or pin it to "
+          "whole CPUs");
   out.add(0, "affinity", fmt::format("{} CPUs, {} usable threads", allowed, usable_threads(host)), Health::kOk, "");
   const auto load = number(now, "/load_average");
   const double per_cpu = load.value_or(0) / static_cast<double>(std::max<std::size_t>(allowed, 1));
@@ -114,13 +116,13 @@ void examine_memory(const Json& now, Examination& out) {
                               limit ? fmt::format(", limit {:.1f} GiB", *limit / kGiB) : "")
                 : "unknown",
           known ? below(*free / *total, 0.3, 0.1) : Health::kOk,
-          "end programs that hold memory: large models will be skipped or swap");
+          "end programs that use memory: large models will be skipped or swapped");
   const auto swap_total = number(now, "/memory/swap_total_bytes").value_or(0);
   const double used = swap_total - number(now, "/memory/swap_free_bytes").value_or(swap_total);
   constexpr double kMiB = 1024.0 * 1024.0;
   out.add(kMedium, "swap",
           swap_total > 0 ? fmt::format("{:.0f} of {:.0f} MiB used", used / kMiB, swap_total / kMiB) : "none",
-          above(used, kMiB, 256 * kMiB), "memory was short: free some, then `swapoff -a && swapon -a` as root");
+          above(used, kMiB, 256 * kMiB), "memory ran low: free some, then `swapoff -a && swapon -a` as root");
 }
 
 void examine_disk(const SpoolDisk& disk, Examination& out) {
@@ -137,16 +139,16 @@ void examine_clock(const Json& now, const ClockQuality& clock, Examination& out)
   const bool fast = source == "tsc" || source == "arch_sys_counter" || source == "kvm-clock" || source == "unknown" ||
                     source == "hyperv_clocksource_tsc_page";
   out.add(kMedium, "clock_source", source, fast ? Health::kOk : Health::kBad,
-          "reading this clock is slow: boot with clocksource=tsc where the CPU's tsc is stable");
+          "reading this clock is slow: boot with clocksource=tsc if the CPU's tsc is stable");
   const double worst = std::max(static_cast<double>(clock.resolution_ns), clock.read_cost_ns);
   out.add(kMedium, "clock_resolution", fmt::format("{} ns, {:.0f} ns to read", clock.resolution_ns, clock.read_cost_ns),
-          above(worst, 100, 1'000), "runs shorter than a hundred times this are not measured well");
+          above(worst, 100, 1'000), "runs shorter than a hundred times this are not measured accurately");
 }
 
 void examine_noise(const Json& before, const Json& after, const SpinTest& spin, Examination& out) {
   const auto machine_s =
       number(after, "/counters/machine/total_s").value_or(0) - number(before, "/counters/machine/total_s").value_or(0);
-  // Ticks of 10 ms are too coarse for a share of 1 % in a short test: what was stolen since boot stands in.
+  // Ticks of 10 ms are too coarse for a share of 1 % in a short test: the share since boot is used instead.
   const bool enough = machine_s >= 2;
   const auto steal_now = number(noise(before, after, 1), "/steal_share");
   std::optional<double> steal = enough ? steal_now : std::nullopt;
@@ -154,13 +156,13 @@ void examine_noise(const Json& before, const Json& after, const SpinTest& spin, 
   if (!steal && total && *total > 0) steal = number(after, "/counters/machine/steal_s").value_or(0) / *total;
   out.add(kHeavy, "steal", steal ? percent(*steal) + (enough ? "" : " since boot") : "unknown",
           above(steal.value_or(0), 0.005, 0.02),
-          "the hypervisor gives this machine's CPUs to others: use a dedicated one");
+          "the hypervisor gives CPU time of this machine to others: use a dedicated machine");
   out.add(kHeavy, "spin_test",
           fmt::format("fixed work varies by {}, at worst +{}", percent(spin.spread), percent(spin.worst)),
-          above(spin.spread, 0.02, 0.1), "something takes the CPU or changes its clock: see the items above");
+          above(spin.spread, 0.02, 0.1), "something uses the CPU or changes its clock: see the items above");
 }
 
-/// A fixed piece of integer work that no compiler can shorten: each step needs the one before.
+/// Fixed integer work that no compiler can shorten: each step needs the previous one.
 std::uint64_t spin(std::uint64_t steps, std::uint64_t seed) {
   for (std::uint64_t i = 0; i < steps; ++i) {
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;

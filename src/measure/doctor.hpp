@@ -20,40 +20,41 @@ enum class Health { kOk, kWarn, kBad };
 
 struct HealthFinding {
   std::string item;   ///< "governor"
-  std::string value;  ///< what was found; "unknown" where the machine does not tell
+  std::string value;  ///< the current value; "unknown" if the machine does not report it
   Health verdict = Health::kOk;
-  std::string remedy;  ///< what to do about it; "" when the verdict is ok
+  std::string remedy;  ///< what to do about it; "" if the verdict is ok
 };
 
-/// How steady fixed work runs here.
+/// How steadily fixed work runs on this machine.
 struct SpinTest {
   int chunks = 0;
   double median_ns = 0;
   double spread = 0;  ///< (p90 - p10) / median of the chunks' durations
   double worst = 0;   ///< slowest / median - 1
 };
-/// Repeats a fixed piece of integer work of about 100 µs for `duration_ns`, at least 20 and at most 100,000 times.
+/// Repeats fixed integer work of about 100 µs for `duration_ns`, at least 20 and at most 100,000 times.
 [[nodiscard]] SpinTest spin_test(const Clock& clock, std::int64_t duration_ns = 200'000'000);
 
-/// Room on the disk that bundles go to.
+/// The free space on the disk of the bundles.
 struct SpoolDisk {
   std::filesystem::path folder;             ///< the spool, or its nearest existing parent
-  std::optional<std::uint64_t> free_bytes;  ///< for this user; absent where the system does not tell
+  std::optional<std::uint64_t> free_bytes;  ///< for this user; absent if unknown
   std::string why_unknown;
 };
 [[nodiscard]] SpoolDisk find_spool_disk(const std::filesystem::path& spool);
 
 struct Diagnosis {
-  int score = 100;  ///< 100 minus what each finding costs, at least 0: 0 for ok, its weight for bad, a third for warn
+  int score =
+      100;  ///< 100 minus the cost of each finding, at least 0: 0 for ok, its weight for bad, a third of it for warn
   std::vector<HealthFinding> findings;
 };
 
-/// Judges the machine as a place to measure on. Items: governor, turbo, smt, cpu_quota, affinity, load, steal,
+/// Rates the machine for measurements. Items: governor, turbo, smt, cpu_quota, affinity, load, steal,
 /// huge_pages, swap, clock_source, clock_resolution, memory_free, spool_disk, virtualised, spin_test.
-/// `before` and `after` are environment records around the spin test, so that steal and load are those of now.
+/// `before` and `after` are environment records around the spin test, so that steal and load are current.
 [[nodiscard]] Diagnosis diagnose(const Host& host, const Json& before, const Json& after, const ClockQuality& clock,
                                  const SpinTest& spin, const SpoolDisk& disk);
-/// The same with everything measured here, in about 0.3 s.
+/// The same with all inputs measured, in about 0.3 s.
 [[nodiscard]] Diagnosis examine_machine(const std::filesystem::path& spool);
 
 /// {"schema_version", "score", "findings": [{"item", "value", "verdict", "remedy"}]}

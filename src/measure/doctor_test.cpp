@@ -46,7 +46,7 @@ HealthFinding finding(const Diagnosis& diagnosis, std::string_view item) {
   return found != diagnosis.findings.end() ? *found : HealthFinding{};
 }
 
-TEST(Doctor, GivesAQuietServerFullMarks) {
+TEST(Doctor, GivesAQuietServerTheFullScore) {
   const Diagnosis diagnosis = examined(quiet_server());
   EXPECT_EQ(diagnosis.score, 100) << to_json(diagnosis).dump(1);
   for (const HealthFinding& f : diagnosis.findings) EXPECT_THAT(f.remedy, IsEmpty()) << f.item;
@@ -82,7 +82,7 @@ TEST(Doctor, NamesEachFaultWithItsRemedy) {
   }
 }
 
-TEST(Doctor, SeesACpuQuotaBelowTheAllowedCpus) {
+TEST(Doctor, FindsACpuQuotaBelowTheAllowedCpus) {
   FakeTree tree = quiet_server();
   tree.file("/proc/self/cgroup", "0::/\n").file("/sys/fs/cgroup/cgroup.controllers", "cpu\n");
   tree.file("/sys/fs/cgroup/cpu.max", "250000 100000\n");
@@ -91,7 +91,7 @@ TEST(Doctor, SeesACpuQuotaBelowTheAllowedCpus) {
   EXPECT_EQ(quota.value, "2.50 of 4 CPUs");
 }
 
-TEST(Doctor, JudgesClockAndSpinTest) {
+TEST(Doctor, RatesClockAndSpinTest) {
   EXPECT_EQ(finding(examined(quiet_server(), {4'000'000, 900}), "clock_resolution").verdict, Health::kBad);
   SpinTest shaky = kSteadySpin;
   shaky.spread = 0.05;
@@ -100,7 +100,7 @@ TEST(Doctor, JudgesClockAndSpinTest) {
   EXPECT_EQ(finding(examined(quiet_server(), kGoodClock, shaky), "spin_test").verdict, Health::kBad);
 }
 
-TEST(Doctor, AnUnknownMachineIsNotBlamedAndTheScoreHasAFloor) {
+TEST(Doctor, AnUnknownMachineLosesNoPointsAndTheScoreHasAMinimum) {
   const Diagnosis diagnosis = examined(FakeTree());
   EXPECT_EQ(finding(diagnosis, "governor").value, "unknown");
   EXPECT_EQ(diagnosis.score, 100);
@@ -114,7 +114,7 @@ TEST(Doctor, AnUnknownMachineIsNotBlamedAndTheScoreHasAFloor) {
   EXPECT_EQ(examined(tree, {4'000'000, 900}, {20, 1, 9, 9}).score, 0);
 }
 
-TEST(Doctor, JudgesTheRoomOnTheSpoolsDisk) {
+TEST(Doctor, RatesTheFreeSpaceOnTheSpoolsDisk) {
   const auto judged = [](const SpoolDisk& disk) {
     return finding(examined(quiet_server(), kGoodClock, kSteadySpin, disk), "spool_disk");
   };
@@ -125,7 +125,7 @@ TEST(Doctor, JudgesTheRoomOnTheSpoolsDisk) {
   EXPECT_EQ(judged({"/data", std::nullopt, "Permission denied"}).value, "unknown: /data: Permission denied");
 }
 
-TEST(Doctor, LooksAtTheDiskOfASpoolThatIsNotMadeYet) {
+TEST(Doctor, UsesTheDiskOfASpoolThatDoesNotExistYet) {
   const auto folder = TemporaryDirectory::create().value();
   const SpoolDisk disk = find_spool_disk(folder.path() / "not/yet/made.spool");
   EXPECT_EQ(disk.folder, folder.path());
@@ -141,7 +141,7 @@ TEST(SpinTest, MeasuresTheSpreadOfFixedWork) {
   EXPECT_EQ(test.spread, 0);
   EXPECT_EQ(test.worst, 0);
   FakeClock stopped;
-  EXPECT_EQ(spin_test(stopped, 0).chunks, 20) << "a clock that stands still does not hang it";
+  EXPECT_EQ(spin_test(stopped, 0).chunks, 20) << "it does not hang with a clock that stopped";
 }
 
 TEST(Doctor, WritesJson) {

@@ -26,7 +26,7 @@ Json or_null(const std::optional<T>& value) {
 }
 
 /// Folders of this process's cgroup and its parents, innermost first. `controller` is that of version 1. A container
-/// often shows its own group as the root, so the mount's root comes last whatever the path says.
+/// often shows its own group as the root, so the mount's root is always last.
 std::vector<std::string> cgroup_folders(const Host& host, std::string_view controller) {
   std::vector<std::string> folders;
   for (const std::string& line : split(host.content("/proc/self/cgroup").value_or(""), '\n')) {
@@ -130,7 +130,7 @@ std::optional<std::int64_t> thermal_throttles(const Host& host, const std::vecto
   return sum;
 }
 
-/// Time that the innermost cgroup which tells it was kept from running, ns.
+/// The throttled time of the innermost cgroup that reports it, ns.
 std::optional<std::int64_t> cgroup_throttled_ns(const Host& host) {
   for (const std::string& folder : cgroup_folders(host, "cpu")) {
     for (const std::string& line : split(host.content(folder + "/cpu.stat").value_or(""), '\n')) {
@@ -176,7 +176,7 @@ Json process_counters(const Host& host) {
           {"major_faults", usage.ru_majflt}};
 }
 
-/// How much a counter grew from `before` to `after`; nullopt when one of them is missing.
+/// How much a counter grew from `before` to `after`; nullopt if one of them is missing.
 std::optional<double> growth(const Json& before, const Json& after, const char* pointer) {
   const Json::json_pointer where(pointer);
   if (!before.contains(where) || !after.contains(where)) return std::nullopt;
@@ -293,7 +293,7 @@ Json noise(const Json& before, const Json& after, std::int64_t window_ns) {
   struct Item {
     const char* name;
     std::optional<double> value;
-    std::optional<double> limit;  ///< above it the item is a reason to call a result noisy
+    std::optional<double> limit;  ///< a value above it makes a result noisy
   };
   auto frequency = ratio(grown("/counters/frequency_mhz"), number_at(before, "/counters/frequency_mhz"));
   const std::array<Item, 9> items{{

@@ -23,7 +23,7 @@ FakeTree four_cpus() {
 
 TEST(Environment, UsesTheAllowedCpus) {
   EXPECT_EQ(usable_threads(four_cpus().host()), 4);
-  EXPECT_EQ(usable_threads(four_cpus().remove("/proc").host()), 8) << "without a mask, what is online";
+  EXPECT_EQ(usable_threads(four_cpus().remove("/proc").host()), 8) << "without a mask, the online CPUs";
   EXPECT_EQ(usable_threads(FakeTree().host()), 1);
 }
 
@@ -38,7 +38,7 @@ TEST(Environment, TheQuotaOfAnyParentGroupCounts) {
   EXPECT_EQ(cpu_limits(tree.host()).quota_cpus, 1.5);
 }
 
-TEST(Environment, AContainersOwnRootCountsWhereItsPathIsHidden) {
+TEST(Environment, AContainersOwnRootCountsIfItsPathIsHidden) {
   FakeTree tree = four_cpus();
   tree.file("/proc/self/cgroup", "0::/docker/abc\n").file("/sys/fs/cgroup/cgroup.controllers", "cpu\n");
   tree.file("/sys/fs/cgroup/cpu.max", "100000 100000\n").file("/sys/fs/cgroup/memory.max", "2000000\n");
@@ -89,7 +89,7 @@ TEST(Environment, RecordsTheSettings) {
   EXPECT_NEAR(record["counters"]["machine"]["busy_s"].get<double>(), 1.6, 1e-9);
 }
 
-TEST(Environment, WhatTheMachineDoesNotTellIsNull) {
+TEST(Environment, UnknownValuesAreNull) {
   const Json record = capture_environment(FakeTree().host());
   for (const char* key : {"kernel", "governor", "turbo", "smt", "numa_nodes", "aslr", "container", "load_average"})
     EXPECT_TRUE(record[key].is_null()) << key;
@@ -122,7 +122,7 @@ TEST(Noise, AQuietWindowHasNoReasons) {
   EXPECT_EQ(quiet["throttle_events"], 0.0);
 }
 
-TEST(Noise, NamesWhatDisturbedTheWindow) {
+TEST(Noise, NamesTheDisturbancesOfTheWindow) {
   Json after = counters(120, 70, 2, 35);
   after["counters"]["process"]["involuntary_switches"] = 4'000;
   after["counters"]["thermal_throttles"] = 6;
@@ -143,7 +143,7 @@ TEST(ClockTest, FindsResolutionAndCostOfAReading) {
   EXPECT_DOUBLE_EQ(quality.read_cost_ns, 25);
 }
 
-TEST(Environment, ThisMachineTellsItsCounters) {
+TEST(Environment, ThisMachineHasCounters) {
   const Json record = capture_environment();
   EXPECT_GE(record["cpus"]["usable"].get<int>(), 1);
   EXPECT_GE(record["counters"]["process"]["cpu_s"].get<double>(), 0);

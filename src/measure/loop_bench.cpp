@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Prints what measuring itself costs: `ninja assay_loop_bench && bin/assay_loop_bench`, in a release build.
+/// Prints the cost of measuring: `ninja assay_loop_bench && bin/assay_loop_bench`, in a release build.
 
 #include <fmt/format.h>
 

@@ -14,17 +14,17 @@
 
 namespace assay {
 
-/// What one timed interval was.
+/// The kind of a timed interval.
 enum class SampleKind : std::uint8_t { kRun = 0, kFirstToken = 1, kToken = 2 };
 
-/// The start of a sample that nobody measured.
+/// The start of a sample if it is unknown.
 inline constexpr std::int64_t kUnknownStart = std::numeric_limits<std::int64_t>::min();
 
 /// Samples as columns, in order of completion per stream.
 struct Samples {
   std::vector<std::uint8_t> kind;  ///< SampleKind
   std::vector<std::uint32_t> stream;
-  std::vector<std::int64_t> start_ns;  ///< from the window's start; kUnknownStart where unknown
+  std::vector<std::int64_t> start_ns;  ///< from the window's start; kUnknownStart if unknown
   std::vector<std::int64_t> duration_ns;
   [[nodiscard]] std::size_t size() const { return duration_ns.size(); }
 };
@@ -47,7 +47,7 @@ struct MeasurePlan {
 enum class StopReason { kIterations, kPrecisionReached, kMaxSamples, kMaxTime, kInterrupted, kFailure };
 [[nodiscard]] std::string_view to_string(StopReason reason);
 
-/// What measuring one bound shape gave. A failure in mid-sample is a finding: the samples before it are kept.
+/// The result of measuring one bound shape. A failure while sampling is a result: the samples before it are kept.
 struct Measurement {
   Samples samples;                    ///< all of the steady window, warm-up excluded
   std::size_t steady_from = 0;        ///< samples before this index are not used for statistics
@@ -55,7 +55,7 @@ struct Measurement {
   std::int64_t warmup_iterations = 0;
   std::int64_t warmup_ns = 0;
   std::int64_t window_ns = 0;  ///< wall time of the sampling window
-  std::int64_t loop_ns = 0;    ///< wall time inside the timed loops, summed over streams: our own cost included
+  std::int64_t loop_ns = 0;    ///< wall time inside the timed loops, summed over streams, including our own cost
   std::optional<double> relative_half_width;  ///< reached by the median's interval; absent: too few samples for one
   StopReason stop_reason = StopReason::kIterations;
   std::optional<Error> failure;

@@ -23,7 +23,7 @@ Result<ResidentMemory> resident_memory(const std::filesystem::path& process) {
   const auto now = host.field_bytes("status", "VmRSS");
   const auto peak = host.field_bytes("status", "VmHWM");
   if (!now || !peak)
-    return fail(ErrorCode::kInternal, fmt::format("'{}/status' does not tell VmRSS and VmHWM", process.string()));
+    return fail(ErrorCode::kInternal, fmt::format("'{}/status' has no VmRSS and VmHWM", process.string()));
   return ResidentMemory{*now, *peak};
 }
 
@@ -34,7 +34,7 @@ Status reset_peak_memory(const std::filesystem::path& process) {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (written) return {};
-  return fail(ErrorCode::kUnsupported, fmt::format("cannot reset the memory peak by '{}': {}", path.string(),
+  return fail(ErrorCode::kUnsupported, fmt::format("cannot reset the memory peak with '{}': {}", path.string(),
                                                    std::generic_category().message(error)));
 }
 

@@ -11,24 +11,24 @@ namespace assay {
 /// Resident memory of a process, bytes.
 struct ResidentMemory {
   std::uint64_t now = 0;   ///< VmRSS
-  std::uint64_t peak = 0;  ///< VmHWM: since the process began, or since reset_peak_memory()
+  std::uint64_t peak = 0;  ///< VmHWM: since the start of the process, or since reset_peak_memory()
 };
 
 /// From the process's `status`. Errors: not_found (no such process), internal (fields missing).
 [[nodiscard]] Result<ResidentMemory> resident_memory(const std::filesystem::path& process = "/proc/self");
 
-/// Sets the peak to what is resident now, by writing 5 to `clear_refs`.
-/// Errors: unsupported where the kernel refuses: the peak then counts from the process's begin.
+/// Resets the peak to the current resident memory, by writing 5 to `clear_refs`.
+/// Errors: unsupported if the kernel refuses: the peak then counts from the start of the process.
 [[nodiscard]] Status reset_peak_memory(const std::filesystem::path& process = "/proc/self");
 
-/// Mean of what is resident, sampled when told (`statm`, about 2 µs; the file stays open).
+/// Mean of the resident memory, sampled on request (`statm`, about 2 µs; the file stays open).
 class MeanMemory {
  public:
   explicit MeanMemory(const std::filesystem::path& process = "/proc/self");
   MeanMemory(const MeanMemory&) = delete;
   MeanMemory& operator=(const MeanMemory&) = delete;
   ~MeanMemory();
-  /// Adds a sample; one that cannot be read counts for nothing.
+  /// Adds a sample; one that cannot be read is ignored.
   void sample();
   /// 0 before the first sample.
   [[nodiscard]] std::uint64_t mean_bytes() const { return count_ == 0 ? 0 : sum_ / count_; }

@@ -22,7 +22,7 @@ TEST(Memory, ReadsWhatThisProcessHas) {
   EXPECT_GE(memory->peak, memory->now);
 }
 
-TEST(Memory, APeakIsForgottenAfterAReset) {
+TEST(Memory, AResetForgetsThePeak) {
   constexpr std::size_t kBytes = 64 << 20;
   {
     const std::vector<char> big(kBytes, 'x');

@@ -41,14 +41,14 @@ struct Stream {
   std::vector<std::uint8_t> kind;
   std::vector<std::int64_t> start_ns, duration_ns;
   std::vector<std::int64_t> scratch;
-  std::size_t runs = 0;  ///< ever ordered: the rotation of sets goes on from here
+  std::size_t runs = 0;  ///< ordered until now: the rotation of sets continues from here
   std::int64_t warmup_runs = 0;
   std::size_t last_n = 0;
   double ns_per_run = 0;
 };
 
-/// The state that streams and the deciding thread share. Streams alternate next(), their burst, accept(); the thread of
-/// measure() calls control(). With one stream all three are the same thread.
+/// The shared state of the streams and the deciding thread. Streams alternate next(), their burst, accept(); the thread
+/// of measure() calls control(). With one stream all three are the same thread.
 class Session {
  public:
   Session(std::span<BurstSource* const> sources, const Clock& clock, const MeasurePlan& plan, const MeasureHooks& hooks)
@@ -93,7 +93,7 @@ class Session {
       const std::int64_t left = plan_.warmup_iterations.value_or(0) - stream.warmup_runs;
       if (left > 0) n = std::min(n, static_cast<std::size_t>(left));
     } else {
-      // Several streams draw ever smaller shares near the end, so that none runs alone for long.
+      // Several streams get smaller and smaller shares near the end, so that none runs alone for long.
       const auto sharers = streams_.size() == 1 ? 1 : 2 * static_cast<std::int64_t>(streams_.size());
       const std::int64_t share = (budget_ + sharers - 1) / sharers;
       n = std::min(n, static_cast<std::size_t>(share));
@@ -102,7 +102,7 @@ class Session {
     return {phase_, n};
   }
 
-  /// One burst; false when there is nothing left to do.
+  /// One burst; false if there is nothing left to do.
   bool burst(Stream& stream) {
     const Order order = next(stream);
     if (order.n == 0) return false;
@@ -119,8 +119,8 @@ class Session {
               Status status) {
     std::size_t runs = 0;
     if (columns.count > columns.capacity) {
-      status = fail(ErrorCode::kInternal,
-                    fmt::format("the engine reported {} samples where {} have room", columns.count, columns.capacity));
+      status = fail(ErrorCode::kInternal, fmt::format("the engine reported {} samples, there is space for {}",
+                                                      columns.count, columns.capacity));
       columns.count = 0;
     }
     stream.scratch.clear();
@@ -136,8 +136,7 @@ class Session {
       ++runs;
     }
     if (status && runs != order.n)
-      status =
-          fail(ErrorCode::kInternal, fmt::format("the engine was asked for {} runs and reported {}", order.n, runs));
+      status = fail(ErrorCode::kInternal, fmt::format("{} runs were requested, the engine reported {}", order.n, runs));
     stream.last_n = order.n;
     stream.ns_per_run = static_cast<double>(end - begin) / static_cast<double>(order.n);
 
@@ -162,7 +161,7 @@ class Session {
   void store(const Stream& stream, const SampleColumns& columns, std::int64_t burst_ns) {
     const bool late = phase_ == Phase::kDone && streams_.size() > 1 && !plan_.iterations;
     const std::size_t before = pending_.size();
-    bool kept_run = true;  // tokens go with their run, which stands before them
+    bool kept_run = true;  // tokens are kept with their run, which is before them
     for (std::size_t i = 0; i < columns.count; ++i) {
       const std::int64_t start = columns.start_ns[i];
       if (columns.kind[i] == static_cast<std::uint8_t>(SampleKind::kRun)) kept_run = !late || start <= stopped_ns_;
@@ -180,7 +179,7 @@ class Session {
     }
   }
 
-  /// Takes over what streams have stored since the last call. Called with the lock held.
+  /// Moves the samples that streams stored since the last call. Called with the lock held.
   void drain() {
     Samples& all = result_.samples;
     all.kind.insert(all.kind.end(), pending_.kind.begin(), pending_.kind.end());
@@ -199,7 +198,7 @@ class Session {
 
   bool interrupted() const { return hooks_.interrupted != nullptr && hooks_.interrupted->load(); }
 
-  /// Moves from warm-up to sampling to the end, flushes and samples memory. Streams wait for none of its work.
+  /// Goes from warm-up to sampling to the end, flushes and samples memory. Streams do not wait for it.
   void control() {
     Phase phase{};
     bool warm = false;
@@ -299,7 +298,7 @@ class Session {
     if (runs_.empty()) return;
     const stats::SteadyState steady = stats::detect_steady_state(runs_);
     result_.steady_class = stats::to_string(steady.kind);
-    // Who asks for N samples is told of N, whatever the series looked like.
+    // After a request for N samples all N count, whatever the series looks like.
     const std::size_t first = plan_.iterations ? 0 : steady.steady_from;
     result_.steady_from = index_of_run(first);
     result_.relative_half_width = median_half_width(std::span(runs_).subspan(first));
@@ -326,7 +325,7 @@ class Session {
   std::vector<double> runs_;  ///< durations of the window's runs
   Measurement result_;
 
-  std::mutex mutex_;  ///< guards what follows, the streams' warm-up counts and result_.loop_ns
+  std::mutex mutex_;  ///< guards the following members, the streams' warm-up counts and result_.loop_ns
   std::condition_variable wake_;
   bool news_ = false;
   Phase phase_ = Phase::kWarmup;
@@ -341,7 +340,7 @@ class Session {
 
 Status check_plan(const MeasurePlan& plan) {
   const auto refuse = [](std::string_view what, auto value) -> Status {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("a measurement plan with {} = {}", what, value),
+    return fail(ErrorCode::kInvalidArgument, fmt::format("invalid measurement plan: {} = {}", what, value),
                 "counts and times are 0 or more, iterations and samples 1 or more");
   };
   if (plan.warmup_iterations.value_or(0) < 0) return refuse("warmup_iterations", *plan.warmup_iterations);
@@ -358,10 +357,10 @@ Status check_plan(const MeasurePlan& plan) {
 
 Result<Measurement> measure(std::span<BurstSource* const> streams, const Clock& clock, const MeasurePlan& plan,
                             const MeasureHooks& hooks) {
-  if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "a measurement without a stream");
+  if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "a measurement needs at least one stream");
   for (const BurstSource* stream : streams) {
     if (stream->samples_per_run() > kBurstCapacity)
-      return fail(ErrorCode::kInvalidArgument, fmt::format("a run of {} samples is longer than the {} that have room",
+      return fail(ErrorCode::kInvalidArgument, fmt::format("a run has {} samples, there is space for {}",
                                                            stream->samples_per_run(), kBurstCapacity));
   }
   ASSAY_CHECK_OK(check_plan(plan));

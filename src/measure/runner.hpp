@@ -14,11 +14,11 @@
 
 namespace assay {
 
-/// Samples that a burst has room for.
+/// The maximum number of samples of a burst.
 inline constexpr std::size_t kBurstCapacity = 16'384;
 
-/// Where a burst's samples go. The memory is the runner's, made before the first burst; `count` is the source's to set.
-/// `start_ns` is on the runner's clock, INT64_MIN where unknown; `kind` is a SampleKind.
+/// The samples of a burst. The runner owns the memory, allocated before the first burst; the source sets `count`.
+/// `start_ns` is on the runner's clock, INT64_MIN if unknown; `kind` is a SampleKind.
 struct SampleColumns {
   std::size_t capacity = 0;
   std::size_t count = 0;
@@ -32,10 +32,10 @@ class BurstSource {
  public:
   virtual ~BurstSource() = default;
   /// Runs n times (n <= out.capacity), the i-th time on set (first_set + i) modulo the number of sets.
-  /// On an error `out` holds the samples that were completed before it.
+  /// On an error `out` has the samples that were completed before it.
   /// Thread: always the same one while measure() runs.
   virtual Status run_timed(std::size_t n, std::size_t first_set, SampleColumns& out) = 0;
-  /// How many samples a run gives: one of kind `run`, before those of its tokens.
+  /// The number of samples of a run: one of kind `run`, before those of its tokens.
   [[nodiscard]] virtual std::size_t samples_per_run() const { return 1; }
 };
 
@@ -58,29 +58,28 @@ bool timed_loop(const ClockType& clock, std::size_t n, std::size_t first_set, st
   return true;
 }
 
-/// What the caller does beside measuring. All are called on the thread of measure(), between bursts; absent ones are
-/// not called.
+/// Callbacks of the caller. All are called on the thread of measure(), between bursts; they may be absent.
 struct MeasureHooks {
-  const std::atomic<bool>* interrupted = nullptr;  ///< true: stop after the running bursts and keep what there is
-  std::function<void()> window_begins{};           ///< warm-up is over: reset peaks, note the environment
+  const std::atomic<bool>* interrupted = nullptr;  ///< true: stop after the running bursts and keep the samples
+  std::function<void()> window_begins{};           ///< after the warm-up: reset peaks, record the environment
   std::function<void()> between_bursts{};          ///< at most every 50 ms of the window: sample memory
   /// About every second and at the end, with all samples so far: those from index `first` on are new. An error ends
   /// the measurement (StopReason::kFailure); the samples stay in the Measurement.
   std::function<Status(const Samples& samples, std::size_t first)> flush{};
 };
 
-/// Warms up, then samples until the plan's stop rule says enough (docs/metrics.md).
+/// Warms up, then samples until the plan's stop rule ends it (docs/metrics.md).
 ///
-/// Streams: one runs on the calling thread, several on a thread each, without a pause between bursts, so that the
-///          window sees all of them at work: samples that begin after the decision to stop are dropped. A fixed number
+/// Streams: one runs on the calling thread, several on a thread each, without a pause between bursts, so that all run
+///          during the whole window: samples that begin after the decision to stop are discarded. A fixed number
 ///          of iterations is the sum over streams; a fixed warm-up is for each.
-/// Bursts:  sized to take about 50 ms (10 ms in the warm-up), one run where a run takes longer.
+/// Bursts:  of about 50 ms (10 ms in the warm-up), or one run if a run takes longer.
 /// Warm-up: without a count, until the median of the last 5 bursts (times streams) is not more than 2 % below that of
 ///          the 5 before; at least 10 bursts and 100 ms, at most plan.max_warmup_ns, and one run of each stream.
 ///
-/// A failing source is a finding: `failure` is set and the samples before it are kept.
-/// Errors: invalid_argument (no stream; one whose run has more samples than a burst has room for; a plan with negative
-/// counts or times).
+/// A failing source is a result: `failure` is set and the samples before it are kept.
+/// Errors: invalid_argument (no stream; a run with more samples than a burst may have; a plan with negative counts or
+/// times).
 [[nodiscard]] Result<Measurement> measure(std::span<BurstSource* const> streams, const Clock& clock,
                                           const MeasurePlan& plan, const MeasureHooks& hooks = {});
 

@@ -31,7 +31,7 @@ Measurement measured(std::vector<BurstSource*> streams, const Clock& clock, cons
   return result.value_or(Measurement{});
 }
 
-TEST(Runner, TakesExactlyTheIterationsAskedForAfterTheWarmup) {
+TEST(Runner, TakesExactlyTheRequestedIterationsAfterTheWarmup) {
   FakeClock clock;
   // The cold run takes 90 ms, the others 5 ms.
   FakeSource source(clock, [](std::size_t run) { return run == 0 ? 90 * kMs : 5 * kMs; });
@@ -48,7 +48,7 @@ TEST(Runner, TakesExactlyTheIterationsAskedForAfterTheWarmup) {
   EXPECT_EQ(source.runs, 8U);
 }
 
-TEST(Runner, AllSamplesThatWereAskedForCountAndTheClassSaysWhatTheyLookLike) {
+TEST(Runner, AllRequestedSamplesCountAndTheClassDescribesThem) {
   const auto slow_at_first = [](std::size_t run) {
     return (run < 15 ? 90 : 5) * kMs + static_cast<std::int64_t>(run % 3);
   };
@@ -63,7 +63,7 @@ TEST(Runner, AllSamplesThatWereAskedForCountAndTheClassSaysWhatTheyLookLike) {
   EXPECT_GT(adaptive.steady_from, 0U);
 }
 
-TEST(Runner, MeasuresWithoutWarmupWhenZeroIsAskedFor) {
+TEST(Runner, MeasuresWithoutWarmupIfZeroIsRequested) {
   FakeClock clock;
   FakeSource source(clock, 5 * kMs);
   const auto m = measured({&source}, clock, {.warmup_iterations = 0, .iterations = 1});
@@ -82,7 +82,7 @@ TEST(Runner, StopsWhenPrecisionIsReachedButNotBeforeOneSecond) {
   EXPECT_EQ(m.relative_half_width, 0.0);
 }
 
-TEST(Runner, TakesThirtySamplesEvenWhenTheyNeedMoreThanOneSecond) {
+TEST(Runner, TakesThirtySamplesEvenIfTheyNeedMoreThanOneSecond) {
   FakeClock clock;
   FakeSource source(clock, 100 * kMs);
   const auto m = measured({&source}, clock, {});
@@ -101,7 +101,7 @@ TEST(Runner, StopsAfterThirtySecondsWithoutPrecision) {
   EXPECT_GT(*m.relative_half_width, 0.005);
 }
 
-TEST(Runner, TheTimeLimitWinsOverThirtySamplesButNotOverThree) {
+TEST(Runner, TheTimeLimitHasPriorityOverThirtySamplesButNotOverThree) {
   FakeClock clock;
   FakeSource slow(clock, 2 * kSecond);
   const auto fifteen = measured({&slow}, clock, {});
@@ -146,7 +146,7 @@ TEST(Runner, ReportsAFailureInTheWarmupWithoutSamples) {
   EXPECT_EQ(m.failure->code, ErrorCode::kOutOfMemory);
 }
 
-TEST(Runner, KeepsWhatWasMeasuredWhenInterrupted) {
+TEST(Runner, KeepsTheSamplesWhenInterrupted) {
   FakeClock clock;
   std::atomic<bool> interrupted{false};
   FakeSource source(clock, [&](std::size_t run) {
@@ -157,7 +157,7 @@ TEST(Runner, KeepsWhatWasMeasuredWhenInterrupted) {
       measured({&source}, clock, {.warmup_iterations = 0, .iterations = 1'000}, {.interrupted = &interrupted});
   EXPECT_EQ(m.stop_reason, StopReason::kInterrupted);
   EXPECT_GE(m.samples.size(), 41U);
-  EXPECT_LE(m.samples.size(), 44U) << "at most the burst that was running";
+  EXPECT_LE(m.samples.size(), 44U) << "at most the running burst";
   EXPECT_FALSE(m.failure);
 }
 
@@ -238,7 +238,7 @@ TEST(Runner, AFullDiskEndsTheMeasurementAndKeepsItsSamples) {
   EXPECT_LE(m.samples.size(), 110U);
 }
 
-TEST(Runner, TellsWhenTheWindowBeginsAndBetweenBursts) {
+TEST(Runner, CallsBackWhenTheWindowBeginsAndBetweenBursts) {
   FakeClock clock;
   FakeSource source(clock, 10 * kMs);
   std::size_t runs_at_begin = 0;
@@ -264,17 +264,18 @@ class LyingSource final : public BurstSource {
   std::function<void(SampleColumns&)> lie_;
 };
 
-TEST(Runner, RefusesWhatAnEngineCannotHaveMeasured) {
+TEST(Runner, RefusesImpossibleSamples) {
   FakeClock clock;
   LyingSource nothing([](SampleColumns&) {});
-  EXPECT_THAT(measured({&nothing}, clock, {}).failure->message, HasSubstr("asked for 1 runs and reported 0"));
+  EXPECT_THAT(measured({&nothing}, clock, {}).failure->message,
+              HasSubstr("1 runs were requested, the engine reported 0"));
   LyingSource negative([](SampleColumns& out) {
     out.duration_ns[0] = -5;
     out.count = 1;
   });
   EXPECT_THAT(measured({&negative}, clock, {}).failure->message, HasSubstr("a duration of -5 ns"));
   LyingSource too_many([](SampleColumns& out) { out.count = out.capacity + 1; });
-  EXPECT_THAT(measured({&too_many}, clock, {}).failure->message, HasSubstr("have room"));
+  EXPECT_THAT(measured({&too_many}, clock, {}).failure->message, HasSubstr("there is space for"));
 }
 
 TEST(Runner, KeepsAnUnknownStartUnknown) {
@@ -290,7 +291,7 @@ TEST(Runner, KeepsAnUnknownStartUnknown) {
   EXPECT_THAT(m.samples.start_ns, ElementsAre(std::numeric_limits<std::int64_t>::min()));
 }
 
-/// Each run has a sample of its own and one for each of its tokens.
+/// Each run has one sample and one for each of its tokens.
 class FakeGenerator final : public BurstSource {
  public:
   FakeGenerator(FakeClock& clock, std::size_t tokens) : clock_(clock), tokens_(tokens) {}
@@ -318,9 +319,9 @@ class FakeGenerator final : public BurstSource {
   std::size_t tokens_;
 };
 
-TEST(Runner, LeavesRoomForEveryTokenOfARunAndCountsRuns) {
+TEST(Runner, HasSpaceForEveryTokenOfARunAndCountsRuns) {
   FakeClock clock;
-  FakeGenerator source(clock, 99);  // 99 ns: bursts would have some 500,000 runs
+  FakeGenerator source(clock, 99);  // 99 ns: bursts would have about 500,000 runs
   BurstSource* streams[] = {&source};
   MeasurePlan plan;
   plan.warmup_iterations = 3;
@@ -336,7 +337,7 @@ TEST(Runner, LeavesRoomForEveryTokenOfARunAndCountsRuns) {
   EXPECT_EQ(measure(one, clock, plan).error().code, ErrorCode::kInvalidArgument);
 }
 
-TEST(Runner, RefusesAPlanWithoutSense) {
+TEST(Runner, RefusesAnInvalidPlan) {
   FakeClock clock;
   FakeSource source(clock, 1);
   std::array<BurstSource*, 1> one{&source};

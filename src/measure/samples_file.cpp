@@ -23,13 +23,13 @@
 namespace assay {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "columns are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "columns are written in their memory layout");
 
 constexpr std::string_view kMagic = "ASSAYSMP";
 constexpr std::string_view kBlockMagic = "BLCK";
 constexpr int kSchemaVersion = 1;
 constexpr std::size_t kMaxBlockRows = std::size_t{1} << 24;
-constexpr std::string_view kHint = "the file is damaged or not assay's; measure again";
+constexpr std::string_view kHint = "the file is damaged or was not written by assay; measure again";
 
 std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
@@ -73,7 +73,7 @@ std::string header() {
   return out;
 }
 
-/// Where the four columns lie in a block, as multiples of its rows.
+/// The offsets of the four columns in a block, as multiples of its rows.
 struct Layout {
   std::size_t row_bytes = 0;
   std::size_t kind = 0, stream = 0, start_ns = 0, duration_ns = 0;
@@ -114,7 +114,7 @@ Result<Layout> layout_of(const Json& json, const std::filesystem::path& path) {
     if (!bytes) return refuse(fmt::format("column '{}' has the unknown dtype '{}'", name, dtype));
     for (Wanted& w : wanted) {
       if (w.name != name) continue;
-      if (w.found) return refuse(fmt::format("column '{}' stands twice", name));
+      if (w.found) return refuse(fmt::format("column '{}' occurs twice", name));
       if (w.dtype != dtype) return refuse(fmt::format("column '{}' is {}, not {}", name, dtype, w.dtype));
       w.found = true;
       layout.*w.offset = layout.row_bytes;
@@ -161,7 +161,8 @@ Result<SamplesWriter> SamplesWriter::create(const std::filesystem::path& path) {
 
 Status SamplesWriter::write(const std::string& bytes) {
   if (failed_ || file_ < 0)
-    return fail(ErrorCode::kInternal, fmt::format("samples file '{}' takes no more blocks", path_.string()));
+    return fail(ErrorCode::kInternal,
+                fmt::format("samples file '{}' cannot be extended after an error", path_.string()));
   std::size_t written = 0;
   while (written < bytes.size()) {
     const ssize_t n = ::write(file_, bytes.data() + written, bytes.size() - written);
@@ -169,12 +170,12 @@ Status SamplesWriter::write(const std::string& bytes) {
     if (n <= 0) {
       const std::string reason = std::generic_category().message(n < 0 ? errno : ENOSPC);
       failed_ = true;
-      // Best effort: a reader stops at the last whole block anyway.
+      // Best effort: a reader stops at the last complete block anyway.
       if (::ftruncate(file_, static_cast<off_t>(size_)) == 0) ::lseek(file_, static_cast<off_t>(size_), SEEK_SET);
       return fail(ErrorCode::kInternal,
                   fmt::format("cannot write {} bytes to samples file '{}' after {} bytes: {}", bytes.size(),
                               path_.string(), size_, reason),
-                  "free disk space; what was written before is kept");
+                  "free disk space; earlier samples are kept");
     }
     written += static_cast<std::size_t>(n);
   }
@@ -218,9 +219,9 @@ Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem:
   };
   if (bytes.substr(0, kMagic.size()) != kMagic) return refuse("it does not begin with ASSAYSMP");
   std::size_t at = kMagic.size() + 4;
-  if (bytes.size() < at) return refuse("its header is torn");
+  if (bytes.size() < at) return refuse("its header is incomplete");
   const std::size_t length = take<std::uint32_t>(bytes, kMagic.size());
-  if (length > bytes.size() - at || bytes.size() - at - length < 4) return refuse("its header is torn");
+  if (length > bytes.size() - at || bytes.size() - at - length < 4) return refuse("its header is incomplete");
   const std::string_view json = bytes.substr(at, length);
   at += length;
   if (take<std::uint32_t>(bytes, at) != checksum(json)) return refuse("its header's checksum is wrong");
@@ -239,10 +240,10 @@ Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem:
   while (at < bytes.size()) {
     const std::size_t left = bytes.size() - at;
     constexpr std::size_t kFrame = 12;  // magic, rows, checksum
-    if (left < kFrame) return torn("a torn block");
-    if (bytes.substr(at, kBlockMagic.size()) != kBlockMagic) return torn("no block");
+    if (left < kFrame) return torn("an incomplete block");
+    if (bytes.substr(at, kBlockMagic.size()) != kBlockMagic) return torn("not a block");
     const std::size_t rows = take<std::uint32_t>(bytes, at + 4);
-    if (rows > (left - kFrame) / layout.row_bytes) return torn("a torn block");
+    if (rows > (left - kFrame) / layout.row_bytes) return torn("an incomplete block");
     const std::size_t payload = at + 8;
     const std::size_t size = rows * layout.row_bytes;
     if (take<std::uint32_t>(bytes, payload + size) != checksum(bytes.substr(at + 4, 4 + size)))
@@ -255,7 +256,7 @@ Result<SamplesFile> parse_samples(std::string_view bytes, const std::filesystem:
     for (std::size_t row = first; row < file.samples.size(); ++row) {
       constexpr auto kLast = static_cast<std::uint8_t>(SampleKind::kToken);
       if (file.samples.kind[row] > kLast)
-        return refuse(fmt::format("sample {} is of kind {}; valid: 0 to {}", row, file.samples.kind[row], kLast));
+        return refuse(fmt::format("sample {} has kind {}; valid: 0 to {}", row, file.samples.kind[row], kLast));
       if (file.samples.duration_ns[row] < 0)
         return refuse(fmt::format("sample {} took {} ns", row, file.samples.duration_ns[row]));
     }

@@ -55,7 +55,7 @@ class SamplesFileTest : public ::testing::Test {
   std::filesystem::path path_ = folder_.path() / "samples.bin";
 };
 
-TEST_F(SamplesFileTest, GivesBackWhatWasWritten) {
+TEST_F(SamplesFileTest, ReadsWhatWasWritten) {
   const Samples samples = write_two_blocks();
   const auto file = read_samples(path_);
   ASSERT_TRUE(file);
@@ -70,7 +70,7 @@ TEST_F(SamplesFileTest, NamesItsColumnsInTheHeader) {
   EXPECT_THAT(bytes(), HasSubstr(R"("schema_version":1)"));
 }
 
-TEST_F(SamplesFileTest, AFileWithoutBlocksIsEmptyAndWhole) {
+TEST_F(SamplesFileTest, AFileWithoutBlocksIsEmptyAndComplete) {
   EXPECT_TRUE(SamplesWriter::create(path_).value().close());
   const auto file = read_samples(path_);
   ASSERT_TRUE(file);
@@ -78,7 +78,7 @@ TEST_F(SamplesFileTest, AFileWithoutBlocksIsEmptyAndWhole) {
   EXPECT_FALSE(file->truncated);
 }
 
-TEST_F(SamplesFileTest, ATornFileIsReadUpToItsLastWholeBlock) {
+TEST_F(SamplesFileTest, ATruncatedFileIsReadUpToItsLastCompleteBlock) {
   write_two_blocks();
   const std::string whole = bytes();
   const std::size_t second_block = whole.rfind("BLCK");
@@ -93,7 +93,7 @@ TEST_F(SamplesFileTest, ATornFileIsReadUpToItsLastWholeBlock) {
   }
 }
 
-TEST_F(SamplesFileTest, ADamagedBlockEndsTheReadingAndSaysWhere) {
+TEST_F(SamplesFileTest, ADamagedBlockEndsTheReadingWithItsPosition) {
   write_two_blocks();
   std::string damaged = bytes();
   damaged[damaged.size() - 20] = static_cast<char>(damaged[damaged.size() - 20] ^ 1);
@@ -105,7 +105,7 @@ TEST_F(SamplesFileTest, ADamagedBlockEndsTheReadingAndSaysWhere) {
   EXPECT_THAT(file->why, HasSubstr("wrong checksum at byte"));
 }
 
-TEST_F(SamplesFileTest, AClaimOfManyRowsAllocatesNothing) {
+TEST_F(SamplesFileTest, AWrongNumberOfRowsAllocatesNothing) {
   write_two_blocks();
   std::string damaged = bytes();
   const std::uint32_t rows = 0xFFFFFFFF;
@@ -114,7 +114,7 @@ TEST_F(SamplesFileTest, AClaimOfManyRowsAllocatesNothing) {
   const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_EQ(file->samples.size(), 0U);
-  EXPECT_THAT(file->why, HasSubstr("a torn block at byte"));
+  EXPECT_THAT(file->why, HasSubstr("an incomplete block at byte"));
 }
 
 TEST_F(SamplesFileTest, RefusesForeignFiles) {
@@ -122,10 +122,10 @@ TEST_F(SamplesFileTest, RefusesForeignFiles) {
   overwrite("not samples at all");
   EXPECT_THAT(read_samples(path_).error().message, HasSubstr("does not begin with ASSAYSMP"));
   overwrite(std::string("ASSAYSMP\xff\xff\xff\xff", 12) + "{}");
-  EXPECT_THAT(read_samples(path_).error().message, HasSubstr("header is torn"));
+  EXPECT_THAT(read_samples(path_).error().message, HasSubstr("header is incomplete"));
 }
 
-TEST_F(SamplesFileTest, RefusesSamplesThatCannotBe) {
+TEST_F(SamplesFileTest, RefusesImpossibleSamples) {
   const auto refusal = [&](const Samples& samples) {
     auto writer = SamplesWriter::create(path_).value();
     EXPECT_TRUE(writer.append(some_samples(7)));
@@ -137,7 +137,7 @@ TEST_F(SamplesFileTest, RefusesSamplesThatCannotBe) {
   Samples samples = some_samples(5);
   EXPECT_EQ(refusal(samples), "");
   samples.kind[2] = 3;
-  EXPECT_THAT(refusal(samples), HasSubstr("sample 9 is of kind 3"));
+  EXPECT_THAT(refusal(samples), HasSubstr("sample 9 has kind 3"));
   samples = some_samples(5);
   samples.duration_ns[4] = -1;
   EXPECT_THAT(refusal(samples), HasSubstr("sample 11 took -1 ns"));
@@ -175,14 +175,14 @@ TEST_F(SamplesFileTest, AFullDiskKeepsTheBlocksBefore) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kInternal);
   EXPECT_THAT(failed.error().message, HasSubstr("samples.bin"));
-  EXPECT_FALSE(writer.append(samples)) << "a gap would look like a whole file";
+  EXPECT_FALSE(writer.append(samples)) << "a file with a gap would look complete";
   const auto file = read_samples(path_);
   ASSERT_TRUE(file);
   EXPECT_FALSE(file->truncated);
   expect_equal(file->samples, samples);
 }
 
-TEST_F(SamplesFileTest, SaysWhichFileCannotBeMade) {
+TEST_F(SamplesFileTest, SaysWhichFileCannotBeCreated) {
   const auto writer = SamplesWriter::create(folder_.path() / "missing" / "samples.bin");
   ASSERT_FALSE(writer);
   EXPECT_EQ(writer.error().code, ErrorCode::kInvalidArgument);

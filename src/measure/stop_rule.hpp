@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// Decides when there are enough samples; knows no clock and no engine.
+/// Decides when there are enough samples; it does not depend on a clock or an engine.
 ///
-/// At checkpoints (the 30th sample, then each time there are a tenth more) it asks whether the 95 % interval of the
-/// median is within plan.relative_precision; two yes running, over plan.min_time_ns, end the sampling if the steady
-/// suffix alone is as precise. Looking at geometric checkpoints only keeps the interval's coverage (infra.md A.2).
+/// At checkpoints (the 30th sample, then each time there are a tenth more) it checks whether the 95 % interval of the
+/// median is within plan.relative_precision. Two consecutive successes after plan.min_time_ns end the sampling if the
+/// steady suffix alone is as precise. Geometric checkpoints preserve the coverage of the interval (infra.md A.2).
 class StopRule {
  public:
   explicit StopRule(const MeasurePlan& plan) : plan_(plan), next_checkpoint_(plan.min_samples) {}
@@ -26,10 +26,10 @@ class StopRule {
  private:
   MeasurePlan plan_;
   std::int64_t next_checkpoint_;
-  int held_ = 0;  ///< checkpoints running at which the precision was reached
+  int held_ = 0;  ///< consecutive checkpoints with the precision
 };
 
-/// Half the width of the median's 95 % interval over the median; absent when there is no interval.
+/// Half the width of the median's 95 % interval divided by the median; absent if there is no interval.
 [[nodiscard]] std::optional<double> median_half_width(std::span<const double> runs);
 
 /// Decides when a warm-up may end: see measure().

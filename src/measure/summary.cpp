@@ -46,7 +46,7 @@ struct Window {
   std::int64_t begin, end;
 };
 
-/// In which all streams were at work.
+/// The window in which all streams ran.
 std::optional<Window> common_window(const std::vector<Run>& runs) {
   std::map<std::uint32_t, Window> streams;
   for (const Run& run : runs) {
@@ -65,7 +65,7 @@ std::optional<Window> common_window(const std::vector<Run>& runs) {
   return common.begin < common.end ? std::optional(common) : std::nullopt;
 }
 
-/// Runs completed in the window; one that reaches over an edge counts by its share.
+/// Runs completed in the window; a run across an edge counts by its share.
 double runs_within(const std::vector<Run>& runs, const Window& window) {
   double count = 0;
   for (const Run& run : runs) {
@@ -144,7 +144,7 @@ void set_generation(const Samples& samples, std::size_t from, Record& record) {
 }  // namespace
 
 void summarise(const Measurement& measurement, const Samples& samples, std::int64_t items_per_run, Record& record) {
-  // A measurement that was lost with its worker has no window; its defaults are no findings.
+  // A measurement that was lost with its worker has no window; its default values are not results.
   const bool known = measurement.window_ns > 0 || measurement.warmup_ns > 0 || measurement.failure.has_value();
   if (known) {
     record.warmup_iterations = measurement.warmup_iterations;

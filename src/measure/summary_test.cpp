@@ -21,7 +21,7 @@ void add(Samples& samples, std::uint32_t stream, std::int64_t start, std::int64_
   samples.duration_ns.push_back(duration);
 }
 
-/// One stream, back to back, durations 1, 2, … n ms in a scrambled order.
+/// One stream without gaps, durations 1, 2, … n ms in a shuffled order.
 Samples one_stream(int n) {
   Samples samples;
   std::int64_t now = 0;
@@ -42,7 +42,7 @@ Measurement sampled(std::int64_t window_ns) {
   return measurement;
 }
 
-TEST(Summary, TellsOfTokensFromTheSteadyRunOn) {
+TEST(Summary, SummarisesTokensFromTheSteadyRunOn) {
   Samples samples;
   std::int64_t now = 0;
   for (int run = 0; run < 4; ++run) {
@@ -71,7 +71,7 @@ TEST(Summary, TellsOfTokensFromTheSteadyRunOn) {
   EXPECT_FALSE(plain.ttft_ms || plain.tpot_ms || plain.tokens_per_second);
 }
 
-TEST(Summary, GivesNearestRanksExactly) {
+TEST(Summary, ComputesNearestRanksExactly) {
   Record record;
   summarise(sampled(5'050 * kMs), one_stream(100), 8, record);
   EXPECT_EQ(record.iterations, 100);
@@ -99,7 +99,7 @@ TEST(Summary, SaysWhichQuantilesHaveTooFewSamples) {
   EXPECT_EQ(record.latency_p50_quality, "ok");
   EXPECT_THAT(record.latency_p99_quality, ::testing::StartsWith("few_samples(n=50<"));
   EXPECT_TRUE(record.latency_p50_low_ms);
-  EXPECT_FALSE(record.latency_p99_high_ms) << "no such bound exists";
+  EXPECT_FALSE(record.latency_p99_high_ms) << "the bound does not exist";
 }
 
 TEST(Summary, ThresholdsOfTooFewSamplesFollowFromTheFieldsBesideThem) {
@@ -151,7 +151,7 @@ TEST(Summary, FlagsFewUnsteadyAndNoisy) {
 }
 
 TEST(Summary, CountsItemsOfSeveralStreamsInTheWindowOfAll) {
-  // Two streams of 10 ms runs, the second half a run later and one run longer: 200 runs a second, whatever the edges.
+  // Two streams of 10 ms runs, the second half a run later and one run longer: 200 runs per second, whatever the edges.
   Samples samples;
   for (std::int64_t i = 0; i < 50; ++i) add(samples, 0, i * 10 * kMs, 10 * kMs);
   for (std::int64_t i = 0; i < 51; ++i) add(samples, 1, i * 10 * kMs + 5 * kMs, 10 * kMs);
@@ -183,7 +183,7 @@ TEST(Summary, OneSampleHasNoIntervalAndNoSpread) {
   EXPECT_TRUE(record.has_flag(flag::kFewSamples));
 }
 
-TEST(Summary, DurationsOfZeroGiveNoInfiniteThroughput) {
+TEST(Summary, DurationsOfZeroDoNotGiveInfiniteThroughput) {
   Samples samples;
   for (int i = 0; i < 40; ++i) add(samples, 0, 0, 0);
   Record record;
@@ -192,7 +192,7 @@ TEST(Summary, DurationsOfZeroGiveNoInfiniteThroughput) {
   EXPECT_EQ(record.throughput_ips, std::nullopt);
 }
 
-TEST(Summary, OfALostWorkerTheSamplesRemain) {
+TEST(Summary, KeepsTheSamplesOfALostWorker) {
   Record record;
   summarise(Measurement{}, one_stream(40), 1, record);
   EXPECT_EQ(record.iterations, 40);
@@ -202,7 +202,7 @@ TEST(Summary, OfALostWorkerTheSamplesRemain) {
   EXPECT_EQ(record.warmup_iterations, std::nullopt);
 }
 
-TEST(Summary, OfNoSamplesOnlyTheEndIsTold) {
+TEST(Summary, WithoutSamplesOnlyTheEndIsSet) {
   Measurement measurement;
   measurement.stop_reason = StopReason::kFailure;
   measurement.failure = Error{ErrorCode::kDeviceLost, "gone"};

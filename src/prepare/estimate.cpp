@@ -71,8 +71,8 @@ CellTime time_of(const Estimate& estimate, const RunSettings& settings, const Ma
   if (settings.benchmark) time.cell_s += (warmup + samples) * time.run_s;
   // Of a generation, the prompt and a few tokens.
   if (settings.verify)
-    time.cell_s +=
-        kVerifyingRuns * (first + step * static_cast<double>(cost.steps > 0 ? taught_tokens(cost.steps + 1) : 0));
+    time.cell_s += kVerifyingRuns *
+                   (first + step * static_cast<double>(cost.steps > 0 ? teacher_forced_tokens(cost.steps + 1) : 0));
   time.figures = fmt::format("a run of {:.4g} GFLOP", cost.flops() / 1e9);
   if (cost.steps > 0)
     time.figures += fmt::format(", {} a token,", gigabytes(static_cast<double>(estimate.step_weight_bytes)));

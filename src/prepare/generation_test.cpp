@@ -89,11 +89,11 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
   generation.output_tokens = 32;
   generation.prompt_tokens = built.prompt_tokens(info, kPrompt);
   EXPECT_EQ(info.image.has_value(), std::string(GetParam()).starts_with("llava"));
-  const Tensor taught = run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation);
-  ASSERT_EQ(taught.shape()[1], 1 + kTaughtTokens);
+  const Tensor forced = run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation);
+  ASSERT_EQ(forced.shape()[1], 1 + kTeacherForcedTokens);
 
-  // The same tokens at once: the prompt's and those that were taught.
-  const std::int64_t width = taught.shape()[2], length = generation.prompt_tokens + kTaughtTokens;
+  // The same tokens at once: those of the prompt and the teacher-forced ones.
+  const std::int64_t width = forced.shape()[2], length = generation.prompt_tokens + kTeacherForcedTokens;
   const auto ids = std::ranges::find(prompt, generation.tokens, &InputRecipe::name);
   ASSERT_NE(ids, prompt.end());
   const Tensor begun = make_input(*ids, kSeed, 0).value();
@@ -120,10 +120,10 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
   ASSERT_EQ(logits.shape(), (Shape{kBatch, length, width}));
   double worst = 0, largest = 0;
   for (std::int64_t row = 0; row < kBatch; ++row)
-    for (std::int64_t i = 0; i <= kTaughtTokens; ++i)
+    for (std::int64_t i = 0; i <= kTeacherForcedTokens; ++i)
       for (std::int64_t j = 0; j < width; ++j) {
         const double expected = logits.as<float>()[(row * length + generation.prompt_tokens - 1 + i) * width + j];
-        const double computed = taught.as<float>()[(row * (kTaughtTokens + 1) + i) * width + j];
+        const double computed = forced.as<float>()[(row * (kTeacherForcedTokens + 1) + i) * width + j];
         worst = std::max(worst, std::abs(expected - computed));
         largest = std::max(largest, std::abs(expected));
       }

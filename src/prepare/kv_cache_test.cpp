@@ -96,7 +96,7 @@ class Bench {
 // A limit of rounding errors: of all logits of a run, as a share of the largest.
 void expect_equal(const Tensor& expected, const Tensor& computed) {
   ASSERT_EQ(computed.shape(), expected.shape());
-  ASSERT_EQ(expected.shape()[1], 1 + kTaughtTokens);
+  ASSERT_EQ(expected.shape()[1], 1 + kTeacherForcedTokens);
   const auto width = expected.shape()[2];
   const auto wanted = expected.as<float>(), found = computed.as<float>();
   double worst = 0, largest = 0;

@@ -8,21 +8,21 @@
 
 #include "result/record.hpp"
 
-/// Keys tell which results are of the same work. The *task key* hashes every field that may change a number and is
-/// known before the cell runs; a task is done or not, which is what resuming and `--benchmark-only` ask. The *series
-/// key* is the same without versions and graph hash: one history across upgrades.
+/// Keys identify results of the same work. The *task key* hashes every field that may change a number and is known
+/// before the cell runs. Resuming and `--benchmark-only` use it to check whether a task is done. The *series key* is
+/// the same without versions and graph hash: one history across upgrades.
 ///
-/// A field is hashed only where its value differs from its *hash default*: what rows meant before the field existed,
-/// for each engine, frozen for ever, whatever an option's default becomes. An absent value means the default. So a new
-/// field changes no key of what was measured before (docs/decisions/0005-keys.md).
+/// A field is hashed only if its value differs from its *hash default*: what rows meant before the field existed, for
+/// each engine. It never changes, even if an option's default does. An absent value means the default. So a new field
+/// changes no existing key (docs/decisions/0005-keys.md).
 namespace assay {
 
 /// The version of the scheme, in each manifest. Version 1 hashed every field of the two lists, absent ones as null, in
 /// the table's order. In version 2 `kv_cache` was called `form` and had other values.
 inline constexpr std::int64_t kKeyVersion = 3;
 
-/// Of what the measurements mean, in both keys: raise it when a number that a cell gets would not be comparable with
-/// one from before (another timed interval, another statistic under the same name). Name the change in the CHANGELOG.
+/// The version of the meaning of measurements, in both keys: raise it if new numbers of a cell are not comparable with
+/// older ones (another timed interval, another statistic with the same name). Name the change in the CHANGELOG.
 inline constexpr std::int64_t kMethodVersion = 1;
 
 enum class KeyKind { kTask, kSeries };
@@ -31,7 +31,7 @@ enum class KeyKind { kTask, kSeries };
 [[nodiscard]] std::vector<const Field*> hashed_fields(const Record& record, KeyKind kind,
                                                       std::span<const Field> fields = result_fields());
 
-/// What the key hashes, in clear: one line `name=value` for each hashed field, the value as JSON.
+/// The text that the key hashes: one line `name=value` for each hashed field, the value as JSON.
 [[nodiscard]] std::string key_text(const Record& record, KeyKind kind, std::span<const Field> fields = result_fields());
 
 /// The SHA-256 of key_text(), 64 hexadecimal digits.

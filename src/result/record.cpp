@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-// Flags are a sorted set; the text form is the only one stored.
+// Flags are a sorted set, stored as text.
 std::vector<std::string> flag_list(const Text& flags) {
   return flags.empty() ? std::vector<std::string>{} : split(flags, ',');
 }
@@ -25,7 +25,7 @@ Json json_value(const Number& value) { return value && std::isfinite(*value) ? J
 Json json_value(CellStatus value) { return Json(to_string(value)); }
 Json json_value(Verification value) { return Json(to_string(value)); }
 
-/// Each reads `json` into `out`, or tells what would have been valid.
+/// Each reads `json` into `out`, or returns what would be valid.
 using Expected = std::optional<std::string_view>;
 Expected read_value(const Json& json, Text& out) {
   if (json.is_null()) return out.clear(), std::nullopt;

@@ -22,10 +22,10 @@ using Text = std::string;                   ///< "" is stored as NULL
 using Count = std::optional<std::int64_t>;  ///< absent is NULL
 using Number = std::optional<double>;
 
-/// Tokens that a generative model gives when nobody asks for another number.
+/// New tokens to generate by default.
 inline constexpr std::int64_t kDefaultOutputTokens = 32;
 
-/// What a field of a Record is before it is set.
+/// The value of a field of a Record before it is set.
 template <class Value>
 constexpr Value unset() {
   return {};
@@ -39,10 +39,10 @@ constexpr Verification unset() {
   return Verification::kUnverified;
 }
 
-/// One result: one cell and shape, with everything that is known of it. Flat, so that the database's row, the CSV
+/// One result: one cell and shape, with all known facts. Flat, so that the database's row, the CSV
 /// line, the bundle's manifest and the JSON object are the same list of fields (result_fields()).
-/// The members and their meanings are the lines of result/fields.def. Units stand in the names; where the guides fix a
-/// name without a unit, its line has it.
+/// The members and their meanings are the lines of result/fields.def. Names contain units; if the guides define a name
+/// without a unit, its line has the unit.
 struct Record {
 #define FIELD(type, name, key, unit, meaning) type name = unset<type>();
 #include "result/fields.def"
@@ -50,14 +50,14 @@ struct Record {
 
   [[nodiscard]] bool has_flag(std::string_view name) const;
   void add_flag(std::string_view name);
-  /// Completed and verified, neither simulated nor software nor partial: may stand in rankings, speed-ups and ratings.
+  /// Completed and verified, not simulated, software or partial: included in rankings, speed-ups and ratings.
   [[nodiscard]] bool ranked() const;
 };
 
 /// Whether the keys hash a field (result/keys.hpp).
 struct Hashing {
   struct Default {
-    std::string_view engine;  ///< "": every engine that has none of its own
+    std::string_view engine;  ///< "": every engine without its own default
     std::string_view value;   ///< as text
   };
   static constexpr std::size_t kMaxDefaults = 4;
@@ -67,7 +67,7 @@ struct Hashing {
   std::array<Default, kMaxDefaults> defaults{};
   std::size_t default_count = 0;
 
-  /// With a hash default: what rows meant before the field existed, of every engine or of one.
+  /// With a hash default: what rows meant before the field existed, for every engine or for one.
   [[nodiscard]] constexpr Hashing unless(std::string_view value) const { return unless({}, value); }
   [[nodiscard]] constexpr Hashing unless(std::string_view engine, std::string_view value) const {
     Hashing with = *this;
@@ -77,11 +77,11 @@ struct Hashing {
   [[nodiscard]] std::optional<std::string_view> default_for(std::string_view engine) const;
 };
 
-/// One field of a Record, described once for the database, CSV, JSON, tables and keys.
+/// One field of a Record, defined once for the database, CSV, JSON, tables and keys.
 struct Field {
-  std::string_view name;      ///< of the database's column, the CSV's heading and the JSON's key
+  std::string_view name;      ///< the name of the database's column, the CSV's heading and the JSON's key
   std::string_view sql_type;  ///< VARCHAR, BIGINT or DOUBLE
-  std::string_view unit;      ///< "ms", "s", "items/s", "MB", …; "" where there is none
+  std::string_view unit;      ///< "ms", "s", "items/s", "MB", …; "" if it has no unit
   std::string_view meaning;   ///< one line, for docs and the comment of the database's column
   using Member =
       std::variant<Text Record::*, Count Record::*, Number Record::*, CellStatus Record::*, Verification Record::*>;
@@ -95,8 +95,8 @@ struct Field {
 /// The field of that name, or null.
 [[nodiscard]] const Field* find_field(std::string_view name);
 
-/// The value of a field: null, integer, number or string. "" and numbers that are not finite are null; text is made
-/// valid UTF-8.
+/// The value of a field: null, integer, number or string. "" and numbers that are not finite are null; text is
+/// converted to valid UTF-8.
 [[nodiscard]] Json field_value(const Record& record, const Field& field);
 
 /// The value of `kv_cache` for a value of its former name `form`: growing for portable, static for fixed, runtime for

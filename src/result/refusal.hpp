@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Why a cell does not run: how its row ends instead.
+/// Why a cell does not run: the status and reason of its row.
 struct Refusal {
   CellStatus status = CellStatus::kUnavailable;
   std::string reason_code, message, hint;

@@ -17,7 +17,7 @@ namespace assay {
 namespace {
 using ::testing::HasSubstr;
 
-// A different value in every field, so that two fields mixed up cannot cancel out.
+// A different value in every field, so that the test detects swapped fields.
 Record full_record() {
   Record record;
   std::int64_t n = 1;
@@ -48,7 +48,7 @@ TEST(Record, SurvivesJsonWithEveryFieldAndEveryDigit) {
     EXPECT_EQ(field_value(*back, field), field_value(record, field)) << field.name;
 }
 
-TEST(Record, AbsentIsNullAndComesBackAbsent) {
+TEST(Record, AbsentIsNullAndIsReadAsAbsent) {
   const Json json = to_json(Record{});
   EXPECT_TRUE(json.at("latency_p50_ms").is_null());
   EXPECT_TRUE(json.at("model").is_null());
@@ -59,7 +59,7 @@ TEST(Record, AbsentIsNullAndComesBackAbsent) {
   EXPECT_EQ(back->model, "");
 }
 
-TEST(Record, NumbersThatJsonCannotCarryAreNull) {
+TEST(Record, NumbersThatJsonCannotRepresentAreNull) {
   Record record;
   record.max_abs_error = std::numeric_limits<double>::quiet_NaN();
   record.message = "bad \xff byte";
@@ -147,7 +147,7 @@ TEST(Keys, AFieldThatIsAddedChangesNoOldKeyOfAnyEngine) {
   std::vector<Field> fields(result_fields().begin(), result_fields().end());
   Record record = full_record();
   record.engine = "onnxruntime";
-  record.process.clear();  // stands for the new field, which rows from before do not have
+  record.process.clear();  // represents the new field, which older rows do not have
   const std::string before = key_text(record, KeyKind::kTask, fields);
   std::ranges::find(fields, "process", &Field::name)->key =
       Hashing{.in_task_key = true, .in_series_key = true}.unless("static").unless("xla", "dynamic");
@@ -158,7 +158,7 @@ TEST(Keys, AFieldThatIsAddedChangesNoOldKeyOfAnyEngine) {
     return key_text(changed, KeyKind::kTask, fields);
   };
   EXPECT_EQ(text("onnxruntime", ""), before);
-  EXPECT_EQ(text("onnxruntime", "static"), before) << "what rows of this engine meant before";
+  EXPECT_EQ(text("onnxruntime", "static"), before) << "the meaning of this engine's rows before the field existed";
   EXPECT_THAT(text("onnxruntime", "dynamic"), HasSubstr("process=\"dynamic\"\n"));
   EXPECT_EQ(text("xla", "dynamic"), text("xla", ""));
   EXPECT_THAT(text("xla", "static"), HasSubstr("process=\"static\"\n"));
@@ -182,8 +182,8 @@ TEST(Keys, OfAStoredRowNeverChange) {
   record.sequence_length = 128;
   record.seed = 0;
   record.input_shape = "input_ids=(1, 128)";
-  // Should this fail, every history that users have would be cut off: a field that was added lacks its hash default, or
-  // one was renamed. Do not change the expected text.
+  // If this fails, every history of users would end: a new field has no hash default, or a field was renamed. Do not
+  // change the expected text.
   EXPECT_EQ(
       key_text(record, KeyKind::kTask),
       "batch_size=1\ncontract=\"e2e_host\"\ndevice=\"cpu\"\nengine=\"onnxruntime\"\nengine_version=\"1.31.1\"\n"
@@ -200,11 +200,12 @@ TEST(Keys, AFieldWithoutAHashDefaultIsOneOfTheFirst) {
       "seed_scheme", "sequence_length", "streams",        "threads",       "tool_version", "weights_hash"};
   for (const Field& field : result_fields())
     if (field.key.in_task_key && field.key.default_count == 0) {
-      EXPECT_TRUE(first.contains(field.name)) << field.name << " needs what rows meant before it: kSeries.unless(…)";
+      EXPECT_TRUE(first.contains(field.name))
+          << field.name << " needs the meaning of rows before it: kSeries.unless(…)";
     }
 }
 
-TEST(Keys, AValueCannotPoseAsTheNextField) {
+TEST(Keys, AValueCannotImitateTheNextField) {
   Record a, b;
   a.engine = "x";
   a.engine_version = "1";

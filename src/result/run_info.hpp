@@ -7,14 +7,14 @@
 
 namespace assay {
 
-/// What an invocation is, for the record.
+/// Facts about an invocation, for the record.
 struct RunInfo {
   std::string run_id;
   std::string command;
   std::string started;  ///< UTC, ISO 8601
   std::string host, tool_version, git_commit;
   Json system = Json::object();    ///< the guide's system_info
-  Json hardware = Json::object();  ///< every hardware word: available, why not
+  Json hardware = Json::object();  ///< all hardware: available, or why not
   std::string hardware_fingerprint;
 };
 

@@ -7,12 +7,12 @@
 
 namespace assay {
 
-/// How a cell ended. Six words, never merged (docs/metrics.md).
+/// The status of a cell (docs/metrics.md).
 enum class CellStatus { kCompleted, kWrong, kUnsupported, kFailed, kUnavailable, kSkipped };
 [[nodiscard]] std::string_view to_string(CellStatus status);
 [[nodiscard]] std::optional<CellStatus> cell_status_from(std::string_view name);
 
-/// What is known about the numbers that a cell computed.
+/// The verdict on the numbers of a cell.
 enum class Verification { kVerified, kWrong, kUnverified, kDegenerate, kIllConditioned };
 [[nodiscard]] std::string_view to_string(Verification verification);
 [[nodiscard]] std::optional<Verification> verification_from(std::string_view name);
@@ -26,7 +26,7 @@ inline constexpr std::string_view kScaled = "scaled";
 inline constexpr std::string_view kUnsteady = "unsteady";
 inline constexpr std::string_view kNoisy = "noisy";
 inline constexpr std::string_view kFewSamples = "few_samples";
-inline constexpr std::string_view kPartial = "partial";  ///< interrupted: fewer samples than asked for
+inline constexpr std::string_view kPartial = "partial";  ///< interrupted: fewer samples than requested
 }  // namespace flag
 
 /// Reason codes are the names of ErrorCode and these.
@@ -43,7 +43,7 @@ inline constexpr std::array kOwn{kNotBuilt, kNoTime, kTooLarge, kNoHardware, kNo
 /// docs/errors.md.
 [[nodiscard]] bool is_reason_code(std::string_view name);
 
-/// Exit status of every command, in order of precedence: interrupted, usage, failure, finding, cannot tell, success.
+/// Exit status of every command, in order of precedence: interrupted, usage, failure, finding, inconclusive, success.
 enum class ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2, kFinding = 3, kCannotTell = 4, kInterrupted = 130 };
 /// The one that takes precedence: 130, 2, 1, 3, 4, 0.
 [[nodiscard]] ExitCode worse(ExitCode a, ExitCode b);

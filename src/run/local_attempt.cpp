@@ -104,7 +104,7 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const LocalTask&
                            task.seed, task.arithmetic));
   if (task.generation && row.message.empty())
     row.message = fmt::format("logits compared after the prompt and after {} further tokens",
-                              taught_tokens(task.generation->output_tokens));
+                              teacher_forced_tokens(task.generation->output_tokens));
   if (const std::string& note = task.reference.given_note; !note.empty())
     row.message =
         fmt::format("{}{}{}; compared with {}", row.message, row.message.empty() ? "" : "; ", note, reference.name);

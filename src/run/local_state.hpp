@@ -32,7 +32,7 @@ struct LocalTask {
     const EngineEntry* engine = registry.entry(task.engine);
     const bool own = engine != nullptr && !engine->needs_model;
     return fmt::format("{} {}{} {}", task.row.input_hash, to_string(task.arithmetic), own ? " " + engine->name : "",
-                       task.generation ? taught_tokens(task.generation->output_tokens) : -1);
+                       task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1);
   }
 };
 

@@ -64,7 +64,7 @@ class Autocovariance {
     std::copy(centred_.begin(), centred_.end(), values.begin());
     transform(values);
     for (Complex& value : values) value = std::norm(value);
-    transform(values);  // of an even, real spectrum: its own inverse but for the length
+    transform(values);  // the spectrum is even and real: the transform is its own inverse except for the length
     all_.resize(centred_.size());
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = values[i].real() / static_cast<double>(values.size());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-tests T1 and T5 of docs/statistics.md in full: generated data, known answers, printed as they come out.
+// Self-tests T1 and T5 of docs/statistics.md in full: generated data with known answers; the results are printed.
 #include <gtest/gtest.h>
 
 #include <array>

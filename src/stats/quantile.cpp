@@ -10,13 +10,13 @@
 namespace assay::stats {
 namespace {
 
-// Ranks of an interval, counted from 1. Outside of [1, n] there is no such bound.
+// Ranks of an interval, counted from 1. Outside of [1, n] the bound does not exist.
 struct Ranks {
   std::int64_t low, high;
 };
 
-// The exact ones of independent samples: P(fewer than `low` lie below the quantile) and P(at least `high` do) are each
-// at most (1 - confidence) / 2.
+// The exact ranks for independent samples: P(fewer than `low` lie below the quantile) and P(at least `high` do) are
+// each at most (1 - confidence) / 2.
 Ranks binomial_ranks(std::int64_t n, double p, double confidence) {
   const double tail = 0.5 * (1.0 - confidence);
   // The least k in [0, n] with binomial_cdf(k) above (or not below) a bound.
@@ -40,7 +40,7 @@ Ranks inflated_ranks(std::int64_t n, double p, double confidence, double tau) {
           static_cast<std::int64_t>(std::ceil(count * p + half))};
 }
 
-// ceil(p n), with p meant as the decimal that it prints as: 0.07 * 100 is 7, though its double is a little more.
+// ceil(p n), with p as the decimal number that it prints as: 0.07 * 100 is 7, although the double is slightly larger.
 std::size_t nearest_rank(std::size_t n, double p) {
   const double exact = p * static_cast<double>(n);
   const double whole = std::round(exact);

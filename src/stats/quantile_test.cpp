@@ -35,7 +35,7 @@ TEST(Quantile, IsTheNearestRank) {
   EXPECT_EQ(quantile_sorted(std::vector<double>{7}, 0.99), 7);
 }
 
-TEST(Quantile, TakesPercentagesAsDecimals) {
+TEST(Quantile, TreatsPercentagesAsDecimals) {
   for (std::size_t percent = 1; percent <= 100; ++percent)
     for (const std::size_t n : {100U, 200U, 5000U})
       ASSERT_EQ(quantile_sorted(one_to(n), static_cast<double>(percent) / 100), one_to(n)[percent * n / 100 - 1]);
@@ -50,7 +50,7 @@ TEST(Quantile, DoesNotDependOnOrder) {
   EXPECT_EQ(estimate_quantile(values, 0.9).value, before);
 }
 
-TEST(MinimumSamples, AreTheContracts) {
+TEST(MinimumSamples, AreThoseOfTheContract) {
   EXPECT_EQ(minimum_samples(0.5), 6U);
   EXPECT_EQ(minimum_samples(0.9), 36U);
   EXPECT_EQ(minimum_samples(0.95), 72U);
@@ -64,7 +64,7 @@ TEST(QuantileInterval, ExistsFromTheMinimumOnAndNotBefore) {
     const auto estimate = estimate_quantile(one_to(n), 0.5);
     EXPECT_EQ(estimate.interval.has_value(), n == 6) << n;
   }
-  // The largest values stand far apart, so nothing is positively correlated: tau is 1 and the ranks are exact.
+  // The largest values are far apart, so there is no positive correlation: tau is 1 and the ranks are exact.
   for (const std::size_t n : {35U, 36U}) {
     std::vector<double> values(n, 1.0);
     for (std::size_t i = 0; i < n; ++i) values[i] = static_cast<double>(13 * i % n);
@@ -116,7 +116,7 @@ TEST(AutocorrelationTime, SurvivesTrendsConstantsAndTinySeries) {
 }
 
 TEST(AutocorrelationTime, SumsAndTransformAgree) {
-  // The definition, summed directly, on a series whose first non-positive pair lies far beyond the summed lags.
+  // The definition, summed directly, on a series whose first non-positive pair is far beyond the summed lags.
   Source source(2);
   std::vector<double> series = source.autoregressive(3000, 0.99);
   const double centre = mean(series);
@@ -173,14 +173,15 @@ TEST(PairedRatio, OfTheInverseIsTheInverseAndUnitsCancel) {
   EXPECT_TRUE(forth.interval.low < 1.1 && 1.1 < forth.interval.high);
 }
 
-TEST(PairedRatio, OfOnePairKnowsNothingOfItsError) {
+TEST(PairedRatio, OfOnePairHasAnUnknownError) {
   const RatioEstimate estimate = paired_ratio(std::vector<double>{2}, std::vector<double>{3});
   EXPECT_DOUBLE_EQ(estimate.ratio, 1.5);
   EXPECT_EQ(estimate.interval.low, 0.0);
   EXPECT_EQ(estimate.interval.high, std::numeric_limits<double>::infinity());
 }
 
-// T1, the quick form: the interval holds the true quantile as often as it says (campaign_test.cpp asks more often).
+// T1, quick version: the interval contains the true quantile as often as it promises (campaign_test.cpp repeats it more
+// often).
 double coverage(Source& source, double rho, std::size_t n, double p, int repetitions) {
   const double truth = normal_quantile(p);
   int held = 0;
@@ -191,7 +192,7 @@ double coverage(Source& source, double rho, std::size_t n, double p, int repetit
   return static_cast<double>(held) / repetitions;
 }
 
-TEST(QuantileInterval, HoldsTheTruthAsOftenAsItSays) {
+TEST(QuantileInterval, ContainsTheTruthAsOftenAsItPromises) {
   Source source(11);
   for (const double rho : {0.0, 0.5}) {
     const double share = coverage(source, rho, 100, 0.5, 400);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Seeded series with known properties, the same on every machine but for libm's last bit.
+/// Random series with known properties, the same on every machine except for the last bit of libm.
 
 #include <cmath>
 #include <cstddef>
@@ -30,7 +30,7 @@ class Source {
   std::mt19937_64 engine_;
 };
 
-/// The warm-up corpus: what latencies do (infra.md, A.2).
+/// The warm-up corpus: typical shapes of latencies (infra.md, A.2).
 enum class Shape { kIid, kMildlyCorrelated, kCorrelated, kWarmup, kStep, kDrift, kSlowdown, kBimodal };
 
 inline std::vector<double> latencies(Source& source, Shape shape, std::size_t n) {

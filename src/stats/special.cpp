@@ -17,10 +17,11 @@ double stirling_rest(double z) {
   return (1.0 / 12 - inverse * (1.0 / 360 - inverse * (1.0 / 1260 - inverse * (1.0 / 1680 - inverse / 1188)))) / z;
 }
 
-// x^a (1 - x)^b / B(a, b), by Loader's deviance form ("Fast and accurate computation of binomial probabilities", 2000).
+// x^a (1 - x)^b / B(a, b), by Loader's deviance formula ("Fast and accurate computation of binomial probabilities",
+// 2000).
 double beta_front(double a, double b, double x) {
   const double n = a + b;
-  // a ln(a / nx) + b ln(b / n(1-x)): near the mean through the small distances from it, elsewhere as it stands.
+  // a ln(a / nx) + b ln(b / n(1-x)): near the mean by the small distances from it, elsewhere directly.
   const double from_mean = n * x - a;
   const auto log_ratio = [](double ratio, double distance) {
     return std::abs(distance) < 0.5 ? std::log1p(distance) : std::log(ratio);
@@ -88,7 +89,7 @@ double student_quantile(double p, double degrees_of_freedom) {
   if (p == 0.5) return 0.0;
   if (p < 0.5) return -student_quantile(1.0 - p, degrees_of_freedom);
   const double half = 0.5 * degrees_of_freedom;
-  // Whether P(|T| <= t) is below what is wanted; told from whichever of the two tails is exact there.
+  // Whether P(|T| <= t) is below the wanted probability, from the tail that is exact there.
   const auto below = [&](double t) {
     const double square = t * t;
     if (square < degrees_of_freedom)

@@ -43,7 +43,7 @@ TEST(BinomialCdf, MatchesSumsOfTerms) {
   }
   EXPECT_EQ(binomial_cdf(-1, 5, 0.5), 0.0);
   EXPECT_EQ(binomial_cdf(5, 5, 0.5), 1.0);
-  // Half of the middle term, sqrt(2 / (pi n)) (1 - 1 / 4n + …), lies beyond one half.
+  // Half of the middle term, sqrt(2 / (pi n)) (1 - 1 / 4n + …), is beyond one half.
   EXPECT_NEAR(binomial_cdf(50'000, 100'000, 0.5), 0.5 + 0.5 * std::sqrt(2e-5 / std::numbers::pi) * (1 - 2.5e-6), 1e-12);
 }
 

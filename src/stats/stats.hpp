@@ -23,8 +23,8 @@ struct Interval {
 [[nodiscard]] double mean(std::span<const double> values);
 [[nodiscard]] double standard_deviation(std::span<const double> values);
 
-/// Nearest rank: the element of index ceil(p * n), counted from 1, of sorted data. p in (0, 1]. The definition that
-/// DuckDB's quantile_disc has, so SQL and C++ agree. Not for empty data.
+/// Nearest rank: the element of index ceil(p * n), counted from 1, of sorted data. p in (0, 1]. DuckDB's
+/// quantile_disc has the same definition, so SQL and C++ agree. Not for empty data.
 [[nodiscard]] double quantile_sorted(std::span<const double> sorted, double p);
 
 /// A quantile with the distribution-free interval of order statistics, its rank half-width inflated by the integrated
@@ -51,14 +51,14 @@ struct QuantileEstimate {
 
 /// Steady-state detection: a winsorised copy of the log values is cut into segments of one mean and variance (PELT,
 /// penalty 15 ln n, at least 10 samples each); the steady part is the last segment and those before it whose medians
-/// lie within 1.5 % of its own (docs/statistics.md, "Steady state"). Fewer than 60 samples are left to MSER-5, more
+/// are within 1.5 % of its own (docs/statistics.md, "Steady state"). MSER-5 handles fewer than 60 samples; more
 /// than 1,000 are aggregated to medians of equal blocks, so that steady_from is a multiple of the block. Cost: below 20
 /// ms for 100,000 samples.
 enum class SteadyClass {
   kFlat,      ///< steady from the first sample
-  kWarmup,    ///< slower before: left out
-  kSlowdown,  ///< faster before: throttling?
-  kUnsteady,  ///< the steady part is less than a quarter
+  kWarmup,    ///< the samples before the steady part are slower
+  kSlowdown,  ///< the samples before are faster: throttling?
+  kUnsteady,  ///< the steady part is less than a quarter of the samples
 };
 struct SteadyState {
   std::size_t steady_from = 0;  ///< index of the first steady sample

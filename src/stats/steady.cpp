@@ -8,8 +8,8 @@
 namespace assay::stats {
 namespace {
 
-constexpr std::size_t kMaxPoints = 1000;     // more are aggregated: PELT is quadratic where nothing changes
-constexpr std::size_t kMinForSegments = 60;  // fewer are left to MSER-5
+constexpr std::size_t kMaxPoints = 1000;     // more are aggregated: PELT is quadratic if nothing changes
+constexpr std::size_t kMinForSegments = 60;  // MSER-5 handles fewer
 constexpr std::size_t kMinSegment = 10;
 constexpr double kSameLevel = 0.015;     // medians within 1.5 % are one level
 constexpr double kLeastVariance = 1e-8;  // noise of 0.01 % and less is timer resolution, not a change
@@ -34,7 +34,7 @@ std::vector<double> log_levels(std::span<const double> series, std::size_t block
   return logs;
 }
 
-// Single outliers must not look like segments: each value is capped at 3 spreads (p90 - p10) from the median of the
+// Single outliers must not become segments: each value is capped at 3 spreads (p90 - p10) from the median of the
 // 51 around it (Barrett and others, "Virtual machine warmup blows hot and cold", OOPSLA 2017).
 std::vector<double> winsorised(std::span<const double> values) {
   constexpr std::size_t kReach = 25;
@@ -54,7 +54,7 @@ std::vector<double> winsorised(std::span<const double> values) {
   return result;
 }
 
-// Twice the negative log-likelihood of pieces under a normal distribution of their own, constants left out.
+// Twice the negative log-likelihood of pieces, each with its own normal distribution, without constants.
 class SegmentCost {
  public:
   explicit SegmentCost(std::span<const double> values) : sums_(values.size() + 1), squares_(values.size() + 1) {
@@ -127,7 +127,7 @@ SteadyState by_segments(std::span<const double> logs) {
 }
 
 // MSER-5 (White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 1997): the cut
-// that makes the standard error of what remains smallest. It also cuts flat noise, so a cut counts only where the
+// that makes the standard error of what remains smallest. It also cuts flat noise, so a cut counts only if the
 // levels differ by more than 1.5 % and by more than three standard errors of their medians.
 SteadyState by_standard_error(std::span<const double> logs) {
   constexpr std::size_t kBatch = 5;

@@ -40,7 +40,7 @@ TEST(SteadyState, CutsAStepWhereItIs) {
   EXPECT_NEAR(static_cast<double>(state.steady_from), 60, 3);
 }
 
-TEST(SteadyState, TellsASlowdownFromAWarmup) {
+TEST(SteadyState, DistinguishesASlowdownFromAWarmup) {
   Source source(3);
   const SteadyState state = detect_steady_state(latencies(source, Shape::kSlowdown, 500));
   EXPECT_EQ(state.kind, SteadyClass::kSlowdown);
@@ -54,7 +54,7 @@ TEST(SteadyState, CallsALateChangeUnsteady) {
   EXPECT_EQ(detect_steady_state(series).kind, SteadyClass::kUnsteady);
 }
 
-TEST(SteadyState, OfFewSamplesCutsOnlyWhatIsClearlyDifferent) {
+TEST(SteadyState, OfFewSamplesCutsOnlyClearDifferences) {
   Source source(5);
   int flat = 0;
   for (int i = 0; i < 200; ++i)
@@ -77,7 +77,7 @@ TEST(SteadyState, OfManySamplesIsFoundOnBlocks) {
   EXPECT_NEAR(static_cast<double>(state.steady_from), 2'000, 40);
 }
 
-// T5, the quick form: the confusion matrix of the warm-up corpus (campaign_test.cpp asks more often).
+// T5, quick version: the confusion matrix of the warm-up corpus (campaign_test.cpp repeats it more often).
 TEST(SteadyState, ClassifiesTheCorpus) {
   constexpr int kTrials = 8;
   Source source(7);

@@ -36,7 +36,7 @@ std::size_t count_outliers(std::span<const double> series) {
 }
 
 RatioEstimate paired_ratio(std::span<const double> baseline, std::span<const double> candidate, double confidence) {
-  ASSAY_CHECK(baseline.size() == candidate.size() && !baseline.empty(), "ratios are of pairs");
+  ASSAY_CHECK(baseline.size() == candidate.size() && !baseline.empty(), "ratios need pairs");
   std::vector<double> logs(baseline.size());
   std::transform(candidate.begin(), candidate.end(), baseline.begin(), logs.begin(),
                  [](double c, double b) { return std::log(c / b); });

@@ -18,10 +18,9 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds kStartTimeout = 30s;
-constexpr std::chrono::milliseconds kFarewell =
-    10s;  ///< what an interrupted measurement gets to write down its samples
+constexpr std::chrono::milliseconds kFarewell = 10s;  ///< time for an interrupted measurement to write its samples
 
-/// How often this kernel killed a process for memory.
+/// How often this kernel killed a process because of memory.
 std::uint64_t oom_kill_count() {
   std::ifstream file("/proc/vmstat");
   std::string name;
@@ -84,9 +83,9 @@ Result<std::unique_ptr<WorkerClient>> WorkerClient::start(const EngineLocation& 
   const auto version = hello.find("protocol");
   if (version == hello.end() || *version != worker_protocol::kVersion)
     return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("'{}' speaks protocol {}, this program {}", executable.string(),
+                fmt::format("'{}' has protocol version {}, this program {}", executable.string(),
                             version == hello.end() ? "unknown" : version->dump(), worker_protocol::kVersion),
-                "both must come from one build: install or build assay anew");
+                "both must come from the same build: install or build assay again");
   if (const auto error = hello.find("error"); error != hello.end())
     return tl::unexpected<Error>(worker_protocol::decode_error(*error));
   return worker;
@@ -102,7 +101,7 @@ Error WorkerClient::obituary(ProcessEnd end) const {
     return {ErrorCode::kOutOfMemory,
             fmt::format("the kernel killed {} because memory ran out{}", name_, log),
             {},
-            "take a smaller batch or model, or a machine with more memory"};
+            "use a smaller batch or model, or a machine with more memory"};
   if (options_.memory_limit_bytes && mentions_memory(words))
     return {ErrorCode::kOutOfMemory,
             fmt::format("{} {} at its memory limit of {} bytes{}", name_, how, *options_.memory_limit_bytes, log)};
@@ -111,7 +110,7 @@ Error WorkerClient::obituary(ProcessEnd end) const {
 }
 
 Result<Json> WorkerClient::exchange(const Json* request, const std::string& doing, nanoseconds timeout) {
-  if (!alive_) return fail(ErrorCode::kWorkerDied, fmt::format("{} has ended before", name_));
+  if (!alive_) return fail(ErrorCode::kWorkerDied, fmt::format("{} has already ended", name_));
   const auto start = steady_clock::now();
   const auto elapsed = [&] { return steady_clock::now() - start; };
   std::optional<steady_clock::time_point> cancelled;
@@ -126,12 +125,12 @@ Result<Json> WorkerClient::exchange(const Json* request, const std::string& doin
     if (process_.ended()) return fail(ErrorCode::kWorkerDied, "");
     return {};
   };
-  // A short timeout is kept to about a tenth of itself, a long one costs the machine four wake-ups a second.
+  // A short timeout is accurate to a tenth; a long one costs four wake-ups per second.
   const auto patience = std::clamp(std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 10), 1ms, 250ms);
   const Status sent = request == nullptr ? Status() : worker_protocol::send(process_.socket(), *request);
   Result<Json> reply =
       sent ? worker_protocol::receive(process_.socket(), watch, patience) : Result<Json>(tl::unexpected(sent.error()));
-  if (reply) return reply;  // also after an interruption: samples that were taken are a result
+  if (reply) return reply;  // also after an interruption: the samples until then are a result
 
   alive_ = false;
   Error error = cancelled ? Error{ErrorCode::kCancelled, "interrupted"} : std::move(reply).error();
@@ -152,7 +151,8 @@ Result<Reply> WorkerClient::call(const char* op, const std::string& doing, const
   if (const auto error = reply.find("error"); error != reply.end())
     return tl::unexpected<Error>(worker_protocol::decode_error(*error));
   const auto ok = reply.find("ok");
-  if (ok == reply.end()) return fail(ErrorCode::kInternal, fmt::format("{} answered neither ok nor error", name_));
+  if (ok == reply.end())
+    return fail(ErrorCode::kInternal, fmt::format("the reply of {} has neither ok nor error", name_));
   return worker_protocol::decode<Reply>(*ok);
 }
 
@@ -169,8 +169,8 @@ Result<MeasureReply> WorkerClient::measure(const MeasureRequest& request, nanose
   return call<MeasureReply>("measure", "while measuring", request, timeout);
 }
 Result<worker_protocol::Description> WorkerClient::describe(nanoseconds timeout) {
-  return call<worker_protocol::Description>("describe", "while asking what it can do", worker_protocol::Nothing{},
-                                            timeout);
+  return call<worker_protocol::Description>("describe", "while asking for its devices and options",
+                                            worker_protocol::Nothing{}, timeout);
 }
 
 }  // namespace assay

@@ -33,7 +33,7 @@ class WorkerClient final : public Worker {
   template <class Reply, class Request>
   Result<Reply> call(const char* op, const std::string& doing, const Request& request,
                      std::chrono::nanoseconds timeout);
-  /// Why the process is gone, after it has ended by itself.
+  /// Why the process ended by itself.
   Error obituary(ProcessEnd end) const;
 
   ChildProcess process_;

@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// A context as the runner sees it: bursts over `sets` bound input sets, by the engine's own timing where it has one.
-/// Allocates, locks and logs nothing while the engine does not fail.
+/// A context for the runner: bursts over `sets` bound input sets, timed by the engine if it times itself.
+/// Allocates, locks and logs nothing unless the engine fails.
 class ContextSource final : public BurstSource {
  public:
   ContextSource(LoadedContext& context, std::size_t sets) : context_(context), sets_(sets) {}
@@ -21,10 +21,10 @@ class ContextSource final : public BurstSource {
     if (context_.times_itself()) {
       assay_samples samples{sizeof samples, 0, out.capacity, 0, out.start_ns, out.duration_ns, out.kind};
       Status status = context_.run_timed(n, first_set, sets_, samples);
-      // Then it wrote past the columns, or counts what it did not write: nothing of it can be believed.
+      // It wrote beyond the columns, or the count is wrong: the samples are not reliable.
       if (samples.count > out.capacity) {
         out.count = 0;
-        return fail(ErrorCode::kInternal, "the engine counts more samples than it was given room for");
+        return fail(ErrorCode::kInternal, "the engine returned more samples than there was space for");
       }
       out.count = samples.count;
       return status;

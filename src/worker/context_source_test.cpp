@@ -16,7 +16,7 @@ namespace {
 std::atomic<long> g_allocations{0};
 }  // namespace
 
-// Every allocation of this program is counted; the default operators of the other forms come here.
+// Counts every allocation of this program; the other default operators call these.
 void* operator new(std::size_t size) {
   ++g_allocations;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -63,7 +63,7 @@ TEST(ContextSource, AllocatesNothingInTheTimedLoop) {
   EXPECT_TRUE(ok);
   EXPECT_EQ(room.columns.count, 1000u);
   EXPECT_EQ(after - before, 0);
-  EXPECT_GT(before, 0) << "the counter counts";
+  EXPECT_GT(before, 0) << "the counter works";
 }
 
 TEST(ContextSource, TimesEachRunByTheSteadyClock) {

@@ -17,14 +17,14 @@
 namespace assay {
 namespace {
 
-// Leaves open what a generation changes from run to run: every unknown extent of an input but its batch.
+// Keeps the extents open that change from run to run: every unknown extent of an input except its batch.
 Shape opened(const ValueSignature& input, Shape shape) {
   for (std::size_t axis = 1; axis < shape.size(); ++axis)
     if (axis >= input.shape.size() || input.shape[axis] < 0) shape[axis] = -1;
   return shape;
 }
 
-// What each plain symbol of the prompt's inputs was bound to.
+// The extent of each symbol of the prompt's inputs.
 std::map<std::string, std::int64_t> bound_symbols(const std::vector<ValueSignature>& inputs,
                                                   const std::vector<Tensor>& tensors) {
   std::map<std::string, std::int64_t> bound;
@@ -41,13 +41,13 @@ void put(Tensor& tokens, std::size_t row, std::int64_t id) {
     tokens.as<std::int32_t>()[row] = static_cast<std::int32_t>(id);
 }
 
-// Floats of 16 bits in the order of their values.
+// Maps 16-bit floats to integers in the order of their values.
 std::uint16_t ordered(std::uint16_t bits) {
   constexpr std::uint16_t kSign = 0x8000;
   return static_cast<std::uint16_t>((bits & kSign) != 0 ? ~bits : bits | kSign);
 }
 
-// The place of the largest of a row of logits, whose type logits() has looked at. Within a token's time.
+// The index of the largest value in a row of logits; logits() has checked their type. This is part of a token's time.
 template <class T>
 std::size_t largest(const std::byte* row, std::size_t width) {
   const auto* values = reinterpret_cast<const T*>(row);
@@ -63,7 +63,7 @@ Result<std::size_t> Generator::index_of(const std::vector<ValueSignature>& value
                                         const char* what) {
   const auto found = std::ranges::find(values, name, &ValueSignature::name);
   if (found == values.end())
-    return fail(ErrorCode::kMismatch, fmt::format("the program has no {} '{}' to generate with", what, name));
+    return fail(ErrorCode::kMismatch, fmt::format("the program has no {} '{}', which generation needs", what, name));
   return static_cast<std::size_t>(found - values.begin());
 }
 
@@ -72,7 +72,7 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   const bool same = &prompt == &step;
   const std::vector<Tensor>& first = sets.front();
   if (generation.cache_tokens > 0) {
-    if (!same) return fail(ErrorCode::kUnsupported, "states that keep their length go through one graph");
+    if (!same) return fail(ErrorCode::kUnsupported, "static KV caches need one graph for prompt and steps");
     bool shares = prompt.shares_memory();
     const bool may_refuse = shares;
     Result<Generator> made = create_with_caches(prompt, generation, sets, shares);
@@ -105,7 +105,7 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   return made;
 }
 
-// Room for a step's tokens and for the longest mask.
+// Memory for a step's tokens and for the longest mask.
 Status Generator::make_tokens(const LoadedProgram& prompt, const LoadedProgram& step,
                               const std::vector<Tensor>& first) {
   ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation_.tokens, "input"));
@@ -132,7 +132,7 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
   ASSAY_TRY(tokens_input_, index_of(step.inputs(), generation_.tokens, "input"));
   const DType ids = step.inputs()[tokens_input_].dtype;
   if (ids != DType::kInt64 && ids != DType::kInt32)
-    return fail(ErrorCode::kMismatch, fmt::format("'{}' takes tokens as {}", generation_.tokens, to_string(ids)));
+    return fail(ErrorCode::kMismatch, fmt::format("'{}' has tokens of type {}", generation_.tokens, to_string(ids)));
   if (!generation_.mask.empty()) {
     ASSAY_TRY(mask_input_, index_of(step.inputs(), generation_.mask, "input"));
   }
@@ -148,7 +148,8 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
   return {};
 }
 
-// The context of a step's own program. What is neither token, mask nor state is as in the prompt: an encoder's mask.
+// The context of a separate program for steps. Inputs that are neither token, mask nor state are those of the prompt,
+// such as an encoder's mask.
 Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
                              const std::vector<Tensor>& first_set) {
   const std::map<std::string, std::int64_t> bound = bound_symbols(prompt_inputs, first_set);
@@ -163,7 +164,7 @@ Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueS
     } else if (!state && !(mask_input_ && *mask_input_ == i)) {
       const auto same = std::ranges::find(prompt_inputs, input.name, &ValueSignature::name);
       if (same == prompt_inputs.end())
-        return fail(ErrorCode::kMismatch, fmt::format("nothing tells the step's input '{}'", input.name));
+        return fail(ErrorCode::kMismatch, fmt::format("no value for decode-step input '{}'", input.name));
       values[i] = first_set[static_cast<std::size_t>(same - prompt_inputs.begin())].view();
     }
     if (values[i].dtype != DType::kUndefined) {
@@ -244,7 +245,7 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
     out.duration_ns[at] = end - start;
   };
   for (std::size_t i = 0; i < n; ++i) {
-    // The run's own sample stands before its tokens', so that a series that begins with a run has all of it.
+    // The sample of a run is before those of its tokens, so that a series that begins with a run includes its tokens.
     const std::size_t base = i * each;
     std::size_t done = 0;
     ASSAY_CHECK_OK(reset());
@@ -261,7 +262,7 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
       status = next();
     }
     if (!status) {
-      // A generation that was cut short has tokens but is no run.
+      // A generation that was cut short has tokens but no run.
       for (std::size_t k = 0; k < done; ++k) {
         out.kind[base + k] = out.kind[base + k + 1];
         out.start_ns[base + k] = out.start_ns[base + k + 1];
@@ -276,14 +277,15 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
   return {};
 }
 
-Result<Tensor> Generator::teach(std::size_t set, std::uint64_t seed, double& prompt_ms) {
+Result<Tensor> Generator::run_teacher_forced(std::size_t set, std::uint64_t seed, double& prompt_ms) {
   const SteadyClock clock;
   ASSAY_CHECK_OK(reset());
   const std::int64_t start = clock.now_ns();
   ASSAY_CHECK_OK(begin(set));
   prompt_ms = static_cast<double>(clock.now_ns() - start) / 1e6;
-  const std::int64_t further = taught_tokens(generation_.output_tokens);
-  const CounterRandom random(seed, "taught tokens");  // of every set the same: files of a set may be bound as another
+  const std::int64_t further = teacher_forced_tokens(generation_.output_tokens);
+  const CounterRandom random(seed, "taught tokens");  // the same for every set: files of a set may be bound as another
+                                                      // one. The tag decides the tokens of stored references
   Tensor all;
   for (std::int64_t step = 0;; ++step) {
     ASSAY_TRY(const TensorView view, logits());

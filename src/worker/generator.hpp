@@ -16,15 +16,15 @@
 
 namespace assay {
 
-/// One stream of a generative model: a prompt's run, then greedy tokens. The states stay with the engine: they go from
-/// step to step by alias_output_to_input, and from a prompt's graph to another for the steps as views. States that keep
-/// their length (Generation::cache_tokens) stay where they are by share_output_with_input; an engine that cannot has
-/// the same graph twice, with static shapes for the prompt and for the steps. Thread: one at a time.
+/// One stream of a generative model: a prompt's run, then greedy tokens. The states stay in the engine: they go from
+/// step to step by alias_output_to_input, and from a prompt's graph to a separate graph for the steps as views. Static
+/// KV caches (Generation::cache_tokens) stay in place by share_output_with_input; for an engine without it, the same
+/// graph is used twice, with static shapes for the prompt and for the steps. Thread: one at a time.
 class Generator final : public BurstSource {
  public:
-  /// `step`: the program of the further tokens, the same as `prompt` where that begins with an empty past. `sets`: the
+  /// `step`: the program of the further tokens, the same as `prompt` if that begins with an empty past. `sets`: the
   /// prompt's inputs, [set][input] in the order of prompt.inputs(); they outlive the generator.
-  /// Errors: mismatch, for what the programs do not have; the engine's.
+  /// Errors: mismatch, if a program lacks an input or output; those of the engine.
   [[nodiscard]] static Result<Generator> create(const LoadedProgram& prompt, const LoadedProgram& step,
                                                 const Generation& generation,
                                                 const std::vector<std::vector<Tensor>>& sets);
@@ -36,12 +36,12 @@ class Generator final : public BurstSource {
     return 1 + static_cast<std::size_t>(generation_.output_tokens);
   }
 
-  /// What the engine took to make contexts for these shapes.
+  /// The time to create contexts for these shapes.
   [[nodiscard]] std::int64_t compilation_ns() const { return compilation_ns_; }
 
-  /// Logits after the prompt of a set and after further tokens that `seed` tells, float32 [B, 1 + tokens, vocabulary].
-  /// prompt_ms: how long the prompt's run took.
-  [[nodiscard]] Result<Tensor> teach(std::size_t set, std::uint64_t seed, double& prompt_ms);
+  /// Logits after the prompt of a set and after further tokens, float32 [B, 1 + tokens, vocabulary]. The tokens are
+  /// generated from `seed`, not chosen by the logits. prompt_ms: the time of the prompt's run.
+  [[nodiscard]] Result<Tensor> run_teacher_forced(std::size_t set, std::uint64_t seed, double& prompt_ms);
 
  private:
   struct State {
@@ -52,7 +52,7 @@ class Generator final : public BurstSource {
   Generator(Generation generation, LoadedContext prompt, std::size_t sets)
       : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
-  /// `shares`: by share_output_with_input, which an engine may refuse and is then false; else by two contexts.
+  /// `shares`: use share_output_with_input; false afterwards if the engine does not support it. Else use two contexts.
   [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
                                                             const std::vector<std::vector<Tensor>>& sets, bool& shares);
   [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
@@ -63,15 +63,15 @@ class Generator final : public BurstSource {
   Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
                     const std::vector<Tensor>& first_set);
   [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
-  /// Back to where no token was seen.
+  /// Discards all tokens.
   Status reset();
   /// Runs the prompt of a set.
   Status begin(std::size_t set);
   /// Runs one step on the tokens in tokens_.
   Status next();
-  /// Of the latest run, which was the prompt's or a step's.
+  /// The logits of the latest run, of the prompt or of a step.
   [[nodiscard]] Result<TensorView> logits();
-  /// Chooses the likeliest token of each sequence.
+  /// Chooses the most likely token of each sequence.
   Status choose();
 
   Generation generation_;
@@ -84,11 +84,11 @@ class Generator final : public BurstSource {
   std::optional<std::size_t> mask_input_;
   std::vector<State> states_;
   Tensor tokens_;             ///< [B, 1]
-  Tensor ones_;               ///< room for the longest mask
+  Tensor ones_;               ///< as long as the longest mask
   TensorView mask_;           ///< of the next step, into ones_
   std::int64_t further_ = 0;  ///< steps since the prompt
-  // Of states that keep their length.
-  std::vector<Tensor> caches_;  ///< zeros, where the engine does not keep them itself
+  // For static KV caches.
+  std::vector<Tensor> caches_;  ///< zeros, if the engine does not keep them itself
   std::optional<std::size_t> positions_input_;
   Tensor prompt_places_, step_place_;
 };

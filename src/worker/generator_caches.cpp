@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generators whose states keep their length.
+// Generators with static KV caches.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// Of a run on `tokens` of each of `batch` sequences; nullopt: on any number.
+// The shape for a run on `tokens` of each of `batch` sequences; nullopt: any number.
 std::vector<TensorView> shapes_of(const LoadedProgram& program, const Generation& generation,
                                   const std::vector<Tensor>& first, std::int64_t batch,
                                   std::optional<std::int64_t> tokens) {
@@ -70,12 +70,12 @@ Result<Generator> Generator::create_with_caches(const LoadedProgram& program, co
   return made;
 }
 
-// All but the states: what is neither tokens, mask nor places is in a step as it was in the prompt.
+// All inputs except the states. Inputs that are neither tokens, mask nor positions are the same as in the prompt.
 Status Generator::bind_others(const LoadedProgram& program, const std::vector<std::vector<Tensor>>& sets) {
   if (!generation_.positions.empty()) {
     ASSAY_TRY(positions_input_, index_of(program.inputs(), generation_.positions, "input"));
     if (program.inputs()[*positions_input_].dtype != DType::kInt64)
-      return fail(ErrorCode::kMismatch, fmt::format("'{}' takes no int64", generation_.positions));
+      return fail(ErrorCode::kMismatch, fmt::format("'{}' is not int64", generation_.positions));
     ASSAY_TRY(prompt_places_, Tensor::create(DType::kInt64, {generation_.prompt_tokens}));
     ASSAY_TRY(step_place_, Tensor::create(DType::kInt64, {1}));
     const auto places = prompt_places_.as<std::int64_t>();
@@ -100,10 +100,10 @@ Status Generator::bind_others(const LoadedProgram& program, const std::vector<st
   return {};
 }
 
-// One memory with what the run leaves; else zeros for the prompt, whose states the steps go on from.
+// Shares memory with the output; else zeros for the prompt, whose outputs are the states of the steps.
 Status Generator::keep_caches(const std::vector<TensorView>& shapes, bool& shares) {
   for (const State& state : states_) {
-    if (!state.step_output) return fail(ErrorCode::kMismatch, "no run leaves a state that is to keep its length");
+    if (!state.step_output) return fail(ErrorCode::kMismatch, "a static KV cache needs a step output");
     if (!step_) {
       const Status shared = prompt_.share_output_with_input(*state.step_output, state.step_input);
       if (!shared && shared.error().code == ErrorCode::kUnsupported) shares = false;

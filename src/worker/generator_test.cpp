@@ -29,7 +29,7 @@ LoadedProgram program(const std::string& inputs, const std::string& outputs, Eng
   return LoadedEngine::create(plugin, "").value().load({.options = std::move(more)}).value();
 }
 
-/// A decoder that takes the prompt with an empty past.
+/// A decoder that runs the prompt with an empty past.
 LoadedProgram decoder(EngineOptions more = {}) {
   return program("input_ids:int64[batch,sequence];attention_mask:int64[batch,total];past:float32[batch,past]",
                  "logits:float32[batch,1,10];present:float32[batch,past+sequence]", std::move(more));
@@ -72,7 +72,7 @@ struct Room {
   SampleColumns columns{kind.size(), 0, kind.data(), start.data(), duration.data()};
 };
 
-TEST(Generator, GivesASampleForTheRunBeforeThoseOfItsTokens) {
+TEST(Generator, HasASampleForTheRunBeforeThoseOfItsTokens) {
   const LoadedProgram model = decoder({{"cost_ns", "20000"}});
   const auto sets = prompts(2);
   Generator generator = Generator::create(model, model, generation(3), sets).value();
@@ -91,7 +91,7 @@ TEST(Generator, GivesASampleForTheRunBeforeThoseOfItsTokens) {
   }
 }
 
-TEST(Generator, KeepsTheTokensOfAGenerationThatFailed) {
+TEST(Generator, KeepsTheTokensOfAFailedGeneration) {
   const LoadedProgram model = decoder({{"fail_at_run", "6"}});
   const auto sets = prompts(1);
   Generator generator = Generator::create(model, model, generation(4), sets).value();
@@ -104,26 +104,26 @@ TEST(Generator, KeepsTheTokensOfAGenerationThatFailed) {
   EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken, kFirst));
 }
 
-TEST(Generator, TeachesTheSameTokensToWhateverRuns) {
+TEST(Generator, RunsTheSameTokensTeacherForcedOnEveryEngine) {
   const LoadedProgram model = decoder();
   const auto sets = prompts(2);
   Generator generator = Generator::create(model, model, generation(32), sets).value();
   double prompt_ms = -1;
-  const Tensor first = generator.teach(0, 5, prompt_ms).value();
-  EXPECT_EQ(first.shape(), (Shape{kBatch, 1 + kTaughtTokens, 10}));
+  const Tensor first = generator.run_teacher_forced(0, 5, prompt_ms).value();
+  EXPECT_EQ(first.shape(), (Shape{kBatch, 1 + kTeacherForcedTokens, 10}));
   EXPECT_GE(prompt_ms, 0);
-  const Tensor again = generator.teach(1, 5, prompt_ms).value();
-  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "both sets hold the same prompt";
-  const Tensor other = generator.teach(0, 6, prompt_ms).value();
-  EXPECT_FALSE(std::ranges::equal(first.bytes(), other.bytes())) << "the seed tells the tokens";
-  // What a step computes depends on how much past it sees, so a state that is not handed on would show.
+  const Tensor again = generator.run_teacher_forced(1, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "both sets have the same prompt";
+  const Tensor other = generator.run_teacher_forced(0, 6, prompt_ms).value();
+  EXPECT_FALSE(std::ranges::equal(first.bytes(), other.bytes())) << "the tokens depend on the seed";
+  // The result of a step depends on the length of its past, so the test detects a state that is not passed on.
   const auto row = first.as<float>();
   EXPECT_NE(row[10], row[20]);
   Generator shorter = Generator::create(model, model, generation(2), sets).value();
-  EXPECT_EQ(shorter.teach(0, 5, prompt_ms).value().shape(), (Shape{kBatch, 2, 10}));
+  EXPECT_EQ(shorter.run_teacher_forced(0, 5, prompt_ms).value().shape(), (Shape{kBatch, 2, 10}));
 }
 
-TEST(Generator, MakesThePlacesAndTheCachesThatKeepTheirLength) {
+TEST(Generator, CreatesThePositionsAndTheStaticCaches) {
   const LoadedProgram model = program(
       "input_ids:int64[batch,sequence];cache_position:int64[sequence];attention_mask:int64[batch,cache];"
       "past:float32[batch,2,cache,4]",
@@ -141,17 +141,17 @@ TEST(Generator, MakesThePlacesAndTheCachesThatKeepTheirLength) {
     set.push_back(integers({kBatch, made.cache_tokens}, 1));
     set.emplace_back();
   }
-  ASSERT_TRUE(model.shares_memory()) << "asked, the null engine refuses, and the graph is there twice";
+  ASSERT_TRUE(model.shares_memory()) << "the null engine does not support it, and the graph is used twice";
   Result<Generator> generator = Generator::create(model, model, made, sets);
   ASSERT_TRUE(generator) << to_string(generator.error());
   double prompt_ms = 0;
-  const Tensor first = generator->teach(0, 5, prompt_ms).value();
+  const Tensor first = generator->run_teacher_forced(0, 5, prompt_ms).value();
   EXPECT_EQ(first.shape(), (Shape{kBatch, 4, 10}));
   Room room(5);
   ASSERT_TRUE(generator->run_timed(1, 1, room.columns));
   EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken));
-  const Tensor again = generator->teach(1, 5, prompt_ms).value();
-  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "each generation begins anew";
+  const Tensor again = generator->run_teacher_forced(1, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "each generation starts again";
 
   made.positions = "places";
   EXPECT_FALSE(Generator::create(model, model, made, sets)) << "there is no such input";
@@ -159,7 +159,7 @@ TEST(Generator, MakesThePlacesAndTheCachesThatKeepTheirLength) {
   EXPECT_EQ(Generator::create(model, step, made, sets).error().code, ErrorCode::kUnsupported);
 }
 
-TEST(Generator, HandsThePromptsStatesToAProgramOfTheSteps) {
+TEST(Generator, PassesThePromptsStatesToAProgramOfTheSteps) {
   const LoadedProgram prompt =
       program("input_ids:int64[batch,sequence];mask:int64[batch,sequence];decoder_input_ids:int64[batch,decoder]",
               "logits:float32[batch,1,10];self:float32[batch,decoder];cross:float32[batch,sequence]");
@@ -183,10 +183,10 @@ TEST(Generator, HandsThePromptsStatesToAProgramOfTheSteps) {
   ASSERT_TRUE(ran) << to_string(ran.error());
   EXPECT_EQ(room.columns.count, 8U);
   double prompt_ms = 0;
-  EXPECT_TRUE(generator->teach(0, 1, prompt_ms));
+  EXPECT_TRUE(generator->run_teacher_forced(0, 1, prompt_ms));
 }
 
-TEST(Generator, NamesWhatTheProgramsLack) {
+TEST(Generator, NamesMissingInputsAndOutputs) {
   const LoadedProgram model = decoder();
   const auto sets = prompts(1);
   Generation made = generation(3);

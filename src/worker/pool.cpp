@@ -59,7 +59,7 @@ Result<WorkerPool::Lease> WorkerPool::acquire(const EngineLocation& location, co
 
 void WorkerPool::give_back(Idle idle) {
   idle.bytes = memory_(*idle.worker);
-  std::list<Idle> ended;  // destroyed after the lock: ending a process takes its time
+  std::list<Idle> ended;  // destroyed after the lock, because ending a process takes time
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(idle));
   std::uint64_t total = 0;

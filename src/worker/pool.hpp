@@ -16,9 +16,9 @@
 
 namespace assay {
 
-/// The warm workers that wait for the next shape of the model they have loaded: at most `workers` of them, together
-/// below `memory_bytes` resident; the least recently used ends first. Leased workers are not counted: they are the
-/// caller's to bound. Thread: any. Leases must not outlive the pool.
+/// The warm workers that wait for the next shape of their model: at most `workers` of them, together below
+/// `memory_bytes` resident; the least recently used one is ended first. Leased workers are not counted: the caller
+/// limits them. Thread: any. Leases must not outlive the pool.
 class WorkerPool {
  public:
   struct Limits {
@@ -34,14 +34,14 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// A worker with its model loaded. Given back on destruction, if it is still alive.
+  /// A worker with its model loaded. Returned to the pool on destruction, if it is still alive.
   class Lease {
    public:
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     [[nodiscard]] Worker& worker() const { return *worker_; }
-    /// What loading gave; of a warm worker, when it was loaded.
+    /// The reply to load; for a warm worker, that of its first load.
     [[nodiscard]] const LoadReply& loaded() const { return loaded_; }
     [[nodiscard]] bool warm() const { return warm_; }
     /// Ends the worker instead of keeping it.
@@ -64,7 +64,7 @@ class WorkerPool {
                                       Worker::StartOptions options, std::chrono::nanoseconds load_timeout);
 
   [[nodiscard]] std::size_t idle() const;
-  /// Ends all that wait.
+  /// Ends all waiting workers.
   void clear();
 
  private:

@@ -57,14 +57,14 @@ class Pool : public ::testing::Test {
   }
 };
 
-TEST_F(Pool, GivesAWarmWorkerForTheSameModelAndSaysSo) {
+TEST_F(Pool, ReturnsAWarmWorkerForTheSameModelAndSaysSo) {
   {
     const auto lease = acquire("a.onnx");
     EXPECT_FALSE(lease.warm());
   }
   const auto lease = acquire("a.onnx");
   EXPECT_TRUE(lease.warm());
-  EXPECT_EQ(lease.loaded().engine_version, "1") << "what loading gave is kept";
+  EXPECT_EQ(lease.loaded().engine_version, "1") << "the reply to load is kept";
   EXPECT_EQ(world_.started, 1);
 }
 
@@ -74,7 +74,7 @@ TEST_F(Pool, StartsAFreshOneForAnotherModelOrAnotherSetting) {
   EXPECT_FALSE(acquire("a.onnx", 2).warm());
 }
 
-TEST_F(Pool, NeverGivesOneWorkerTwice) {
+TEST_F(Pool, NeverLeasesOneWorkerTwice) {
   const auto first = acquire("a.onnx");
   const auto second = acquire("a.onnx");
   EXPECT_NE(&first.worker(), &second.worker());
@@ -90,14 +90,14 @@ TEST_F(Pool, EndsTheLeastRecentlyUsedAboveItsCount) {
   EXPECT_FALSE(acquire("b.onnx").warm());
 }
 
-TEST_F(Pool, KeepsWithinItsMemory) {
+TEST_F(Pool, StaysWithinItsMemory) {
   acquire("a.onnx");
   world_.bytes = 950;
   acquire("b.onnx");
   EXPECT_THAT(world_.living, ::testing::ElementsAre(2));
   world_.bytes = 1001;
   acquire("c.onnx");
-  EXPECT_THAT(world_.living, ::testing::IsEmpty()) << "one alone may be too large to wait";
+  EXPECT_THAT(world_.living, ::testing::IsEmpty()) << "one worker alone may be too large";
 }
 
 TEST_F(Pool, KeepsNoDeadAndNoDiscardedWorker) {
@@ -114,7 +114,7 @@ TEST_F(Pool, EndsAWorkerWhoseModelDoesNotLoad) {
   EXPECT_THAT(world_.living, ::testing::IsEmpty());
 }
 
-TEST_F(Pool, EndsAllThatWaitWhenCleared) {
+TEST_F(Pool, EndsAllWaitingWorkersWhenCleared) {
   acquire("a.onnx");
   pool_.clear();
   EXPECT_EQ(pool_.idle(), 0u);

@@ -9,7 +9,9 @@
 namespace assay {
 namespace {
 
-std::string told(const Error& error) { return error.hint.empty() ? error.message : error.message + "; " + error.hint; }
+std::string text_of(const Error& error) {
+  return error.hint.empty() ? error.message : error.message + "; " + error.hint;
+}
 
 Result<worker_protocol::Description> ask(const EngineRegistry& registry, const EngineLocation& location) {
   Worker::StartOptions options;
@@ -25,7 +27,7 @@ FoundEngine probe_engine(const EngineRegistry& registry, std::string_view name) 
   if (const EngineEntry* entry = registry.entry(name)) found.entry = *entry;
   auto location = registry.locate(name);
   if (!location) {
-    found.why_not = told(location.error());
+    found.why_not = text_of(location.error());
     return found;
   }
   found.location = std::move(*location);
@@ -33,14 +35,14 @@ FoundEngine probe_engine(const EngineRegistry& registry, std::string_view name) 
   found.version = found.location.version;
   auto description = ask(registry, found.location);
   if (!description) {
-    found.why_not = told(description.error());
+    found.why_not = text_of(description.error());
     return found;
   }
   found.version = std::move(description->version);
   found.devices = std::move(description->devices);
   found.options = std::move(description->options);
   found.available = !found.devices.empty();
-  if (!found.available) found.why_not = found.entry.name + " was loaded but finds no device it can use here";
+  if (!found.available) found.why_not = found.entry.name + " was loaded but finds no usable device";
   return found;
 }
 

@@ -34,7 +34,7 @@ Result<Descriptor> open_log(const std::filesystem::path& path) {
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
     const int fd = file ? ::fcntl(::fileno(file.get()), F_DUPFD_CLOEXEC, 0) : -1;
     if (fd < 0)
-      return fail(ErrorCode::kInternal, fmt::format("cannot make a temporary file: {}", std::strerror(errno)));
+      return fail(ErrorCode::kInternal, fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
     return Descriptor(fd);
   }
   if (path.has_parent_path()) ASSAY_CHECK_OK(make_directories(path.parent_path()));
@@ -74,9 +74,9 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   const off_t log_start = ::lseek(log.get(), 0, SEEK_END);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return fail(ErrorCode::kInternal, fmt::format("cannot make a socket: {}", std::strerror(errno)));
+    return fail(ErrorCode::kInternal, fmt::format("cannot create a socket: {}", std::strerror(errno)));
   Descriptor ours(ends[0]), theirs(ends[1]);
-  // Above every number that is assigned below, so that no assignment overwrites a source of a later one.
+  // Above every descriptor that is assigned below, so that no assignment overwrites a later source.
   Descriptor high(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, 100));
   Descriptor high_log(::fcntl(log.get(), F_DUPFD_CLOEXEC, 100));
 
@@ -140,7 +140,7 @@ void ChildProcess::signal(int number) const {
 }
 
 void ChildProcess::kill() {
-  // What the runtime started lies in the same group. Before the worker is reaped its number cannot be another's.
+  // Processes of the runtime are in the same group. The kernel does not reuse its number before the worker is reaped.
   if (end_) return;
   ::kill(-pid_, SIGKILL);
   int status = 0;

@@ -22,14 +22,14 @@ struct ProcessEnd {
   int signal = 0;  ///< 0: it exited by itself
 };
 
-/// A child process in a process group of its own (so that a terminal's Ctrl-C does not reach it), with a socket to it
-/// and a log that takes its stdout and stderr. Destruction kills the group and reaps the child.
+/// A child process in its own process group (so that a terminal's Ctrl-C does not reach it), with a socket to it and a
+/// log of its stdout and stderr. Destruction kills the group and reaps the child.
 class ChildProcess {
  public:
   struct Options {
     std::vector<std::string> arguments;                              ///< the executable's path first
     std::vector<std::pair<std::string, std::string>> environment{};  ///< replaces or adds to ours
-    std::filesystem::path log{};                                     ///< appended to; empty: a file without a name
+    std::filesystem::path log{};                                     ///< appended to; empty: an unnamed file
     int socket = 3;                                                  ///< the child's end
   };
   /// Errors: invalid_argument (log), not_found (no executable), internal (no more processes or descriptors).
@@ -40,14 +40,14 @@ class ChildProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int socket() const { return socket_.get(); }
-  /// How it ended, if it did; does not wait. Afterwards the process is reaped.
+  /// How it ended, if it did; does not wait. The process is then reaped.
   [[nodiscard]] std::optional<ProcessEnd> ended();
-  /// Waits for its end, no longer than `limit`.
+  /// Waits for its end, at most `limit`.
   [[nodiscard]] std::optional<ProcessEnd> wait(std::chrono::milliseconds limit);
   void signal(int number) const;
-  /// SIGKILL to the group, and waits.
+  /// Sends SIGKILL to the group and waits.
   void kill();
-  /// The last lines of what this process wrote, oldest first: at most `lines`, each cut at 300 bytes.
+  /// The last lines of its log, oldest first: at most `lines`, each cut at 300 bytes.
   [[nodiscard]] std::vector<std::string> last_words(std::size_t lines = 3) const;
 
  private:

@@ -17,7 +17,7 @@
 namespace assay::worker_protocol {
 namespace {
 
-// Every struct that travels is told once, as its list of fields; Writer and Reader walk the list.
+// Every struct of a message is defined once, as its list of fields; Writer and Reader iterate over the list.
 // clang-format off
 template <class V> void fields(V& v, EngineDevice& x) {
   v("id", x.id); v("hardware", x.hardware); v("name", x.name); v("memory_bytes", x.memory_bytes); v("score", x.score);
@@ -133,14 +133,14 @@ Json to(const T& x) {
     return to_maybe(x);
   } else {
     Json json = Json::object();
-    T copy = x;  // the lists of fields are written for both ways and take what they could change
+    T copy = x;  // the lists of fields are for both directions and need mutable arguments
     Writer writer{json};
     fields(writer, copy);
     return json;
   }
 }
 
-// Throws what nlohmann throws; decode() turns it into an Error.
+// Throws exceptions of nlohmann; decode() converts them to an Error.
 template <class T>
 void from(const Json& json, T& x);
 
@@ -183,7 +183,7 @@ void from(const Json& json, T& x) {
 }
 
 Status gone(std::string_view what) {
-  return fail(ErrorCode::kWorkerDied, fmt::format("the other side of the worker's socket is gone while {}", what));
+  return fail(ErrorCode::kWorkerDied, fmt::format("the other side of the worker's socket was closed while {}", what));
 }
 
 Status receive_bytes(int socket, char* to, std::size_t size, const std::function<Status()>& wait,
@@ -230,11 +230,12 @@ Result<Json> receive(int socket, const std::function<Status()>& wait, std::chron
   ASSAY_CHECK_OK(receive_bytes(socket, reinterpret_cast<char*>(head), sizeof head, wait, patience));
   const std::uint32_t size =
       head[0] | std::uint32_t{head[1]} << 8 | std::uint32_t{head[2]} << 16 | std::uint32_t{head[3]} << 24;
-  if (size > kMaxMessageBytes) return fail(ErrorCode::kInternal, fmt::format("a message that claims {} bytes", size));
+  if (size > kMaxMessageBytes)
+    return fail(ErrorCode::kInternal, fmt::format("a message with a length of {} bytes", size));
   std::string body(size, '\0');
   ASSAY_CHECK_OK(receive_bytes(socket, body.data(), body.size(), wait, patience));
   Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) return fail(ErrorCode::kInternal, "a message that is no JSON");
+  if (json.is_discarded()) return fail(ErrorCode::kInternal, "a message that is not JSON");
   return json;
 }
 
@@ -249,7 +250,7 @@ Result<T> decode(const Json& json) try {
   from(json, value);
   return value;
 } catch (const std::exception& problem) {
-  return fail(ErrorCode::kInternal, fmt::format("a message of the worker's protocol does not fit: {}", problem.what()));
+  return fail(ErrorCode::kInternal, fmt::format("a message of the worker's protocol is invalid: {}", problem.what()));
 }
 
 Json encode_error(const Error& error) { return to(error); }

@@ -15,15 +15,15 @@
 
 namespace assay::worker_protocol {
 
-/// Between the controller and assay-worker: one local stream socket, on the worker's file descriptor kSocket, because
-/// its stdout and stderr belong to whatever the runtime prints. A message is a 32-bit little-endian length and that
-/// many bytes of JSON. The worker speaks first ({"protocol": kVersion}); then each request
+/// The protocol between the controller and assay-worker: one local stream socket, on the worker's file descriptor
+/// kSocket, because the runtime may print to stdout and stderr. A message is a 32-bit little-endian length and that
+/// many bytes of JSON. The worker sends the first message ({"protocol": kVersion}); then each request
 /// {"op": "load", "args": {…}} has one reply, {"ok": {…}} or {"error": {…}}.
 inline constexpr int kSocket = 3;
 inline constexpr int kVersion = 1;
 inline constexpr std::uint32_t kMaxMessageBytes = 64u << 20;
 
-/// What `describe` answers.
+/// The reply to `describe`.
 struct Description {
   std::string version;
   std::vector<EngineDevice> devices;
@@ -32,16 +32,16 @@ struct Description {
 
 struct Nothing {};
 
-/// Sends one message; blocks. Errors: worker_died when the other side is gone.
+/// Sends one message; blocks. Errors: worker_died if the other side has closed the socket.
 [[nodiscard]] Status send(int socket, const Json& message);
 
-/// Receives one message. `wait` is called whenever nothing has come for as long as `patience`; its error ends the call.
-/// Errors: worker_died when the other side is gone; internal for what is no message.
+/// Receives one message. `wait` is called whenever nothing arrives for `patience`; its error ends the call.
+/// Errors: worker_died when the other side is gone; internal for an invalid message.
 [[nodiscard]] Result<Json> receive(int socket, const std::function<Status()>& wait = {},
                                    std::chrono::milliseconds patience = std::chrono::milliseconds(250));
 
-/// JSON of every request and reply and of their parts Generation and MeasurePlan, both ways; decoding errors: internal,
-/// naming what is wrong with the message.
+/// JSON of every request and reply and of their parts Generation and MeasurePlan, in both directions; decoding errors:
+/// internal, naming the fault of the message.
 template <class T>
 [[nodiscard]] Json encode(const T& value);
 template <class T>

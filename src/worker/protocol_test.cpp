@@ -24,7 +24,7 @@ struct Ends {
   Descriptor ours, theirs;
 };
 
-TEST(Protocol, CarriesMessagesOfEverySize) {
+TEST(Protocol, SendsMessagesOfEverySize) {
   const Ends ends;
   for (const std::size_t size : {0, 1, 255, 256, 70'000}) {
     const Json message{{"text", std::string(size, 'x')}};
@@ -33,14 +33,14 @@ TEST(Protocol, CarriesMessagesOfEverySize) {
   }
 }
 
-TEST(Protocol, SaysWhenTheOtherSideIsGone) {
+TEST(Protocol, ReportsThatTheOtherSideWasClosed) {
   Ends ends;
   ends.theirs = Descriptor();
   EXPECT_EQ(receive(ends.ours.get()).error().code, ErrorCode::kWorkerDied);
   EXPECT_EQ(send(ends.ours.get(), Json()).error().code, ErrorCode::kWorkerDied);
 }
 
-TEST(Protocol, RefusesWhatIsNoMessage) {
+TEST(Protocol, RefusesInvalidMessages) {
   const Ends ends;
   ASSERT_EQ(::send(ends.ours.get(), "\xff\xff\xff\xff", 4, 0), 4);
   EXPECT_THAT(receive(ends.theirs.get()).error().message, HasSubstr("4294967295 bytes"));
@@ -48,7 +48,7 @@ TEST(Protocol, RefusesWhatIsNoMessage) {
   EXPECT_EQ(receive(ends.theirs.get()).error().code, ErrorCode::kInternal);
 }
 
-TEST(Protocol, AsksItsWaiterWhileNothingComes) {
+TEST(Protocol, CallsWaitWhileNothingArrives) {
   const Ends ends;
   int asked = 0;
   const auto waiter = [&]() -> Status { return ++asked < 3 ? Status() : fail(ErrorCode::kTimeout, "enough"); };
@@ -94,7 +94,7 @@ TEST(Protocol, KeepsFailuresAndNumbersThatJsonLacks) {
   EXPECT_TRUE(std::isnan(decode<InferReply>(encode(InferReply{std::nan("")}))->run_ms));
 }
 
-TEST(Protocol, TellsWhichFieldOfAMessageIsWrong) {
+TEST(Protocol, NamesTheInvalidFieldOfAMessage) {
   EXPECT_THAT(decode<InferRequest>(Json{{"set", 1}}).error().message, HasSubstr("outputs"));
   EXPECT_EQ(decode<InferRequest>(Json{{"set", "one"}, {"outputs", "x"}}).error().code, ErrorCode::kInternal);
 }

@@ -22,7 +22,7 @@ double milliseconds_since(std::int64_t start_ns) {
   return static_cast<double>(SteadyClock().now_ns() - start_ns) / 1e6;
 }
 
-/// The recipe for each input of the program, in its order; nullptr for those that a generation makes.
+/// The recipe for each input of the program, in its order; nullptr for those that the worker creates for a generation.
 Result<std::vector<const InputRecipe*>> match(const std::vector<ValueSignature>& inputs,
                                               const std::vector<InputRecipe>& recipes,
                                               const std::optional<Generation>& generation) {
@@ -34,7 +34,7 @@ Result<std::vector<const InputRecipe*>> match(const std::vector<ValueSignature>&
     }
     const auto found = std::ranges::find(recipes, input.name, &InputRecipe::name);
     if (found == recipes.end())
-      return fail(ErrorCode::kMismatch, fmt::format("the program's input '{}' was given no values", input.name));
+      return fail(ErrorCode::kMismatch, fmt::format("there are no values for the program's input '{}'", input.name));
     const auto text = [](DType dtype, const Shape& shape) {
       return fmt::format("{} {}", to_string(dtype), to_string(shape));
     };
@@ -42,14 +42,14 @@ Result<std::vector<const InputRecipe*>> match(const std::vector<ValueSignature>&
     for (std::size_t d = 0; fits && input.has_rank && d < input.shape.size(); ++d)
       fits = input.shape[d] < 0 || input.shape[d] == found->shape[d];
     if (!fits)
-      return fail(ErrorCode::kMismatch, fmt::format("input '{}' is {}, the values given are {}", input.name,
+      return fail(ErrorCode::kMismatch, fmt::format("input '{}' is {}, the given values are {}", input.name,
                                                     text(input.dtype, input.shape), text(found->dtype, found->shape)));
     matched.push_back(&*found);
   }
   for (const InputRecipe& recipe : recipes) {
     if (std::ranges::find(inputs, recipe.name, &ValueSignature::name) == inputs.end())
       return fail(ErrorCode::kMismatch,
-                  fmt::format("values were given for '{}', which is no input of the program", recipe.name));
+                  fmt::format("there are values for '{}', but the program has no such input", recipe.name));
   }
   return matched;
 }
@@ -73,7 +73,8 @@ Json WorkerSession::handle(const Json& request) try {
   if (op == "bind") return perform(&WorkerSession::bind);
   if (op == "infer") return perform(&WorkerSession::infer);
   if (op == "measure") return perform(&WorkerSession::measure);
-  return reply<worker_protocol::Nothing>(fail(ErrorCode::kInternal, fmt::format("the worker knows no '{}'", op)));
+  return reply<worker_protocol::Nothing>(
+      fail(ErrorCode::kInternal, fmt::format("the worker has no operation '{}'", op)));
 } catch (const std::bad_alloc&) {
   unbind();
   measuring = false;
@@ -112,7 +113,7 @@ Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
   step_program_.reset();
   ASSAY_CHECK_OK(open_runtime());
   ASSAY_TRY(const ResidentMemory before, resident_memory());
-  // Where the kernel refuses, the peak counts from the process's begin, which for a fresh worker is the same.
+  // If the kernel refuses, the peak counts from the start of the process, which is the same for a fresh worker.
   (void)reset_peak_memory();
   const std::int64_t start = SteadyClock().now_ns();
   LoadProgramArgs args{request.model,   request.device_id, request.precision,
@@ -141,10 +142,10 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
   if (!program_) return fail(ErrorCode::kInvalidArgument, "no model is loaded");
   if (request.sets == 0 || request.streams < 1)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("cannot bind {} input sets for {} streams: one of each is the least", request.sets,
+                fmt::format("cannot bind {} input sets for {} streams: at least one of each is needed", request.sets,
                             request.streams));
   if (request.streams > 1 && !plugin_.concurrent_contexts())
-    return fail(ErrorCode::kUnsupported, fmt::format("{} runs one request at a time, {} streams were asked for",
+    return fail(ErrorCode::kUnsupported, fmt::format("{} runs one request at a time, {} streams were requested",
                                                      plugin_.name(), request.streams));
   ASSAY_TRY(const auto recipes, match(program_->inputs(), request.inputs, request.generation));
   std::vector<std::vector<Tensor>> sets(request.sets);
@@ -155,7 +156,7 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
         continue;
       }
       ASSAY_TRY(Tensor tensor, with_context(make_input(*recipe, request.seed, set),
-                                            fmt::format("while making input '{}'", recipe->name)));
+                                            fmt::format("while creating input '{}'", recipe->name)));
       sets[set].push_back(std::move(tensor));
     }
   }
@@ -208,7 +209,7 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
                 fmt::format("there is no input set {}: {} are bound", request.set, sets_.size()));
   if (!generators_.empty()) {
     InferReply reply;
-    ASSAY_TRY(const Tensor logits, generators_.front().teach(request.set, seed_, reply.run_ms));
+    ASSAY_TRY(const Tensor logits, generators_.front().run_teacher_forced(request.set, seed_, reply.run_ms));
     const NamedView named{"logits", logits.view()};
     ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
     return reply;
@@ -237,7 +238,7 @@ Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   if (streams.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
   if (static_cast<std::size_t>(request.plan.streams) != streams.size())
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} streams are to be measured, {} are bound", request.plan.streams, streams.size()));
+                fmt::format("{} streams were requested, {} are bound", request.plan.streams, streams.size()));
   ASSAY_TRY(SamplesWriter writer, SamplesWriter::create(request.samples));
 
   MeanMemory mean;

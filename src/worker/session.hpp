@@ -17,12 +17,12 @@
 
 namespace assay {
 
-/// What assay-worker does for its controller: one runtime, at most one loaded model, at most one bound shape.
+/// The work of assay-worker: one runtime, at most one loaded model, at most one bound shape.
 class WorkerSession {
  public:
   WorkerSession(EnginePlugin plugin, std::filesystem::path home) : plugin_(std::move(plugin)), home_(std::move(home)) {}
 
-  /// One request of worker/protocol.hpp to its reply.
+  /// Handles one request of worker/protocol.hpp and returns its reply.
   [[nodiscard]] Json handle(const Json& request);
 
   [[nodiscard]] Result<worker_protocol::Description> describe();
@@ -31,7 +31,7 @@ class WorkerSession {
   [[nodiscard]] Result<InferReply> infer(const InferRequest& request);
   [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest& request);
 
-  /// While `measuring`, setting `interrupted` makes measure() stop and keep what there is. Signal handlers may.
+  /// While `measuring`, setting `interrupted` makes measure() stop and keep its samples. Signal handlers may set it.
   std::atomic<bool> measuring{false}, interrupted{false};
 
  private:
@@ -48,7 +48,7 @@ class WorkerSession {
   std::optional<LoadedProgram> program_, step_program_;
   std::vector<std::vector<Tensor>> sets_;  ///< [set][input]; bound, so they outlive the contexts
   std::uint64_t seed_ = 0;
-  // One for each stream: of these two, what the bound runs are.
+  // One for each stream, in one of these two.
   std::vector<LoadedContext> contexts_;
   std::vector<Generator> generators_;
 };

@@ -21,27 +21,26 @@
 
 namespace assay {
 
-/// How a generative model gives one token after another (docs/metrics.md, "Generative models"). The prompt's graph
-/// runs once; then the step's graph runs for each further token, on the likeliest token of the run before and on the
-/// states that this one left.
+/// How a generative model generates tokens (docs/metrics.md, "Generative models"). The prompt's graph runs once; then
+/// the step's graph runs for each further token, on the most likely token of the previous run and on its output states.
 struct Generation {
-  /// What a run hands on to the next.
+  /// A state that a run passes to the next.
   struct State {
     std::string prompt_output;  ///< after the prompt's run
     std::string step_input;
-    std::string step_output;  ///< "": a step leaves it as it is (the keys and values of an encoder)
+    std::string step_output;  ///< "": a step does not change it (the keys and values of an encoder)
   };
-  std::int64_t output_tokens = 0;    ///< of each sequence, the first included
-  std::int64_t prompt_tokens = 0;    ///< that the states hold after the prompt's run
+  std::int64_t output_tokens = 0;    ///< of each sequence, including the first
+  std::int64_t prompt_tokens = 0;    ///< in the states after the prompt's run
   std::string tokens = "input_ids";  ///< the step's input of the latest token, integers [B, 1]
   std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
-  std::string logits = "logits";     ///< output of both, float32 or of 16 bits, [B, 1, vocabulary]
+  std::string logits = "logits";     ///< output of both, float32 or 16 bits, [B, 1, vocabulary]
   std::vector<State> states{};
-  /// Tokens that the states have room for, and keep; one graph runs prompt and steps then. 0: states that grow.
+  /// The length of static KV caches; one graph then runs prompt and steps. 0: the caches grow.
   std::int64_t cache_tokens = 0;
-  std::string positions{};  ///< input of where the run's tokens stand in the states, int64 [S]; "": there is none
+  std::string positions{};  ///< input of the tokens' positions in the states, int64 [S]; "": there is none
 
-  /// Whether nobody gives values for an input: the worker makes them.
+  /// Whether the worker creates the values of an input.
   [[nodiscard]] bool makes(const std::string& input) const {
     if (cache_tokens == 0) return false;
     return input == positions || std::ranges::find(states, input, &State::step_input) != states.end();
@@ -55,7 +54,7 @@ struct LoadRequest {
   int threads = 0;
   int streams = 1;
   EngineOptions options{};
-  /// Of generative models: the graph of the further tokens; empty: `model` is that too, begun with an empty past.
+  /// For generative models: the graph of the further tokens; empty: `model` runs them too, first with an empty past.
   std::filesystem::path step_model{};
 };
 
@@ -65,7 +64,7 @@ struct LoadReply {
   std::string engine_version;
   std::vector<ValueSignature> inputs, outputs;
   EngineOptions effective;                   ///< read back: "precision", "threads", "device", …
-  std::uint64_t rss_before_model_bytes = 0;  ///< what the worker had before the model
+  std::uint64_t rss_before_model_bytes = 0;  ///< of the worker before the model was loaded
   std::uint64_t rss_after_load_bytes = 0;
   std::uint64_t peak_load_bytes = 0;  ///< peak resident set while loading
 };
@@ -74,20 +73,20 @@ struct BindRequest {
   std::vector<InputRecipe> inputs;  ///< matched to the program's inputs by name
   std::uint64_t seed = 0;
   std::size_t sets = 1;  ///< the rotating set
-  int streams = 1;       ///< contexts made
-  /// Runs are generations: infer() gives the logits of the prompt's last position and of kTaughtTokens further ones
-  /// whose tokens are told by the seed, so that runtimes can be compared; measure() generates greedily.
+  int streams = 1;       ///< number of contexts
+  /// Runs are generations: infer() returns the logits of the prompt's last position and of kTeacherForcedTokens further
+  /// ones, whose tokens are generated from the seed, so that runtimes can be compared; measure() generates greedily.
   std::optional<Generation> generation{};
 };
 
-/// Tokens after the prompt that infer() of a generative model runs, of a generation of so many.
-inline constexpr std::int64_t kTaughtTokens = 4;
-[[nodiscard]] constexpr std::int64_t taught_tokens(std::int64_t output_tokens) {
-  return std::min(kTaughtTokens, output_tokens - 1);
+/// The number of tokens after the prompt that infer() of a generative model runs, for this number of output tokens.
+inline constexpr std::int64_t kTeacherForcedTokens = 4;
+[[nodiscard]] constexpr std::int64_t teacher_forced_tokens(std::int64_t output_tokens) {
+  return std::min(kTeacherForcedTokens, output_tokens - 1);
 }
 
 struct BindReply {
-  std::optional<double> compilation_ms;  ///< where the engine compiles shapes
+  std::optional<double> compilation_ms;  ///< if the engine compiles shapes
   EngineOptions effective;               ///< as in LoadReply, for these shapes
 };
 
@@ -98,38 +97,39 @@ struct InferRequest {
 };
 
 struct InferReply {
-  double run_ms = 0;  ///< of this run, a prompt's alone; the first one after a bind is first_inference_ms
+  double run_ms =
+      0;  ///< of this run, of a generation only the prompt; the first one after a bind is first_inference_ms
 };
 
 struct MeasureRequest {
   MeasurePlan plan;
-  std::filesystem::path samples;  ///< written as measure/samples_file.hpp says, flushed while sampling
+  std::filesystem::path samples;  ///< in the format of measure/samples_file.hpp, flushed while sampling
 };
 
 struct MeasureReply {
   Measurement measurement;           ///< its samples are in the file, not here
   std::uint64_t peak_rss_bytes = 0;  ///< of the steady phase
   std::uint64_t mean_rss_bytes = 0;
-  Json environment = Json::object();  ///< {before, after, noise} as measure/environment.hpp
-                                      ///< writes them; their fields are null when no window began
+  Json environment = Json::object();  ///< {before, after, noise} as in measure/environment.hpp
+                                      ///< their fields are null if no window began
 };
 
-/// One runtime in one process (assay-worker), driven over a socket. A crash, a hang and an out-of-memory kill
-/// become an Error here and nothing else.
+/// One runtime in one process (assay-worker), controlled over a socket. A crash, a hang or an out-of-memory kill only
+/// becomes an Error.
 ///
-/// Errors of every call, beside the engine's own: worker_died (with the signal or exit status and the last lines of
+/// Errors of every call, besides the engine's own: worker_died (with the signal or exit status and the last lines of
 /// its log), timeout (the worker was killed), out_of_memory (killed by the kernel or by its own limit), cancelled.
-/// After any of these the object is only good for destruction; alive() tells. An engine's own error leaves it usable.
+/// After any of these alive() is false and the object can only be destroyed. After an engine's own error it is usable.
 /// Thread: one at a time. Destruction ends the process.
 class Worker {
  public:
   struct StartOptions {
     std::filesystem::path executable{};  ///< assay-worker; empty: beside the running program
-    std::filesystem::path log{};         ///< its stderr and the runtime's messages; empty: dropped
+    std::filesystem::path log{};         ///< its stderr and the runtime's messages; empty: discarded
     std::optional<std::uint64_t> memory_limit_bytes{};
     std::vector<std::pair<std::string, std::string>> environment{};
-    /// Asked a few times a second while waiting; true asks the worker to stop. What it answers within two seconds is
-    /// the call's result (a measurement that ended early); else the call ends with `cancelled`, and the worker with it.
+    /// Called a few times per second while waiting; true asks the worker to stop. Its reply within two seconds is the
+    /// result of the call (a measurement that ended early); else the call fails with `cancelled` and the worker ends.
     std::function<bool()> cancelled{};
   };
 

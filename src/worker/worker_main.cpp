@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// assay-worker: one inference runtime in one process, driven over a socket (worker/protocol.hpp). Not for people.
+// assay-worker: one inference runtime in one process, controlled over a socket (worker/protocol.hpp). Users do not
+// start it.
 
 #include <fcntl.h>
 #include <poll.h>
@@ -30,8 +31,8 @@ void on_terminate(int) {
   g_session->interrupted = true;
 }
 
-/// Ends this process when its controller is gone, whatever the runtime is doing. (PR_SET_PDEATHSIG would fire when the
-/// controller's *thread* that started us ends.)
+/// Ends this process when its controller has ended, whatever the runtime is doing. (PR_SET_PDEATHSIG would already act
+/// when the controller's *thread* that started it ends.)
 void follow_controller_into_death() {
   sigset_t all, before;
   sigfillset(&all);
@@ -47,17 +48,18 @@ void follow_controller_into_death() {
 
 void prepare_process(std::optional<std::uint64_t> memory_limit_bytes) {
   ::fcntl(worker_protocol::kSocket, F_SETFD, FD_CLOEXEC);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // the log keeps what a crash would leave in the buffer
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // otherwise a crash would lose the buffered lines of the log
   std::signal(SIGTERM, on_terminate);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
-  // When the machine's memory runs out, this process and not the controller is to go. Raising needs no rights.
+  // If the machine's memory runs out, the kernel should kill this process, not the controller. Raising needs no rights.
   if (std::FILE* file = std::fopen("/proc/self/oom_score_adj", "w")) {
     std::fputs("1000", file);
     std::fclose(file);
   }
   // RLIMIT_DATA counts private writable memory. RLIMIT_AS would count address space too, which runtimes reserve in
-  // hundreds of gigabytes and never touch. A sanitiser's shadow is private, writable and terabytes: no limit beside it.
+  // hundreds of gigabytes and never use. The shadow memory of a sanitiser is private, writable and has terabytes: then
+  // there is no limit.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   if (memory_limit_bytes) {
     const rlimit limit{*memory_limit_bytes, *memory_limit_bytes};
@@ -96,7 +98,7 @@ int main(int argc, char** argv) {
     if (name == "--memory-limit") memory_limit = assay::parse_number<std::uint64_t>(argv[i + 1]);
   }
   if (plugin.empty() || ::fcntl(assay::worker_protocol::kSocket, F_GETFD) < 0) {
-    std::fputs("assay-worker is started by assay; it is of no use by itself\n", stderr);
+    std::fputs("assay starts assay-worker; do not start it directly\n", stderr);
     return 2;
   }
   assay::prepare_process(memory_limit);
