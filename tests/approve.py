@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what assay writes with the approved files in tests/approved, and approves what it writes now.
 
-    tests/approve.py [NAME...]           shows the difference of each document and approves it: the file is written anew
-    tests/approve.py --check [NAME...]   only compares; exit status 1 when one differs (this is what the tests run)
+    tests/approve.py [NAME...]           shows the difference of each document and approves it: the file is rewritten
+    tests/approve.py --check [NAME...]   only compares; exit status 1 if one differs (the tests run this)
 
 Without a name all documents. `--build DIR` is the build folder (build/dev).
 
-Most documents are made of a scripted run (tests/approved/scripted_reports.cpp) and equal to the last byte. Where the program
-itself is run, what it cannot know beforehand is a hole in the approved file, `<name>`: one of HOLES, with the pattern that the
-text there must match. Approving keeps the holes of lines that still match; in a line that is new, put them by hand.
+Most documents come from a scripted run (tests/approved/scripted_reports.cpp) and are equal to the last byte. If the program itself
+runs, its approved file has a placeholder `<name>` for each unpredictable value: a key of PLACEHOLDERS, with the pattern that the text
+must match. Approving keeps the placeholders of lines that still match; in new lines, write them manually.
 """
 import argparse
 import csv
@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 APPROVED = ROOT / "tests" / "approved"
 
 DECIMAL = r"\d+(\.\d+)?(e-?\d+)?"
-HOLES = {
+PLACEHOLDERS = {
     "time": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z",
     "stamp": r"\d{8}_\d{6}",
     "uuid": r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",
@@ -38,10 +38,10 @@ HOLES = {
     "text_or_null": r'("[^"]*"|null)',
     "positive": r"(?=.*[1-9])" + DECIMAL,
     "decimal": DECIMAL,
-    "decimal_or_null": rf"({DECIMAL}|null)",  # null where a peak is no higher than what was there before
+    "decimal_or_null": rf"({DECIMAL}|null)",  # null if the peak is not above the memory from before
     "count": r"\d+",
     "product": r"(=\d+x[\d.]+)?",  # of a threshold that is more than the minimum
-    "noisy_or_not": r"(,noisy)?",  # a machine that others use
+    "noisy_or_not": r"(,noisy)?",  # on a machine that others use
     "ms": r"\d+\.\d{3}",
     "per_second": r"\d+\.\d\d",
     "megabytes": r"\d+\.\d\d",
@@ -59,16 +59,16 @@ DOCUMENTS = {
 
 
 def pattern_of(line):
-    """The regular expression that an approved line stands for; None when it has no hole."""
-    parts = re.split(rf"<({'|'.join(HOLES)})>", line)
+    """The regular expression of an approved line; None if it has no placeholder."""
+    parts = re.split(rf"<({'|'.join(PLACEHOLDERS)})>", line)
     if len(parts) == 1:
         return None
-    return re.compile("".join(f"(?:{HOLES[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
+    return re.compile("".join(f"(?:{PLACEHOLDERS[part]})" if i % 2 else re.escape(part) for i, part in enumerate(parts)))
 
 
-def with_holes(received, approved):
-    """`received` with each line that fits an approved line with holes replaced by that one. Among several the first that is
-    not taken yet: they come in the same order."""
+def with_placeholders(received, approved):
+    """`received`, in which each line that matches an approved line with placeholders is replaced by it. If several match, the first
+    unused one counts: they have the same order."""
     templates = [(line, pattern) for line in approved if (pattern := pattern_of(line))]
     result = []
     for line in received:
@@ -93,8 +93,8 @@ def received_text(name, build):
 
 
 def without_new_absent_fields(received, approved, name):
-    """`received` without the fields that are absent (null, an empty column) and that the approved document does not have: so a new
-    field of a result changes only the documents in which it has a value. That absent fields are written is tested elsewhere."""
+    """`received` without absent fields (null, an empty column) that the approved document does not have: so a new field of a result
+    changes only the documents in which it has a value. Other tests check that absent fields are written."""
     if name.endswith(".json"):
         known = set(re.findall(r'^\s*"(\w+)": ', "\n".join(approved), re.MULTILINE))
         absent = (re.fullmatch(r'\s*"(\w+)": null,?', line) for line in received)
@@ -109,24 +109,24 @@ def without_new_absent_fields(received, approved, name):
 
 
 def difference(name, build):
-    """The document as it would be approved, and how it differs from the approved one: nothing when it does not."""
+    """The new document and its difference from the approved one, "" if there is none."""
     file = APPROVED / name
     approved = file.read_text().splitlines() if file.exists() else []
     received = without_new_absent_fields(received_text(name, build).splitlines(), approved, name)
-    received = with_holes(received, approved)
-    diff = difflib.unified_diff(approved, received, f"{name} (approved)", f"{name} (as it is now)", lineterm="")
+    received = with_placeholders(received, approved)
+    diff = difflib.unified_diff(approved, received, f"{name} (approved)", f"{name} (now)", lineterm="")
     return "\n".join(received) + "\n", "\n".join(diff)
 
 
 def self_test():
     approved = ["a <version>", "b", "<nothing> c <count>"]
-    assert with_holes(["a 1.2.3", "b", "<nothing> c 7"], approved) == approved
-    assert with_holes(["a x", "b 1", "<nothing> c -7"], approved) == ["a x", "b 1", "<nothing> c -7"]
+    assert with_placeholders(["a 1.2.3", "b", "<nothing> c 7"], approved) == approved
+    assert with_placeholders(["a x", "b 1", "<nothing> c -7"], approved) == ["a x", "b 1", "<nothing> c -7"]
     assert without_new_absent_fields(['"a": null,', '"b": null,', '"c": 1'], ['"a": null,'], "x.json") == ['"a": null,', '"c": 1']
     assert without_new_absent_fields(["a,b,c", '1,,"x,y"'], ["a"], "x.csv") == ["a,c", '1,"x,y"']
     assert without_new_absent_fields(['a', '"1', '2"'], ["a"], "x.csv") == ['a', '"1', '2"'], "a field of two lines stays"
-    for name, pattern in HOLES.items():
-        assert not re.fullmatch(pattern, 'any "text"'), f"the hole {name} lets anything through"
+    for name, pattern in PLACEHOLDERS.items():
+        assert not re.fullmatch(pattern, 'any "text"'), f"the placeholder {name} accepts anything"
 
 
 def main():
@@ -136,7 +136,7 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DOCUMENTS))
     options = parser.parse_args()
     if unknown := sorted(set(options.names) - set(DOCUMENTS)):
-        parser.error(f"no document is called {unknown[0]}; there are {', '.join(DOCUMENTS)}")
+        parser.error(f"there is no document {unknown[0]}; valid: {', '.join(DOCUMENTS)}")
     self_test()
     differing = []
     for name in options.names or DOCUMENTS:
@@ -148,7 +148,7 @@ def main():
         if not options.check:
             (APPROVED / name).write_text(text)
     if differing and options.check:
-        print(f"\nRead the difference. When it is what it should be: tests/approve.py {' '.join(differing)}")
+        print(f"\nRead the difference. If it is right: tests/approve.py {' '.join(differing)}")
         return 1
     print(f"{'approved' if differing else 'as approved'}: {', '.join(differing or options.names or DOCUMENTS)}")
     return 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that no code asks for an engine's name: engine_names.py ROOT
+"""Checks that no code compares names of engines: engine_names.py ROOT
 
-What an engine is and can do stands in engines/<name>/engine.json; the rest of the program asks for these traits. So no string
-literal of src/ (tests apart) holds the name of an engine.
+engines/<name>/engine.json describes an engine; the rest of the program uses these traits. Therefore no string literal of src/
+(except in tests) contains the name of an engine.
 """
 import pathlib
 import re
@@ -13,8 +13,8 @@ import sys
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.DOTALL)
 
 ALLOWED = {
-    "src/engine/engine_entry.hpp": {"onnxruntime"},  # kReferenceEngine, the one choice that code makes
-    "src/result/hardware_words.hpp": {"openvino"},  # the hardware word
+    "src/engine/engine_entry.hpp": {"onnxruntime"},  # kReferenceEngine, the only exception
+    "src/result/hardware_words.hpp": {"openvino"},  # the name of the hardware
 }
 
 
@@ -27,16 +27,16 @@ def literals(text):
 
 
 def wrong_literals(path, text, names):
-    """Yields a sentence for each literal that holds one of the names as a word of its own."""
+    """Yields a sentence for each literal that contains one of the names as a separate word."""
     word = re.compile(r"(?<![\w-])(" + "|".join(names) + r")(?!\w)")
     for line, content in literals(text):
         for name in word.findall(content):
             if name not in ALLOWED.get(path, ()):
-                yield f'{path}:{line}: names the engine "{name}"; ask for a trait of EngineEntry instead'
+                yield f'{path}:{line}: names the engine "{name}"; use a trait of EngineEntry instead'
 
 
 def main(root):
-    # "null" is also a word of JSON.
+    # "null" is also a value of JSON.
     names = sorted({file.parent.name for file in root.glob("engines/*/engine.json")} - {"null"})
     assert names, "no engines"
     example = '// "xla"\nf("use xla!"); /* "xla" */ g(R"(a "xla" b)"); h("relaxla", "x-xla", \'"\', "xla");'

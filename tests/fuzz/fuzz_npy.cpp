@@ -6,7 +6,7 @@
 
 #include "tensor/npy.hpp"
 
-// Any bytes are refused or read; what is read is no larger than what was given.
+// Any bytes are refused or read; the tensor is not larger than the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto tensor = assay::parse_npy(std::as_bytes(std::span(data, size)), "fuzz");
   if (tensor && tensor->bytes().size() > size) std::abort();

@@ -11,7 +11,7 @@
 #include "onnx/inspect.hpp"
 #include "onnx/perturb.hpp"
 
-// Any bytes are refused with a reason, or describe a model that can be fed and moved.
+// Any bytes are refused with a reason, or describe a model that can get inputs and be perturbed.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const assay::TemporaryDirectory folder = assay::TemporaryDirectory::create("assay-fuzz-").value();
   const std::filesystem::path path = folder.path() / "model.onnx";

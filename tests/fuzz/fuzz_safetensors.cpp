@@ -6,7 +6,7 @@
 
 #include "tensor/safetensors.hpp"
 
-// Any bytes are refused or read; what is read covers the data without hole or overlap.
+// Any bytes are refused or read; the tensors cover the data without gaps or overlaps.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const auto content = assay::parse_safetensors(bytes, "fuzz");

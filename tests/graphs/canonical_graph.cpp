@@ -37,7 +37,7 @@ std::vector<T> elements_of(const std::string& bytes) {
   return elements;
 }
 
-// Few numbers as they are, more of them as a hash.
+// Few numbers are printed, more of them are hashed.
 std::string content_text(const onnx::TensorProto& tensor) {
   const std::string& bytes = tensor.raw_data();
   if (bytes.size() <= kShownBytes && tensor.data_type() == onnx::TensorProto_DataType_INT64)
@@ -77,7 +77,7 @@ Result<std::string> attribute_text(const onnx::AttributeProto& attribute) {
   }
 }
 
-// What a node does, without its inputs: "Gather axis=1 -> 1".
+// The operation of a node, without its inputs: "Gather axis=1 -> 1".
 Result<std::string> operation_text(const onnx::NodeProto& node) {
   std::vector<std::string> attributes;
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -143,7 +143,7 @@ class Canonical {
   // done, `finish` does it.
   template <class Ready, class Finish>
   Status in_order(int root, Ready ready, Finish finish) {
-    std::vector<std::pair<int, int>> open{{root, 0}};  // a node, and how many of its inputs were looked at
+    std::vector<std::pair<int, int>> open{{root, 0}};  // a node, and how many of its inputs were visited
     while (!open.empty()) {
       auto& [node, seen] = open.back();
       if (ready(node)) {
@@ -189,7 +189,7 @@ class Canonical {
     line(fmt::format("{} = {} ({})", name, operations_[static_cast<std::size_t>(index)], fmt::join(inputs, ", ")));
   }
 
-  // Nodes that no output needs, in an order that follows from what they compute.
+  // Nodes that no output needs, in an order that follows from their operations.
   std::vector<int> unused_nodes() {
     std::vector<std::pair<std::string, int>> unused;
     for (int i = 0; i < graph_.node_size(); ++i)
@@ -200,7 +200,7 @@ class Canonical {
     return nodes;
   }
 
-  // A hash of a node's operation and, by theirs, of everything before it.
+  // A hash of a node's operation and of the hashes of its inputs.
   std::string structure_of(int root) {
     static_cast<void>(in_order(
         root, [&](int node) { return hashes_.contains(node); },

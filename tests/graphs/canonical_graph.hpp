@@ -10,7 +10,7 @@
 
 namespace assay::testing {
 
-/// A graph as text that depends on what it computes and on its interface, not on how its file is written.
+/// A graph as text that depends on its computation and its interface, not on details of its file.
 struct CanonicalGraph {
   std::size_t nodes = 0;
   std::string text;  ///< one line per opset, input, initialiser, node, declared shape and output
@@ -21,13 +21,13 @@ struct CanonicalGraph {
 /// Brings a model into its canonical form.
 ///
 /// - Metadata, doc strings, the producer, the graph's name and all node names are left out.
-/// - Nodes stand in the order in which the outputs need them, each after its inputs; nodes that no output needs come
-///   last, sorted by what they compute. The order in the file does not matter.
+/// - Nodes are in the order in which the outputs need them, each after its inputs; nodes that no output needs are last,
+///   sorted by their operations. The order in the file does not matter.
 /// - A value is named by its operator and a number ("MatMul_3", "Split_0:1"). The names of inputs and outputs stay.
 /// - Initialisers with external data are weights: they are identified by name, type and shape. The others are
 ///   constants and tables: they are identified by type, shape and content.
 ///
-/// Errors: invalid_argument for what the zoo does not write: subgraphs, tensors as attributes, local functions, a
+/// Errors: invalid_argument for features that the zoo does not use: subgraphs, tensors as attributes, local functions, a
 /// cycle, a value that nothing produces.
 [[nodiscard]] Result<CanonicalGraph> canonical_graph(const onnx::ModelProto& model);
 

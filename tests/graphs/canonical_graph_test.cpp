@@ -35,7 +35,7 @@ std::string text_of(const onnx::ModelProto& model) {
   return canonical ? canonical->text : "";
 }
 
-// Gives every value but the inputs and outputs another name, and every node.
+// Renames every node and every value except the inputs and outputs.
 void rename_values(onnx::GraphProto& graph) {
   std::map<std::string, std::string> names{{"", ""}};
   for (const auto& value : graph.input()) names[value.name()] = value.name();

@@ -29,7 +29,7 @@ zoo::BuildRequest request_for(const Json& config, const std::string& model_class
   return request;
 }
 
-// "whole" and, where the class generates, its parts as runs build them.
+// "whole" and, if the class generates, its parts as runs build them.
 void add_parts(std::vector<ZooGraph>& graphs, const std::string& model, const Json& config,
                const std::string& model_class, const std::string& precision) {
   const std::string suffix = precision == "float32" ? "" : "-" + precision;

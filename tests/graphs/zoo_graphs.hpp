@@ -13,7 +13,7 @@
 
 namespace assay::testing {
 
-/// One graph that the zoo can be asked for.
+/// One graph that the zoo can build.
 struct ZooGraph {
   std::string model;    ///< a golden's folder ("bert"), or a published checkpoint ("prajjwal1/bert-tiny")
   std::string variant;  ///< "golden", "BertForMaskedLM", "decode-native-float16"
@@ -26,12 +26,12 @@ struct ZooGraph {
 /// The graphs of a golden:
 /// - "golden", "golden-prefill", "golden-decode": as `zoo check` builds them, with the golden's weights and inputs;
 /// - the name of each class of the architecture: with random weights and the usual inputs;
-/// - of the golden's class, in each precision ("-float16", "-bfloat16"): "whole" and, where it generates, "prefill",
+/// - of the golden's class, in each precision ("-float16", "-bfloat16"): "whole" and, if it generates, "prefill",
 ///   "decode", "decode-fixed" and "decode-native" with the logits of the last position.
 /// Errors: those of reading the folder.
 [[nodiscard]] Result<std::vector<ZooGraph>> golden_graphs(const std::filesystem::path& folder);
 
-/// Of every published checkpoint that the catalogue has: "whole" and, where it generates, the parts, in float32.
+/// The graphs of every published checkpoint of the catalogue: "whole" and, if it generates, the parts, in float32.
 [[nodiscard]] std::vector<ZooGraph> published_graphs();
 
 /// Builds the graph without its weights, in `folder`. Errors: those of zoo::build() and canonical_graph().

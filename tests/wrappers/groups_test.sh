@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# groups_test.sh ROOT: which groups ./assay sets up for which arguments.
+# groups_test.sh ROOT: tests which groups ./assay sets up for its arguments.
 root=$1
 . "$root/setup/groups.sh"
 failed=0
@@ -40,7 +40,7 @@ expect "core onnxruntime openvino" verify m.onnx --engine openvino@2026
 expect "core onnxruntime openvino" run --hardware OpenVINO
 expect "core onnxruntime" run --hardware no_such_word
 
-# Engines are found by folder: on a made-up checkout, with JSON as people write it.
+# Engines are found by folder: in a made-up checkout, with differently formatted JSON.
 made_up=$(mktemp -d)
 trap 'rm -rf "$made_up"' EXIT
 root=$made_up

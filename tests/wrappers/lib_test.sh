@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lib_test.sh ROOT: when the wrappers think that a group or a build is current. On a made-up checkout, without network.
+# lib_test.sh ROOT: tests when the wrappers consider a group or a build current. In a made-up checkout, without network.
 library=$1/setup/lib.sh
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
