@@ -107,40 +107,40 @@ void ObjectReader::refuse_type(const std::string& key, std::string_view wanted) 
   refuse(key, fmt::format("\"{}\" must be {}, not {}", key, wanted, shown(object_[key])));
 }
 
-const Json* ObjectReader::find(const std::string& key) {
+const Json* ObjectReader::value(const std::string& key) {
   known_.push_back(key);
   const auto found = object_.find(key);
   return error_ || found == object_.end() ? nullptr : &*found;
 }
 
 void ObjectReader::read(const std::string& key, std::string& into) {
-  const Json* value = find(key);
-  if (value == nullptr) return;
-  if (!value->is_string() || value->get_ref<const std::string&>().empty())
+  const Json* found = value(key);
+  if (found == nullptr) return;
+  if (!found->is_string() || found->get_ref<const std::string&>().empty())
     return refuse_type(key, "a non-empty string");
-  into = value->get<std::string>();
+  into = found->get<std::string>();
 }
 
 void ObjectReader::read(const std::string& key, bool& into) {
-  const Json* value = find(key);
-  if (value == nullptr) return;
-  if (!value->is_boolean()) return refuse_type(key, "true or false");
-  into = value->get<bool>();
+  const Json* found = value(key);
+  if (found == nullptr) return;
+  if (!found->is_boolean()) return refuse_type(key, "true or false");
+  into = found->get<bool>();
 }
 
 void ObjectReader::read(const std::string& key, std::int64_t& into) {
-  const Json* value = find(key);
-  if (value == nullptr) return;
-  if (!value->is_number_integer()) return refuse_type(key, "an integer");
-  into = value->get<std::int64_t>();
+  const Json* found = value(key);
+  if (found == nullptr) return;
+  if (!found->is_number_integer()) return refuse_type(key, "an integer");
+  into = found->get<std::int64_t>();
 }
 
 void ObjectReader::read(const std::string& key, std::vector<std::string>& into) {
-  const Json* value = find(key);
-  if (value == nullptr) return;
-  if (!value->is_array()) return refuse_type(key, "a list of non-empty strings");
+  const Json* found = value(key);
+  if (found == nullptr) return;
+  if (!found->is_array()) return refuse_type(key, "a list of non-empty strings");
   std::vector<std::string> items;
-  for (const Json& item : *value) {
+  for (const Json& item : *found) {
     if (!item.is_string() || item.get_ref<const std::string&>().empty())
       return refuse_type(key, "a list of non-empty strings");
     if (std::ranges::find(items, item.get_ref<const std::string&>()) != items.end())
@@ -151,11 +151,11 @@ void ObjectReader::read(const std::string& key, std::vector<std::string>& into) 
 }
 
 void ObjectReader::read(const std::string& key, std::vector<std::pair<std::string, std::string>>& into) {
-  const Json* value = find(key);
-  if (value == nullptr) return;
-  if (!value->is_object()) return refuse_type(key, "an object of strings");
+  const Json* found = value(key);
+  if (found == nullptr) return;
+  if (!found->is_object()) return refuse_type(key, "an object of strings");
   std::vector<std::pair<std::string, std::string>> items;
-  for (const auto& [name, item] : value->items()) {
+  for (const auto& [name, item] : found->items()) {
     if (!item.is_string()) return refuse_type(key, "an object of strings");
     items.emplace_back(name, item.get<std::string>());
   }
@@ -185,15 +185,36 @@ void ObjectReader::read_words(const std::string& key, std::vector<std::string>& 
 }
 
 std::optional<ObjectReader> ObjectReader::object(const std::string& key) {
-  const Json* value = find(key);
-  if (value == nullptr) return std::nullopt;
-  if (!value->is_object()) {
+  const Json* found = value(key);
+  if (found == nullptr) return std::nullopt;
+  if (!found->is_object()) {
     refuse_type(key, "an object");
     return std::nullopt;
   }
   std::vector<std::string> path = path_;
   path.push_back(key);
-  return ObjectReader(document_, *value, std::move(path));
+  return ObjectReader(document_, *found, std::move(path));
+}
+
+std::vector<ObjectReader> ObjectReader::objects(const std::string& key) {
+  const Json* found = value(key);
+  std::vector<ObjectReader> all;
+  if (found == nullptr) return all;
+  const bool good = found->is_array() && std::ranges::all_of(*found, [](const Json& item) { return item.is_object(); });
+  if (!good) {
+    refuse_type(key, "a list of objects");
+    return all;
+  }
+  std::vector<std::string> path = path_;
+  path.push_back(key);
+  for (const Json& item : *found) all.push_back(ObjectReader(document_, item, path));
+  return all;
+}
+
+std::vector<std::string> ObjectReader::keys() const {
+  std::vector<std::string> all;
+  for (const auto& [key, item] : object_.items()) all.push_back(key);
+  return all;
 }
 
 void ObjectReader::require(const std::string& key) { required_.push_back(key); }

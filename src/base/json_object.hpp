@@ -46,8 +46,14 @@ class ObjectReader {
   /// A string, or a list of strings, that must be among `valid`.
   void read_word(const std::string& key, std::string& into, const std::vector<std::string>& valid);
   void read_words(const std::string& key, std::vector<std::string>& into, const std::vector<std::string>& valid);
+  /// The value as it stands, of any type: the caller checks it. nullptr when it is absent, and after an error.
+  [[nodiscard]] const Json* value(const std::string& key);
+  /// The keys of the object, in the order of the file: for objects whose keys are names that people choose.
+  [[nodiscard]] std::vector<std::string> keys() const;
   /// The object behind a key; nullopt when it is absent, and after an error. The caller returns its finish() as well.
   [[nodiscard]] std::optional<ObjectReader> object(const std::string& key);
+  /// The objects of a list; their errors name the line of the list. Empty when it is absent, and after an error.
+  [[nodiscard]] std::vector<ObjectReader> objects(const std::string& key);
   /// finish() refuses the object when the key is absent.
   void require(const std::string& key);
   /// Keeps `message` as the error, at the line of `key`, unless there is one already.
@@ -59,7 +65,6 @@ class ObjectReader {
  private:
   ObjectReader(const JsonDocument& document, const Json& object, std::vector<std::string> path)
       : document_(document), object_(object), path_(std::move(path)) {}
-  [[nodiscard]] const Json* find(const std::string& key);
   void refuse_type(const std::string& key, std::string_view wanted);
   void check_word(const std::string& key, const std::string& word, const std::vector<std::string>& valid);
 

@@ -18,24 +18,12 @@ constexpr const char* kBuilderVersion = "3";  ///< raised whenever a graph chang
 
 // The heads that other classes of this type have and this one lacks: their tensors may lie in the checkpoint.
 std::vector<std::string> foreign_heads(const Config& config) {
-  const Json& classes = config.architecture().description["classes"];
-  std::set<std::string> heads;
-  for (const auto& [name, description] : classes.items()) {
-    for (const Json& head : description["heads"]) heads.insert(head.get<std::string>());
-  }
-  // Of the classes that are not built.
-  if (const Json& description = config.architecture().description; description.contains("other_heads"))
-    for (const Json& head : description["other_heads"]) heads.insert(head.get<std::string>());
-  for (const Json& head : classes[config.model_class()]["heads"]) heads.erase(head.get<std::string>());
+  const Architecture& architecture = config.architecture();
+  std::set<std::string> heads(architecture.other_head_tensors.begin(), architecture.other_head_tensors.end());
+  for (const auto& [name, spec] : architecture.classes)
+    heads.insert(spec.head_tensors->begin(), spec.head_tensors->end());
+  for (const std::string& head : *config.class_spec().head_tensors) heads.erase(head);
   return {heads.begin(), heads.end()};
-}
-
-// Endings of tensors that older checkpoints of this type hold and that are no parameters.
-std::vector<std::string> buffers_of(const Architecture& architecture) {
-  std::vector<std::string> buffers;
-  for (const Json& suffix : architecture.description.value("non_parameters", Json::array()))
-    buffers.push_back(suffix.get<std::string>());
-  return buffers;
 }
 
 // What makes one graph differ from another, but for the weights.
@@ -119,7 +107,7 @@ Result<BuiltModel> build(const BuildRequest& request, const fs::path& output) {
   if (precision != DType::kFloat32) graph.lower_floats(precision);
 
   BuiltModel built;
-  ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config), buffers_of(architecture)));
+  ASSAY_TRY(built.ignored_tensors, parameters.finish(foreign_heads(config), architecture.non_parameters));
   if (!request.weights_left_out) ASSAY_CHECK_OK(check_space(graph, request, output));
   built.path = output;
   built.architecture = architecture.name;

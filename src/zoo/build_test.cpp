@@ -153,7 +153,7 @@ TEST_F(Build, EveryBuiltClassBuildsAndNamesItsOutputs) {
   for (const Architecture& architecture : architectures()) {
     // Most goldens lie in the large collection only.
     if (!std::filesystem::exists(golden_folder(architecture.name))) continue;
-    for (const auto& [model_class, description] : architecture.description["classes"].items()) {
+    for (const auto& [model_class, spec] : architecture.classes) {
       // The golden has 2 labels (BERT's default), which question answering needs, and 5 elsewhere.
       const Result<BuiltModel> built = build_seeded(golden_config(architecture.name), model_class);
       ASSERT_TRUE(built) << model_class << to_string(built.error());

@@ -62,7 +62,7 @@ Status check_known(const Json& config, const Json& meta) {
   if (type == config.end()) return unsupported("model_type", said.empty() ? "(missing)" : sanitise(said));
   const Architecture* architecture = type->is_string() ? find_architecture(type->get<std::string>()) : nullptr;
   if (architecture == nullptr) return unsupported("model_type", shown(*type));
-  if (!model_class.empty() && !architecture->description["classes"].contains(model_class)) {
+  if (!model_class.empty() && !architecture->classes.contains(model_class)) {
     return unsupported("class", sanitise(model_class));
   }
   return {};
@@ -104,8 +104,7 @@ void ask_for(BuildRequest& request, const std::string& name, const TensorView& v
 
 // Whether an input of forward decides the graph's shapes, so that its values are bound when it is built.
 bool is_constant(const Json& config, const std::string& name) {
-  const Json& description = find_architecture(config["model_type"])->description;
-  return description.contains("constants") && is_in(description["constants"].get<std::vector<std::string>>(), name);
+  return is_in(find_architecture(config["model_type"])->constants, name);
 }
 
 // Gives the graph a golden's tensor: as a constant, or as an input.

@@ -18,7 +18,7 @@ const Architecture& architecture(const std::string& name) {
 
 TEST(ClassifyConfiguration, KnowsWhatEveryClassIsFor) {
   for (const Architecture& each : architectures()) {
-    for (const auto& [model_class, unused] : each.description["classes"].items()) {
+    for (const auto& [model_class, unused] : each.classes) {
       const Classification what = classify(each, model_class);
       EXPECT_THAT(model_families(), Contains(what.family)) << each.name << " " << model_class;
       EXPECT_THAT(model_categories(), Contains(what.category)) << each.name << " " << model_class;
@@ -79,7 +79,7 @@ TEST_F(ClassifyGraph, DoesNotContradictTheConfiguration) {
     if (checkpoints.empty()) continue;
     BuildRequest request;
     request.config = checkpoints.back().config;
-    request.model_class = each.description["default_class"];
+    request.model_class = each.default_class;
     request.weights_left_out = true;
     const Result<BuiltModel> built = build(request, path("model.onnx"));
     ASSERT_TRUE(built) << each.name << ": " << to_string(built.error());

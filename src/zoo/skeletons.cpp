@@ -40,7 +40,6 @@ Skeleton find_skeleton(const std::string& name) {
       {"swin_encoder", build_swin_encoder},
       {"t5_encoder_decoder", build_t5_encoder_decoder},
       {"two_tower", build_two_tower},
-      {"vit_encoder", build_vit_encoder},
       {"wav2vec2_encoder", build_wav2vec2_encoder},
       {"xclip_tower", build_xclip_tower},
   };

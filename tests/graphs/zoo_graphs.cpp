@@ -62,7 +62,7 @@ Result<std::vector<ZooGraph>> golden_graphs(const fs::path& folder) {
   if (golden.decode) graphs.emplace_back(model, "golden-decode", std::move(*golden.decode));
   for (const zoo::Architecture& architecture : zoo::architectures()) {
     if (architecture.name != config.value("model_type", "")) continue;
-    for (const auto& [name, description] : architecture.description["classes"].items())
+    for (const auto& [name, description] : architecture.classes)
       graphs.emplace_back(model, name, request_for(config, name));
   }
   for (const char* precision : {"float32", "float16", "bfloat16"})

@@ -87,8 +87,8 @@ Status build_ast_encoder(BuildContext& context) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   ASSAY_TRY(const AstSizes sizes, read_ast_sizes(config));
-  const bool bare = config.model_class() == "ASTModel";
-  const Module base = bare ? context.model : context.model / "audio_spectrogram_transformer";
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   ASSAY_TRY(Value hidden, ast_embeddings(context, base / "embeddings", sizes));
   const std::int64_t tokens = sizes.down * sizes.across + 2;
   graph.declare(hidden, {"batch", tokens, sizes.hidden});

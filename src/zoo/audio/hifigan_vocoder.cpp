@@ -24,7 +24,7 @@ Result<HifiganSizes> read_hifigan_sizes(const Config& config) {
                      config.integers("upsample_rates"),        config.integers("upsample_kernel_sizes"),
                      config.integers("resblock_kernel_sizes"), {},
                      config.number("leaky_relu_slope")};
-  const Json lists = config.effective()["resblock_dilation_sizes"];
+  const Json& lists = config.json("resblock_dilation_sizes");
   const auto wrong = [&](const std::string& expected) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("resblock_dilation_sizes = {}: expected {}", lists.dump(), expected));

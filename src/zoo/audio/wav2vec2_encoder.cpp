@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // transformers' modeling_wav2vec2.py and its relatives: raw audio through strided convolutions, a convolution for
 // positions, a transformer encoder, and heads over time.
-//
-// Variations: "positions": convolution (with a normalised weight), stack (data2vec: plain ones with norms between);
-// "layer_features": every convolution has a LayerNorm, whatever feat_extract_norm says; "gives_features": the base
-// class returns extract_features; "relative_bias" (wavlm: gated, by distance); "squeeze" (sew: the encoder works at a
-// fraction of the rate).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,10 +30,10 @@ struct Wav2Vec2Sizes {
   std::string feature_activation, activation;
 };
 
-bool has_key(const Config& config, const std::string& key) {
-  return config.architecture().description["keys"].contains(key);
+const Wav2Vec2Variations& wav2vec2_variations(const Config& config) {
+  return config.architecture().varied<Wav2Vec2Variations>();
 }
-bool flag_of(const Config& config, const std::string& key) { return has_key(config, key) && config.flag(key); }
+bool flag_of(const Config& config, const std::string& key) { return config.has(key) && config.flag(key); }
 
 Result<Wav2Vec2Sizes> read_wav2vec2_sizes(const Config& config) {
   Wav2Vec2Sizes sizes{config.integer("hidden_size"),
@@ -72,7 +67,7 @@ Result<Value> extract_features(BuildContext& context, const Module& base, const 
                                const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   const Module extractor = base / "feature_extractor";
-  const bool every = variation_flag(config, "layer_features") || config.text("feat_extract_norm") == "layer";
+  const bool every = wav2vec2_variations(config).layer_features || config.text("feat_extract_norm") == "layer";
   Value hidden = extractor.node("Unsqueeze", {wave, context.graph().integers({1})});
   std::int64_t in = 1;
   for (std::size_t i = 0; i < sizes.widths.size(); ++i) {
@@ -107,13 +102,13 @@ Result<ProjectedFeatures> project_features(BuildContext& context, const Module& 
                                            const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   const std::int64_t width = sizes.widths.back();
-  if (variation_flag(config, "squeeze")) {  // sew: no projection where the widths agree
+  if (wav2vec2_variations(config).squeeze) {  // sew: no projection where the widths agree
     const Value normed = layer_norm(base / "layer_norm", features, width, sizes.epsilon);
     if (width == sizes.hidden) return ProjectedFeatures{normed, normed};
     return ProjectedFeatures{linear(base / "feature_projection", normed, {width, sizes.hidden}), normed};
   }
   const Module projection = base / "feature_projection";
-  const bool normed = !has_key(config, "feat_proj_layer_norm") || config.flag("feat_proj_layer_norm");
+  const bool normed = !config.has("feat_proj_layer_norm") || config.flag("feat_proj_layer_norm");
   const Value from = normed ? layer_norm(projection / "layer_norm", features, width, sizes.epsilon) : features;
   return ProjectedFeatures{linear(projection / "projection", from, {width, sizes.hidden}), from};
 }
@@ -139,7 +134,7 @@ Result<Value> positional_convolution(BuildContext& context, const Module& encode
     return place.node("Slice", {x, graph.integers({0}), graph.integers({-1}), graph.integers({2})});
   };
   Value hidden = input;
-  if (variation(config, "positions") == "stack") {
+  if (*wav2vec2_variations(config).positions == "stack") {
     const std::int64_t layers = config.integer("num_conv_pos_embeddings");
     const std::int64_t kernel = config.integer("conv_pos_kernel_size");
     for (std::int64_t i = 0; i < layers; ++i) {
@@ -235,7 +230,7 @@ Result<Value> encoder_layer(const Config& config, const Module& layer, const Val
   Value hidden = layer.node("Add", {input, attended});
   ASSAY_TRY(const Value fed, feed_forward(layer / "feed_forward", norm("final_layer_norm", hidden), sizes));
   hidden = layer.node("Add", {hidden, fed});
-  if (!has_key(config, "adapter_attn_dim")) return hidden;
+  if (!config.has("adapter_attn_dim")) return hidden;
   if (const auto width = config.optional_integer("adapter_attn_dim")) {
     const Module adapter = layer / "adapter_layer";
     Value small = layer_norm(adapter / "norm", hidden, sizes.hidden, kTorchEpsilon);
@@ -293,7 +288,7 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   encoded.features = projected.features;
   Value hidden = projected.hidden;
   const Module encoder = base / "encoder";
-  const bool squeezed = variation_flag(config, "squeeze");
+  const bool squeezed = wav2vec2_variations(config).squeeze;
   std::optional<Value> mask;
   if (context.inputs.wants("attention_mask")) {
     ASSAY_TRY(const Value given, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));
@@ -322,7 +317,7 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   graph.declare(hidden, {"batch", "frames", sizes.hidden});
   if (!sizes.stable) hidden = layer_norm(encoder / "layer_norm", hidden, sizes.hidden, sizes.epsilon);
   std::optional<RelativeBias> relative;
-  if (variation_flag(config, "relative_bias")) relative.emplace(config, sizes);
+  if (wav2vec2_variations(config).relative_bias) relative.emplace(config, sizes);
   for (std::int64_t i = 0; i < sizes.layers; ++i) {
     encoded.layer_inputs.push_back(hidden);
     ASSAY_TRY(hidden, encoder_layer(config, encoder / fmt::format("layers.{}", i), hidden, sizes, mask, relative));
@@ -366,29 +361,27 @@ Result<Value> adapt(BuildContext& context, const Module& base, const Value& hidd
 Status build_wav2vec2_encoder(BuildContext& context) {
   const Config& config = context.config;
   ASSAY_TRY(const Wav2Vec2Sizes sizes, read_wav2vec2_sizes(config));
-  const std::string role = class_role(config);
+  const std::string& head = config.head();
   GraphBuilder& graph = context.graph();
-  const Module base = role == "base"
-                          ? context.model
-                          : context.model / config.architecture().description["base_prefix"].get<std::string>();
+  const Module base = base_module(context);
   context.model.parameters().unused(base.name_of("masked_spec_embed"));
 
   ASSAY_TRY(const EncodedSound encoded, encode_wav2vec2(context, base, sizes));
   Value hidden = encoded.hidden;
   std::int64_t width = sizes.hidden;
   if (flag_of(config, "add_adapter")) {
-    if (role != "base" && role != "ctc") return unsupported("add_adapter", "true");
+    if (head != "none" && head != "ctc") return unsupported("add_adapter", "true");
     width = config.optional_integer("output_hidden_size").value_or(sizes.hidden);
     ASSAY_TRY(hidden, adapt(context, base, hidden, sizes, width));
   }
-  if (role == "base") {
+  if (head == "none") {
     graph.output("last_hidden_state", hidden, {"batch", "frames", width});
-    if (variation_flag(config, "gives_features")) {
+    if (wav2vec2_variations(config).gives_features) {
       graph.output("extract_features", encoded.features, {"batch", "frames", sizes.widths.back()});
     }
     return {};
   }
-  if (role == "ctc") {
+  if (head == "ctc") {
     const std::optional<std::int64_t> vocabulary = config.optional_integer("vocab_size");
     if (!vocabulary) return unsupported("vocab_size", "null");
     graph.output("logits", linear(context.model / "lm_head", hidden, {width, *vocabulary}),
@@ -396,7 +389,7 @@ Status build_wav2vec2_encoder(BuildContext& context) {
     return {};
   }
   ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
-  if (role == "frame_classification") {
+  if (head == "frame_classification") {
     graph.output("logits", linear(context.model / "classifier", hidden, {sizes.hidden, labels}),
                  {"batch", "frames", labels});
     return {};

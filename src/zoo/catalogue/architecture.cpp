@@ -2,65 +2,41 @@
 #include "zoo/catalogue/architecture.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include "zoo/catalogue/embedded.hpp"
 
 namespace assay::zoo {
 namespace {
 
-std::map<std::string, Json> parse_files() {
-  std::map<std::string, Json> parsed;
-  for (const auto& [name, text] : embedded_files()) {
-    Result<Json> json = parse_json(text, name);
-    ASSAY_CHECK(json.has_value(), "the zoo's own files are valid JSON");
-    parsed.emplace(name, std::move(*json));
-  }
-  return parsed;
-}
-
-std::vector<Architecture> read_architectures(bool built) {
-  std::vector<Architecture> all;
-  for (const auto& [name, text] : embedded_files()) {
-    const Json& json = zoo_file(name);
-    if (!json.contains("model_type") || json.contains("skeleton") != built) continue;  // common, sets, planned
-    all.push_back({json["model_type"], json.value("category", ""), json.value("family", ""), json.value("skeleton", ""),
-                   json.value("reference_checkpoint", ""), json});
-  }
-  return all;
-}
-
 const Architecture* find_by_name(const std::vector<Architecture>& all, const std::string& model_type) {
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Architecture& architecture) { return architecture.name == model_type; });
+  const auto found = std::ranges::find(all, model_type, &Architecture::name);
   return found == all.end() ? nullptr : &*found;
 }
 
-// What zoo/tasks.json says of a class: a word, words by category, or null.
-Json task_word(const std::string& model_class) {
-  const Json& tasks = zoo_file("tasks");
-  if (tasks["classes"].contains(model_class)) return tasks["classes"][model_class];
-  Json word;
+// What zoo/tasks.json says about a class: its own word, else that of the longest ending of its name.
+const TaskWord* task_word(const std::string& model_class) {
+  const auto own = catalogue().class_tasks.find(model_class);
+  if (own != catalogue().class_tasks.end()) return &own->second;
+  const TaskWord* word = nullptr;
   std::size_t longest = 0;
-  for (const auto& [ending, its_word] : tasks["endings"].items()) {
+  for (const auto& [ending, its_word] : catalogue().ending_tasks) {
     if (ending.size() <= longest || !model_class.ends_with(ending)) continue;
     longest = ending.size();
-    word = its_word;
+    word = &its_word;
   }
   return word;
 }
 
-}  // namespace
-
-const Json& zoo_file(const std::string& name) {
-  static const std::map<std::string, Json> files = parse_files();
-  const auto found = files.find(name);
-  ASSAY_CHECK(found != files.end(), "a file of zoo/ that the build lists");
-  return found->second;
+Catalogue read_embedded() {
+  Result<Catalogue> read = read_catalogue(embedded_files());
+  ASSAY_CHECK(read.has_value(), read ? "" : to_string(read.error()).c_str());
+  return std::move(*read);
 }
 
-const std::vector<Architecture>& architectures() {
-  static const std::vector<Architecture> all = read_architectures(true);
+}  // namespace
+
+const Catalogue& catalogue() {
+  static const Catalogue all = read_embedded();
   return all;
 }
 
@@ -69,22 +45,26 @@ const Architecture* find_architecture(const std::string& model_type) {
 }
 
 const Architecture* find_description(const std::string& model_type) {
-  static const std::vector<Architecture> parts = read_architectures(false);
   const Architecture* whole = find_architecture(model_type);
-  return whole != nullptr ? whole : find_by_name(parts, model_type);
+  return whole != nullptr ? whole : find_by_name(catalogue().parts, model_type);
 }
 
 Classification classify(const Architecture& architecture, const std::string& model_class) {
   Classification found{.family = architecture.family, .category = architecture.category, .basis = "configuration"};
-  if (const Json& classes = architecture.description["classes"]; classes.contains(model_class)) {
-    found.family = classes[model_class].value("family", found.family);
-    found.category = classes[model_class].value("category", found.category);
+  if (const ClassSpec* spec = architecture.classes.find(model_class)) {
+    if (!spec->family->empty()) found.family = *spec->family;
+    if (!spec->category->empty()) found.category = *spec->category;
   }
-  const Json word = task_word(model_class);
-  if (word.is_object())
-    found.task = word.contains(found.category) ? word[found.category] : word["else"];
-  else if (word.is_string())
-    found.task = word;
+  const TaskWord* task = task_word(model_class);
+  if (task == nullptr) return found;
+  const auto own = task->by_category.find(found.category);
+  const auto others = task->by_category.find("else");
+  if (!task->word.empty())
+    found.task = task->word;
+  else if (own != task->by_category.end())
+    found.task = own->second;
+  else if (others != task->by_category.end())
+    found.task = others->second;
   return found;
 }
 

@@ -37,18 +37,16 @@ std::optional<KvCache> find_kv_cache(std::string_view name) {
 
 Result<Generates> generates(const Json& config, const std::string& model_class) {
   ASSAY_TRY(const Config read, Config::read(config, model_class));
-  const Json& description = read.architecture().description;
-  const std::string& skeleton = read.architecture().skeleton;
-  const Json& chosen = description["classes"][read.model_class()];
-  const bool headed = !chosen["heads"].empty();
-  if (skeleton == "decoder" && headed) return Generates::kFromEmptyPast;
+  const Architecture& architecture = read.architecture();
+  const std::string& head = read.head();
+  if (architecture.skeleton == "decoder" && head == "causal_lm") return Generates::kFromEmptyPast;
   // Images go into the prompt alone.
-  if (skeleton == "llava" && headed) return Generates::kAfterPrefill;
-  const std::string role = chosen.value("role", "");
-  if (role == "generation") return Generates::kAfterPrefill;
+  if (architecture.skeleton == "llava" && head == "causal_lm") return Generates::kAfterPrefill;
+  if (head == "generation") return Generates::kAfterPrefill;
   // Without an encoder whose states nobody gives.
-  const Json& inputs = chosen.contains("inputs") ? chosen["inputs"] : description["inputs"];
-  if (role == "causal" && inputs == Json::array({"input_ids", "attention_mask"})) return Generates::kFromEmptyPast;
+  const std::vector<std::string>& inputs = read.usual_inputs();
+  if (head == "causal_lm" && inputs == std::vector<std::string>{"input_ids", "attention_mask"})
+    return Generates::kFromEmptyPast;
   return Generates::kNothing;
 }
 

@@ -6,16 +6,16 @@
 namespace assay::zoo {
 namespace {
 
-KnownModel known_model(const Architecture& architecture, const Json& checkpoint, const std::string& asked,
+KnownModel known_model(const Architecture& architecture, const CheckpointSpec& checkpoint, const std::string& asked,
                        const Json& class_override) {
-  const Json& config = checkpoint["config"];
-  KnownModel known{asked, checkpoint["id"], architecture.name, {}, checkpoint["size"], config};
+  const Json& config = checkpoint.config;
+  KnownModel known{asked, checkpoint.id, architecture.name, {}, checkpoint.size, config};
   if (class_override.is_string()) {
     known.model_class = class_override;
   } else if (config.contains("architectures")) {
     known.model_class = config["architectures"][0];
   } else {
-    known.model_class = architecture.description["default_class"];
+    known.model_class = architecture.default_class;
   }
   known.config["architectures"] = Json::array({known.model_class});
   known.config["model_type"] = architecture.name;
@@ -25,12 +25,10 @@ KnownModel known_model(const Architecture& architecture, const Json& checkpoint,
 std::map<std::string, KnownModel> read_known() {
   std::map<std::string, KnownModel> all;
   for (const Architecture& architecture : architectures()) {
-    for (const Json& checkpoint : architecture.description["checkpoints"]) {
-      const std::string id = checkpoint["id"];
-      all.emplace(id, known_model(architecture, checkpoint, id, nullptr));
-      for (const auto& [alias, model_class] : checkpoint["aliases"].items()) {
+    for (const CheckpointSpec& checkpoint : architecture.checkpoints) {
+      all.emplace(checkpoint.id, known_model(architecture, checkpoint, checkpoint.id, nullptr));
+      for (const auto& [alias, model_class] : checkpoint.aliases)
         all.emplace(alias, known_model(architecture, checkpoint, alias, model_class));
-      }
     }
   }
   return all;
@@ -58,24 +56,23 @@ std::vector<std::string> known_names() {
 std::vector<KnownModel> published(const std::string& architecture) {
   std::vector<KnownModel> all;
   if (const Architecture* found = find_architecture(architecture))
-    for (const Json& checkpoint : found->description["checkpoints"])
-      all.push_back(known_model(*found, checkpoint, checkpoint["id"], nullptr));
+    for (const CheckpointSpec& checkpoint : found->checkpoints)
+      all.push_back(known_model(*found, checkpoint, checkpoint.id, nullptr));
   return all;
 }
 
 std::optional<PlannedModel> find_planned(const std::string& name) {
-  const Json& planned = zoo_file("planned");
-  if (!planned["architectures"].contains(name)) return std::nullopt;
-  const Json& entry = planned["architectures"][name];
-  return PlannedModel{name, entry[0], entry[1]};
+  const auto found = catalogue().planned.find(name);
+  if (found == catalogue().planned.end()) return std::nullopt;
+  return PlannedModel{name, found->second.first, found->second.second};
 }
 
 std::optional<std::vector<SetEntry>> find_set(const std::string& name) {
-  const Json& sets = zoo_file("sets");
-  if (!sets.contains(name)) return std::nullopt;
+  const auto set = catalogue().sets.find(name);
+  if (set == catalogue().sets.end()) return std::nullopt;
   std::vector<SetEntry> entries;
-  for (const Json& item : sets[name]) {
-    SetEntry entry{item["name"], item["model_id"], {}, {}, {}, false};
+  for (const auto& [shown, model_id] : set->second) {
+    SetEntry entry{shown, model_id, {}, {}, {}, false};
     if (const std::optional<KnownModel> known = find_known(entry.model_id)) {
       const Architecture& architecture = *find_architecture(known->architecture);
       entry.architecture = architecture.name;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "base/text.hpp"
 #include "zoo/catalogue/architecture.hpp"
@@ -26,20 +25,20 @@ std::optional<std::int64_t> as_integer(const Json& value) {
   return value.get<std::int64_t>();
 }
 
-bool in_range(const Json& value, const Json& rule) {
+bool in_range(const Json& value, const KeyRule& rule) {
   const std::optional<std::int64_t> integer = as_integer(value);
-  return integer && *integer >= rule["min"] && *integer <= rule["max"];
+  return integer && *integer >= rule.min && *integer <= rule.max;
 }
 
-Status check_value(const std::string& key, const Json& value, const Json& rule) {
-  const std::string type = rule["type"];
-  const auto range = [&] { return fmt::format("from {} to {}", rule["min"].dump(), rule["max"].dump()); };
+Status check_value(const std::string& key, const Json& value, const KeyRule& rule) {
+  const std::string& type = rule.type;
+  const auto range = [&] { return fmt::format("from {} to {}", rule.min.dump(), rule.max.dump()); };
   if (type == "integer") {
     if (!in_range(value, rule)) return invalid(key, value, "an integer " + range());
   } else if (type == "number") {
     // As the float32 that the graph will hold; NaN is in no range.
     const double number = value.is_number() ? value.get<double>() : std::nan("");
-    if (!(number >= rule["min"].get<double>() && number <= rule["max"].get<double>())) {
+    if (!(number >= rule.min.get<double>() && number <= rule.max.get<double>())) {
       return invalid(key, value, "a number " + range());
     }
   } else if (type == "flag") {
@@ -50,22 +49,18 @@ Status check_value(const std::string& key, const Json& value, const Json& rule) 
     const bool two = value.is_array() && value.size() == 2 && in_range(value[0], rule) && in_range(value[1], rule);
     if (!two && !in_range(value, rule)) return invalid(key, value, fmt::format("an integer or two, {}", range()));
   } else if (type == "integers") {
-    const std::size_t length = rule["length"];
+    const auto length = static_cast<std::size_t>(rule.length);
     const bool good = value.is_array() && !value.empty() && value.size() <= length &&
                       std::all_of(value.begin(), value.end(), [&](const Json& item) { return in_range(item, rule); });
     if (!good) return invalid(key, value, fmt::format("a list of 1 to {} integers {}", length, range()));
   }
-  if (rule.contains("values")) {
-    const Json& values = rule["values"];
-    if (std::find(values.begin(), values.end(), value) == values.end()) {
-      return unsupported(key, shown(value), fmt::format("built is {}", values.dump()));
-    }
-  }
+  if (!rule.values.empty() && std::ranges::find(rule.values, value) == rule.values.end())
+    return unsupported(key, shown(value), fmt::format("built is {}", Json(rule.values).dump()));
   return {};
 }
 
-bool contains(const Json& list, const std::string& item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
+bool contains(const std::vector<std::string>& list, const std::string& item) {
+  return std::ranges::find(list, item) != list.end();
 }
 
 Result<std::int64_t> read_label_count(const Json& config, const std::string& prefix) {
@@ -86,7 +81,7 @@ Result<std::int64_t> read_label_count(const Json& config, const std::string& pre
   return 2;
 }
 
-Result<std::string> read_class(const Json& config, const std::string& wanted, const Json& description) {
+Result<std::string> read_class(const Json& config, const std::string& wanted, const Architecture& architecture) {
   std::string name = wanted;
   if (const auto listed = config.find("architectures"); name.empty() && listed != config.end() && !listed->is_null()) {
     if (!listed->is_array() || (!listed->empty() && !(*listed)[0].is_string())) {
@@ -94,43 +89,38 @@ Result<std::string> read_class(const Json& config, const std::string& wanted, co
     }
     if (!listed->empty()) name = (*listed)[0];
   }
-  if (name.empty()) return description["default_class"].get<std::string>();
-  if (description["classes"].contains(name)) return name;
+  if (name.empty()) return architecture.default_class;
+  if (architecture.classes.contains(name)) return name;
   std::vector<std::string> built;
-  for (const auto& [key, value] : description["classes"].items()) built.push_back(key);
-  const std::string hint = fmt::format("of {}, these classes are built: {}",
-                                       description["model_type"].get<std::string>(), join(built, ", "));
-  if (contains(description["other_classes"], name)) return unsupported("class", name, hint);
-  return fail(
-      ErrorCode::kInvalidArgument,
-      fmt::format("class {} is none of model_type {}", shown(name), description["model_type"].get<std::string>()),
-      hint);
+  for (const auto& [key, value] : architecture.classes) built.push_back(key);
+  const std::string hint = fmt::format("of {}, these classes are built: {}", architecture.name, join(built, ", "));
+  if (contains(architecture.other_classes, name)) return unsupported("class", name, hint);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("class {} is none of model_type {}", shown(name), architecture.name), hint);
 }
 
 // "same": another name of a key, which transformers keeps for it ("hidden_size" of "d_model"): it may only repeat it.
-bool is_same(const Json& config, const Json& description, const std::string& key, const Json& value) {
-  if (!description.contains("same") || !description["same"].contains(key)) return false;
-  const std::string meant = description["same"][key];
-  return value == (config.contains(meant) ? config[meant] : description["keys"][meant].value("default", Json()));
+bool is_same(const Json& config, const Architecture& architecture, const std::string& key, const Json& value) {
+  const auto found = architecture.same.find(key);
+  if (found == architecture.same.end()) return false;
+  const std::string& meant = found->second;
+  return value == (config.contains(meant) ? config[meant] : architecture.keys.at(meant).standard);
 }
 
 // No key may be left that could change the graph without assay knowing.
-Status check_other_keys(const Json& config, const Json& description, const std::string& prefix) {
-  const Json& common = zoo_file("common");
+Status check_other_keys(const Json& config, const Architecture& architecture, const std::string& prefix) {
+  const Catalogue& common = catalogue();
   const auto is_part = [&](const std::string& key) {
-    if (!description.contains("parts")) return false;
-    return std::any_of(description["parts"].begin(), description["parts"].end(),
-                       [&](const Json& rule) { return rule.value("instead", "") == key; }) ||
-           description["parts"].contains(key);
+    return architecture.parts.contains(key) ||
+           std::any_of(architecture.parts.begin(), architecture.parts.end(),
+                       [&](const auto& part) { return part.second.instead == key; });
   };
   for (const auto& [key, value] : config.items()) {
-    if (value.is_null() || value == false || description["keys"].contains(key) || is_part(key)) continue;
-    if (contains(description["ignored"], key) || contains(common["ignored"], key)) continue;
-    if (is_same(config, description, key, value)) continue;
-    if (common["neutral"].contains(key) && std::find(common["neutral"][key].begin(), common["neutral"][key].end(),
-                                                     value) != common["neutral"][key].end()) {
-      continue;
-    }
+    if (value.is_null() || value == false || architecture.keys.contains(key) || is_part(key)) continue;
+    if (contains(architecture.ignored, key) || contains(common.ignored, key)) continue;
+    if (is_same(config, architecture, key, value)) continue;
+    const auto neutral = common.neutral.find(key);
+    if (neutral != common.neutral.end() && std::ranges::find(neutral->second, value) != neutral->second.end()) continue;
     return unsupported(prefix + sanitise(key), shown(value), "assay does not know what this key changes");
   }
   return {};
@@ -168,57 +158,52 @@ Result<Config> Config::read(const Json& config, const std::string& model_class) 
     for (const Architecture& architecture : architectures()) names.push_back(architecture.name);
     return unsupported("model_type", shown(*type), fmt::format("built are {}", join(names, ", ")));
   }
-  ASSAY_TRY(read.model_class_, read_class(config, model_class, read.architecture_->description));
+  ASSAY_TRY(read.model_class_, read_class(config, model_class, *read.architecture_));
   ASSAY_CHECK_OK(read.read_keys(config));
   return read;
 }
 
 Status Config::read_keys(const Json& config) {
-  const Json& description = architecture_->description;
-  ASSAY_CHECK_OK(check_other_keys(config, description, prefix_));
+  ASSAY_CHECK_OK(check_other_keys(config, *architecture_, prefix_));
   ASSAY_TRY(label_count_, read_label_count(config, prefix_));
-  for (const auto& [key, rule] : description["keys"].items()) {
-    const bool optional = rule.value("optional", false);
+  for (const auto& [key, rule] : architecture_->keys) {
     const auto given = config.find(key);
     if (given == config.end()) {
-      values_[key] = rule.value("default", Json(nullptr));
+      values_[key] = rule.standard;
       continue;
     }
-    if (given->is_null() && optional) {
+    if (given->is_null() && rule.optional) {
       values_[key] = nullptr;
       continue;
     }
     ASSAY_CHECK_OK(check_value(path(key), *given, rule));
     values_[key] = *given;
   }
-  if (!description.contains("parts")) return {};
-  for (const auto& [key, rule] : description["parts"].items()) ASSAY_CHECK_OK(read_part(config, key, rule));
+  for (const auto& [key, rule] : architecture_->parts) ASSAY_CHECK_OK(read_part(config, key, rule));
   return {};
 }
 
-// `rule`: "types", what the part may be, the first unless it says so itself; "config", what it is when it is absent;
-// "instead", an older key that rules where it is given; "optional".
-Status Config::read_part(const Json& config, const std::string& key, const Json& rule) {
+Status Config::read_part(const Json& config, const std::string& key, const PartRule& rule) {
   const auto given = [&](const std::string& name) -> const Json* {
     const auto found = config.find(name);
     return found == config.end() || found->is_null() ? nullptr : &*found;
   };
-  const Json* json = rule.contains("instead") ? given(rule["instead"]) : nullptr;
+  const Json* json = rule.instead.empty() ? nullptr : given(rule.instead);
   if (json == nullptr) json = given(key);
-  if (json == nullptr && rule.value("optional", false)) return {};
+  if (json == nullptr && rule.optional) return {};
   static const Json nothing = Json::object();
-  if (json == nullptr) json = rule.contains("config") ? &rule["config"] : &nothing;
+  if (json == nullptr) json = rule.config.is_null() ? &nothing : &rule.config;
   if (!json->is_object()) return invalid(path(key), *json, "an object");
 
   const auto type = json->find("model_type");
-  std::string name = rule["types"][0];
+  std::string name = rule.types.front();
   if (type != json->end() && !type->is_null()) {
     if (!type->is_string()) return invalid(path(key) + ".model_type", *type, "a string");
-    if (const std::string told = *type; !told.empty()) name = told;
+    if (const std::string stated = *type; !stated.empty()) name = stated;
   }
-  const Architecture* architecture = contains(rule["types"], name) ? find_description(name) : nullptr;
+  const Architecture* architecture = contains(rule.types, name) ? find_description(name) : nullptr;
   if (architecture == nullptr) {
-    return unsupported(path(key) + ".model_type", sanitise(name), fmt::format("built is {}", rule["types"].dump()));
+    return unsupported(path(key) + ".model_type", sanitise(name), fmt::format("built is {}", Json(rule.types).dump()));
   }
   Config part;
   part.architecture_ = architecture;
@@ -228,34 +213,22 @@ Status Config::read_part(const Json& config, const std::string& key, const Json&
   return {};
 }
 
-std::optional<std::int64_t> Config::optional_integer(const std::string& key) const {
-  const Json& value = values_.at(key);
-  if (value.is_null()) return std::nullopt;
-  return value.get<std::int64_t>();
+const Json& Config::value(const std::string& key) const {
+  const KeyRule* rule = architecture_->keys.find(key);
+  ASSAY_CHECK(rule != nullptr, ("zoo/" + architecture_->name + ".json has no key '" + key + "'").c_str());
+  rule->mark();
+  return values_.at(key);
 }
 
 const Json& Config::json(const std::string& key) const {
   static const Json nothing;
-  const auto found = values_.find(key);
-  return found == values_.end() ? nothing : *found;
-}
-
-std::optional<bool> Config::optional_flag(const std::string& key) const {
-  const Json& value = values_.at(key);
-  if (value.is_null()) return std::nullopt;
-  return value.get<bool>();
-}
-
-std::optional<std::string> Config::optional_text(const std::string& key) const {
-  const Json& value = values_.at(key);
-  if (value.is_null()) return std::nullopt;
-  return value.get<std::string>();
+  return has(key) ? value(key) : nothing;
 }
 
 std::pair<std::int64_t, std::int64_t> Config::pair(const std::string& key) const {
-  const Json& value = values_.at(key);
-  if (value.is_array()) return {value[0], value[1]};
-  return {value, value};
+  const Json& both = value(key);
+  if (both.is_array()) return {both[0], both[1]};
+  return {both, both};
 }
 
 Json Config::effective() const {
@@ -268,29 +241,13 @@ Json Config::effective() const {
   return sorted;
 }
 
-std::string class_role(const Config& config) {
-  return config.architecture().description["classes"][config.model_class()]["role"];
-}
-
 Result<std::int64_t> token_id(const Config& config, const std::string& key) {
-  Json value = config.effective()[key];
+  Json value = config.json(key);
   if (value.is_array() && value.size() == 1) value = value[0];
   if (value.is_null()) return -1;
   const bool fits = value.is_number_unsigned() ? value.get<std::uint64_t>() <= INT64_MAX : value.is_number_integer();
   if (fits) return value.get<std::int64_t>();
   return unsupported(key, value.dump());
-}
-
-const Json& variation(const Config& config, const std::string& key) {
-  static const Json absent;
-  const Json& description = config.architecture().description;
-  if (!description.contains("variations") || !description["variations"].contains(key)) return absent;
-  return description["variations"][key];
-}
-
-bool variation_flag(const Config& config, const std::string& key) {
-  const Json& value = variation(config, key);
-  return value.is_boolean() && value.get<bool>();
 }
 
 }  // namespace assay::zoo

@@ -27,19 +27,35 @@ class Config {
   [[nodiscard]] const Architecture& architecture() const { return *architecture_; }
   [[nodiscard]] const std::string& model_class() const { return model_class_; }
 
-  // Keys are those of the architecture's JSON file, with the type that it states there.
-  [[nodiscard]] std::int64_t integer(const std::string& key) const { return values_.at(key); }
-  [[nodiscard]] std::optional<std::int64_t> optional_integer(const std::string& key) const;
-  [[nodiscard]] std::optional<bool> optional_flag(const std::string& key) const;
-  [[nodiscard]] std::optional<std::string> optional_text(const std::string& key) const;
-  [[nodiscard]] float number(const std::string& key) const { return values_.at(key); }
-  [[nodiscard]] bool flag(const std::string& key) const { return values_.at(key); }
-  [[nodiscard]] std::string text(const std::string& key) const { return values_.at(key); }
-  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key) const { return values_.at(key); }
-  /// A value of any type, null where there is none or the architecture has no such key. What a value of type "json"
-  /// holds is for the one who reads it to check.
-  [[nodiscard]] const Json& json(const std::string& key) const;
+  [[nodiscard]] const ClassSpec& class_spec() const { return architecture_->classes.at(model_class_); }
+  /// What the class adds to the base model: "masked_lm"; "none": it is the base model.
+  [[nodiscard]] const std::string& head() const { return class_spec().head; }
+  [[nodiscard]] bool bare() const { return head() == "none"; }
+
+  /// The class's own, else the architecture's.
+  [[nodiscard]] const std::vector<std::string>& usual_inputs() const {
+    return class_spec().inputs.stated() ? class_spec().inputs : architecture_->inputs;
+  }
+
+  // Keys are those of the architecture's JSON file, with the type that it states there. Bug: a key that is not there.
+  [[nodiscard]] std::int64_t integer(const std::string& key) const { return value(key); }
+  [[nodiscard]] std::optional<std::int64_t> optional_integer(const std::string& key) const {
+    return optional<std::int64_t>(key);
+  }
+  [[nodiscard]] std::optional<bool> optional_flag(const std::string& key) const { return optional<bool>(key); }
+  [[nodiscard]] std::optional<std::string> optional_text(const std::string& key) const {
+    return optional<std::string>(key);
+  }
+  [[nodiscard]] float number(const std::string& key) const { return value(key); }
+  [[nodiscard]] bool flag(const std::string& key) const { return value(key); }
+  [[nodiscard]] std::string text(const std::string& key) const { return value(key); }
+  [[nodiscard]] std::vector<std::int64_t> integers(const std::string& key) const { return value(key); }
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> pair(const std::string& key) const;  ///< height, width
+  /// Whether the architecture reads the key.
+  [[nodiscard]] bool has(const std::string& key) const { return architecture_->keys.contains(key); }
+  /// A value of any type, null if there is none or the architecture has no such key. What a value of type "json" has
+  /// in it is for the reader to check.
+  [[nodiscard]] const Json& json(const std::string& key) const;
 
   /// A nested configuration ("vision_config") that the architecture's JSON lists under "parts", read as fully as the
   /// whole. Its architecture() is that of the part, built on its own or not.
@@ -58,7 +74,14 @@ class Config {
  private:
   Config() = default;
   [[nodiscard]] Status read_keys(const Json& config);
-  [[nodiscard]] Status read_part(const Json& config, const std::string& key, const Json& rule);
+  [[nodiscard]] Status read_part(const Json& config, const std::string& key, const PartRule& rule);
+  [[nodiscard]] const Json& value(const std::string& key) const;
+  template <class T>
+  [[nodiscard]] std::optional<T> optional(const std::string& key) const {
+    const Json& found = value(key);
+    if (found.is_null()) return std::nullopt;
+    return found.get<T>();
+  }
 
   const Architecture* architecture_ = nullptr;
   std::string model_class_;  ///< "" in a part
@@ -75,14 +98,7 @@ class Config {
 [[nodiscard]] tl::unexpected<Error> unsupported(const std::string& key, const std::string& value,
                                                 std::string hint = {});
 
-/// What a class of an architecture gives, from "role" in zoo/*.json.
-[[nodiscard]] std::string class_role(const Config& config);
-
 /// The token at `key`: -1 for null; a list of one counts as its element. Errors: unsupported.
 [[nodiscard]] Result<std::int64_t> token_id(const Config& config, const std::string& key);
-
-/// An entry of the architecture's "variations".
-[[nodiscard]] const Json& variation(const Config& config, const std::string& key);
-[[nodiscard]] bool variation_flag(const Config& config, const std::string& key);
 
 }  // namespace assay::zoo

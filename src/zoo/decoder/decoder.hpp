@@ -17,8 +17,8 @@
 
 namespace assay::zoo {
 
-// Decoders as data: an architecture's JSON has an object "decoder" that says how its layers differ from llama's
-// (docs/zoo.md, "Decoders"). Multimodal models build theirs with the same functions, from a nested configuration.
+// Decoders as data: an architecture's variations say how its layers differ from llama's (docs/zoo-authors.md).
+// Multimodal models build theirs with the same functions, from a nested configuration.
 
 enum class NormKind {
   kRms,          ///< x / rms(x) · weight
@@ -70,32 +70,28 @@ struct DecoderSpec {
 
   // Kinds
   NormKind norm = NormKind::kRms;
-  NormKind query_key_norm_kind = NormKind::kRms;
   float epsilon = 1e-6F;
   QkvLayout qkv_layout = QkvLayout::kSeparate;
   QueryKeyNorm query_key_norm = QueryKeyNorm::kNone;
   bool parallel = false;             ///< attention and MLP of the same input
   bool residual_after_norm = false;  ///< the residual is the normed input (bloom)
-  bool turned_weights = false;       ///< weights are stored [in, out] (gpt2)
+  bool weights_in_first = false;     ///< weights are stored [in, out] (gpt2)
   bool masked_positions = false;     ///< positions count the mask's ones (opt)
   bool sinusoidal = false;           ///< the position table is computed (xglm)
   Alibi alibi = Alibi::kNone;
   bool tied = false;
   bool qkv_bias = false, output_bias = false, mlp_bias = false, head_bias = false;
   std::string activation, activation_key;
-  bool gated = true;       ///< down(act(gate(x)) · up(x)) instead of down(act(up(x)))
-  bool gate_first = true;  ///< in a joined gate and up
+  bool gated = true;  ///< down(act(gate(x)) · up(x)) instead of down(act(up(x)))
 
   // Numbers
   float embedding_scale = 1.0F, residual_scale = 1.0F, logits_scale = 1.0F;
   std::optional<float> attention_soft_cap, logits_soft_cap, clip_qkv;
 
-  // Names of modules; "" where the architecture lacks one
-  std::map<std::string, std::string> names;
-  [[nodiscard]] const std::string& name(const std::string& role) const;
+  DecoderNames names;  ///< of modules; "": the architecture has none
 };
 
-/// From an architecture that has an object "decoder" and a configuration of it. Errors: unsupported, invalid_argument.
+/// From an architecture of the skeleton "decoder" and a configuration of it. Errors: unsupported, invalid_argument.
 [[nodiscard]] Result<DecoderSpec> read_decoder(const Config& config);
 
 struct DecoderInputs {

@@ -17,7 +17,7 @@ Result<Value> take_embeddings(BuildContext& context, const Module& base, const D
     return decoder_embeddings(base, spec, ids);
   }
   if (spec.embedding_scale != 1.0F) return unsupported("input", "inputs_embeds", "this architecture scales its table");
-  context.model.parameters().unused((base / spec.name("embeddings")).name_of("weight"));
+  context.model.parameters().unused((base / *spec.names.embeddings).name_of("weight"));
   return inputs.take("inputs_embeds", {DType::kFloat32}, {"batch", "sequence", spec.embedding_width});
 }
 
@@ -45,9 +45,8 @@ Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& em
 Status build_decoder(BuildContext& context) {
   const Config& config = context.config;
   ASSAY_TRY(const DecoderSpec spec, read_decoder(config));
-  const Json& heads = config.architecture().description["classes"][config.model_class()]["heads"];
-  const bool bare = heads.empty();
-  const std::string& place = spec.name(bare ? "bare_base" : "base");
+  const bool bare = config.bare();
+  const std::string& place = bare ? spec.names.bare_base : spec.names.base;
   const Module base = place.empty() ? context.model : context.model / place;
   if (!bare) tie_decoder_head(context.model, base, spec);
 

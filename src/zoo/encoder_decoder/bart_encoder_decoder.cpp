@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // transformers' modeling_bart.py and its relatives: encoder and decoder of attention and feed-forward layers with
 // LayerNorms and biases.
-//
-// Variations: "encoder": tokens, whisper, speech_to_text, or none (a decoder alone); "pre_norm"; "final_norm": a norm
-// after the last layer; "embedding_norm": sum, decoder_tokens (blenderbot-small: in the decoder before positions are
-// added), config (trocr) or none; "positions": learned, sinusoidal (where the checkpoint has no table),
-// sinusoidal_by_ids, or config (trocr); "position_offset": rows before the first; "keys": what is called otherwise;
-// "no_bias", "no_key_bias"; "logits_bias"; "no_embedding_scale": scale_embedding changes nothing (whisper),
-// "decoder_unscaled": not in the decoder (blenderbot-small); "head": the language head's name; "shared_table": its
-// name, "" where the decoder's own is it; "shifts_ids": forward makes the decoder's ids of the encoder's;
-// "decoder_vocabulary" (marian); "codebooks" (musicgen); "encoder_width": of what a decoder alone attends to, by
-// cross_attention_hidden_size.
 #include "zoo/encoder_decoder/bart_encoder_decoder.hpp"
 
 #include <fmt/format.h>
@@ -79,7 +69,7 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
                      const std::string& mask_name) {
   const BartSizes::Stack& which = sizes.decoder;
   const std::optional<Value> past = states.past_length(stack);
-  const bool codebooks = variation_flag(context.config, "codebooks");
+  const bool codebooks = bart_variations(context.config).codebooks;
   ASSAY_TRY(Value hidden, codebooks ? embed_codebooks(context, stack, sizes, ids, past)
                                     : embed_bart_tokens(context, stack, sizes, which, ids, past));
   context.graph().declare(hidden, {"batch", axis, sizes.model});
@@ -114,7 +104,7 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
   } else if (context.states.decodes()) {  // the encoder's keys and values are states of its own
     leave_cross_attention(stack, which.layers, {"encoder_attn.k_proj", "encoder_attn.v_proj"});
   }
-  if (!variation_flag(context.config, "final_norm")) return hidden;
+  if (!bart_variations(context.config).final_norm) return hidden;
   return layer_norm(stack / "layer_norm", hidden, sizes.model, 1e-5F);
 }
 
@@ -125,7 +115,7 @@ Result<Value> decoder_ids(BuildContext& context, const Module& stack, const std:
   if (context.inputs.wants("decoder_input_ids")) {
     return context.inputs.take("decoder_input_ids", kIdTypes, {"batch", axis});
   }
-  if (!encoder_ids || !variation_flag(context.config, "shifts_ids")) return missing_input("decoder_input_ids");
+  if (!encoder_ids || !bart_variations(context.config).shifts_ids) return missing_input("decoder_input_ids");
   axis = "sequence";
   ASSAY_TRY(const std::int64_t start, token_id(context.config, "decoder_start_token_id"));
   ASSAY_TRY(const std::int64_t padding, token_id(context.config, "pad_token_id"));
@@ -137,15 +127,15 @@ Result<Value> decoder_ids(BuildContext& context, const Module& stack, const std:
 void tie_tables(BuildContext& context, const Module& base) {
   const Config& config = context.config;
   Parameters& parameters = context.model.parameters();
-  const std::string shared = variation(config, "shared_table");
-  const std::string head = variation(config, "head");
+  const std::string& shared = bart_variations(config).shared_table;
+  const std::string& head = bart_variations(config).language_head;
   const std::string encoder_table = (base / "encoder" / "embed_tokens").name_of("weight");
   const std::string decoder_table = (base / "decoder" / "embed_tokens").name_of("weight");
   const std::string head_weight = (context.model / head).name_of("weight");
-  const bool causal = class_role(config) == "causal";
+  const bool causal = config.head() == "causal_lm";
   const bool has_shared =
       !shared.empty() && !causal &&
-      (!variation_flag(config, "decoder_vocabulary") || config.flag("share_encoder_decoder_embeddings"));
+      (!bart_variations(config).decoder_vocabulary || config.flag("share_encoder_decoder_embeddings"));
   if (has_shared) {
     const std::string table = (base / shared).name_of("weight");
     parameters.unused(table);  // where a checkpoint holds other tables for encoder and decoder
@@ -159,13 +149,13 @@ void tie_tables(BuildContext& context, const Module& base) {
 }
 
 Status language_head(BuildContext& context, const BartSizes& sizes, const Decoded& decoded) {
-  const std::string name = variation(context.config, "head");
+  const std::string& name = bart_variations(context.config).language_head;
   const Module head = context.model / name;
   const std::int64_t words = sizes.decoder.vocabulary;
   const Value rows = rows_of_logits(context, head, decoded.hidden);
   Value logits = multiply_tied(head, rows, head.parameter("weight", {words, sizes.model}, Role::kTable));
   // A buffer of zeros where the checkpoint leaves it out.
-  const bool biased = variation_flag(context.config, "logits_bias") && class_role(context.config) == "generation";
+  const bool biased = bart_variations(context.config).logits_bias && context.config.head() == "generation";
   if (biased && context.model.parameters().has("final_logits_bias")) {
     logits = head.node("Add", {logits, context.model.parameter("final_logits_bias", {1, words}, Role::kMean)});
   }
@@ -176,14 +166,14 @@ Status language_head(BuildContext& context, const BartSizes& sizes, const Decode
 Status decoder_outputs(BuildContext& context, const BartSizes& sizes, const Decoded& decoded,
                        const std::optional<Value>& ids) {
   const Config& config = context.config;
-  const std::string role = class_role(config);
+  const std::string& head = config.head();
   GraphBuilder& graph = context.graph();
-  if (role == "generation" || role == "causal") return language_head(context, sizes, decoded);
-  if (role == "base") {
+  if (head == "generation" || head == "causal_lm") return language_head(context, sizes, decoded);
+  if (head == "none") {
     graph.output("last_hidden_state", decoded.hidden, {"batch", decoded.axis, sizes.model});
     return {};
   }
-  if (role == "question_answering") {  // always two, whatever num_labels says
+  if (head == "question_answering") {  // always two, whatever num_labels says
     const Module outputs = context.model / "qa_outputs";
     question_answering_outputs(outputs, linear(outputs, decoded.hidden, {sizes.model, 2}), decoded.axis);
     return {};
@@ -191,9 +181,9 @@ Status decoder_outputs(BuildContext& context, const BartSizes& sizes, const Deco
   ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
   ASSAY_TRY(const std::int64_t end, token_id(config, "eos_token_id"));
   if (!ids) return unsupported("class", config.model_class());
-  const Module head = context.model / "classification_head";
-  const Value pooled = last_where(head, decoded.hidden, *ids, end);
-  graph.output("logits", classification_head(head, pooled, sizes.model, labels), {"batch", labels});
+  const Module at = context.model / "classification_head";
+  const Value pooled = last_where(at, decoded.hidden, *ids, end);
+  graph.output("logits", classification_head(at, pooled, sizes.model, labels), {"batch", labels});
   return {};
 }
 
@@ -223,7 +213,7 @@ Result<std::optional<BartEncoded>> given_encoder_states(BuildContext& context, c
   if (!context.inputs.wants("encoder_hidden_states")) return std::optional<BartEncoded>();
   BartEncoded made;
   made.width = sizes.model;
-  if (variation_flag(context.config, "encoder_width")) {
+  if (bart_variations(context.config).encoder_width) {
     made.width = context.config.optional_integer("cross_attention_hidden_size").value_or(sizes.model);
   }
   if (context.states.decodes()) {
@@ -242,7 +232,7 @@ Result<std::optional<BartEncoded>> given_encoder_states(BuildContext& context, c
 
 Status build_causal(BuildContext& context, const BartSizes& sizes) {
   const Module stack = context.model / "model" / "decoder";
-  const bool codebooks = variation_flag(context.config, "codebooks");
+  const bool codebooks = bart_variations(context.config).codebooks;
   const std::string rows = codebooks ? book_rows(context.config) : "batch";
   ASSAY_TRY(const Value ids, context.inputs.take("input_ids", kIdTypes, {rows, "sequence"}));
   ASSAY_TRY(const std::optional<BartEncoded> encoded, given_encoder_states(context, stack, sizes));
@@ -271,19 +261,19 @@ Status build_audio_classification(BuildContext& context, const BartSizes& sizes)
 Status build_bart_encoder_decoder(BuildContext& context) {
   const Config& config = context.config;
   ASSAY_TRY(const BartSizes sizes, read_bart_sizes(config));
-  const std::string role = class_role(config);
-  const Module base = role == "base" ? context.model : context.model / "model";
-  const bool token_encoder = variation(config, "encoder") == "tokens";
-  const std::int64_t longest = token_encoder && role != "causal"
+  const std::string& head = config.head();
+  const Module base = base_module(context);
+  const bool token_encoder = *bart_variations(config).encoder == "tokens";
+  const std::int64_t longest = token_encoder && head != "causal_lm"
                                    ? std::min(sizes.encoder.positions, sizes.decoder.positions)
                                    : sizes.decoder.positions;
   context.graph().metadata("assay.max_sequence", std::to_string(longest));
   tie_tables(context, base);
   ASSAY_CHECK_OK(refuse_parts(context, sizes.decoder.layers));
-  if (role == "causal") return build_causal(context, sizes);
-  if (role == "audio_classification") return build_audio_classification(context, sizes);
+  if (head == "causal_lm") return build_causal(context, sizes);
+  if (head == "audio_classification") return build_audio_classification(context, sizes);
 
-  const std::string kind = variation(config, "encoder");
+  const std::string& kind = bart_variations(config).encoder;
   const bool decodes = context.states.decodes();
   BartEncoded encoded;
   if (!decodes) {

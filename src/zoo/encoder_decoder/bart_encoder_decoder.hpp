@@ -24,6 +24,9 @@ struct BartSizes {
   std::int64_t padding = -1;          ///< the padding token
 };
 
+[[nodiscard]] inline const BartVariations& bart_variations(const Config& config) {
+  return config.architecture().varied<BartVariations>();
+}
 [[nodiscard]] Result<BartSizes> read_bart_sizes(const Config& config);
 
 /// An encoder's output and the bias of cross-attention on it.

@@ -23,10 +23,11 @@ Result<Heads> heads_of(const Config& config, const std::string& key, std::int64_
   return Heads{count, model / count};
 }
 
-// "keys" of the variations: what an architecture calls a key of bart's.
+// What the configuration calls a key of BART's.
 std::string key_of(const Config& config, const std::string& usual) {
-  const Json& keys = variation(config, "keys");
-  return keys.contains(usual) ? keys[usual].get<std::string>() : usual;
+  const std::map<std::string, std::string>& keys = bart_variations(config).keys;
+  const auto found = keys.find(usual);
+  return found == keys.end() ? usual : found->second;
 }
 
 std::string positions_key(const Config& config, const char* which) {
@@ -38,7 +39,7 @@ std::string positions_key(const Config& config, const char* which) {
 Result<Value> positions(BuildContext& context, const Module& stack, const BartSizes& sizes,
                         const BartSizes::Stack& which, const Value& ids, const std::optional<Value>& past) {
   const Module table = stack / "embed_positions";
-  std::string kind = variation(context.config, "positions");
+  std::string kind = bart_variations(context.config).positions;
   if (kind == "config") {
     kind = context.config.flag("use_learned_position_embeddings") ? "learned" : "sinusoidal_by_ids";
   }
@@ -69,8 +70,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
     places = count_up(table, extent(table, ids, 1));
     if (past) places = table.node("Add", {places, *past});
   }
-  std::int64_t offset = 0;
-  if (const Json& value = variation(context.config, "position_offset"); value.is_number()) offset = value;
+  const std::int64_t offset = bart_variations(context.config).position_offset;
   if (offset != 0) places = table.node("Add", {places, graph.integer(offset)});
   const std::int64_t rows = which.positions + offset;
   Value weight;
@@ -90,11 +90,11 @@ Result<BartSizes> read_bart_sizes(const Config& config) {
   BartSizes sizes;
   sizes.model = integer("d_model");
   sizes.activation = config.text("activation_function");
-  if (config.flag("scale_embedding") && !variation_flag(config, "no_embedding_scale"))
+  if (config.flag("scale_embedding") && !bart_variations(config).no_embedding_scale)
     sizes.scale = static_cast<float>(std::sqrt(static_cast<double>(sizes.model)));
-  sizes.pre_norm = variation_flag(config, "pre_norm");
-  sizes.bias = !variation_flag(config, "no_bias");
-  sizes.key_bias = sizes.bias && !variation_flag(config, "no_key_bias");
+  sizes.pre_norm = bart_variations(config).pre_norm;
+  sizes.bias = !bart_variations(config).no_bias;
+  sizes.key_bias = sizes.bias && !bart_variations(config).no_key_bias;
   ASSAY_TRY(sizes.padding, token_id(config, "pad_token_id"));
   const std::int64_t words = config.integer("vocab_size");
   sizes.decoder = {integer("decoder_layers"),
@@ -103,14 +103,14 @@ Result<BartSizes> read_bart_sizes(const Config& config) {
                    words,
                    {}};
   ASSAY_TRY(sizes.decoder.heads, heads_of(config, key_of(config, "decoder_attention_heads"), sizes.model));
-  if (variation(config, "encoder") == "none") return sizes;
+  if (*bart_variations(config).encoder == "none") return sizes;
   sizes.encoder = {integer("encoder_layers"),
                    integer("encoder_ffn_dim"),
                    config.integer(positions_key(config, "encoder_positions")),
                    words,
                    {}};
   ASSAY_TRY(sizes.encoder.heads, heads_of(config, key_of(config, "encoder_attention_heads"), sizes.model));
-  if (variation_flag(config, "decoder_vocabulary")) {
+  if (bart_variations(config).decoder_vocabulary) {
     sizes.decoder.vocabulary = config.optional_integer("decoder_vocab_size").value_or(words);
     // One table for both: then the encoder's vocabulary counts.
     if (config.flag("share_encoder_decoder_embeddings") && sizes.decoder.vocabulary != words) {
@@ -126,10 +126,10 @@ Result<Value> embed_bart_tokens(BuildContext& context, const Module& stack, cons
   const Module tokens = stack / "embed_tokens";
   Value hidden = embedding(tokens, ids, which.vocabulary, sizes.model);
   const bool decodes = &which == &sizes.decoder;
-  const bool scaled = sizes.scale != 1.0F && !(decodes && variation_flag(context.config, "decoder_unscaled"));
+  const bool scaled = sizes.scale != 1.0F && !(decodes && bart_variations(context.config).decoder_unscaled);
   if (scaled) hidden = tokens.node("Mul", {hidden, graph.number(sizes.scale)});
   ASSAY_TRY(const Value places, positions(context, stack, sizes, which, ids, past));
-  std::string norm = variation(context.config, "embedding_norm");
+  std::string norm = bart_variations(context.config).embedding_norm;
   if (norm == "config") norm = context.config.flag("layernorm_embedding") ? "sum" : "none";
   const bool tokens_only = norm == "decoder_tokens" && decodes;
   const auto normed = [&](const Value& x) {
@@ -275,7 +275,7 @@ Result<std::optional<Value>> tokens_mask(BuildContext& context, const Module& st
 
 Result<BartEncoded> bart_encoded_before(BuildContext& context, const Module& stack, const BartSizes& sizes,
                                         const Value& length) {
-  const std::string kind = variation(context.config, "encoder");
+  const std::string& kind = bart_variations(context.config).encoder;
   context.inputs.leave(kind == "tokens" ? "input_ids" : "input_features");
   stack.parameters().unused_below(stack.name_of(""));
   BartEncoded made;
@@ -293,7 +293,7 @@ Result<BartEncoded> bart_encoded_before(BuildContext& context, const Module& sta
 }
 
 Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, const BartSizes& sizes) {
-  const std::string kind = variation(context.config, "encoder");
+  const std::string& kind = bart_variations(context.config).encoder;
   BartEncoded made;
   made.width = sizes.model;
   Value hidden;
@@ -322,7 +322,7 @@ Result<BartEncoded> encode_bart(BuildContext& context, const Module& stack, cons
         biases);
     ASSAY_TRY(hidden, bart_feed_forward_layer(layer, hidden, sizes, sizes.encoder.inner));
   }
-  if (variation_flag(context.config, "final_norm")) {
+  if (bart_variations(context.config).final_norm) {
     hidden = layer_norm(stack / "layer_norm", hidden, sizes.model, kBartEpsilon);
   }
   made.hidden = hidden;

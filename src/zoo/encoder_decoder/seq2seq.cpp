@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/tensors.hpp"
 
@@ -47,8 +48,7 @@ KeyValue SeqStates::encoder(std::int64_t layer, const std::function<KeyValue()>&
 }
 
 Status refuse_parts(const BuildContext& context, std::int64_t layers) {
-  const std::string role = class_role(context.config);
-  const bool generates = role == "generation" || role == "causal" || role == "base";
+  const bool generates = is_any(context.config.head(), {"generation", "causal_lm", "none"});
   if (!context.states.gives() || (generates && layers > 0)) return {};
   return unsupported("part", std::string(part_name(context.states.part())),
                      fmt::format("{} gives no token after another", context.config.model_class()));

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // transformers' modeling_t5.py and its relatives: pre-norm stacks with RMS norms, no biases in linear layers, and
 // positions that are a learned bias on attention scores, by distance.
-//
-// Variations: "bias_in_every_layer" (umt5); "scaled_logits": config (t5: scale_decoder_outputs), tied (where
-// tie_word_embeddings says so), always or never; "sparse" (switch_transformers: experts in some layers).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +14,8 @@
 
 namespace assay::zoo {
 namespace {
+
+const T5Variations& t5_variations(const Config& config) { return config.architecture().varied<T5Variations>(); }
 
 struct T5Sizes {
   std::int64_t vocabulary, model, inner, buckets, max_distance;
@@ -41,7 +40,7 @@ Result<T5Sizes> read_t5_sizes(const Config& config) {
     return unsupported("relative_attention_max_distance", std::to_string(sizes.max_distance),
                        fmt::format("it must be above {}", sizes.buckets / 2));
   }
-  if (variation_flag(config, "sparse")) {
+  if (t5_variations(config).sparse) {
     sizes.activation = config.text("dense_act_fn");
     return sizes;
   }
@@ -115,7 +114,7 @@ Result<Value> feed_forward(BuildContext& context, const Module& at, const Value&
                            std::int64_t layer, const char* step_key) {
   const Value normed = rms_norm(at / "layer_norm", input, sizes.model, sizes.epsilon);
   Value fed;
-  if (!variation_flag(context.config, "sparse")) {
+  if (!t5_variations(context.config).sparse) {
     ASSAY_TRY(fed, dense(at / "DenseReluDense", normed, sizes));
   } else {
     const std::int64_t step = sparse_step(context.config, step_key);
@@ -149,7 +148,7 @@ KeyValue keys_and_values(const Module& attention, const Value& from, const T5Siz
 class SelfBiases {
  public:
   SelfBiases(const Config& config, const Module& stack, const T5Sizes& sizes, bool decoder)
-      : shared_(!variation_flag(config, "bias_in_every_layer")), stack_(stack), sizes_(sizes), decoder_(decoder) {}
+      : shared_(!t5_variations(config).bias_in_every_layer), stack_(stack), sizes_(sizes), decoder_(decoder) {}
 
   void at_positions(const Value& query, const Value& key) {
     query_ = query;
@@ -246,50 +245,50 @@ Result<Value> decode(BuildContext& context, const T5Sizes& sizes, const Value& i
 }
 
 bool logits_scaled(const Config& config) {
-  const std::string how = variation(config, "scaled_logits");
+  const std::string& how = t5_variations(config).scaled_logits;
   if (how == "tied") return config.flag("tie_word_embeddings");
   if (how != "config") return how == "always";
   if (const auto given = config.optional_flag("scale_decoder_outputs")) return *given;
   return config.optional_flag("tie_word_embeddings").value_or(true);
 }
 
-Result<Value> decoder_ids(BuildContext& context, const std::optional<Value>& ids, const std::string& role) {
+Result<Value> decoder_ids(BuildContext& context, const std::optional<Value>& ids, const std::string& head) {
   if (context.inputs.wants("decoder_input_ids")) {
     return context.inputs.take("decoder_input_ids", kIdTypes, {"batch", kDecoderSequence});
   }
-  if (!ids || (role != "classification" && role != "question_answering")) return missing_input("decoder_input_ids");
+  if (!ids || (head != "classification" && head != "question_answering")) return missing_input("decoder_input_ids");
   ASSAY_TRY(const std::int64_t start, token_id(context.config, "decoder_start_token_id"));
   ASSAY_TRY(const std::int64_t padding, token_id(context.config, "pad_token_id"));
   if (start < 0 || padding < 0) return missing_input("decoder_input_ids");
   return shift_right(context.model / "decoder", *ids, start, padding);
 }
 
-Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::string& role,
+Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::string& head,
                        const std::optional<Value>& ids, const Value& hidden, const std::string& axis) {
   GraphBuilder& graph = context.graph();
   const Config& config = context.config;
-  if (role == "generation") {
-    const Module head = context.model / "lm_head";
+  if (head == "generation") {
+    const Module at = context.model / "lm_head";
     Value scaled = hidden;
     if (logits_scaled(config)) {
       const auto factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(sizes.model)));
-      scaled = head.node("Mul", {hidden, graph.number(factor)});
+      scaled = at.node("Mul", {hidden, graph.number(factor)});
     }
-    const Value weight = head.parameter("weight", {sizes.vocabulary, sizes.model}, Role::kTable);
-    const Value logits = multiply_tied(head, rows_of_logits(context, head, scaled), weight);
+    const Value weight = at.parameter("weight", {sizes.vocabulary, sizes.model}, Role::kTable);
+    const Value logits = multiply_tied(at, rows_of_logits(context, at, scaled), weight);
     graph.output("logits", logits, {"batch", context.logit_rows(axis), sizes.vocabulary});
-  } else if (role == "base") {
+  } else if (head == "none") {
     graph.output("last_hidden_state", hidden, {"batch", axis, sizes.model});
-  } else if (role == "question_answering") {
+  } else if (head == "question_answering") {
     if (config.label_count() != 2) return unsupported("num_labels", std::to_string(config.label_count()));
     const Module outputs = context.model / "qa_outputs";
     question_answering_outputs(outputs, linear(outputs, hidden, {sizes.model, 2}), axis);
   } else {  // classification
     ASSAY_TRY(const std::int64_t labels, positive_label_count(config));
     ASSAY_TRY(const std::int64_t end, token_id(config, "eos_token_id"));
-    const Module head = context.model / "classification_head";
-    const Value pooled = last_where(head, hidden, *ids, end);
-    graph.output("logits", classification_head(head, pooled, sizes.model, labels), {"batch", labels});
+    const Module at = context.model / "classification_head";
+    const Value pooled = last_where(at, hidden, *ids, end);
+    graph.output("logits", classification_head(at, pooled, sizes.model, labels), {"batch", labels});
   }
   return {};
 }
@@ -299,10 +298,10 @@ Status decoder_outputs(BuildContext& context, const T5Sizes& sizes, const std::s
 Status build_t5_encoder_decoder(BuildContext& context) {
   const Config& config = context.config;
   ASSAY_TRY(const T5Sizes sizes, read_t5_sizes(config));
-  const std::string role = class_role(config);
+  const std::string& head = config.head();
   Parameters& parameters = context.model.parameters();
   parameters.unused("shared.weight");  // where a checkpoint holds other tables for encoder and decoder
-  if (variation(config, "scaled_logits") != "tied" || config.flag("tie_word_embeddings")) {
+  if (*t5_variations(config).scaled_logits != "tied" || config.flag("tie_word_embeddings")) {
     for (const char* copy : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}) {
       parameters.tie(copy, "shared.weight");
     }
@@ -323,9 +322,9 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   }
   GraphBuilder& graph = context.graph();
   const Extents encoder_extents{"batch", "sequence", sizes.model};
-  if (role == "encoder" || role == "token_classification") {
+  if (head == "encoder" || head == "token_classification") {
     ASSAY_TRY(const Value encoded, encode_t5(context, sizes, *ids, mask));
-    if (role == "encoder") {
+    if (head == "encoder") {
       graph.output("last_hidden_state", encoded, encoder_extents);
       return {};
     }
@@ -335,7 +334,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
     return {};
   }
   const std::string axis = context.inputs.wants("decoder_input_ids") ? kDecoderSequence : "sequence";
-  ASSAY_TRY(const Value target_ids, decoder_ids(context, ids, role));
+  ASSAY_TRY(const Value target_ids, decoder_ids(context, ids, head));
   std::optional<Value> encoded;
   if (decodes) {
     parameters.unused_below("encoder.");
@@ -343,7 +342,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
     ASSAY_TRY(encoded, encode_t5(context, sizes, *ids, mask));
   }
   ASSAY_TRY(const Value hidden, decode(context, sizes, target_ids, axis, encoded, mask));
-  ASSAY_CHECK_OK(decoder_outputs(context, sizes, role, ids, hidden, axis));
+  ASSAY_CHECK_OK(decoder_outputs(context, sizes, head, ids, hidden, axis));
   if (encoded) graph.output("encoder_last_hidden_state", *encoded, encoder_extents);
   return {};
 }

@@ -16,12 +16,8 @@ Inputs::Inputs(GraphBuilder& graph, const BuildRequest& request, const Config& c
   for (const auto& [name, shape] : request.input_shapes) wanted_.insert(name);
   for (const auto& [name, tensor] : request.constants) wanted_.insert(name);
   if (request.input_shapes.empty()) {
-    // The class's own, where it takes others than its kin.
-    const Json& description = config.architecture().description;
-    const Json& model_class = description["classes"][config.model_class()];
-    for (const Json& name : (model_class.contains("inputs") ? model_class : description)["inputs"]) {
-      wanted_.insert(name.get<std::string>());
-    }
+    const std::vector<std::string>& usual = config.usual_inputs();
+    wanted_.insert(usual.begin(), usual.end());
   }
 }
 
@@ -93,6 +89,11 @@ Status Inputs::finish() const {
                 "the graph that assay builds does not take it");
   }
   return {};
+}
+
+Module base_module(const BuildContext& context) {
+  const Config& config = context.config;
+  return config.bare() ? context.model : context.model / config.architecture().base_prefix;
 }
 
 Result<Value> take_position_ids(Inputs& inputs) {

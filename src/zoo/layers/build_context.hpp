@@ -69,4 +69,7 @@ struct BuildContext {
   }
 };
 
+/// Where the base model stands: at the root for a class without a head, else below the architecture's "base_prefix".
+[[nodiscard]] Module base_module(const BuildContext& context);
+
 }  // namespace assay::zoo

@@ -61,8 +61,8 @@ Result<std::map<std::string, std::set<std::string>>> read_index(const fs::path& 
 Result<Checkpoint> Checkpoint::open(const fs::path& given, const Architecture& architecture) {
   ASSAY_TRY(const fs::path path, locate(given));
   Checkpoint checkpoint;
-  checkpoint.prefix_ = architecture.description["base_prefix"].get<std::string>() + ".";
-  for (const Json& rename : architecture.description["renames"]) checkpoint.renames_.emplace_back(rename[0], rename[1]);
+  checkpoint.prefix_ = architecture.base_prefix + ".";
+  checkpoint.renames_ = architecture.renames;
 
   const bool sharded = path.extension() == ".json";
   std::map<std::string, std::set<std::string>> shards{{path.filename().string(), {}}};

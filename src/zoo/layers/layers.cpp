@@ -40,27 +40,18 @@ Value stacked_linear(const Module& at, const Value& input, std::int64_t hidden, 
 
 }  // namespace
 
-LayerNames layer_names(const Architecture& architecture) {
-  const Json& layout = zoo_file("layouts")[architecture.description["layout"].get<std::string>()];
-  const auto name = [&](const char* part) { return layout.value(part, ""); };
-  return {name("norm1"),  name("query"), name("key"), name("value"), name("out"),
-          name("scale1"), name("norm2"), name("up"),  name("down"),  name("scale2")};
-}
-
 Result<LayerSizes> layer_sizes(const Config& config) {
-  const Json& keys = config.architecture().description["keys"];
   LayerSizes sizes;
   sizes.hidden = config.integer("hidden_size");
-  sizes.intermediate = keys.contains("intermediate_size") ? config.integer("intermediate_size") : 0;
+  sizes.intermediate = config.has("intermediate_size") ? config.integer("intermediate_size") : 0;
   sizes.heads.count = config.integer("num_attention_heads");
   sizes.epsilon = config.number("layer_norm_eps");
   sizes.act = config.text("hidden_act");
   sizes.act_key = config.path("hidden_act");
-  if (keys.contains("qkv_bias")) {
+  if (config.has("qkv_bias")) {
     sizes.query_bias = sizes.key_bias = sizes.value_bias = config.flag("qkv_bias");
   }
-  const std::optional<std::int64_t> width =
-      keys.contains("head_dim") ? config.optional_integer("head_dim") : std::nullopt;
+  const std::optional<std::int64_t> width = config.has("head_dim") ? config.optional_integer("head_dim") : std::nullopt;
   if (width) {
     sizes.heads.width = *width;
   } else {

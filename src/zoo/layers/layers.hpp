@@ -15,14 +15,6 @@
 
 namespace assay::zoo {
 
-/// What the parts of a pre-norm transformer layer are called, relative to the layer; "" where it has none. From
-/// zoo/layouts.json, by the name that the architecture gives as "layout".
-struct LayerNames {
-  std::string norm1{}, query{}, key{}, value{}, out{}, scale1{};  ///< the attention's; scale1: a layer scale, [hidden]
-  std::string norm2{}, up{}, down{}, scale2{};                    ///< the MLP's
-};
-[[nodiscard]] LayerNames layer_names(const Architecture& architecture);
-
 struct LayerSizes {
   std::int64_t hidden = 0, intermediate = 0;
   Heads heads;

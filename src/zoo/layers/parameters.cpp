@@ -168,7 +168,7 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
   std::vector<std::string> ignored;
   std::vector<std::string> problems = problems_;
   if (checkpoint_) {
-    const Json& non_parameters = zoo_file("common")["non_parameters"];
+    const std::vector<std::string>& non_parameters = catalogue().non_parameters;
     for (const std::string& name : checkpoint_->names()) {
       const std::string canonical = checkpoint_->canonical(name);
       if (used_.contains(canonical)) continue;
@@ -179,9 +179,8 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
                                      [&](const std::string& prefix) { return canonical.starts_with(prefix); }) ||
                          std::any_of(buffers.begin(), buffers.end(),
                                      [&](const std::string& suffix) { return ("." + name).ends_with(suffix); }) ||
-                         std::any_of(non_parameters.begin(), non_parameters.end(), [&](const Json& suffix) {
-                           return ("." + name).ends_with(suffix.get<std::string>());
-                         });
+                         std::any_of(non_parameters.begin(), non_parameters.end(),
+                                     [&](const std::string& suffix) { return ("." + name).ends_with(suffix); });
       if (known) {
         ignored.push_back(name);
       } else if (problems.size() <= kMostProblems) {

@@ -13,7 +13,7 @@ namespace {
 
 // The place of layer `index`. ALBERT shares the layers of one group.
 std::vector<Module> layers_at(const TextEncoder& encoder, std::int64_t index) {
-  const std::string path = encoder.text("layer", "path");
+  const std::string& path = encoder.variations->layer.path;
   if (!encoder.has("num_hidden_groups")) return {encoder.base.at(fmt::format("{}.{}", path, index))};
   // In floating point, as transformers does.
   const double layers_of_group =
@@ -28,11 +28,11 @@ std::vector<Module> layers_at(const TextEncoder& encoder, std::int64_t index) {
 
 struct Layer {
   const TextEncoder& encoder;
+  const TextLayer& names;
   Module at;
 
-  [[nodiscard]] Module operator()(const char* name) const { return at.at(encoder.text("layer", name)); }
-  [[nodiscard]] Value norm(const char* name, const Value& input) const {
-    return layer_norm((*this)(name), input, encoder.hidden, encoder.epsilon);
+  [[nodiscard]] Value norm(const std::string& name, const Value& input) const {
+    return layer_norm(at.at(name), input, encoder.hidden, encoder.epsilon);
   }
 };
 
@@ -40,39 +40,41 @@ Value self_attention(const Layer& layer, const Value& input, const std::optional
   const TextEncoder& encoder = layer.encoder;
   const Width square{encoder.hidden, encoder.hidden};
   const Value context =
-      scaled_dot_product(layer("attention"), linear(layer("query"), input, square), linear(layer("key"), input, square),
-                         linear(layer("value"), input, square), encoder.heads, bias);
-  return linear(layer("attention_output"), context, square);
+      scaled_dot_product(layer.at.at(layer.names.attention), linear(layer.at.at(layer.names.query), input, square),
+                         linear(layer.at.at(layer.names.key), input, square),
+                         linear(layer.at.at(layer.names.value), input, square), encoder.heads, bias);
+  return linear(layer.at.at(layer.names.attention_output), context, square);
 }
 
 Result<Value> feed_forward(const Layer& layer, const Value& input) {
   const TextEncoder& encoder = layer.encoder;
-  const Value wide = linear(layer("intermediate"), input, {encoder.hidden, encoder.intermediate});
-  ASSAY_TRY(const Value active, activation(layer("activation"), wide, encoder.hidden_act,
-                                           encoder.variations["keys"].value("hidden_act", "hidden_act")));
-  return linear(layer("output"), active, {encoder.intermediate, encoder.hidden});
+  const Value wide = linear(layer.at.at(layer.names.intermediate), input, {encoder.hidden, encoder.intermediate});
+  ASSAY_TRY(const Value active,
+            activation(layer.at.at(layer.names.activation), wide, encoder.hidden_act, encoder.key_of("hidden_act")));
+  return linear(layer.at.at(layer.names.output), active, {encoder.intermediate, encoder.hidden});
 }
 
 Result<Value> norm_after(const Layer& layer, const Value& input, const std::optional<Value>& bias) {
   const Value context = self_attention(layer, input, bias);
-  const Value attended = layer.norm("attention_norm", layer("attention_norm").node("Add", {context, input}));
+  const Value attended =
+      layer.norm(layer.names.attention_norm, layer.at.at(layer.names.attention_norm).node("Add", {context, input}));
   ASSAY_TRY(const Value narrow, feed_forward(layer, attended));
-  return layer.norm("output_norm", layer("output_norm").node("Add", {narrow, attended}));
+  return layer.norm(layer.names.output_norm, layer.at.at(layer.names.output_norm).node("Add", {narrow, attended}));
 }
 
 Result<Value> norm_before(const Layer& layer, const Value& input, const std::optional<Value>& bias) {
-  const Value context = self_attention(layer, layer.norm("attention_norm", input), bias);
-  const Value attended = layer("attention_output").node("Add", {context, input});
-  ASSAY_TRY(const Value narrow, feed_forward(layer, layer.norm("output_norm", attended)));
-  return layer("output").node("Add", {narrow, attended});
+  const Value context = self_attention(layer, layer.norm(layer.names.attention_norm, input), bias);
+  const Value attended = layer.at.at(layer.names.attention_output).node("Add", {context, input});
+  ASSAY_TRY(const Value narrow, feed_forward(layer, layer.norm(layer.names.output_norm, attended)));
+  return layer.at.at(layer.names.output).node("Add", {narrow, attended});
 }
 
 // What is added to all attention scores: the mask, and MPNet's bias by distance.
 std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden, const std::optional<Value>& mask) {
   std::optional<Value> bias;
   if (mask) bias = additive_mask(encoder.base, *mask);
-  if (const auto name = encoder.find("layer", "distance_bias")) {
-    const Module at = encoder.base.at(*name);
+  if (const std::string& name = encoder.variations->layer.distance_bias; !name.empty()) {
+    const Module at = encoder.base.at(name);
     // Whatever the configuration says, the class uses the buckets of T5's encoder.
     const DistanceBuckets buckets{.count = 32,
                                   .farthest = 128,
@@ -85,23 +87,23 @@ std::optional<Value> score_bias(const TextEncoder& encoder, const Value& hidden,
   return bias;
 }
 
+}  // namespace
+
 Result<Value> encode_bert(const TextEncoder& encoder, const Embedded& embedded, const std::optional<Value>& mask) {
-  const bool before = encoder.flag("layer", "norm_before");
+  const bool before = encoder.variations->layer.norm_before;
   const std::optional<Value> bias = score_bias(encoder, embedded.hidden, mask);
   Value hidden = embedded.hidden;
   for (std::int64_t i = 0; i < encoder.layers; ++i) {
     for (const Module& at : layers_at(encoder, i)) {
-      const Layer layer{encoder, at};
+      const Layer layer{encoder, encoder.variations->layer, at};
       ASSAY_TRY(hidden, before ? norm_before(layer, hidden, bias) : norm_after(layer, hidden, bias));
     }
   }
-  if (const auto name = encoder.find("layer", "final_norm")) {
-    hidden = layer_norm(encoder.base.at(*name), hidden, encoder.hidden, encoder.epsilon);
+  if (const std::string& name = encoder.variations->layer.final_norm; !name.empty()) {
+    hidden = layer_norm(encoder.base.at(name), hidden, encoder.hidden, encoder.epsilon);
   }
   return hidden;
 }
-
-}  // namespace
 
 Status build_bert_encoder(BuildContext& context) { return build_text_encoder(context, encode_bert); }
 

@@ -73,7 +73,7 @@ Result<Relative> read_relative(const TextEncoder& encoder) {
     if (width && *width != encoder.heads.width) return unsupported("attention_head_size", std::to_string(*width));
   }
   Relative relative;
-  relative.packed = encoder.flag("layer", "packed_attention");
+  relative.packed = encoder.variations->layer.packed_attention;
   relative.used = config.flag("relative_attention");
   ASSAY_TRY(const std::int64_t parts, read_kinds(config.json("pos_att_type"), relative));
   relative.scale = std::sqrt(static_cast<float>(encoder.heads.width * (parts + 1)));

@@ -16,20 +16,19 @@ Value zero_ids(const Module& at, const Value& tokens) {
 
 Status find_positions(const TextEncoder& encoder, Embedded& embedded) {
   Inputs& inputs = encoder.inputs();
-  const bool counted = encoder.text("embeddings", "positions") == "after_padding";
+  const TextEmbeddings& spec = encoder.variations->embeddings;
+  const bool counted = *spec.positions == "after_padding";
   std::int64_t pad = 0;
-  embedded.first = encoder.variations["embeddings"].value("offset", std::int64_t{0});
+  embedded.first = spec.offset;
   if (counted) {
-    const auto fixed = encoder.variations["embeddings"].find("padding");
-    pad =
-        fixed != encoder.variations["embeddings"].end() ? fixed->get<std::int64_t>() : encoder.integer("pad_token_id");
+    pad = spec.padding->value ? *spec.padding->value : encoder.integer(spec.padding->key);
     embedded.first = pad + 1;
   }
   if (inputs.wants("position_ids")) {
     ASSAY_TRY(embedded.given_positions, take_position_ids(inputs));
     embedded.positions = embedded.given_positions;
   } else if (counted && embedded.ids) {
-    const Module at = encoder.base.at(encoder.text("embeddings", "path"));
+    const Module at = encoder.base.at(spec.path);
     embedded.positions = positions_after_padding(at, *embedded.ids, pad);
   }
   return {};
@@ -52,20 +51,20 @@ struct Glyphs {
 // `always`: a table whose input is not there counts as zeros.
 Result<Glyphs> glyph_rows(const TextEncoder& encoder, const Module& at, const Value& tokens, bool always) {
   Glyphs glyphs;
-  for (const Json& table : encoder.variations["embeddings"]["glyphs"]) {
-    const Module module = encoder.base.at(table["module"].get<std::string>());
-    if (!encoder.context->config.flag(table["when"])) {
+  for (const GlyphTable& table : encoder.variations->embeddings.glyphs) {
+    const Module module = encoder.base.at(table.module);
+    if (!encoder.context->config.flag(table.when)) {
       encoder.context->model.parameters().unused(module.name_of("weight"));
       continue;
     }
-    const std::int64_t width = encoder.integer(table["width"]);
-    ASSAY_TRY(std::optional<Value> ids, token_input(encoder, table["input"], kIdTypes));
+    const std::int64_t width = encoder.integer(table.width);
+    ASSAY_TRY(std::optional<Value> ids, token_input(encoder, table.input, kIdTypes));
     if (!ids && !always) {
       encoder.context->model.parameters().unused(module.name_of("weight"));
       continue;
     }
     if (!ids) ids = zero_ids(at, tokens);
-    glyphs.rows.push_back(embedding(module, *ids, encoder.integer(table["rows"]), width));
+    glyphs.rows.push_back(embedding(module, *ids, encoder.integer(table.rows), width));
     glyphs.width += width;
   }
   return glyphs;
@@ -100,7 +99,7 @@ Result<Embedded> embed_words(const TextEncoder& encoder) {
   if (inputs.wants("input_ids") == inputs.wants("inputs_embeds")) {
     return fail(ErrorCode::kInvalidArgument, "inputs: exactly one of input_ids and inputs_embeds is needed");
   }
-  const Module words = encoder.base.at(encoder.text("embeddings", "word"));
+  const Module words = encoder.base.at(encoder.variations->embeddings.word);
   Embedded embedded;
   if (inputs.wants("input_ids")) {
     ASSAY_TRY(embedded.ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
@@ -126,11 +125,11 @@ Value position_rows(const TextEncoder& encoder, const Module& table, const Embed
 }
 
 Result<std::optional<Value>> token_type_rows(const TextEncoder& encoder, std::int64_t width) {
-  const std::optional<std::string> name = encoder.find("embeddings", "token_type");
-  if (!name || encoder.token_types == 0) return std::optional<Value>();
+  const std::string& name = encoder.variations->embeddings.token_type;
+  if (name.empty() || encoder.token_types == 0) return std::optional<Value>();
   ASSAY_TRY(const std::optional<Value> given, token_input(encoder, "token_type_ids", kIdTypes));
   const Value types = given.value_or(encoder.graph().integer(0));
-  return std::optional(embedding(encoder.base.at(*name), types, encoder.token_types, width));
+  return std::optional(embedding(encoder.base.at(name), types, encoder.token_types, width));
 }
 
 Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at, const Value& tokens,
@@ -156,9 +155,10 @@ Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at
 }
 
 Result<Embedded> embed_text(const TextEncoder& encoder) {
-  const Module at = encoder.base.at(encoder.text("embeddings", "path"));
+  const TextEmbeddings& spec = encoder.variations->embeddings;
+  const Module at = encoder.base.at(spec.path);
   ASSAY_TRY(Embedded embedded, embed_words(encoder));
-  const bool glyphs = encoder.variations["embeddings"].contains("glyphs");
+  const bool glyphs = !spec.glyphs.empty();
   const bool joined = glyphs && encoder.context->config.flag("concat_input");
   if (joined) {
     ASSAY_TRY(embedded.hidden, joined_with_glyphs(encoder, at, embedded));
@@ -167,31 +167,29 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
   ASSAY_TRY(const std::optional<Value> types, token_type_rows(encoder, encoder.embedding));
   if (types) sum = add(at, sum, *types);
   // Further tables by token, each with an input of its own: ERNIE's tasks.
-  for (const Json& table : encoder.variations["embeddings"].value("tables", Json::array())) {
-    if (table.contains("when") && !encoder.context->config.flag(table["when"])) continue;
-    ASSAY_TRY(const std::optional<Value> given, token_input(encoder, table["input"], kIdTypes));
+  for (const TokenTable& table : spec.tables) {
+    if (!table.when->empty() && !encoder.context->config.flag(table.when)) continue;
+    ASSAY_TRY(const std::optional<Value> given, token_input(encoder, table.input, kIdTypes));
     const Value rows = given.value_or(encoder.graph().integer(0));
-    const Module module = encoder.base.at(table["module"].get<std::string>());
-    sum = add(at, sum, embedding(module, rows, encoder.integer(table["rows"]), encoder.embedding));
+    const Module module = encoder.base.at(table.module);
+    sum = add(at, sum, embedding(module, rows, encoder.integer(table.rows), encoder.embedding));
   }
-  const std::optional<std::string> when = encoder.find("embeddings", "position_when");
-  const std::optional<std::string> name = encoder.find("embeddings", "position");
-  if (name && when && !encoder.context->config.flag(*when)) {
-    encoder.context->model.parameters().unused(encoder.base.at(*name).name_of("weight"));
-  } else if (name) {
-    sum = add(at, sum, position_rows(encoder, encoder.base.at(*name), embedded, encoder.embedding));
+  const std::string& name = spec.position;
+  if (!name.empty() && !spec.position_when->empty() && !encoder.context->config.flag(spec.position_when)) {
+    encoder.context->model.parameters().unused(encoder.base.at(name).name_of("weight"));
+  } else if (!name.empty()) {
+    sum = add(at, sum, position_rows(encoder, encoder.base.at(name), embedded, encoder.embedding));
   }
-  if (encoder.flag("embeddings", "boxes")) {
+  if (spec.boxes) {
     ASSAY_TRY(const Value boxes, box_sum(encoder, at, embedded.tokens));
     sum = add(at, sum, boxes);
   }
-  if (const auto norm = encoder.find("embeddings", "norm")) {
-    sum = layer_norm(encoder.base.at(*norm), sum, encoder.embedding, encoder.epsilon);
+  if (!spec.norm->empty()) {
+    sum = layer_norm(encoder.base.at(spec.norm), sum, encoder.embedding, encoder.epsilon);
   }
   // ELECTRA widens only where the widths differ, ALBERT always.
-  if (const auto projection = encoder.find("embeddings", "projection");
-      projection && (encoder.flag("embeddings", "always_projected") || encoder.embedding != encoder.hidden)) {
-    sum = linear(encoder.base.at(*projection), sum, {encoder.embedding, encoder.hidden});
+  if (!spec.projection->empty() && (spec.always_projected || encoder.embedding != encoder.hidden)) {
+    sum = linear(encoder.base.at(spec.projection), sum, {encoder.embedding, encoder.hidden});
   }
   embedded.hidden = sum;
   if (glyphs && !joined) {

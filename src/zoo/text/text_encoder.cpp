@@ -8,17 +8,9 @@
 
 namespace assay::zoo {
 
-Result<TextEncoder> TextEncoder::read(BuildContext& context) {
+Result<TextEncoder> TextEncoder::read(BuildContext& context, const Module& base) {
   const Config& config = context.config;
-  const Json& description = config.architecture().description;
-  const Json& model_class = description["classes"][config.model_class()];
-  const bool bare = model_class["head"] == "none";
-  // DPR's classes have bases of their own.
-  const std::string base = model_class.value("base", description["base_prefix"].get<std::string>());
-  TextEncoder encoder{.context = &context,
-                      .variations = zoo_file("bert")["variations"],
-                      .base = bare ? context.model : context.model.at(base)};
-  if (description.contains("variations")) encoder.variations.merge_patch(description["variations"]);
+  TextEncoder encoder{.context = &context, .variations = &config.architecture().varied<TextVariations>(), .base = base};
 
   encoder.vocabulary = encoder.integer("vocab_size");
   encoder.hidden = encoder.integer("hidden_size");
@@ -26,7 +18,7 @@ Result<TextEncoder> TextEncoder::read(BuildContext& context) {
   encoder.layers = encoder.integer("num_hidden_layers");
   if (encoder.has("intermediate_size")) encoder.intermediate = encoder.integer("intermediate_size");
   if (encoder.has("max_position_embeddings")) encoder.positions = encoder.integer("max_position_embeddings");
-  encoder.positions += encoder.variations["embeddings"].value("offset", std::int64_t{0});
+  encoder.positions += encoder.variations->embeddings.offset;
   if (encoder.has("type_vocab_size")) encoder.token_types = encoder.integer("type_vocab_size");
   if (encoder.has("num_attention_heads")) {
     encoder.heads.count = encoder.integer("num_attention_heads");
@@ -34,43 +26,23 @@ Result<TextEncoder> TextEncoder::read(BuildContext& context) {
     if (encoder.has("head_dim")) width = config.optional_integer("head_dim");
     if (width) {
       encoder.heads.width = *width;
-    } else if (!encoder.flag("layer", "own_heads")) {
+    } else if (!encoder.variations->layer.own_heads) {
       ASSAY_TRY(encoder.heads.width, head_width(encoder.hidden, encoder.heads.count));
     }
   }
-  encoder.epsilon = encoder.has("layer_norm_eps")
-                        ? config.number(encoder.variations["keys"].value("layer_norm_eps", "layer_norm_eps"))
-                        : encoder.variations["epsilon"].get<float>();
-  encoder.hidden_act =
-      encoder.has("hidden_act") ? config.text(encoder.variations["keys"].value("hidden_act", "hidden_act")) : "gelu";
+  encoder.epsilon =
+      encoder.has("layer_norm_eps") ? config.number(encoder.key_of("layer_norm_eps")) : *encoder.variations->epsilon;
+  encoder.hidden_act = encoder.has("hidden_act") ? config.text(encoder.key_of("hidden_act")) : "gelu";
   return encoder;
 }
 
-bool TextEncoder::has(const std::string& key) const {
-  return context->config.architecture().description["keys"].contains(variations["keys"].value(key, key));
-}
+bool TextEncoder::has(const std::string& key) const { return context->config.has(key_of(key)); }
 
-std::int64_t TextEncoder::integer(const std::string& key) const {
-  return context->config.integer(variations["keys"].value(key, key));
-}
+std::int64_t TextEncoder::integer(const std::string& key) const { return context->config.integer(key_of(key)); }
 
-std::optional<std::string> TextEncoder::find(const std::string& part, const std::string& name) const {
-  const auto parts = variations.find(part);
-  if (parts == variations.end()) return std::nullopt;
-  const auto found = parts->find(name);
-  if (found == parts->end()) return std::nullopt;
-  return found->get<std::string>();
-}
-
-std::string TextEncoder::text(const std::string& part, const std::string& name) const {
-  const std::optional<std::string> found = find(part, name);
-  ASSAY_CHECK(found.has_value(), "zoo/*.json names every part that the skeleton needs");
-  return *found;
-}
-
-bool TextEncoder::flag(const std::string& part, const std::string& name) const {
-  const auto parts = variations.find(part);
-  return parts != variations.end() && parts->value(name, false);
+std::string TextEncoder::key_of(const std::string& key) const {
+  const auto found = variations->keys->find(key);
+  return found == variations->keys->end() ? key : found->second;
 }
 
 Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,
@@ -85,14 +57,17 @@ Result<std::optional<Value>> mask_input(const TextEncoder& encoder) {
 }
 
 Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText embed) {
-  ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(context));
+  // DPR's classes have bases of their own.
+  const ClassSpec& own = context.config.class_spec();
+  const Module base = own.base.stated() && !context.config.bare() ? context.model.at(own.base) : base_module(context);
+  ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(context, base));
   tie_text_heads(encoder);
   ASSAY_TRY(const Embedded embedded, embed(encoder));
   // The shape of `hidden` is left undeclared: where it knows it, ONNX Runtime makes one node of each residual sum and
   // the norm after it, which on a CPU takes longer than the three of them (docs/performance.md).
   ASSAY_TRY(std::optional<Value> mask, mask_input(encoder));
-  // DPR leaves padding out by itself where nobody gives a mask.
-  if (!mask && embedded.ids && encoder.flag("embeddings", "masks_padding")) {
+  // DPR leaves padding out by itself if there is no mask.
+  if (!mask && embedded.ids && encoder.variations->embeddings.masks_padding) {
     const Value& ids = *embedded.ids;
     if (const auto padding = context.config.optional_integer("pad_token_id")) {
       const Value is_padding = encoder.base.node(

@@ -18,28 +18,26 @@ namespace assay::zoo {
 
 /// A text encoder under construction: what embeddings, layers and heads of all its kinds share.
 ///
-/// Its names and kinds of parts are BERT's (zoo/bert.json, "variations") with what the architecture's own JSON states
-/// otherwise; null takes a part away. docs/zoo.md lists them.
+/// Its parts' names and kinds are in the architecture's variations; a name "" says that there is no such part.
 struct TextEncoder {
   BuildContext* context;
-  Json variations;
+  const TextVariations* variations;
   Module base;  ///< the base model: the root itself for a bare class, "roberta" below a head's class
   std::int64_t vocabulary = 0, hidden = 0, embedding = 0, intermediate = 0, layers = 0, positions = 0, token_types = 0;
   Heads heads{};
   float epsilon = 0;
   std::string hidden_act{};
 
-  /// Errors: invalid_argument, sizes that contradict each other.
-  [[nodiscard]] static Result<TextEncoder> read(BuildContext& context);
+  /// Of `context`'s configuration, with its base model at `base`. Errors: invalid_argument, sizes that contradict each
+  /// other.
+  [[nodiscard]] static Result<TextEncoder> read(BuildContext& context, const Module& base);
 
   /// A configuration's value under BERT's name for it ("hidden_size" is distilbert's "dim").
   [[nodiscard]] bool has(const std::string& key) const;
   [[nodiscard]] std::int64_t integer(const std::string& key) const;
+  /// What the configuration calls it.
+  [[nodiscard]] std::string key_of(const std::string& key) const;
 
-  /// What a part is called: find("layer", "query") is "attention.self.query". nullopt: there is none.
-  [[nodiscard]] std::optional<std::string> find(const std::string& part, const std::string& name) const;
-  [[nodiscard]] std::string text(const std::string& part, const std::string& name) const;
-  [[nodiscard]] bool flag(const std::string& part, const std::string& name) const;
   [[nodiscard]] GraphBuilder& graph() const { return context->graph(); }
   [[nodiscard]] Inputs& inputs() const { return context->inputs; }
 };
@@ -87,5 +85,8 @@ using EmbedText = Result<Embedded> (*)(const TextEncoder& encoder);
 using EncodeText = Result<Value> (*)(const TextEncoder& encoder, const Embedded& embedded,
                                      const std::optional<Value>& mask);
 [[nodiscard]] Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText embed = embed_text);
+/// BERT's layers.
+[[nodiscard]] Result<Value> encode_bert(const TextEncoder& encoder, const Embedded& embedded,
+                                        const std::optional<Value>& mask);
 
 }  // namespace assay::zoo

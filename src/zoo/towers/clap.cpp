@@ -26,7 +26,7 @@ Status build_clap_tower(BuildContext& context) {
   const Module& model = context.model;
   GraphBuilder& graph = context.graph();
   const std::int64_t width = config.integer("projection_dim");
-  ASSAY_TRY(const Tower text, bert_text_tower(model / "text_model", config.part("text_config"), context.inputs));
+  ASSAY_TRY(const Tower text, bert_text_tower(context, model / "text_model", config.part("text_config")));
   ASSAY_TRY(const Tower audio,
             clap_audio_tower(model / "audio_model", config.part("audio_config"), context.inputs, kSounds));
   ASSAY_TRY(const Value text_embeds, project(context, model / "text_projection", text, width));

@@ -54,10 +54,11 @@ Value normalised(const Module& at, const Value& input) {
   return at.node("Div", {input, norm});
 }
 
-Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& inputs) {
-  const Json& style = config.architecture().description["text"];
+Result<Tower> clip_text_tower(BuildContext& context, const Module& base, const Config& config) {
+  Inputs& inputs = context.inputs;
+  const TextTowerSpec& style = config.architecture().text;
   ASSAY_TRY(const LayerSizes sizes, layer_sizes(config));
-  const LayerNames names = layer_names(config.architecture());
+  const LayerNames& names = config.architecture().layer_names();
   const Module at = base / "embeddings";
   ASSAY_TRY(const Value ids, inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));
   const Value words = embedding(at / "token_embedding", ids, config.integer("vocab_size"), sizes.hidden);
@@ -70,7 +71,7 @@ Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& 
   base.graph().declare(hidden, {"batch", "sequence", sizes.hidden});
 
   LayerHooks hooks;
-  if (style["causal"]) {
+  if (style.causal) {
     const auto [queries, keys] = token_positions(base, token_span(base, ids, std::nullopt));
     hooks.mask = additive(base, causal_mask(base, queries, keys, padding));
   } else if (padding) {
@@ -83,16 +84,17 @@ Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& 
   hidden = layer_norm(base / "final_layer_norm", hidden, sizes.hidden, sizes.epsilon);
 
   Tower tower{hidden, 0, sizes.hidden, {}, sizes.hidden};
-  if (style["pool"] == "end" || style["pool"] == "end_token") {
+  const std::string& pool = style.pool;
+  if (pool == "end" || pool == "end_token") {
     // CLIP's checkpoints from before the key was right say 2 and mean the largest id.
     constexpr std::int64_t kOlderEnd = 2;
     const std::int64_t end = config.integer("eos_token_id");
-    const bool largest = style["pool"] == "end" && end == kOlderEnd;
+    const bool largest = pool == "end" && end == kOlderEnd;
     tower.pooled = pool_at_end(base, hidden, ids, largest ? std::nullopt : std::optional(end));
   } else {  // "last", which may be padding
     tower.pooled = token(base, hidden, -1);
   }
-  if (style.value("head", false)) {
+  if (style.head) {
     tower.pooled_width = config.optional_integer("projection_size").value_or(sizes.hidden);
     tower.pooled = linear_rank2(base / "head", *tower.pooled, {sizes.hidden, tower.pooled_width});
   }
@@ -107,8 +109,8 @@ Result<Tower> clip_vision_tower(const Module& base, const Config& config, Inputs
   ASSAY_TRY(const VisionSizes sizes, vision_sizes(config));
   ASSAY_TRY(const Value pixels,
             inputs.take("pixel_values", {DType::kFloat32}, {batch, sizes.channels, sizes.height, sizes.width}));
-  ASSAY_TRY(Value hidden, encode_image(base, pixels, sizes, style, layer_names(architecture), {}));
-  const std::string pool = architecture.description["vision"]["pool"];
+  ASSAY_TRY(Value hidden, encode_image(base, pixels, sizes, style, architecture.layer_names(), {}));
+  const std::string& pool = architecture.vision.pool;
   const LayerSizes& layer = sizes.layer;
   Tower tower{hidden, sizes.patches() + (style.class_token.empty() ? 0 : 1), layer.hidden, {}, layer.hidden};
   if (pool == "class_token") {  // the norm is for the pooled row alone

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // transformers' modeling_llava.py, modeling_llava_next.py and modeling_vipllava.py: a decoder whose prompt has the
 // projected tokens of images in it.
-//
-// Variations: "projector_norm": a norm before the projection, its biases always there (vipllava); "tiles": images are
-// cut into tiles (llava_next).
 #include "zoo/towers/llava.hpp"
 
 #include "zoo/decoder/decoder_model.hpp"
@@ -34,7 +31,7 @@ Status build_llava(BuildContext& context) {
   spec.tied = config.flag("tie_word_embeddings");
   const Module& base = context.model;
   const Module text = base / "language_model";
-  const bool bare = config.architecture().description["classes"][config.model_class()]["heads"].empty();
+  const bool bare = config.bare();
   if (!bare) tie_decoder_head(base, text, spec);
 
   ASSAY_TRY(const Value ids, context.inputs.take("input_ids", kIdTypes, {"batch", "sequence"}));

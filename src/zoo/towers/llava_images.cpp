@@ -61,7 +61,7 @@ Result<ProjectedImages> project_images(BuildContext& context, const Module& base
   Value hidden = embed_image(tower, pixels, sizes, style);
   std::int64_t done = 0;
   for (const std::int64_t last : std::set(wanted.begin(), wanted.end())) {
-    ASSAY_TRY(hidden, image_layers(tower, hidden, done, last, sizes, style, layer_names(architecture), {}));
+    ASSAY_TRY(hidden, image_layers(tower, hidden, done, last, sizes, style, architecture.layer_names(), {}));
     states.emplace(last, hidden);
     done = last;
   }
@@ -79,7 +79,7 @@ Result<ProjectedImages> project_images(BuildContext& context, const Module& base
   Value rows = features.size() == 1 ? features.front() : concat(projector, features, 2);
   const std::int64_t in = static_cast<std::int64_t>(wanted.size()) * sizes.layer.hidden;
   bool bias = true;
-  if (variation_flag(config, "projector_norm")) {
+  if (config.architecture().varied<LlavaVariations>().projector_norm) {
     rows = layer_norm(projector / "projector_layernorm", rows, in, config.number("projector_layernorm_eps"));
   } else {
     bias = config.flag("multimodal_projector_bias");
@@ -280,7 +280,7 @@ std::vector<std::int64_t> order_of_tokens(ImageExtents image, const ImageTiles& 
 
 Result<Value> image_features(BuildContext& context, const Module& base, std::int64_t width) {
   ASSAY_TRY(const VisionSizes sizes, vision_sizes(context.config.part("vision_config")));
-  if (variation_flag(context.config, "tiles")) return tiled_features(context, base, sizes, width);
+  if (context.config.architecture().varied<LlavaVariations>().tiles) return tiled_features(context, base, sizes, width);
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"image_batch", sizes.channels, sizes.height, sizes.width}));
   ASSAY_TRY(const ProjectedImages projected, project_images(context, base, pixels, sizes, width));

@@ -21,14 +21,14 @@ Value project(const BuildContext& context, const std::string& name, const Tower&
 }
 
 Status similarity(BuildContext& context, const Value& text, const Value& image, std::int64_t width) {
-  const Json& pair = context.config.architecture().description["pair"];
+  const bool bias = context.config.architecture().varied<TwoTowerVariations>().bias;
   GraphBuilder& graph = context.graph();
   const Module& at = context.model;
-  const Shape scale_shape = pair.value("bias", false) ? Shape{1} : Shape{};
+  const Shape scale_shape = bias ? Shape{1} : Shape{};
   const Value scale = at.node("Exp", {at.parameter("logit_scale", scale_shape, Role::kScale)});
-  const Value turned = at.node("Transpose", {image}, {{"perm", std::vector<std::int64_t>{1, 0}}});
-  Value per_text = at.node("Mul", {at.node("MatMul", {text, turned}), scale});
-  if (pair.value("bias", false)) per_text = at.node("Add", {per_text, at.parameter("logit_bias", {1}, Role::kBias)});
+  const Value transposed = at.node("Transpose", {image}, {{"perm", std::vector<std::int64_t>{1, 0}}});
+  Value per_text = at.node("Mul", {at.node("MatMul", {text, transposed}), scale});
+  if (bias) per_text = at.node("Add", {per_text, at.parameter("logit_bias", {1}, Role::kBias)});
   const Value per_image = at.node("Transpose", {per_text}, {{"perm", std::vector<std::int64_t>{1, 0}}});
   graph.output("logits_per_image", per_image, {kImages, "batch"});
   graph.output("logits_per_text", per_text, {"batch", kImages});
@@ -42,7 +42,7 @@ Status classify_image(BuildContext& context) {
   const Module base = context.model / "vision_model";
   ASSAY_TRY(const Tower tower, clip_vision_tower(base, vision, context.inputs, "batch", false));
   GraphBuilder& graph = context.graph();
-  const bool class_token = vision.architecture().description["vision"]["pool"] == "class_token";
+  const bool class_token = *vision.architecture().vision.pool == "class_token";
   const Value patches =
       class_token
           ? base.node("Slice", {tower.hidden, graph.integers({1}), graph.integers({tower.tokens}), graph.integers({1})})
@@ -55,20 +55,17 @@ Status classify_image(BuildContext& context) {
 
 Status build_two_tower(BuildContext& context) {
   const Config& config = context.config;
-  const Json& model_class = config.architecture().description["classes"][config.model_class()];
-  if (model_class.value("task", "") == "image_classification") return classify_image(context);
-  const Json& pair = config.architecture().description["pair"];
+  if (config.head() == "image_classification") return classify_image(context);
   const Config& text_config = config.part("text_config");
-  const auto text_tower =
-      text_config.architecture().description["text"].value("tower", "") == "bert" ? bert_text_tower : clip_text_tower;
-  ASSAY_TRY(const Tower text, text_tower(context.model / "text_model", text_config, context.inputs));
+  const auto text_tower = *text_config.architecture().text.tower == "bert" ? bert_text_tower : clip_text_tower;
+  ASSAY_TRY(const Tower text, text_tower(context, context.model / "text_model", text_config));
   ASSAY_TRY(const Tower image, clip_vision_tower(context.model / "vision_model", config.part("vision_config"),
                                                  context.inputs, kImages, true));
   if (!image.pooled) return unsupported("vision_config.vision_use_head", "false");
   Value text_embeds = *text.pooled;
   Value image_embeds = *image.pooled;
   std::int64_t width = text.pooled_width;
-  if (pair.value("projected", true)) {
+  if (config.architecture().varied<TwoTowerVariations>().projected) {
     width = config.integer("projection_dim");
     text_embeds = project(context, "text_projection", text, width);
     image_embeds = project(context, "visual_projection", image, width);
@@ -82,10 +79,9 @@ Status build_two_tower(BuildContext& context) {
 
 Status build_clip_text(BuildContext& context) {
   const Config& config = context.config;
-  const Json& model_class = config.architecture().description["classes"][config.model_class()];
-  const bool projected = model_class.value("projected", false);
+  const bool projected = config.head() == "projection";
   const Module base = projected ? context.model / "text_model" : context.model;
-  ASSAY_TRY(const Tower tower, clip_text_tower(base, config, context.inputs));
+  ASSAY_TRY(const Tower tower, clip_text_tower(context, base, config));
   GraphBuilder& graph = context.graph();
   if (projected) {
     const std::int64_t width = config.integer("projection_dim");
@@ -98,8 +94,7 @@ Status build_clip_text(BuildContext& context) {
 
 Status build_clip_vision(BuildContext& context) {
   const Config& config = context.config;
-  const Json& model_class = config.architecture().description["classes"][config.model_class()];
-  const bool projected = model_class.value("projected", false);
+  const bool projected = config.head() == "projection";
   const Module base = projected ? context.model / "vision_model" : context.model;
   ASSAY_TRY(const Tower tower, clip_vision_tower(base, config, context.inputs, "batch", true));
   GraphBuilder& graph = context.graph();

@@ -20,13 +20,12 @@ struct Tower {
   std::int64_t pooled_width = 0;
 };
 
-/// The text tower of `config` (a clip_text_model or the like) at `base`: takes input_ids and, where wanted,
+/// The text tower of `config` (a clip_text_model or the like) at `base`: takes input_ids and, if they are wanted,
 /// attention_mask and position_ids. Errors: those of inputs and configuration.
-[[nodiscard]] Result<Tower> clip_text_tower(const Module& base, const Config& config, Inputs& inputs);
+[[nodiscard]] Result<Tower> clip_text_tower(BuildContext& context, const Module& base, const Config& config);
 
-/// A BERT or RoBERTa as the text tower at `base`: takes input_ids and, where wanted, attention_mask, position_ids and,
-/// where the architecture's "text" says so, token_type_ids. Errors: those of inputs and configuration.
-[[nodiscard]] Result<Tower> bert_text_tower(const Module& base, const Config& config, Inputs& inputs);
+/// The same for a text encoder of the skeleton bert_encoder; takes token_type_ids, too, if they are wanted.
+[[nodiscard]] Result<Tower> bert_text_tower(BuildContext& context, const Module& base, const Config& config);
 
 /// The vision tower at `base`; its input pixel_values gets the batch symbol `batch`. `pooled`: whether the pooled row
 /// is wanted.

@@ -46,7 +46,7 @@ Result<Video> watch(BuildContext& context) {
   const Config& config = context.config.part("vision_config");
   const Module base = context.model / "vision_model";
   const VisionStyle style = vision_style(config.architecture());
-  const LayerNames names = layer_names(config.architecture());
+  const LayerNames& names = config.architecture().layer_names();
   Video video;
   ASSAY_TRY(video.sizes, vision_sizes(config));
   video.frames = config.integer("num_frames");
@@ -85,7 +85,7 @@ Result<Value> join_frames(const Module& at, const Config& config, const Value& f
   Value hidden = add(at, frames, positions);
   for (std::int64_t i = 0; i < config.integer("mit_num_hidden_layers"); ++i) {
     const Module layer = at / "encoder" / fmt::format("layers.{}", i);
-    ASSAY_TRY(hidden, pre_norm_layer(layer, hidden, layer_names(config.architecture()), sizes, {}));
+    ASSAY_TRY(hidden, pre_norm_layer(layer, hidden, config.architecture().layer_names(), sizes, {}));
   }
   return mean(at, add(at, hidden, frames), {1});
 }
@@ -126,7 +126,7 @@ Status build_xclip_tower(BuildContext& context) {
   const Module& model = context.model;
   GraphBuilder& graph = context.graph();
   const std::int64_t width = config.integer("projection_dim");
-  ASSAY_TRY(const Tower text, clip_text_tower(model / "text_model", config.part("text_config"), context.inputs));
+  ASSAY_TRY(const Tower text, clip_text_tower(context, model / "text_model", config.part("text_config")));
   ASSAY_TRY(const Video video, watch(context));
   const LayerSizes& layer = video.sizes.layer;
 

@@ -7,7 +7,7 @@ namespace assay::zoo {
 
 Result<FeatureMap> take_image(BuildContext& context, std::int64_t channels, const std::string& batch) {
   constexpr const char* kName = "pixel_values";
-  std::int64_t height = context.config.architecture().description["image_size"];
+  std::int64_t height = context.config.architecture().image_size;
   std::int64_t width = height;
   if (const std::optional<Shape> asked = context.inputs.shape(kName); asked && asked->size() == 4) {
     height = (*asked)[2];

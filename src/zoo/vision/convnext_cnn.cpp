@@ -49,10 +49,9 @@ Result<Value> convnext_layer(const Config& config, const Module& layer, const Va
 
 Status build_convnext_cnn(BuildContext& context) {
   const Config& config = context.config;
-  const Json& description = config.architecture().description;
-  const bool responds = description["variation"]["response_norm"];
-  const bool bare = description["classes"][config.model_class()].value("bare", false);
-  const Module base = bare ? context.model : context.model / description["base_prefix"].get<std::string>();
+  const bool responds = config.architecture().varied<ConvNextVariations>().response_norm;
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   const std::vector<std::int64_t> widths = config.integers("hidden_sizes");
   const std::vector<std::int64_t> depths = config.integers("depths");
   if (widths.size() != depths.size() || static_cast<std::int64_t>(widths.size()) != config.integer("num_stages")) {

@@ -238,10 +238,10 @@ void predict(BuildContext& context, const Value& hidden, const DetrSizes& sizes)
 
 Status build_detr_detector(BuildContext& context) {
   const Config& config = context.config;
-  const Json& variation = config.architecture().description["variation"];
-  const bool bare = config.architecture().description["classes"][config.model_class()].value("bare", false);
-  const Module base = bare ? context.model : context.model / "model";
-  DetrSizes sizes{config.integer("d_model"), config.integer("num_queries"), variation["norm_first"],
+  const bool norm_first = config.architecture().varied<DetrVariations>().norm_first;
+  const bool bare = config.bare();
+  const Module base = base_module(context);
+  DetrSizes sizes{config.integer("d_model"), config.integer("num_queries"), norm_first,
                   config.text("activation_function")};
   if (sizes.hidden % 4 != 0) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("d_model = {}: expected a multiple of 4", sizes.hidden));
@@ -270,7 +270,7 @@ Status build_detr_detector(BuildContext& context) {
   for (std::int64_t i = 0; i < config.integer("encoder_layers"); ++i) {
     ASSAY_TRY(memory, encoder.encode(base / "encoder" / fmt::format("layers.{}", i), memory, places, mask));
   }
-  if (variation["norm_first"]) memory = layer_norm(base / "encoder" / "layernorm", memory, sizes.hidden, kDetrEpsilon);
+  if (norm_first) memory = layer_norm(base / "encoder" / "layernorm", memory, sizes.hidden, kDetrEpsilon);
 
   const Value queries = base.viewed_parameter("query_position_embeddings.weight", {sizes.queries, sizes.hidden},
                                               {1, sizes.queries, sizes.hidden}, Role::kTable);

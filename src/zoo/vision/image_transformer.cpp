@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vision transformers that came after ViT and differ from it in tokens, positions, layer scales and pooling:
-// deit, vit_msn, ijepa, dinov2 with and without registers, beit, data2vec-vision.
+// ViT and those that differ from it in tokens, positions, layer scales and pooling: deit, vit_msn, ijepa, dinov2 with
+// and without registers, beit, data2vec-vision.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -95,15 +95,14 @@ Status read_sides(BuildContext& context, VisionSizes& sizes, VisionStyle& style)
 Result<Outputs> encode_image(BuildContext& context, const Module& base) {
   const Config& config = context.config;
   const Architecture& architecture = config.architecture();
-  const Json& keys = architecture.description["keys"];
-  const Json& json = architecture.description["vision"];
-  const auto has = [&](const char* key) { return keys.contains(key); };
+  const VisionSpec& spec = architecture.vision;
+  const auto has = [&](const char* key) { return config.has(key); };
   VisionStyle style = vision_style(architecture);
-  LayerNames names = layer_names(architecture);
+  LayerNames names = architecture.layer_names();
   ASSAY_TRY(VisionSizes sizes, vision_sizes(config));
-  sizes.extra_tokens = json.contains("extra_key") ? config.integer(json["extra_key"]) : json.value("extra_count", 0);
+  sizes.extra_tokens = spec.extra_key->empty() ? *spec.extra_count : config.integer(spec.extra_key);
   if (has("mlp_ratio")) sizes.layer.intermediate = sizes.layer.hidden * config.integer("mlp_ratio");
-  if (json.value("key_bias", true) == false) sizes.layer.key_bias = false;
+  if (!spec.key_bias) sizes.layer.key_bias = false;
   if (has("layer_scale_init_value") && !(config.number("layer_scale_init_value") > 0.0F)) {
     names.scale1.clear();
     names.scale2.clear();
@@ -153,8 +152,7 @@ Result<Outputs> encode_image(BuildContext& context, const Module& base) {
   if (!by_mean && !style.final_norm.empty()) {
     outputs.hidden = layer_norm(base.at(style.final_norm), outputs.hidden, sizes.layer.hidden, sizes.layer.epsilon);
   }
-  const Json& model_class = architecture.description["classes"][config.model_class()];
-  const std::string pooler = model_class.value("pooler", "");
+  const std::string& pooler = config.class_spec().pooler;
   if (pooler == "dense") {
     outputs.pooled_width = config.optional_integer("pooler_output_size").value_or(0);
     if (outputs.pooled_width == 0) outputs.pooled_width = sizes.layer.hidden;
@@ -176,11 +174,9 @@ Result<Outputs> encode_image(BuildContext& context, const Module& base) {
 
 Status build_image_transformer(BuildContext& context) {
   const Config& config = context.config;
-  const Json& description = config.architecture().description;
-  const Json& model_class = description["classes"][config.model_class()];
-  const std::string head = model_class["head"];
-  const bool bare = head == "none";
-  const Module base = bare ? context.model : context.model / description["base_prefix"].get<std::string>();
+  const std::string& head = config.head();
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   ASSAY_TRY(const Outputs outputs, encode_image(context, base));
   const std::int64_t hidden = config.integer("hidden_size");
   GraphBuilder& graph = context.graph();

@@ -80,9 +80,8 @@ Status check_stages(const Config& config) {
 
 Status build_poolformer_cnn(BuildContext& context) {
   const Config& config = context.config;
-  const Json& description = config.architecture().description;
-  const bool bare = description["classes"][config.model_class()].value("bare", false);
-  const Module base = bare ? context.model : context.model / description["base_prefix"].get<std::string>();
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   ASSAY_CHECK_OK(check_stages(config));
   ASSAY_TRY(FeatureMap map, take_image(context, config.integer("num_channels")));
   const auto at = [&](const char* key, std::size_t stage) { return config.integers(key)[stage]; };

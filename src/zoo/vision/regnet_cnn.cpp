@@ -63,8 +63,8 @@ Result<Value> regnet_layer(const Config& config, const Module& at, const Value& 
 
 Status build_regnet_cnn(BuildContext& context) {
   const Config& config = context.config;
-  const bool bare = config.model_class() == "RegNetModel";
-  const Module base = bare ? context.model : context.model / "regnet";
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   const std::vector<std::int64_t> widths = config.integers("hidden_sizes");
   const std::vector<std::int64_t> depths = config.integers("depths");
   if (widths.size() != depths.size()) {

@@ -97,8 +97,8 @@ Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config
 Status build_resnet_cnn(BuildContext& context) {
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
-  const bool bare = config.model_class() == "ResNetModel";
-  const Module base = bare ? context.model : context.model / "resnet";
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   const std::int64_t channels = config.integer("num_channels");
   ASSAY_TRY(const FeatureMap pixels, take_image(context, channels));
   ASSAY_TRY(const std::vector<FeatureMap> maps, resnet_features(base, config, pixels));

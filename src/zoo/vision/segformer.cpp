@@ -174,19 +174,18 @@ Status segment(BuildContext& context, const std::vector<FeatureMap>& maps) {
 
 Status build_segformer(BuildContext& context) {
   const Config& config = context.config;
-  const bool bare = config.model_class() == "SegformerModel";
+  const bool bare = config.bare();
   std::int64_t labels = 0;
   if (!bare) {
     ASSAY_TRY(labels, positive_label_count(config));
   }
-  ASSAY_TRY(const std::vector<FeatureMap> maps,
-            encode_segformer(context, bare ? context.model : context.model / "segformer"));
+  ASSAY_TRY(const std::vector<FeatureMap> maps, encode_segformer(context, base_module(context)));
   const FeatureMap& last = maps.back();
   if (bare) {
     context.graph().output("last_hidden_state", last.value, {"batch", last.channels, last.height, last.width});
     return {};
   }
-  if (config.model_class() == "SegformerForSemanticSegmentation") return segment(context, maps);
+  if (config.head() == "semantic_segmentation") return segment(context, maps);
   const Value pooled = mean(context.model, last.value, {2, 3});
   context.graph().output("logits", linear_rank2(context.model / "classifier", pooled, {last.channels, labels}),
                          {"batch", labels});

@@ -62,8 +62,8 @@ Result<TokenGrid> embed(BuildContext& context, const Module& at) {
 
 Status build_swin_encoder(BuildContext& context) {
   const Config& config = context.config;
-  const bool bare = config.model_class() == "SwinModel";
-  const Module base = bare ? context.model : context.model / "swin";
+  const bool bare = config.bare();
+  const Module base = base_module(context);
   const std::vector<std::int64_t> depths = config.integers("depths");
   const std::vector<std::int64_t> heads = config.integers("num_heads");
   if (depths.size() != heads.size()) {

@@ -16,6 +16,5 @@ namespace assay::zoo {
 [[nodiscard]] Status build_resnet_cnn(BuildContext& context);
 [[nodiscard]] Status build_segformer(BuildContext& context);
 [[nodiscard]] Status build_swin_encoder(BuildContext& context);
-[[nodiscard]] Status build_vit_encoder(BuildContext& context);
 
 }  // namespace assay::zoo

@@ -9,20 +9,19 @@
 namespace assay::zoo {
 
 VisionStyle vision_style(const Architecture& architecture) {
-  const Json& json = architecture.description["vision"];
-  const auto name = [&](const char* part) { return json.value(part, ""); };
+  const VisionSpec& spec = architecture.vision;
   VisionStyle style;
-  style.patch = name("patch");
-  style.patch_bias = json.value("patch_bias", true);
-  style.class_token = name("class_token");
-  style.extra_tokens = name("extra_tokens");
-  style.positions = name("positions");
-  style.pre_norm = name("pre_norm");
-  style.layers = name("layers");
-  style.final_norm = name("final_norm");
-  style.flat = json.value("flat", false);
-  style.extra_positions = json.value("extra_positions", true);
-  style.interpolation = name("interpolation");
+  style.patch = spec.patch;
+  style.patch_bias = spec.patch_bias;
+  style.class_token = spec.class_token;
+  style.extra_tokens = spec.extra_tokens;
+  style.positions = spec.positions;
+  style.pre_norm = spec.pre_norm;
+  style.layers = spec.layers;
+  style.final_norm = spec.final_norm;
+  style.flat = spec.flat;
+  style.extra_positions = spec.extra_positions;
+  style.interpolation = spec.interpolation;
   return style;
 }
 
