@@ -366,7 +366,7 @@ void DecoderVariations::fields(Visit&& visit) {
   visit("norm", &D::norm, Words{"rms", "rms_plus_one", "layer", "layer_no_bias", "layer_plain", "layer_plus_one"});
   visit("qkv_layout", &D::qkv_layout, Words{"separate", "joined", "per_head", "codegen"});
   visit("query_key_norm", &D::query_key_norm, Words{"none", "head", "head_after_rope", "full", "per_head"});
-  visit("alibi", &D::alibi, Words{"none", "bloom", "falcon"});
+  visit("alibi", &D::alibi, Words{"none", "bloom", "by_place", "falcon"});
   visit("rope_layers", &D::rope_layers, Words{"all", "sliding", "listed"});
   visit("layer_types_key", &D::layer_types_key);
   visit("layer_type_words", &D::layer_type_words);

@@ -47,8 +47,9 @@ enum class QueryKeyNorm {
 /// Scores that fall with the distance instead of positions (arXiv:2108.12409).
 enum class Alibi {
   kNone,
-  kBloom,   ///< added to the scaled scores
-  kFalcon,  ///< rounded to bfloat16 and scaled as the scores are
+  kBloom,    ///< added to the scaled scores
+  kByPlace,  ///< the same, by the place in the row, whatever the mask says (mpt)
+  kFalcon,   ///< rounded to bfloat16 and scaled as the scores are
 };
 
 /// How one layer attends.

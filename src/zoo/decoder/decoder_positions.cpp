@@ -35,7 +35,7 @@ Value sinusoids(const Module& at, const Value& positions, const DecoderSpec& spe
 Value alibi_bias(const Module& at, const DecoderSpec& spec, const std::optional<Value>& mask, const TokenSpan& span) {
   GraphBuilder& graph = at.graph();
   Value positions;
-  if (mask) {
+  if (mask && spec.alibi != Alibi::kByPlace) {
     positions = masked_positions(at, {span.length, span.total, std::nullopt}, *mask, 1);
     const Value before = at.node("Sub", {positions, graph.integer(1)});
     const Value ones =

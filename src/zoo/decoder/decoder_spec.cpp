@@ -137,8 +137,9 @@ Result<DecoderSpec> read_decoder(const Config& config) {
   spec.residual_after_norm = settings.flag(settings->residual_after_norm);
   spec.weights_in_first = settings.flag(settings->weights_in_first);
   spec.masked_positions = settings.flag(settings->masked_positions);
-  spec.alibi =
-      choose<Alibi>(settings->alibi, {{"none", Alibi::kNone}, {"bloom", Alibi::kBloom}, {"falcon", Alibi::kFalcon}});
+  spec.alibi = choose<Alibi>(
+      settings->alibi,
+      {{"none", Alibi::kNone}, {"bloom", Alibi::kBloom}, {"by_place", Alibi::kByPlace}, {"falcon", Alibi::kFalcon}});
   spec.sinusoidal = settings.flag(settings->sinusoidal);
   spec.zero_position = settings.optional(settings->zero_position);
   if (spec.sinusoidal && (spec.hidden % 2 != 0 || spec.hidden < 4)) {
