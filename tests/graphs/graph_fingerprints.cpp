@@ -15,8 +15,7 @@
 #include "base/text.hpp"
 #include "zoo_graphs.hpp"
 
-// Compares every graph that the zoo can build with the recorded fingerprints (docs/zoo.md, "Graphs that stay the
-// same").
+// Compares every graph that the zoo can build with the recorded fingerprints (docs/zoo-authors.md).
 namespace assay::testing {
 namespace {
 namespace fs = std::filesystem;

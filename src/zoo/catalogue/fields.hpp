@@ -96,6 +96,7 @@ class Named {
   [[nodiscard]] auto begin() const { return items_.begin(); }
   [[nodiscard]] auto end() const { return items_.end(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
 
   T& operator[](const std::string& name) {
     for (auto& [key, value] : items_)

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/files.hpp"
 #include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
@@ -150,6 +151,15 @@ TEST(Catalogue, EveryKeyThatTheProgramKnowsIsStatedBySomeFile) {
     stated.insert(key);
   }
   for (const std::string& key : declared_keys()) EXPECT_TRUE(stated.contains(key)) << key;
+}
+
+TEST(Catalogue, ThePageForAuthorsNamesEveryKey) {
+  const Result<std::string> page = read_file(std::filesystem::path(ASSAY_SOURCE_DIR) / "docs/zoo-authors.md");
+  ASSERT_TRUE(page);
+  for (const std::string& key : declared_keys()) {
+    const std::string name = "`" + key.substr(key.rfind('.') + 1) + "`";
+    EXPECT_THAT(*page, HasSubstr(name)) << key;
+  }
 }
 
 }  // namespace
