@@ -54,7 +54,7 @@ Status check_fixed_arguments(const Json& meta) {
 }
 
 // What a folder of another library or an architecture that is not built has instead of what Config wants. A diffusion
-// configuration has no model_type: then meta.json tells what it is.
+// configuration has no model_type: then meta.json says what it is.
 Status check_known(const Json& config, const Json& meta) {
   ASSAY_TRY(const std::string said, text_of(meta, "model_type"));
   ASSAY_TRY(const std::string model_class, text_of(meta, "class"));
@@ -198,7 +198,7 @@ Result<GoldenPast> prepare_past(const fs::path& folder, const GoldenRequests& re
 Result<std::vector<fs::path>> find_goldens(const fs::path& directory) {
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' is no folder", directory.string()), "check the path");
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' is not a folder", directory.string()), "check the path");
   }
   if (fs::is_regular_file(directory / "meta.json", error)) return std::vector{directory};
   std::set<fs::path> found;
@@ -212,7 +212,7 @@ Result<std::vector<fs::path>> find_goldens(const fs::path& directory) {
   }
   if (found.empty()) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("'{}' holds no golden: no folder in it has a meta.json", directory.string()));
+                fmt::format("'{}' has no golden: no folder in it has a meta.json", directory.string()));
   }
   return std::vector(found.begin(), found.end());
 }
@@ -220,7 +220,7 @@ Result<std::vector<fs::path>> find_goldens(const fs::path& directory) {
 Result<GoldenRequests> golden_requests(const fs::path& folder) {
   ASSAY_TRY(const Json meta, read_json(folder / "meta.json"));
   if (!meta.is_object()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is no JSON object", (folder / "meta.json").string()));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is not a JSON object", (folder / "meta.json").string()));
   }
   ASSAY_TRY(const Json config, read_json(folder / "config.json"));
   ASSAY_CHECK_OK(check_known(config, meta));

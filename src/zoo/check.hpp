@@ -33,7 +33,7 @@ struct GoldenCase {
   std::filesystem::path expected;   ///< outputs.safetensors: at least one, each an output of the model
   Tolerance tolerance;
   std::optional<GoldenPast> past;
-  /// Why the folder counts as unsupported even when its outputs agree: what its past/ asks for and assay refuses.
+  /// Why the folder counts as unsupported even when its outputs agree: what its past/ requires and assay refuses.
   std::optional<std::string> refused_part;
 };
 
@@ -41,7 +41,7 @@ struct GoldenCase {
 /// Errors: not_found (no such folder), invalid_argument (there is none in it).
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_goldens(const std::filesystem::path& directory);
 
-/// What build() is asked for a golden: its model with the golden's weights and the inputs that it gives.
+/// The request to build() for a golden: its model with the golden's weights and the inputs that it gives.
 struct GoldenRequests {
   BuildRequest whole;
   /// Those of past/. nullopt: the folder has none.

@@ -92,7 +92,7 @@ TEST_F(Check, RefusesWhatItCannotBuildAsUnsupported) {
             "unsupported: fixed_args.output_attentions = True");
 }
 
-// A configuration whose model_type is no name is refused by what stands there, not by what meta.json says it is.
+// A configuration whose model_type is not a name is refused by what stands there, not by what meta.json says it is.
 TEST_F(Check, NamesTheModelTypeThatStandsInTheConfiguration) {
   const auto refusal = [&](const Json& type) {
     const fs::path folder = copy("bert", [](Json&) {});

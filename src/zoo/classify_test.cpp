@@ -68,12 +68,12 @@ TEST(ClassifyConfiguration, CategoriesAreThoseOfTheGoldens) {
   EXPECT_GT(compared, 10);
 }
 
-// What the graph tells is what the configuration tells, or nothing: each architecture's smallest checkpoint as if it
+// What the graph shows agrees with the configuration, or is unknown: each architecture's smallest checkpoint as if it
 // were anybody's file.
 class ClassifyGraph : public ZooTest {};
 
 TEST_F(ClassifyGraph, DoesNotContradictTheConfiguration) {
-  int told = 0;
+  int known_tasks = 0;
   for (const Architecture& each : architectures()) {
     const std::vector<KnownModel> checkpoints = published(each.name);
     if (checkpoints.empty()) continue;
@@ -87,12 +87,12 @@ TEST_F(ClassifyGraph, DoesNotContradictTheConfiguration) {
     ASSERT_TRUE(info) << each.name << ": " << to_string(info.error());
     const Classification known = assay::classify(*info), seen = classify_graph(*info);
     EXPECT_EQ(known.task, classify(each, request.model_class).task) << each.name;
-    told += seen.task != kUnknown ? 1 : 0;
+    known_tasks += seen.task != kUnknown ? 1 : 0;
     for (const auto& [word, expected] :
          {std::pair(seen.family, known.family), {seen.category, known.category}, {seen.task, known.task}})
       EXPECT_TRUE(word == expected || word == kUnknown) << each.name << ": " << word << ", not " << expected;
   }
-  EXPECT_GT(told, 50);
+  EXPECT_GT(known_tasks, 50);
 }
 
 }  // namespace

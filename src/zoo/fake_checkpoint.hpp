@@ -17,7 +17,7 @@
 // What the zoo's tests share: the committed goldens, and checkpoints made from them with something changed.
 namespace assay::zoo {
 
-/// A committed golden, else one of the large collection where there is one.
+/// A committed golden, else one of the large collection.
 inline std::filesystem::path golden_folder(const std::string& name) {
   const std::filesystem::path committed = std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/goldens" / name;
   const char* collection = std::getenv("ASSAY_GOLDENS_DIR");

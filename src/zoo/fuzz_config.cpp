@@ -85,7 +85,7 @@ Json hostile(std::mt19937& random) {
 
 }  // namespace
 
-// Bytes that are no JSON any more are refused at once: what changes here is a value.
+// Bytes that are not JSON any more are refused at once: what changes here is a value.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
                                                unsigned int seed) {
   Json config = Json::parse(data, data + size, nullptr, false);

@@ -26,7 +26,7 @@ struct ZooGraph {
 /// The graphs of a golden:
 /// - "golden", "golden-prefill", "golden-decode": as `zoo check` builds them, with the golden's weights and inputs;
 /// - the name of each class of the architecture: with random weights and the usual inputs;
-/// - of the golden's class, in each precision ("-float16", "-bfloat16"): "whole" and, if it generates, "prefill",
+/// - for the golden's class, in each precision ("-float16", "-bfloat16"): "whole" and, if it generates, "prefill",
 ///   "decode", "decode-fixed" and "decode-native" with the logits of the last position.
 /// Errors: those of reading the folder.
 [[nodiscard]] Result<std::vector<ZooGraph>> golden_graphs(const std::filesystem::path& folder);

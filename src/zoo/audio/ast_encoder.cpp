@@ -47,8 +47,8 @@ Result<Value> ast_embeddings(BuildContext& context, const Module& at, const AstS
   ASSAY_TRY(const Value spectrogram,
             context.inputs.take("input_values", {DType::kFloat32}, {"batch", sizes.frames, sizes.bands}));
   const Module patches = at / "patch_embeddings";
-  const Value turned = patches.node("Transpose", {spectrogram}, {{"perm", Integers{0, 2, 1}}});
-  Value hidden = convolution(patches / "projection", patches.node("Unsqueeze", {turned, graph.integers({1})}),
+  const Value transposed = patches.node("Transpose", {spectrogram}, {{"perm", Integers{0, 2, 1}}});
+  Value hidden = convolution(patches / "projection", patches.node("Unsqueeze", {transposed, graph.integers({1})}),
                              {1, sizes.hidden, sizes.patch, sizes.patch, config.integer("frequency_stride"),
                               config.integer("time_stride"), 0, true});
   hidden = patches.node("Reshape", {hidden, graph.integers({0, sizes.hidden, sizes.down * sizes.across})});

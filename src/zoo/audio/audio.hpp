@@ -32,7 +32,7 @@ Value gated_linear_unit(const Module& at, const Value& input);
 /// [B, channels, time] ↔ [B, time, channels].
 Value channels_last(const Module& at, const Value& input);
 
-/// True where a step of `count` (T as int64 [1]) is left of a mask over samples [B, S] after convolutions without
+/// True if a step of `count` (T as int64 [1]) is left by a mask over samples [B, S] after convolutions without
 /// padding, as transformers counts: by the number of ones, ⌊(n − kernel) / stride⌋ + 1 after each. Shape: bool [B, T].
 ///
 /// Said without a division, of the last sample that a step sees: OpenVINO computes chains of integers in floats, where

@@ -8,6 +8,7 @@
 
 #include "zoo/audio/audio.hpp"
 #include "zoo/audio/audio_skeletons.hpp"
+#include "zoo/audio/wav2vec2_features.hpp"
 #include "zoo/layers/attention.hpp"
 #include "zoo/layers/blocks.hpp"
 #include "zoo/layers/build_context.hpp"
@@ -18,145 +19,6 @@
 
 namespace assay::zoo {
 namespace {
-
-constexpr float kTorchEpsilon = 1e-5F;
-
-struct Wav2Vec2Sizes {
-  std::int64_t hidden, inner, layers;
-  Heads heads;
-  float epsilon;
-  Integers widths, kernels, strides;  ///< of the feature convolutions
-  bool stable;                        ///< norms before attention and feed-forward
-  std::string feature_activation, activation;
-};
-
-const Wav2Vec2Variations& wav2vec2_variations(const Config& config) {
-  return config.architecture().varied<Wav2Vec2Variations>();
-}
-bool flag_of(const Config& config, const std::string& key) { return config.has(key) && config.flag(key); }
-
-Result<Wav2Vec2Sizes> read_wav2vec2_sizes(const Config& config) {
-  Wav2Vec2Sizes sizes{config.integer("hidden_size"),
-                      config.integer("intermediate_size"),
-                      config.integer("num_hidden_layers"),
-                      {config.integer("num_attention_heads"), 0},
-                      config.number("layer_norm_eps"),
-                      config.integers("conv_dim"),
-                      config.integers("conv_kernel"),
-                      config.integers("conv_stride"),
-                      flag_of(config, "do_stable_layer_norm"),
-                      config.text("feat_extract_activation"),
-                      config.text("hidden_act")};
-  ASSAY_TRY(sizes.heads.width, head_width(sizes.hidden, sizes.heads.count));
-  if (sizes.kernels.size() != sizes.widths.size() || sizes.strides.size() != sizes.widths.size()) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("conv_dim has {} entries, conv_kernel {}, conv_stride {}: they must be as many",
-                            sizes.widths.size(), sizes.kernels.size(), sizes.strides.size()));
-  }
-  const std::int64_t groups = config.integer("num_conv_pos_embedding_groups");
-  if (sizes.hidden % groups != 0) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("hidden_size = {} is no multiple of num_conv_pos_embedding_groups = {}", sizes.hidden, groups));
-  }
-  return sizes;
-}
-
-// [B, samples] → [B, frames, channels].
-Result<Value> extract_features(BuildContext& context, const Module& base, const Value& wave,
-                               const Wav2Vec2Sizes& sizes) {
-  const Config& config = context.config;
-  const Module extractor = base / "feature_extractor";
-  const bool every = wav2vec2_variations(config).layer_features || config.text("feat_extract_norm") == "layer";
-  Value hidden = extractor.node("Unsqueeze", {wave, context.graph().integers({1})});
-  std::int64_t in = 1;
-  for (std::size_t i = 0; i < sizes.widths.size(); ++i) {
-    const Module layer = extractor / fmt::format("conv_layers.{}", i);
-    const std::int64_t out = sizes.widths[i];
-    hidden = convolution_1d(layer / "conv", hidden,
-                            {.in = in,
-                             .out = out,
-                             .kernel = sizes.kernels[i],
-                             .stride = sizes.strides[i],
-                             .bias = config.flag("conv_bias")});
-    if (every) {
-      hidden = channels_last(layer, layer_norm(layer / "layer_norm", channels_last(layer, hidden), out, kTorchEpsilon));
-    } else if (i == 0) {  // a group for each channel
-      const Module norm = layer / "layer_norm";
-      hidden =
-          norm.node("InstanceNormalization",
-                    {hidden, norm.parameter("weight", {out}, Role::kScale), norm.parameter("bias", {out}, Role::kBias)},
-                    {{"epsilon", kTorchEpsilon}});
-    }
-    ASSAY_TRY(hidden, activation(layer, hidden, sizes.feature_activation, "feat_extract_activation"));
-    in = out;
-  }
-  return channels_last(extractor, hidden);
-}
-
-struct ProjectedFeatures {
-  Value hidden, features;
-};
-
-Result<ProjectedFeatures> project_features(BuildContext& context, const Module& base, const Value& features,
-                                           const Wav2Vec2Sizes& sizes) {
-  const Config& config = context.config;
-  const std::int64_t width = sizes.widths.back();
-  if (wav2vec2_variations(config).squeeze) {  // sew: no projection where the widths agree
-    const Value normed = layer_norm(base / "layer_norm", features, width, sizes.epsilon);
-    if (width == sizes.hidden) return ProjectedFeatures{normed, normed};
-    return ProjectedFeatures{linear(base / "feature_projection", normed, {width, sizes.hidden}), normed};
-  }
-  const Module projection = base / "feature_projection";
-  const bool normed = !config.has("feat_proj_layer_norm") || config.flag("feat_proj_layer_norm");
-  const Value from = normed ? layer_norm(projection / "layer_norm", features, width, sizes.epsilon) : features;
-  return ProjectedFeatures{linear(projection / "projection", from, {width, sizes.hidden}), from};
-}
-
-// Over [B, hidden, time]; the last step falls away where the kernel is even.
-Result<Value> positional_convolution(BuildContext& context, const Module& encoder, const Value& input,
-                                     const Wav2Vec2Sizes& sizes, std::int64_t stride) {
-  const Config& config = context.config;
-  const Module at = encoder / "pos_conv_embed";
-  const std::int64_t groups = config.integer("num_conv_pos_embedding_groups");
-  const auto shape_of = [&](std::int64_t kernel) {
-    return Convolution1d{.in = sizes.hidden,
-                         .out = sizes.hidden,
-                         .kernel = kernel,
-                         .stride = stride,
-                         .groups = groups,
-                         .padding_left = kernel / 2,
-                         .padding_right = kernel / 2};
-  };
-  const auto cut = [&](const Module& place, const Value& x, std::int64_t kernel) {
-    if (kernel % 2 != 0) return x;
-    GraphBuilder& graph = place.graph();
-    return place.node("Slice", {x, graph.integers({0}), graph.integers({-1}), graph.integers({2})});
-  };
-  Value hidden = input;
-  if (*wav2vec2_variations(config).positions == "stack") {
-    const std::int64_t layers = config.integer("num_conv_pos_embeddings");
-    const std::int64_t kernel = config.integer("conv_pos_kernel_size");
-    for (std::int64_t i = 0; i < layers; ++i) {
-      const Module layer = at / fmt::format("layers.{}", i);
-      hidden = cut(layer, convolution_1d(layer / "conv", hidden, shape_of(kernel)), kernel);
-      hidden = channels_last(
-          layer, plain_layer_norm(layer / "layer_norm", channels_last(layer, hidden), sizes.hidden, kTorchEpsilon));
-      ASSAY_TRY(hidden, activation(layer, hidden, sizes.feature_activation, "feat_extract_activation"));
-    }
-    return hidden;
-  }
-  const std::int64_t kernel = config.integer("num_conv_pos_embeddings");
-  const Module conv = at / "conv";
-  if (flag_of(config, "conv_pos_batch_norm")) {  // hubert: then the weight is a plain one
-    hidden = batch_norm(at / "batch_norm", hidden, sizes.hidden);
-    hidden = convolution_1d(conv, hidden, shape_of(kernel));
-  } else {
-    const Value weight = normalised_weight(conv, {sizes.hidden, sizes.hidden / groups, kernel}, {0, 1});
-    hidden = convolution_1d_with(conv, hidden, weight, shape_of(kernel));
-  }
-  return activation(at, cut(at, hidden, kernel), sizes.feature_activation, "feat_extract_activation");
-}
 
 // wavlm: a bias by distance, shared by the layers, times a gate that each layer computes from what it attends with.
 class RelativeBias {
@@ -244,11 +106,11 @@ Result<Value> encoder_layer(const Config& config, const Module& layer, const Val
 Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value& hidden, const Wav2Vec2Sizes& sizes) {
   const std::int64_t factor = context.config.integer("squeeze_factor");
   GraphBuilder& graph = context.graph();
-  const Value turned = channels_last(encoder, hidden);
-  ASSAY_TRY(const Value places, positional_convolution(context, encoder, turned, sizes, factor));
+  const Value channels_first = channels_last(encoder, hidden);
+  ASSAY_TRY(const Value places, positional_convolution(context, encoder, channels_first, sizes, factor));
   const Value pooled =
       (encoder / "pool")
-          .node("AveragePool", {turned}, {{"kernel_shape", Integers{factor}}, {"strides", Integers{factor}}});
+          .node("AveragePool", {channels_first}, {{"kernel_shape", Integers{factor}}, {"strides", Integers{factor}}});
   const Value shorter = encoder.node("Min", {extent(encoder, places, 2), extent(encoder, pooled, 2)});
   const auto cut = [&](const Value& x) {
     return encoder.node("Slice", {x, graph.integers({0}), shorter, graph.integers({2})});
@@ -282,8 +144,8 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   const Config& config = context.config;
   GraphBuilder& graph = context.graph();
   ASSAY_TRY(const Value wave, context.inputs.take("input_values", {DType::kFloat32}, {"batch", "sequence"}));
-  ASSAY_TRY(const Value extracted, extract_features(context, base, wave, sizes));
-  ASSAY_TRY(const ProjectedFeatures projected, project_features(context, base, extracted, sizes));
+  ASSAY_TRY(const Value extracted, extract_sound_features(context, base, wave, sizes));
+  ASSAY_TRY(const ProjectedFeatures projected, project_sound_features(context, base, extracted, sizes));
   EncodedSound encoded;
   encoded.features = projected.features;
   Value hidden = projected.hidden;

@@ -31,9 +31,9 @@ struct Architecture {
   std::vector<std::string> constants;  ///< inputs whose values decide the graph's shapes
   Named<KeyRule> keys;
   Named<PartRule> parts;
-  std::map<std::string, std::string> same;                   ///< another name of a key, which may only repeat it
-  std::vector<std::string> ignored;                          ///< keys that change no graph
-  std::vector<std::string> non_parameters;                   ///< endings of tensors that are no parameters
+  std::map<std::string, std::string> same;  ///< another name of a key, which may only repeat it
+  std::vector<std::string> ignored;         ///< keys that change no graph
+  std::vector<std::string> non_parameters;  ///< endings of the names of tensors that are not parameters
   std::vector<std::pair<std::string, std::string>> renames;  ///< of parts of tensors' names
   Field<std::string> layout;                                 ///< an entry of zoo/layouts.json
   LayerNames laid_out;                                       ///< that entry

@@ -16,7 +16,7 @@ namespace assay::zoo {
 
 using Documents = std::map<std::string, JsonDocument>;
 
-/// The files of zoo/ that are no architectures.
+/// The files of zoo/ that are not architectures.
 [[nodiscard]] const std::set<std::string>& shared_files();
 
 /// Reads architectures: a file's own keys over those of the files and blocks that it extends.

@@ -43,7 +43,7 @@ Result<Generates> generates(const Json& config, const std::string& model_class) 
   // Images go into the prompt alone.
   if (architecture.skeleton == "llava" && head == "causal_lm") return Generates::kAfterPrefill;
   if (head == "generation") return Generates::kAfterPrefill;
-  // Without an encoder whose states nobody gives.
+  // Without an encoder whose states are missing.
   const std::vector<std::string>& inputs = read.usual_inputs();
   if (head == "causal_lm" && inputs == std::vector<std::string>{"input_ids", "attention_mask"})
     return Generates::kFromEmptyPast;

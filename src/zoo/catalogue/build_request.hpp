@@ -18,7 +18,7 @@
 
 namespace assay::zoo {
 
-/// Which part of a generative model a graph holds (docs/zoo.md, "Generative models"). Other models have `whole` only.
+/// Which part of a generative model a graph is (docs/zoo.md, "Generative models"). Other models have `whole` only.
 enum class Part {
   kWhole,    ///< forward without a cache: its inputs → its outputs
   kPrefill,  ///< forward's inputs → its outputs and the states after them
@@ -41,7 +41,7 @@ struct StateTensor {
   std::string input;   ///< of the decode graph: "past_key_values.0.key"
   std::string output;  ///< of prefill and decode: "present.0.key"; "" where decode leaves the state as it is
   DType dtype = DType::kFloat32;
-  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" where the length stays
+  Extents extents;  ///< as the input has them: {"batch", 4, "past", 64}; "cache" if the length stays
 };
 
 /// How the class of a configuration gives one token after another.
@@ -67,7 +67,7 @@ struct BuildRequest {
   std::map<std::string, Tensor> constants{};    ///< geometry inputs bound at build
   std::set<std::string> spare_inputs{};  ///< those of input_shapes that the graph may leave: a prefill's, for decode
   std::int64_t longest = 0;  ///< tokens of a sequence, past included, that tables of computed positions serve at least
-  Part part = Part::kWhole;  ///< another than whole: unsupported where the architecture has no cache
+  Part part = Part::kWhole;  ///< another than whole: unsupported if the architecture has no cache
   std::optional<std::uint64_t> max_weight_bytes{};  ///< more are out_of_memory, before anything is written
   bool weights_left_out =
       false;  ///< the file has the graph and small tables, no weights: for callers that need no more
@@ -76,8 +76,8 @@ struct BuildRequest {
       weights_rounded_to{};  ///< what a graph in another precision is compared with: its weights in float32
   /// Other kinds are for decode graphs, and unsupported if the architecture's attention cannot use them.
   KvCache kv_cache = KvCache::kGrowing;
-  std::string weights_hash{};  ///< of `weights`, where it is known: they are then not read for it
-  Cancelled cancelled{};       ///< asked while weights are read and written
+  std::string weights_hash{};  ///< of `weights`, if it is known: they are then not read for it
+  Cancelled cancelled{};       ///< checked while weights are read and written
 };
 
 }  // namespace assay::zoo

@@ -37,7 +37,7 @@ struct SetEntry {
   std::string architecture, category, family;
   bool built = false;  ///< otherwise `skipped: not_built`
 };
-/// nullopt for a name that is no set.
+/// nullopt for a name that is not a set.
 [[nodiscard]] std::optional<std::vector<SetEntry>> find_set(const std::string& name);
 
 }  // namespace assay::zoo

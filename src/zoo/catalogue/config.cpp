@@ -36,7 +36,7 @@ Status check_value(const std::string& key, const Json& value, const KeyRule& rul
   if (type == "integer") {
     if (!in_range(value, rule)) return invalid(key, value, "an integer " + range());
   } else if (type == "number") {
-    // As the float32 that the graph will hold; NaN is in no range.
+    // As the float32 that the graph will have; NaN is not in any range.
     const double number = value.is_number() ? value.get<double>() : std::nan("");
     if (!(number >= rule.min.get<double>() && number <= rule.max.get<double>())) {
       return invalid(key, value, "a number " + range());
@@ -96,7 +96,7 @@ Result<std::string> read_class(const Json& config, const std::string& wanted, co
   const std::string hint = fmt::format("of {}, these classes are built: {}", architecture.name, join(built, ", "));
   if (contains(architecture.other_classes, name)) return unsupported("class", name, hint);
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("class {} is none of model_type {}", shown(name), architecture.name), hint);
+              fmt::format("model_type {1} has no class {0}", shown(name), architecture.name), hint);
 }
 
 // "same": another name of a key, which transformers keeps for it ("hidden_size" of "d_model"): it may only repeat it.

@@ -60,7 +60,7 @@ class Config {
   /// A nested configuration ("vision_config") that the architecture's JSON lists under "parts", read as fully as the
   /// whole. Its architecture() is that of the part, built on its own or not.
   [[nodiscard]] const Config& part(const std::string& key) const { return *parts_.at(key); }
-  /// False where an optional part is absent.
+  /// False if an optional part is absent.
   [[nodiscard]] bool has_part(const std::string& key) const { return parts_.contains(key); }
   /// A key as messages name it: "vision_config.hidden_act".
   [[nodiscard]] std::string path(const std::string& key) const { return prefix_ + key; }
@@ -94,7 +94,7 @@ class Config {
 /// A value as a message shows it: strings bare, everything else as JSON, long ones cut, without control characters.
 [[nodiscard]] std::string shown(const Json& value);
 
-/// "unsupported: KEY = VALUE", the form that users see for whatever the zoo refuses.
+/// "unsupported: KEY = VALUE", as users see it for whatever the zoo refuses.
 [[nodiscard]] tl::unexpected<Error> unsupported(const std::string& key, const std::string& value,
                                                 std::string hint = {});
 

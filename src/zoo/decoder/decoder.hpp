@@ -119,7 +119,7 @@ void tie_decoder_head(const Module& parent, const Module& base, const DecoderSpe
 Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Shape& weight_shape, float epsilon);
 [[nodiscard]] Result<Value> decoder_mlp(const Module& at, const DecoderSpec& spec, const Value& input,
                                         std::int64_t intermediate);
-/// torch.nn.Linear, its weight turned where the architecture stores it so.
+/// torch.nn.Linear; its weight is stored [out, in] or, with weights_in_first, [in, out].
 Value decoder_linear(const Module& at, const DecoderSpec& spec, const Value& input, std::int64_t in, std::int64_t out,
                      bool bias);
 

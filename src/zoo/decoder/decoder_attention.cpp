@@ -10,7 +10,7 @@ struct DecoderProjected {
   Value query, key, value;  ///< [B, heads, S, width], or as they come: [B, S, heads · width]
 };
 
-// [B, S, n · width] by head or as it comes, each head with its norm where there is one.
+// [B, S, n · width] by head or as it comes, each head with its norm if there is one.
 Value heads_of(const Module& attention, const DecoderSpec& spec, const Value& input, std::int64_t heads,
                const std::string& norm, bool by_head) {
   GraphBuilder& graph = attention.graph();

@@ -8,7 +8,7 @@
 
 namespace assay::zoo {
 
-/// Mask and positions, where they are wanted, beside `embeddings` [B, S, embedding_width]. Errors: those of
+/// Mask and positions, if they are wanted, beside `embeddings` [B, S, embedding_width]. Errors: those of
 /// Inputs::take; unsupported (positions without a mask).
 [[nodiscard]] Result<DecoderInputs> take_decoder_inputs(BuildContext& context, const Value& embeddings);
 

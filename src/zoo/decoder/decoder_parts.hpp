@@ -33,7 +33,7 @@ Value alibi_bias(const Module& at, const DecoderSpec& spec, const std::optional<
 /// Rows of the position table for this run, which are added to the embeddings.
 Value decoder_positions(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs,
                         const TokenSpan& span);
-/// Which tokens this run has, and where they stand.
+/// Which tokens this run has, and their positions.
 TokenSpan span_of(const Module& base, const DecoderSpec& spec, KvCache kv_cache, const DecoderInputs& inputs,
                   const std::vector<AttentionCache>& caches, const std::map<std::string, RotaryTable>& tables);
 

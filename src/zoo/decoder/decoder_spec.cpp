@@ -41,7 +41,7 @@ Status read_heads(const DecoderSettings& settings, DecoderSpec& spec) {
   }
   if (spec.heads % spec.key_value_heads == 0) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("num_attention_heads = {} is no multiple of num_key_value_heads = {}", spec.heads,
+              fmt::format("num_attention_heads = {} is not a multiple of num_key_value_heads = {}", spec.heads,
                           spec.key_value_heads));
 }
 

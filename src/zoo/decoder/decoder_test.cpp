@@ -114,7 +114,7 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
     }
     ++operators;
     EXPECT_EQ(node.domain(), "com.microsoft");
-    EXPECT_EQ(node.input_size(), 9) << "it turns queries and keys itself";
+    EXPECT_EQ(node.input_size(), 9) << "it rotates queries and keys itself";
   }
   EXPECT_EQ(operators, 2);
 
@@ -160,7 +160,7 @@ TEST_F(Decoder, RefusesConfigurationsThatContradictThemselves) {
     const Result<BuiltModel> built = build_seeded(config);
     return built ? std::string() : built.error().message;
   };
-  EXPECT_THAT(refusal("num_key_value_heads", 3), HasSubstr("is no multiple of num_key_value_heads = 3"));
+  EXPECT_THAT(refusal("num_key_value_heads", 3), HasSubstr("is not a multiple of num_key_value_heads = 3"));
   EXPECT_EQ(refusal("head_dim", 7), "unsupported: head_dim = 7");
   EXPECT_EQ(refusal("rope_parameters", {{"rope_type", "mrope"}}), "unsupported: rope_parameters.rope_type = mrope");
   EXPECT_EQ(refusal("rope_parameters", {{"rope_type", "default"}, {"mrope_section", {1, 1, 2}}}),

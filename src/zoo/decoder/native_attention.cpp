@@ -34,7 +34,7 @@ ByteSource waves(const RopeSpec& spec, Wave wave) {
   };
 }
 
-// `name`: of the two. nullopt: the operator cannot turn this way, or the promise is too large.
+// `name`: of the two. nullopt: the operator cannot rotate in this way, or the table would be too large.
 std::optional<RotaryTable> rotary_table(const Module& at, const RopeSpec& spec, const std::string& name,
                                         std::int64_t head_width) {
   const std::int64_t pairs = spec.width / 2;
@@ -58,7 +58,7 @@ Status check_native(const DecoderSpec& spec, const DecoderInputs& inputs) {
   if (spec.head_width % kHeadMultiple != 0)
     return refuse(fmt::format("GroupQueryAttention takes heads of a multiple of {} elements, these have {}",
                               kHeadMultiple, spec.head_width));
-  if (!inputs.attention_mask) return refuse("GroupQueryAttention is told the lengths by attention_mask");
+  if (!inputs.attention_mask) return refuse("GroupQueryAttention needs attention_mask for the lengths");
   return {};
 }
 

@@ -14,14 +14,14 @@
 
 namespace assay::zoo {
 
-// A decode with the runtime's KV cache: ONNX Runtime's com.microsoft.GroupQueryAttention, which attends, turns and
+// A decode with the runtime's KV cache: ONNX Runtime's com.microsoft.GroupQueryAttention, which attends, rotates and
 // keeps the cache. Its past and present are caches of a maximal length: bound to the same memory they are written in
 // place.
 
 /// Whether the operator can express these layers. Errors: unsupported, "unsupported: kv_cache = runtime".
 [[nodiscard]] Status check_native(const DecoderSpec& spec, const DecoderInputs& inputs);
 
-/// What the operator wants to know of a run, the same for all layers; from a mask [B, past + S] of ones for each
+/// What the operator must know about a run, the same for all layers; from a mask [B, past + S] of ones for each
 /// sequence's tokens and, behind them, zeros.
 struct NativeTokens {
   Value last;   ///< int32 [B]: the index of each sequence's last token
@@ -34,7 +34,7 @@ struct RotaryTable {
   Value cosine, sine;
   bool interleaved = false;
 };
-/// By rope, where the operator can turn queries and keys and the promise is not too large for a table.
+/// By rope, if the operator can rotate queries and keys and the table would not be too large.
 std::map<std::string, RotaryTable> rotary_tables(const Module& at, const DecoderSpec& spec);
 
 struct NativeAttention {
@@ -42,7 +42,7 @@ struct NativeAttention {
   float scale = 1.0F;
   std::optional<float> soft_cap{};
   std::optional<std::int64_t> window{};  ///< as in causal_mask()
-  std::optional<RotaryTable> rotary{};   ///< turns query and key; nullopt: they come turned, or never are
+  std::optional<RotaryTable> rotary{};   ///< rotates query and key; nullopt: they are rotated before, or never
 };
 struct NativeResult {
   Value mixed;         ///< [B, S, heads · width]

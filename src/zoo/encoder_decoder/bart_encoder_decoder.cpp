@@ -138,7 +138,7 @@ void tie_tables(BuildContext& context, const Module& base) {
       (!bart_variations(config).decoder_vocabulary || config.flag("share_encoder_decoder_embeddings"));
   if (has_shared) {
     const std::string table = (base / shared).name_of("weight");
-    parameters.unused(table);  // where a checkpoint holds other tables for encoder and decoder
+    parameters.unused(table);  // if a checkpoint has different tables for encoder and decoder
     if (!config.flag("tie_word_embeddings")) return;
     parameters.tie(encoder_table, table);
     parameters.tie(decoder_table, table);

@@ -31,7 +31,7 @@ struct BartSizes {
 
 /// An encoder's output and the bias of cross-attention on it.
 struct BartEncoded {
-  std::optional<Value> hidden;  ///< nullopt in a decode, whose states hold what is made of it
+  std::optional<Value> hidden;  ///< nullopt in a decode, whose states have what is made of it
   std::optional<Value> mask;    ///< [B, 1, 1, S]
   std::int64_t width = 0;       ///< of `hidden`
   std::optional<Value> ids;     ///< of an encoder of tokens
@@ -45,7 +45,7 @@ struct BartEncoded {
 [[nodiscard]] Result<BartEncoded> bart_encoded_before(BuildContext& context, const Module& stack,
                                                       const BartSizes& sizes, const Value& length);
 
-/// The embedded tokens of a decoder or a token encoder with their positions, normed where the variation says so.
+/// The embedded tokens of a decoder or a token encoder with their positions, normed if the variation says so.
 /// `past`: how many tokens came before (int64 [1]).
 [[nodiscard]] Result<Value> embed_bart_tokens(BuildContext& context, const Module& stack, const BartSizes& sizes,
                                               const BartSizes::Stack& which, const Value& ids,

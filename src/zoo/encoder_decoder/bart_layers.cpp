@@ -18,7 +18,8 @@ constexpr float kBartEpsilon = 1e-5F;  // torch.nn.LayerNorm's own
 Result<Heads> heads_of(const Config& config, const std::string& key, std::int64_t model) {
   const std::int64_t count = config.integer(key);
   if (model % count != 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("d_model = {} is no multiple of {} = {}", model, key, count));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("d_model = {} is not a multiple of {} = {}", model, key, count));
   }
   return Heads{count, model / count};
 }
@@ -264,7 +265,7 @@ Result<BartEncoded> speech_to_text_stem(BuildContext& context, const Module& sta
   return made;
 }
 
-// Of an encoder of tokens: the bias that its mask makes.
+// The bias that an encoder of tokens makes of its mask.
 Result<std::optional<Value>> tokens_mask(BuildContext& context, const Module& stack) {
   if (!context.inputs.wants("attention_mask")) return std::optional<Value>();
   ASSAY_TRY(const Value mask, context.inputs.take("attention_mask", kMaskTypes, {"batch", "sequence"}));

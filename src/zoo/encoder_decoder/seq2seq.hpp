@@ -19,10 +19,10 @@ namespace assay::zoo {
 // What encoder-decoders and decoders with cross-attention have in common: attention over keys and values by head,
 // masks, positions, heads.
 
-/// The symbol of the decoder's token axis where the encoder's is "sequence".
+/// The symbol of the decoder's token axis if the encoder's is "sequence".
 inline constexpr const char* kDecoderSequence = "decoder_sequence";
 
-/// The keys and values of a decoder that attends to itself and, where it has an encoder, to that. A decode takes them
+/// The keys and values of a decoder that attends to itself and, if it has an encoder, to that. A decode takes them
 /// all as states: its graph has no encoder.
 class SeqStates {
  public:
@@ -32,7 +32,7 @@ class SeqStates {
 
   /// How many tokens came before, int64 [1]; nullopt: none.
   [[nodiscard]] std::optional<Value> past_length(const Module& at) const;
-  /// How many states the encoder gave, int64 [1]. Of a decode with an encoder.
+  /// How many states the encoder gave, int64 [1]. For a decode with an encoder.
   [[nodiscard]] Value encoder_length(const Module& at) const;
   /// Those before and those of this run.
   KeyValue own(const Module& at, std::int64_t layer, const KeyValue& now);
@@ -48,11 +48,11 @@ class SeqStates {
   std::vector<Layer> layers_;
 };
 
-/// Errors: unsupported, when a decode or a prefill is asked for of a class that gives no token after another, or of a
+/// Errors: unsupported, for a decode or a prefill of a class that does not generate, or of a
 /// decoder without `layers`.
 [[nodiscard]] Status refuse_parts(const BuildContext& context, std::int64_t layers);
 
-/// The last token's row [B, 1, …] of `input` [B, S, …] when the graph is asked for its logits alone, else `input`.
+/// The last token's row [B, 1, …] of `input` [B, S, …] if the graph has its logits alone, else `input`.
 Value rows_of_logits(const BuildContext& context, const Module& at, const Value& input);
 
 /// The ids one place to the right: `start`, ids[0], …, ids[S-2], with -100 replaced by `padding`.
@@ -69,7 +69,7 @@ struct DecoderPlaces {
   Value queries, keys;  ///< positions, int64 [Q], [K]
   Value bias;           ///< additive: which keys a query may see
 };
-/// Of `tokens` [B, S, …] after `past` ones, with the mask of the input `mask_name` where it is wanted. `axis`: symbol
+/// For `tokens` [B, S, …] after `past` ones, with the mask of the input `mask_name` if it is wanted. `axis`: symbol
 /// of the token axis; `mask_rows`: of the mask's first, of which only the first B rows count.
 [[nodiscard]] Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
                                                    const std::optional<Value>& past, const std::string& mask_name,

@@ -45,14 +45,14 @@ Result<T5Sizes> read_t5_sizes(const Config& config) {
     return sizes;
   }
   // "relu", "gated-gelu"; the two keys that transformers derives from it stand above it when the file has them.
-  const std::string form = config.text("feed_forward_proj");
-  const std::size_t dash = form.find('-');
-  sizes.gated = form.substr(0, dash) == "gated";
-  sizes.activation = dash == std::string::npos ? form : form.substr(dash + 1);
+  const std::string projection = config.text("feed_forward_proj");
+  const std::size_t dash = projection.find('-');
+  sizes.gated = projection.substr(0, dash) == "gated";
+  sizes.activation = dash == std::string::npos ? projection : projection.substr(dash + 1);
   if (dash != std::string::npos && (!sizes.gated || sizes.activation.find('-') != std::string::npos)) {
-    return unsupported("feed_forward_proj", form, "ACTIVATION or gated-ACTIVATION");
+    return unsupported("feed_forward_proj", projection, "ACTIVATION or gated-ACTIVATION");
   }
-  if (form == "gated-gelu") sizes.activation = "gelu_new";
+  if (projection == "gated-gelu") sizes.activation = "gelu_new";
   if (const auto given = config.optional_text("dense_act_fn")) sizes.activation = *given;
   if (const auto given = config.optional_flag("is_gated_act")) sizes.gated = *given;
   return sizes;
@@ -239,7 +239,7 @@ Result<Value> decode(BuildContext& context, const T5Sizes& sizes, const Value& i
     ASSAY_TRY(hidden, feed_forward(context, block / "2", hidden, sizes, i, "decoder"));
   }
   if (!encoded) leave_keys_and_values(stack, layers);
-  // A bias that the first published checkpoints hold and no attention reads.
+  // A bias that the first published checkpoints have and no attention reads.
   context.model.parameters().unused("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
   return rms_norm(stack / "final_layer_norm", hidden, sizes.model, sizes.epsilon);
 }
@@ -300,7 +300,7 @@ Status build_t5_encoder_decoder(BuildContext& context) {
   ASSAY_TRY(const T5Sizes sizes, read_t5_sizes(config));
   const std::string& head = config.head();
   Parameters& parameters = context.model.parameters();
-  parameters.unused("shared.weight");  // where a checkpoint holds other tables for encoder and decoder
+  parameters.unused("shared.weight");  // if a checkpoint has different tables for encoder and decoder
   if (*t5_variations(config).scaled_logits != "tied" || config.flag("tie_word_embeddings")) {
     for (const char* copy : {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}) {
       parameters.tie(copy, "shared.weight");

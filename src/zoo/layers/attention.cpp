@@ -71,7 +71,7 @@ std::vector<float> alibi_slopes(std::int64_t heads, double bias_max) {
 Result<std::int64_t> head_width(std::int64_t hidden_size, std::int64_t heads) {
   if (hidden_size % heads == 0) return hidden_size / heads;
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("hidden_size = {} is no multiple of num_attention_heads = {}", hidden_size, heads));
+              fmt::format("hidden_size = {} is not a multiple of num_attention_heads = {}", hidden_size, heads));
 }
 
 Value split_heads(const Module& at, const Value& input, Heads heads) { return by_head(at, input, heads, {0, 2, 1, 3}); }

@@ -18,7 +18,7 @@ struct Width {
 };
 
 /// torch.nn.Linear over the last axis: parameters weight [out, in] and, with `bias`, bias [out]. For rank 3: a Gemm
-/// wants rank 2, and a MatMul with the weight turned beforehand is what attention fusions look for.
+/// needs rank 2, and attention fusions look for a MatMul with a transposed weight.
 Value linear(const Module& at, const Value& input, Width width, bool bias = true);
 /// The same for rank 2.
 Value linear_rank2(const Module& at, const Value& input, Width width);

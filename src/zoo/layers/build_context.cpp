@@ -56,7 +56,7 @@ Result<Value> Inputs::take(const std::string& name, const std::vector<DType>& dt
       const auto* fixed = std::get_if<std::int64_t>(&extents[axis]);
       if (fixed != nullptr && *fixed != (*asked)[axis]) {
         return fail(ErrorCode::kUnsupported, fmt::format("unsupported: input {} of shape {}", name, to_string(*asked)),
-                    fmt::format("the configuration asks for {} in axis {}", *fixed, axis));
+                    fmt::format("the configuration requires {} in axis {}", *fixed, axis));
       }
     }
   }

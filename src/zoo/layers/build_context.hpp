@@ -16,7 +16,7 @@
 
 namespace assay::zoo {
 
-/// The inputs that a graph is asked to have: the request's, else the architecture's usual ones. A skeleton takes those
+/// The inputs that a graph shall have: the request's, else the architecture's usual ones. A skeleton takes those
 /// it knows; what it leaves is refused by name, never dropped.
 class Inputs {
  public:
@@ -24,16 +24,16 @@ class Inputs {
 
   /// Whether the input is wanted (and not taken yet).
   [[nodiscard]] bool wants(const std::string& name) const { return wanted_.contains(name); }
-  /// Tokens of a sequence, its past included, as far as the request tells; 0: it does not.
+  /// Tokens of a sequence, its past included, if the request says it; 0: it does not.
   [[nodiscard]] std::int64_t longest() const { return request_->longest; }
-  /// The shape asked for; nullopt when none was.
+  /// The requested shape; nullopt if there is none.
   [[nodiscard]] std::optional<Shape> shape(const std::string& name) const;
 
-  /// Adds the input to the graph, of the first of `dtypes` unless the request asks for another of them. Errors:
-  /// unsupported, when it asks for a type that is not among them, or for a rank other than that of `extents`;
-  /// invalid_argument, when a fixed extent differs from the one asked for.
+  /// Adds the input to the graph, of the first of `dtypes` unless the request has another of them. Errors:
+  /// unsupported, if it has a type that is not among them, or for a rank other than that of `extents`;
+  /// invalid_argument, if a fixed extent differs from the requested one.
   [[nodiscard]] Result<Value> take(const std::string& name, const std::vector<DType>& dtypes, const Extents& extents);
-  /// Passes over an input that is only usual: one that a decode's states stand for.
+  /// Passes over an input that is only usual: one that a decode's states replace.
   void leave(const std::string& name);
   /// The values of an integer input that is bound as a constant, of rows of `columns`; nullopt: none is. Errors:
   /// unsupported, for another type or shape.
@@ -43,7 +43,7 @@ class Inputs {
   [[nodiscard]] Status finish() const;
 
  private:
-  /// One row of a mask or of token types, asked for beside several of ids, is spread over the batch as forward does.
+  /// One row of a mask or of token types, requested beside several of ids, is used for the batch as forward does.
   [[nodiscard]] bool serves_the_batch(const std::string& name) const;
 
   GraphBuilder* graph_;
@@ -51,7 +51,7 @@ class Inputs {
   std::set<std::string> wanted_;
 };
 
-/// The input position_ids [B, S], or [1, S] where one row is asked for. Errors: those of Inputs::take.
+/// The input position_ids [B, S], or [1, S] if one row is requested. Errors: those of Inputs::take.
 [[nodiscard]] Result<Value> take_position_ids(Inputs& inputs);
 
 /// What a skeleton gets.

@@ -45,7 +45,7 @@ Result<std::map<std::string, std::set<std::string>>> read_index(const fs::path& 
   }
   std::map<std::string, std::set<std::string>> shards;
   for (const auto& [tensor, file] : index["weight_map"].items()) {
-    if (!file.is_string()) return broken(fmt::format("weight_map['{}'] is no file name", sanitise(tensor)));
+    if (!file.is_string()) return broken(fmt::format("weight_map['{}'] is not a file name", sanitise(tensor)));
     const fs::path name = file.get<std::string>();
     if (name.empty() || name != name.filename() || name == "..") {
       return broken(

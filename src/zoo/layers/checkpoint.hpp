@@ -17,8 +17,8 @@ namespace assay::zoo {
 
 /// The tensors of a Hugging Face checkpoint, memory-mapped: one .safetensors or shards listed by an index.
 ///
-/// Names are looked up as transformers does: the architecture's older names stand for its newer ones, and the base
-/// model's prefix ("bert.") may be there or not, on either side.
+/// Names are looked up as transformers does: the architecture's older names are replaced by its newer ones, and the
+/// base model's prefix ("bert.") may be there or not, on either side.
 class Checkpoint {
  public:
   /// `path`: a folder, a .safetensors or a .safetensors.index.json. Errors: not_found; unsupported (only a

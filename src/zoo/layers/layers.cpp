@@ -22,13 +22,14 @@ Value stacked_linear(const Module& at, const Value& input, std::int64_t hidden, 
   const auto width = static_cast<std::size_t>(hidden);
   const Value weight = at.derived_parameter("in_proj_weight", {3 * hidden, hidden}, Role::kWeight, suffix,
                                             {hidden, hidden}, [first, width](const std::vector<float>& all) {
-                                              std::vector<float> turned(width * width);
+                                              std::vector<float> transposed(width * width);
                                               for (std::size_t row = 0; row < width; ++row) {
                                                 for (std::size_t column = 0; column < width; ++column) {
-                                                  turned[column * width + row] = all[(first + row) * width + column];
+                                                  transposed[column * width + row] =
+                                                      all[(first + row) * width + column];
                                                 }
                                               }
-                                              return turned;
+                                              return transposed;
                                             });
   const Value bias = at.derived_parameter(
       "in_proj_bias", {3 * hidden}, Role::kBias, suffix, {hidden}, [first, width](const std::vector<float>& all) {

@@ -9,7 +9,7 @@ namespace assay::zoo {
 namespace {
 
 constexpr std::uint64_t kPieceElements = 1 << 16;
-constexpr std::uint64_t kBandElements = 1 << 22;  ///< of a weight that is turned, at a time
+constexpr std::uint64_t kBandElements = 1 << 22;  ///< of a weight that is transposed, at a time
 
 ByteSource in_order(FloatReader read, std::uint64_t elements) {
   return [read = std::move(read), elements](const ByteSink& sink) -> Status {
@@ -27,15 +27,15 @@ ByteSource in_order(FloatReader read, std::uint64_t elements) {
 ByteSource transposed(FloatReader read, std::uint64_t rows, std::uint64_t columns) {
   return [read = std::move(read), rows, columns](const ByteSink& sink) -> Status {
     const std::uint64_t band = std::min(columns, std::clamp<std::uint64_t>(kBandElements / rows, 4, 64));
-    std::vector<float> turned(band * rows);
+    std::vector<float> transposed(band * rows);
     std::vector<float> part(band);
     for (std::uint64_t column = 0; column < columns; column += band) {
       const std::uint64_t width = std::min(band, columns - column);
       for (std::uint64_t row = 0; row < rows; ++row) {
         read(row * columns + column, std::span(part).first(width));
-        for (std::uint64_t i = 0; i < width; ++i) turned[i * rows + row] = part[i];
+        for (std::uint64_t i = 0; i < width; ++i) transposed[i * rows + row] = part[i];
       }
-      ASSAY_CHECK_OK(sink(std::as_bytes(std::span(turned).first(width * rows))));
+      ASSAY_CHECK_OK(sink(std::as_bytes(std::span(transposed).first(width * rows))));
     }
     return {};
   };

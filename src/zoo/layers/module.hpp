@@ -34,11 +34,12 @@ class Module {
 
   /// A parameter as Hugging Face stores it.
   [[nodiscard]] Value parameter(std::string_view name, const Shape& shape, Role role) const;
-  /// A parameter of Hugging Face's shape [out, in], stored as [in, out] so that runtimes multiply without turning it.
+  /// A parameter of Hugging Face's shape [out, in], stored as [in, out] so that runtimes multiply without a
+  /// transposition.
   [[nodiscard]] Value transposed_parameter(std::string_view name, std::int64_t out, std::int64_t in) const;
   /// A parameter stored as `stored` that stands in the graph as `shape`: as many elements in the same order.
   [[nodiscard]] Value viewed_parameter(std::string_view name, const Shape& stored, const Shape& shape, Role role) const;
-  /// A constant of `shape` that `compute` makes of a parameter's elements when the file is written: a table turned
+  /// A constant of `shape` that `compute` makes of a parameter's elements when the file is written: a table transformed
   /// into attention biases, positions scaled to another image. `suffix` names it beside the parameter. The parameter
   /// is held whole meanwhile.
   using Compute = std::function<std::vector<float>(const std::vector<float>&)>;
@@ -55,7 +56,7 @@ class Module {
                            const std::vector<Attribute>& attributes = {}) const {
     return graph_->nodes(path_, op_type, inputs, outputs, attributes);
   }
-  /// The shape that the checkpoint has for a parameter; nullopt when it has none, or the weights are seeded.
+  /// The shape that the checkpoint has for a parameter; nullopt when it has none, or the weights are random.
   [[nodiscard]] std::optional<Shape> stored_shape(std::string_view name) const;
 
  private:

@@ -16,7 +16,7 @@ namespace assay::zoo {
 /// The configuration's number of labels. Errors: unsupported ("num_labels") for 0.
 [[nodiscard]] Result<std::int64_t> positive_label_count(const Config& config);
 
-/// `pooled` [B, width] through `classifier`, or itself where the configuration has no labels (torch.nn.Identity).
+/// `pooled` [B, width] through `classifier`, or itself if the configuration has no labels (torch.nn.Identity).
 [[nodiscard]] Value class_logits(const BuildContext& context, const Module& classifier, const Value& pooled,
                                  std::int64_t width);
 /// The extents of class_logits().

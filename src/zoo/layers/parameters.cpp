@@ -184,7 +184,7 @@ Result<std::vector<std::string>> Parameters::finish(const std::vector<std::strin
       if (known) {
         ignored.push_back(name);
       } else if (problems.size() <= kMostProblems) {
-        problems.push_back(fmt::format("tensor '{}' is no parameter of this model", sanitise(name)));
+        problems.push_back(fmt::format("tensor '{}' is not a parameter of this model", sanitise(name)));
       }
     }
   }

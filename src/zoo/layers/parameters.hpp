@@ -33,7 +33,7 @@ using FloatReader = std::function<void(std::uint64_t first, std::span<float> out
 
 /// Where a model's parameters come from, and the account of which were used.
 ///
-/// Nothing fails at once: a builder asks for all its parameters, then finish() tells what is missing, misshapen or left
+/// Nothing fails at once: a builder reads all its parameters, then finish() reports what is missing, misshapen or left
 /// over. Lifetime: readers are valid while the object lives.
 class Parameters {
  public:
@@ -44,19 +44,19 @@ class Parameters {
   /// Shape: as Hugging Face stores it.
   [[nodiscard]] FloatReader read(const std::string& name, const Shape& shape, Role role);
 
-  /// Makes `target` the same parameter as `source_name`, as transformers ties them: whichever is there stands for both;
-  /// where both are there and differ, they stay apart.
+  /// Makes `target` the same parameter as `source_name`, as transformers ties them: whichever is there is used for
+  /// both; where both are there and differ, they stay apart.
   void tie(const std::string& target, const std::string& source_name);
-  /// The name that stands for a tied parameter; every other name is its own.
+  /// The name that is used for a tied parameter; every other name is its own.
   [[nodiscard]] const std::string& resolve(const std::string& name) const;
-  /// Whether the checkpoint holds it: for tensors that a checkpoint may leave out. Seeded: false.
+  /// Whether the checkpoint has it: for tensors that a checkpoint may lack. Random weights: false.
   [[nodiscard]] bool has(const std::string& name) const;
   /// Declares a parameter that the class has and its forward pass does not use.
   void unused(const std::string& name);
   /// The same for all whose names begin so ("vision_tower.encoder.layers.23.").
   void unused_below(const std::string& prefix);
 
-  /// Of the checkpoint's tensor; nullopt when it has none of that name, or the weights are seeded.
+  /// Of the checkpoint's tensor; nullopt when it has none of that name, or the weights are random.
   [[nodiscard]] std::optional<Shape> stored_shape(const std::string& name) const;
   [[nodiscard]] bool seeded() const { return !checkpoint_.has_value(); }
 

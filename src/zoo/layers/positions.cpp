@@ -64,8 +64,8 @@ Value partners(const Module& at, const Value& input, const Rotary& rotary) {
   const Value pairs = at.node("Reshape", {input, graph.integers({0, 0, 0, half, 2})});
   const std::vector<Value> sides =
       graph.nodes(at.path(), "Split", {pairs, graph.integers({1, 1})}, 2, {{"axis", std::int64_t{-1}}});
-  const Value turned = at.node("Concat", {at.node("Neg", {sides[1]}), sides[0]}, {{"axis", std::int64_t{-1}}});
-  return at.node("Reshape", {turned, graph.integers({0, 0, 0, rotary.width})});
+  const Value rotated = at.node("Concat", {at.node("Neg", {sides[1]}), sides[0]}, {{"axis", std::int64_t{-1}}});
+  return at.node("Reshape", {rotated, graph.integers({0, 0, 0, rotary.width})});
 }
 
 }  // namespace
@@ -138,15 +138,15 @@ Rotary rotary(const Module& at, const RopeSpec& spec, const Value& positions) {
 
 Value rotate(const Module& at, const Value& heads, const Rotary& rotary, std::int64_t head_width) {
   GraphBuilder& graph = at.graph();
-  const auto turn = [&](const Value& part) {
+  const auto apply_rope = [&](const Value& part) {
     return at.node("Add",
                    {at.node("Mul", {part, rotary.cosine}), at.node("Mul", {partners(at, part, rotary), rotary.sine})});
   };
-  if (rotary.width == head_width) return turn(heads);
+  if (rotary.width == head_width) return apply_rope(heads);
   const std::vector<Value> parts =
       graph.nodes(at.path(), "Split", {heads, graph.integers({rotary.width, head_width - rotary.width})}, 2,
                   {{"axis", std::int64_t{-1}}});
-  return at.node("Concat", {turn(parts[0]), parts[1]}, {{"axis", std::int64_t{-1}}});
+  return at.node("Concat", {apply_rope(parts[0]), parts[1]}, {{"axis", std::int64_t{-1}}});
 }
 
 }  // namespace assay::zoo

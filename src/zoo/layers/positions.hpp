@@ -25,9 +25,9 @@ struct TokenSpan {
 };
 /// `tokens` [B, S, …]; `past` a state [B, heads, past, width].
 TokenSpan token_span(const Module& at, const Value& tokens, const std::optional<Value>& past);
-/// The same where the mask [B, past + S] tells what was before.
+/// The same, with a mask [B, past + S] that says what was before.
 TokenSpan masked_span(const Module& at, const Value& tokens, const Value& mask);
-/// Of a run whose tokens are written at `places` [S] into a cache, a state [B, heads, cache, width].
+/// For a run whose tokens are written at `places` [S] into a cache, a state [B, heads, cache, width].
 TokenSpan placed_span(const Module& at, const Value& tokens, const Value& cache, const Value& places);
 
 /// The positions of a run's tokens, int64 [S], and of all that they may see, int64 [past + S].
@@ -68,7 +68,7 @@ struct RopeSpec {
 struct RopeSource {
   Json parameters;             ///< rope_parameters or the older rope_scaling; null: neither
   std::string key;             ///< how messages call it: "rope_parameters"
-  double theta = 10000.0;      ///< where the parameters state none
+  double theta = 10000.0;      ///< if the parameters state none
   double partial = 1.0;        ///< the same for partial_rotary_factor
   bool takes_partial = false;  ///< whether the class reads partial_rotary_factor at all
   std::int64_t head_width = 0;

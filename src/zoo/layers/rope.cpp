@@ -51,7 +51,7 @@ class RopeReader {
     }
     return all;
   }
-  // A key that nobody asked for may change the frequencies.
+  // A key that was not read may change the frequencies.
   Status finish() const {
     if (!source_.parameters.is_object()) return {};
     for (const auto& [key, value] : source_.parameters.items()) {

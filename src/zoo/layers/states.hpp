@@ -15,28 +15,28 @@ namespace assay::zoo {
 
 /// The states of a generative graph: inputs of decode, outputs of prefill and decode, named as the field names them.
 ///
-/// A skeleton that knows states asks for all of them, whatever the part; here is decided which become inputs and which
+/// A skeleton that has states takes all of them, whatever the part; this class decides which become inputs and which
 /// outputs. Outputs come after the graph's others.
 class States {
  public:
   States(GraphBuilder& graph, Part part, KvCache kv_cache = KvCache::kGrowing)
       : graph_(&graph), part_(part), kv_cache_(kv_cache) {}
 
-  /// The symbol of the axis that makes "past" grow, where it is not "sequence".
+  /// The symbol of the axis that makes "past" grow, if it is not "sequence".
   void tokens_along(std::string symbol) { tokens_ = std::move(symbol); }
 
   [[nodiscard]] Part part() const { return part_; }
   [[nodiscard]] bool decodes() const { return part_ == Part::kDecode; }
   [[nodiscard]] bool gives() const { return part_ != Part::kWhole; }
   [[nodiscard]] KvCache kv_cache() const { return kv_cache_; }
-  /// For a skeleton that builds every kind of KV cache or refuses it: finish() refuses what nobody took.
+  /// For a skeleton that builds every kind of KV cache or refuses it: finish() refuses what was not taken.
   KvCache take_kv_cache() {
     kv_cache_taken_ = true;
     return kv_cache_;
   }
 
   /// Adds a state; in decode its value before the run, else nullopt. Extents: those of the input, with the symbol
-  /// "past" where it grows.
+  /// "past" if it grows.
   std::optional<Value> take(const StateTensor& state);
   /// The state after the run, for the output of that name. Whole graphs drop it.
   void give(const std::string& output, const Value& value);

@@ -21,7 +21,7 @@ Value pick(const Module& at, const Value& input, std::int64_t axis, std::int64_t
 Value concat(const Module& at, const std::vector<Value>& inputs, std::int64_t axis);
 /// The first `out` equal parts along an axis.
 std::vector<Value> split(const Module& at, const Value& input, std::int64_t axis, std::size_t parts);
-Value cast(const Module& at, const Value& input, DType to);  ///< the input itself where it has the type
+Value cast(const Module& at, const Value& input, DType to);  ///< the input itself if it has the type
 Value mean(const Module& at, const Value& input, const std::vector<std::int64_t>& axes, bool keep = false);
 
 Value add(const Module& at, const Value& a, const Value& b);

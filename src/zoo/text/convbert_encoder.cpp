@@ -26,13 +26,13 @@ Result<ConvBertSizes> read_convbert_sizes(const TextEncoder& encoder) {
   sizes.inner = sizes.heads.count * sizes.heads.width;
   if (sizes.inner * 2 != encoder.hidden) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("hidden_size = {} is no multiple of 2 · {} heads", encoder.hidden, sizes.heads.count));
+                fmt::format("hidden_size = {} is not a multiple of 2 · {} heads", encoder.hidden, sizes.heads.count));
   }
   sizes.kernel = encoder.integer("conv_kernel_size");
   if (sizes.kernel % 2 == 0) return unsupported("conv_kernel_size", std::to_string(sizes.kernel), "it must be odd");
   sizes.groups = encoder.integer("num_groups");
   if (encoder.hidden % sizes.groups != 0 || encoder.intermediate % sizes.groups != 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("num_groups = {}: divides not {} and {}", sizes.groups,
+    return fail(ErrorCode::kInvalidArgument, fmt::format("num_groups = {}: it does not divide {} and {}", sizes.groups,
                                                          encoder.hidden, encoder.intermediate));
   }
   return sizes;

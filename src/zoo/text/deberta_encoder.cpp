@@ -22,7 +22,7 @@ struct Relative {
   bool packed = false;  ///< the first version: query, key and value in one matrix, scaled before they are multiplied
   bool used = false;
   bool content_to_position = false, position_to_content = false, shared_key = false, normed = false;
-  std::int64_t longest = 0;  ///< distance that is told apart
+  std::int64_t longest = 0;  ///< largest distance that has a row of its own
   std::int64_t span = 0;     ///< half of the table's rows
   std::int64_t buckets = 0;  ///< 0: none
   float scale = 1.0F;
@@ -139,9 +139,9 @@ DebertaProjected project(const DebertaShared& shared, const Module& self, const 
   }
   const Value packed = linear(self / "in_proj", input, {hidden, 3 * hidden}, false);
   const Value split = self.node("Reshape", {packed, graph.integers({0, 0, heads.count, 3 * heads.width})});
-  const Value turned = self.node("Transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
+  const Value transposed = self.node("Transpose", {split}, {{"perm", Integers{0, 2, 1, 3}}});
   const auto part = [&](std::int64_t index) {
-    return self.node("Slice", {turned, graph.integers({index * heads.width}),
+    return self.node("Slice", {transposed, graph.integers({index * heads.width}),
                                graph.integers({(index + 1) * heads.width}), graph.integers({3})});
   };
   const auto biased = [&](const Value& value, const char* name) {
@@ -154,8 +154,8 @@ DebertaProjected project(const DebertaShared& shared, const Module& self, const 
 
 // left · positionsᵀ, of which each pair of tokens takes the column of its distance. [B, heads, S, S].
 Value by_distance(const Module& self, const Value& left, const Value& positions, const Value& index, bool transposed) {
-  const Value turned = self.node("Transpose", {positions}, {{"perm", Integers{0, 1, 3, 2}}});
-  const Value all = self.node("MatMul", {left, turned});
+  const Value columns = self.node("Transpose", {positions}, {{"perm", Integers{0, 1, 3, 2}}});
+  const Value all = self.node("MatMul", {left, columns});
   const Value wanted = concat(self, {extents(self, left, 0, 3), extent(self, left, 2)}, 0);
   const Value rows = transposed ? self.node("Transpose", {index}, {{"perm", Integers{1, 0}}}) : index;
   const Value expanded = self.node("Expand", {rows, wanted});
@@ -182,7 +182,7 @@ Value attention(const DebertaShared& shared, const Module& self, const Value& in
     const char* name = relative.packed ? "pos_q_proj" : (relative.shared_key ? "query_proj" : "pos_query_proj");
     const Value queries = table_by_head(self, linear(self / name, *shared.table, square), encoder.heads);
     const Value scaled = self.node("Div", {queries, scale});
-    // The distance is the same seen from the key: the index is turned, and so is what it takes.
+    // The distance is the same seen from the key: the index is transposed, and so is the result.
     scores = self.node("Add", {scores, by_distance(self, projected.key, scaled, *shared.index, true)});
   }
   if (shared.allowed) {
@@ -219,14 +219,14 @@ Result<Value> convolved(const TextEncoder& encoder, const Value& embeddings, con
   if (kernel % 2 == 0) return unsupported("conv_kernel_size", std::to_string(kernel));
   if (encoder.hidden % groups != 0) return unsupported("conv_groups", std::to_string(groups));
   const Module conv = at / "conv";
-  const Integers turn = {0, 2, 1};
+  const Integers order = {0, 2, 1};
   Value value =
       conv.node("Conv",
-                {at.node("Transpose", {embeddings}, {{"perm", turn}}),
+                {at.node("Transpose", {embeddings}, {{"perm", order}}),
                  conv.parameter("weight", {encoder.hidden, encoder.hidden / groups, kernel}, Role::kWeight),
                  conv.parameter("bias", {encoder.hidden}, Role::kBias)},
                 {{"kernel_shape", Integers{kernel}}, {"pads", Integers(2, (kernel - 1) / 2)}, {"group", groups}});
-  value = at.node("Transpose", {value}, {{"perm", turn}});
+  value = at.node("Transpose", {value}, {{"perm", order}});
   if (mask) value = at.node("Mul", {value, *mask});
   ASSAY_TRY(value, activation(at, value, config.text("conv_act"), "conv_act"));
   value = layer_norm(at / "LayerNorm", at.node("Add", {residual, value}), encoder.hidden, encoder.epsilon);

@@ -25,8 +25,8 @@ Fourier fourier(const Module& at, const Value& points) {
   const auto to_float = [&](const Value& value) {
     return at.node("Cast", {value}, {{"to", static_cast<std::int64_t>(DType::kFloat32)}}, DType::kFloat32);
   };
-  const Value turn = at.node("Div", {to_float(at.node("Mod", {product, points})), to_float(points)});
-  const Value angle = at.node("Mul", {turn, graph.number(2.0F * std::numbers::pi_v<float>)});
+  const Value fraction = at.node("Div", {to_float(at.node("Mod", {product, points})), to_float(points)});
+  const Value angle = at.node("Mul", {fraction, graph.number(2.0F * std::numbers::pi_v<float>)});
   return {at.node("Cos", {angle}), at.node("Sin", {angle})};
 }
 

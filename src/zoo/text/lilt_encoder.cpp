@@ -70,8 +70,9 @@ Result<Value> encode_lilt(const TextEncoder& encoder, const Embedded& embedded, 
     return fail(ErrorCode::kInvalidArgument, fmt::format("hidden_size = {}: expected a multiple of 6", encoder.hidden));
   }
   if (narrow.width < 1 || narrow.count * narrow.width != layout.hidden || layout.intermediate < 1) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("channel_shrink_ratio = {}: divides not the head's width {}", ratio, encoder.heads.width));
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("channel_shrink_ratio = {}: it does not divide the head's width {}", ratio, encoder.heads.width));
   }
   ASSAY_TRY(Value boxes, layout_embeddings(encoder, embedded, layout));
   std::optional<Value> bias;

@@ -10,7 +10,7 @@
 namespace assay::zoo {
 namespace {
 
-constexpr float kUsualEpsilon = 1e-5F;  ///< torch's, of the norms that are not told the configuration's
+constexpr float kUsualEpsilon = 1e-5F;  ///< torch's, of the norms that do not use the configuration's
 
 struct MobileBertSizes {
   std::int64_t inner = 0;  ///< width inside of a layer
@@ -23,7 +23,7 @@ Result<MobileBertSizes> read_mobilebert_sizes(const TextEncoder& encoder) {
   MobileBertSizes sizes;
   sizes.bottleneck = config.flag("use_bottleneck");
   sizes.inner = sizes.bottleneck ? encoder.integer("intra_bottleneck_size") : encoder.hidden;
-  // A derived size that configurations hold all the same; transformers would believe it.
+  // A derived size that configurations have all the same; transformers would use it.
   if (const auto inner = config.optional_integer("true_hidden_size"); inner && *inner != sizes.inner) {
     return unsupported("true_hidden_size", std::to_string(*inner));
   }

@@ -16,7 +16,7 @@ Result<Value> grouped(const TextEncoder& encoder, const Module& at, const Value&
   const std::int64_t groups = encoder.integer(groups_key);
   if (width.in % groups != 0 || width.out % groups != 0) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} = {}: divides not {} and {}", groups_key, groups, width.in, width.out));
+                fmt::format("{} = {}: it does not divide {} and {}", groups_key, groups, width.in, width.out));
   }
   return at.node("Conv",
                  {input, at.parameter("weight", {width.out, width.in / groups, 1}, Role::kWeight),
@@ -34,7 +34,9 @@ Result<Value> attention(const TextEncoder& encoder, const Module& at, const Valu
   const Width square{encoder.hidden, encoder.hidden};
   const Heads heads = encoder.heads;
   const Value split = encoder.graph().integers({0, heads.count, heads.width, -1});
-  const auto turn = [&](const Value& value) { return at.node("Transpose", {value}, {{"perm", Integers{0, 1, 3, 2}}}); };
+  const auto swapped = [&](const Value& value) {
+    return at.node("Transpose", {value}, {{"perm", Integers{0, 1, 3, 2}}});
+  };
   const auto project = [&](const char* name, const char* groups) -> Result<Value> {
     ASSAY_TRY(const Value value, grouped(encoder, at / name, input, square, groups));
     return at.node("Reshape", {value, split});
@@ -42,9 +44,9 @@ Result<Value> attention(const TextEncoder& encoder, const Module& at, const Valu
   ASSAY_TRY(const Value query, project("query", "q_groups"));
   ASSAY_TRY(const Value key, project("key", "k_groups"));
   ASSAY_TRY(const Value value, project("value", "v_groups"));
-  Value scores = scaled_scores(at, turn(query), key, heads);
+  Value scores = scaled_scores(at, swapped(query), key, heads);
   if (mask) scores = at.node("Add", {scores, *mask});
-  const Value context = turn(mix_values(at, scores, turn(value)));
+  const Value context = swapped(mix_values(at, scores, swapped(value)));
   return at.node("Reshape", {context, encoder.graph().integers({0, encoder.hidden, -1})});
 }
 

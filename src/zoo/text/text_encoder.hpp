@@ -42,7 +42,7 @@ struct TextEncoder {
   [[nodiscard]] Inputs& inputs() const { return context->inputs; }
 };
 
-/// `name` [batch, sequence] where it is wanted. Errors: those of Inputs::take.
+/// `name` [batch, sequence] if it is wanted. Errors: those of Inputs::take.
 [[nodiscard]] Result<std::optional<Value>> token_input(const TextEncoder& encoder, const std::string& name,
                                                        const std::vector<DType>& dtypes);
 
@@ -55,7 +55,7 @@ struct Embedded {
   std::optional<Value> positions{};        ///< those given or counted; nullopt: `first`, `first` + 1, …
   std::int64_t first = 0;
 };
-/// input_ids looked up, or inputs_embeds, and where they stand. Errors: invalid_argument when neither or both are
+/// input_ids looked up, or inputs_embeds, and their positions. Errors: invalid_argument when neither or both are
 /// there.
 [[nodiscard]] Result<Embedded> embed_words(const TextEncoder& encoder);
 /// Rows of a table of positions [positions, width].
@@ -63,19 +63,19 @@ struct Embedded {
                                   std::int64_t width);
 /// Rows of the table of token types; nullopt: the encoder has none.
 [[nodiscard]] Result<std::optional<Value>> token_type_rows(const TextEncoder& encoder, std::int64_t width);
-/// bbox [B, S, 4] (left, upper, right, lower; zeros where it is not wanted) looked up: left, upper, right, lower,
+/// bbox [B, S, 4] (left, upper, right, lower; zeros if it is not wanted) looked up: left, upper, right, lower,
 /// height, width, each [B, S, width]. `tokens` says what B and S are.
 [[nodiscard]] Result<std::vector<Value>> box_rows(const TextEncoder& encoder, const Module& at, const Value& tokens,
                                                   std::int64_t width);
-/// The sum of the tables, normed and, where the encoder has that, widened to the hidden size. [B, S, hidden].
+/// The sum of the tables, normed and, if the encoder has that, widened to the hidden size. [B, S, hidden].
 [[nodiscard]] Result<Embedded> embed_text(const TextEncoder& encoder);
-/// attention_mask as it was given, where it is wanted.
+/// attention_mask as it was given, if it is wanted.
 [[nodiscard]] Result<std::optional<Value>> mask_input(const TextEncoder& encoder);
 
 /// The pooled first token. Shape: [B, hidden].
 [[nodiscard]] Result<Value> pool_text(const TextEncoder& encoder, const Value& hidden);
 
-/// Makes the words' table and a head's matrix one parameter, where they are; to be called before either is read.
+/// Makes the words' table and a head's matrix one parameter, if they are; to be called before either is read.
 void tie_text_heads(const TextEncoder& encoder);
 /// Pooler and head of the class that is built, and the graph's outputs. Errors: unsupported (num_labels).
 [[nodiscard]] Status build_text_heads(const TextEncoder& encoder, const Value& hidden);

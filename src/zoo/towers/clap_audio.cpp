@@ -57,7 +57,7 @@ Result<Spectrogram> take_spectrogram(const Config& config, Inputs& inputs, const
   sound.fold = sound.side / sound.mels;
   if (sound.fold < 1 || sound.fold * sound.mels != sound.side) {
     return unsupported(config.path("num_mel_bins"), std::to_string(sound.mels),
-                       fmt::format("{} = {} is no multiple of it", config.path("spec_size"), sound.side));
+                       fmt::format("{} = {} is not a multiple of it", config.path("spec_size"), sound.side));
   }
   const std::int64_t longest = sound.side * sound.fold;
   sound.frames = std::min(kUsualFrames, longest);

@@ -23,7 +23,7 @@ Result<Value> positions(const Module& at, const Value& tokens, Inputs& inputs, s
                               extent(table, tokens, 1), graph.integers({0})});
 }
 
-// The row where the first `end` stands, or, where there is none, the largest id.
+// The row where the first `end` stands, or, if there is none, the largest id.
 Value pool_at_end(const Module& at, const Value& hidden, const Value& ids, std::optional<std::int64_t> end) {
   GraphBuilder& graph = at.graph();
   Value found = ids;

@@ -10,13 +10,13 @@
 
 namespace assay::zoo {
 
-// What stands between the images and the decoder of LLaVA and its kin.
+// What stands between the images and the decoder of LLaVA and similar models.
 
 /// Takes the images and gives their features, one row for each place that they have in the prompt.
 /// Shape: [rows, `width`]. `base`: where "vision_tower" is.
 [[nodiscard]] Result<Value> image_features(BuildContext& context, const Module& base, std::int64_t width);
 
-/// Declares the parameters of all that image_features reads, for a decode, whose prompt holds no images.
+/// Declares the parameters of all that image_features reads, for a decode, whose prompt has no images.
 void leave_images(BuildContext& context, const Module& base);
 
 /// An image of height × width pixels as llava_next cuts it: the whole at the tower's size and a grid of tiles.
@@ -28,7 +28,7 @@ struct ImageExtents {
   std::int64_t height = 0, width = 0;
 };
 /// The grid for the one of `resolutions` that keeps the most of the image, then wastes the least (transformers'
-/// select_best_resolution). Errors: unsupported, when it is no multiple of `side`, the tower's.
+/// select_best_resolution). Errors: unsupported, when it is not a multiple of `side`, the tower's.
 [[nodiscard]] Result<ImageTiles> tile_image(ImageExtents image, const std::vector<ImageExtents>& resolutions,
                                             std::int64_t side);
 /// The places of one image in the prompt: rows of its tiles' tokens, [count · side · side], the whole first, then line

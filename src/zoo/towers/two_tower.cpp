@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// transformers' modeling_clip.py, modeling_siglip.py and their kin: two towers, a projection of each, and how alike
-// the texts and the images are.
+// transformers' modeling_clip.py, modeling_siglip.py and similar models: two towers, a projection of each, and how
+// alike the texts and the images are.
 #include "zoo/towers/two_tower.hpp"
 
 #include <fmt/format.h>

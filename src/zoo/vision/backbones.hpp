@@ -18,7 +18,7 @@ struct FeatureMap {
   std::int64_t channels = 0, height = 0, width = 0;
 };
 
-/// The input pixel_values of the sides that the request asks for, else those of the architecture's "image_size".
+/// The input pixel_values with the sides of the request, else those of the architecture's "image_size".
 /// Errors: invalid_argument.
 [[nodiscard]] Result<FeatureMap> take_image(BuildContext& context, std::int64_t channels,
                                             const std::string& batch = "batch");

@@ -115,7 +115,7 @@ Result<Outputs> encode_image(BuildContext& context, const Module& base) {
                         (config.flag("use_relative_position_bias") || config.flag("use_shared_relative_position_bias"));
   if (relative && sizes.rows() != sizes.columns()) {
     return unsupported("image_size", fmt::format("{} x {}", sizes.height, sizes.width),
-                       "transformers resamples the relative positions of an image that is no square");
+                       "transformers resamples the relative positions of an image that is not a square");
   }
   ASSAY_TRY(const Value pixels, context.inputs.take("pixel_values", {DType::kFloat32},
                                                     {"batch", sizes.channels, sizes.height, sizes.width}));

@@ -42,7 +42,7 @@ Result<Value> regnet_layer(const Config& config, const Module& at, const Value& 
   };
   const std::int64_t groups = std::max<std::int64_t>(1, out / config.integer("groups_width"));
   if (out % groups != 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} channels are no multiple of {} groups", out, groups));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} channels are not a multiple of {} groups", out, groups));
   }
   ASSAY_TRY(Value hidden, act(body / "0", convolve_regnet(body / "0", input, {in, out, 1, 1, 1})));
   ASSAY_TRY(hidden, act(body / "1", convolve_regnet(body / "1", hidden, {out, out, 3, stride, groups})));

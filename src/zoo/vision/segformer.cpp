@@ -56,7 +56,7 @@ Result<Value> attend(const Module& attention, const Value& input, const Stage& s
   const Module self = attention / "self";
   if (stage.width % stage.heads != 0) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("hidden_sizes has {}, which is no multiple of {} heads", stage.width, stage.heads));
+                fmt::format("hidden_sizes has {}, which is not a multiple of {} heads", stage.width, stage.heads));
   }
   const Heads heads{stage.heads, stage.width / stage.heads};
   const Width square{stage.width, stage.width};

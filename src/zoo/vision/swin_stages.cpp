@@ -162,7 +162,7 @@ Result<TokenGrid> swin_stage(const Module& stage, TokenGrid grid, std::int64_t d
   }
   if (grid.channels % heads != 0) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("a stage of {} channels is no multiple of {} heads", grid.channels, heads));
+                fmt::format("a stage of {} channels is not a multiple of {} heads", grid.channels, heads));
   }
   for (std::int64_t i = 0; i < depth; ++i) {
     const std::int64_t shift = i % 2 == 0 || side == sizes.window ? 0 : sizes.window / 2;
