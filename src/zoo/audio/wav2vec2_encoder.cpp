@@ -118,7 +118,7 @@ Result<Value> squeeze(BuildContext& context, const Module& encoder, const Value&
   return channels_last(encoder, encoder.node("Add", {cut(pooled), cut(places)}));
 }
 
-// Back to the rate of `like` [B, T, …], with zeros where the pooling left a rest.
+// Back to the rate of `like` [B, T, …], with zeros if the pooling left a rest.
 Result<Value> upsample(BuildContext& context, const Module& encoder, const Value& hidden, const Value& like,
                        const Wav2Vec2Sizes& sizes) {
   const std::int64_t factor = context.config.integer("squeeze_factor");

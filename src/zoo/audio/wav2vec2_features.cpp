@@ -71,7 +71,7 @@ Result<ProjectedFeatures> project_sound_features(BuildContext& context, const Mo
                                                  const Wav2Vec2Sizes& sizes) {
   const Config& config = context.config;
   const std::int64_t width = sizes.widths.back();
-  if (wav2vec2_variations(config).squeeze) {  // sew: no projection where the widths agree
+  if (wav2vec2_variations(config).squeeze) {  // sew: no projection if the widths agree
     const Value normed = layer_norm(base / "layer_norm", features, width, sizes.epsilon);
     if (width == sizes.hidden) return ProjectedFeatures{normed, normed};
     return ProjectedFeatures{linear(base / "feature_projection", normed, {width, sizes.hidden}), normed};

@@ -154,7 +154,7 @@ class FileLayer {
   /// `statements`: what the file is found to state is added there.
   FileLayer(std::string file, std::vector<Statement*>& statements) : file_(std::move(file)), statements_(&statements) {}
 
-  /// The keys of `object` that T lists, into `into`. `path`: where the object stands in the file ("variations.").
+  /// The keys of `object` that T lists, into `into`. `path`: the path of the object in the file ("variations.").
   template <HasFields T>
   void read(ObjectReader& object, const std::string& path, T& into) {
     T::fields(
@@ -273,7 +273,7 @@ void each_key(const std::string& path, const See& see) {
   });
 }
 
-/// `over` where it states something, into `under`.
+/// What `over` states, into `under`.
 template <HasFields T>
 void overlay(T& under, const T& over) {
   T::fields([&]<class Member>(const char*, Member T::*member, const auto&...) {

@@ -154,7 +154,7 @@ Status language_head(BuildContext& context, const BartSizes& sizes, const Decode
   const std::int64_t words = sizes.decoder.vocabulary;
   const Value rows = rows_of_logits(context, head, decoded.hidden);
   Value logits = multiply_tied(head, rows, head.parameter("weight", {words, sizes.model}, Role::kTable));
-  // A buffer of zeros where the checkpoint leaves it out.
+  // A buffer of zeros if the checkpoint lacks it.
   const bool biased = bart_variations(context.config).logits_bias && context.config.head() == "generation";
   if (biased && context.model.parameters().has("final_logits_bias")) {
     logits = head.node("Add", {logits, context.model.parameter("final_logits_bias", {1, words}, Role::kMean)});
@@ -207,7 +207,7 @@ Status codebook_heads(BuildContext& context, const BartSizes& sizes, const Value
   return {};
 }
 
-// What a decoder alone attends to, where it is given.
+// What a decoder without an encoder attends to, if it is an input.
 Result<std::optional<BartEncoded>> given_encoder_states(BuildContext& context, const Module& stack,
                                                         const BartSizes& sizes) {
   if (!context.inputs.wants("encoder_hidden_states")) return std::optional<BartEncoded>();

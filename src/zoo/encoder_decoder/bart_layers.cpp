@@ -201,7 +201,7 @@ Result<Value> whisper_stem(BuildContext& context, const Module& stack, const Bar
   return stack.node("Add", {channels_last(stack, hidden), places});
 }
 
-// 1 where a frame is left of `mask` [B, frames] after convolutions of stride 2. int64 [B, T]; `frames`: T as int64 [1].
+// 1 if a frame is left by `mask` [B, frames] after convolutions of stride 2. int64 [B, T]; `frames`: T as int64 [1].
 Value subsampled_mask(const Module& at, const Value& mask, const Value& frames, std::int64_t layers) {
   const auto count = static_cast<std::size_t>(layers);
   // Padded on both sides, they leave ⌊(n − 1) / 2⌋ + 1, whatever their kernels.

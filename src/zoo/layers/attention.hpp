@@ -70,7 +70,7 @@ Value scaled_dot_product(const Module& at, const Value& query, const Value& key,
 /// What was there before and what is new, along axis 2; `past` nullopt: what is new.
 Value append(const Module& at, const std::optional<Value>& past, const Value& now);
 /// `cache` [B, heads, cache, width] with `now` [B, heads, S, width] at `places` [S] of axis 2. Nothing else reads the
-/// cache's former value, so that a runtime may write where it stands.
+/// cache's former value, so that a runtime may write in place.
 Value write_at(const Module& at, const Value& cache, const Value& now, const Value& places);
 
 }  // namespace assay::zoo

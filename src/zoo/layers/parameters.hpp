@@ -45,7 +45,7 @@ class Parameters {
   [[nodiscard]] FloatReader read(const std::string& name, const Shape& shape, Role role);
 
   /// Makes `target` the same parameter as `source_name`, as transformers ties them: whichever is there is used for
-  /// both; where both are there and differ, they stay apart.
+  /// both; if both are there and differ, they stay apart.
   void tie(const std::string& target, const std::string& source_name);
   /// The name that is used for a tied parameter; every other name is its own.
   [[nodiscard]] const std::string& resolve(const std::string& name) const;

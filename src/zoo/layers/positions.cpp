@@ -6,7 +6,7 @@
 namespace assay::zoo {
 namespace {
 
-// Each frequency where the rotated pairs lie.
+// Each frequency at the places of the rotated pairs.
 std::vector<float> spread(const std::vector<float>& frequencies, bool interleaved) {
   std::vector<float> all;
   for (const float frequency : frequencies) {

@@ -20,7 +20,8 @@ struct TokenSpan {
   Value length;               ///< S: tokens of this run
   Value total;                ///< past + S
   std::optional<Value> past;  ///< tokens before this run; nullopt: none
-  /// int64 [S]: where this run's tokens stand in a cache of a maximal length, which is `total` then; `past` is nullopt.
+  /// int64 [S]: the places of this run's tokens in a cache of a maximal length, which is `total` then; `past` is
+  /// nullopt.
   std::optional<Value> places{};
 };
 /// `tokens` [B, S, …]; `past` a state [B, heads, past, width].

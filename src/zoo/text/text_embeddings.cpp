@@ -187,7 +187,7 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
   if (!spec.norm->empty()) {
     sum = layer_norm(encoder.base.at(spec.norm), sum, encoder.embedding, encoder.epsilon);
   }
-  // ELECTRA widens only where the widths differ, ALBERT always.
+  // ELECTRA widens only if the widths differ, ALBERT always.
   if (!spec.projection->empty() && (spec.always_projected || encoder.embedding != encoder.hidden)) {
     sum = linear(encoder.base.at(spec.projection), sum, {encoder.embedding, encoder.hidden});
   }

@@ -63,7 +63,7 @@ Status build_text_encoder(BuildContext& context, EncodeText encode, EmbedText em
   ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(context, base));
   tie_text_heads(encoder);
   ASSAY_TRY(const Embedded embedded, embed(encoder));
-  // The shape of `hidden` is left undeclared: where it knows it, ONNX Runtime makes one node of each residual sum and
+  // The shape of `hidden` is not declared: if it is known, ONNX Runtime makes one node of each residual sum and
   // the norm after it, which on a CPU takes longer than the three of them (docs/performance.md).
   ASSAY_TRY(std::optional<Value> mask, mask_input(encoder));
   // DPR leaves padding out by itself if there is no mask.

@@ -30,7 +30,7 @@ Result<Value> split_word_logits(const TextEncoder& encoder, const Module& decode
       "Add", {decoder.node("MatMul", {input, matrix}), decoder.parameter("bias", {encoder.vocabulary}, Role::kBias)});
 }
 
-// dense → activation → norm → one logit per word. The matrix of the last is that of the words where they are tied.
+// dense → activation → norm → one logit per word. The matrix of the last is that of the words if they are tied.
 Result<Value> word_logits(const TextEncoder& encoder, const Value& hidden) {
   const MaskedLmHead& head = encoder.variations->masked_lm;
   const std::int64_t width = head.width->empty() ? encoder.hidden : encoder.integer(head.width);
@@ -136,7 +136,7 @@ Status discriminator(const TextEncoder& encoder, const Value& hidden) {
   return {};
 }
 
-// DPR: the first token, projected where the configuration says how wide.
+// DPR: the first token, projected if the configuration has a width for it.
 Status first_token(const TextEncoder& encoder, const Value& hidden) {
   const Config& config = encoder.context->config;
   Value pooled = token(encoder.base, hidden, 0);

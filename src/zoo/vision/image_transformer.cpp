@@ -64,7 +64,7 @@ struct Outputs {
   std::int64_t pooled_width = 0;
 };
 
-// An image of other sides than the configuration's, where the architecture interpolates its positions.
+// An image of other sides than the configuration's, if the architecture interpolates its positions.
 Status read_sides(BuildContext& context, VisionSizes& sizes, VisionStyle& style) {
   const std::optional<Shape> asked = context.inputs.shape("pixel_values");
   if (!asked || asked->size() != 4) return {};

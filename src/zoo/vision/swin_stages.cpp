@@ -22,7 +22,7 @@ struct Windows {
   [[nodiscard]] std::int64_t area() const { return window * window; }
 };
 
-// Rows of the table of relative positions for each pair of places of a window, and, where the image is shifted, -100
+// Rows of the table of relative positions for each pair of places of a window, and, if the image is shifted, -100
 // for the pairs that were no neighbours before. Shape: [windows or 1, heads, area, area].
 Value attention_bias(const Module& at, const Windows& cut, std::int64_t heads) {
   const std::int64_t span = 2 * cut.window - 1;
