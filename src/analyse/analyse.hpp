@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// What rows say when they are put side by side. Only rows that `ranked()` accepts enter comparisons, and only rows of
-/// equal model (by its identity), shape, precision, streams and contract are compared with each other.
+/// Comparisons of rows. Only rows that are `ranked()` are compared, and only rows of equal model (by its identity),
+/// shape, precision, streams and contract with each other.
 
 /// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md). Cells of one model on
 /// one target have different keys.
@@ -30,8 +30,8 @@ namespace assay {
 /// The guide's key of the row's target: "cpu", "cpu@openvino".
 [[nodiscard]] std::string target_key(const Record& row);
 
-/// What a model is, whatever it is called: its configuration (a file's graph), weights, class and KV cache. Empty where
-/// nothing is known of it, as of one that could not be prepared.
+/// Identifies a model independently of its name: its configuration (a file's graph), weights, class and KV cache. Empty
+/// where nothing is known of it, as of one that could not be prepared.
 [[nodiscard]] std::string model_identity(const Record& row);
 
 /// Models in order of first appearance; likewise families and targets.
@@ -39,7 +39,7 @@ namespace assay {
 [[nodiscard]] std::vector<std::string> families_of(std::span<const Record> rows);
 [[nodiscard]] std::vector<std::string> targets_of(std::span<const Record> rows);
 
-/// A model's ranked row on a target with the smallest batch, then the shortest sequence. Null when there is none.
+/// A model's ranked row on a target with the smallest batch, then the shortest sequence; null if there is no such row.
 [[nodiscard]] const Record* representative(std::span<const Record> rows, const std::string& model,
                                            const std::string& target);
 
@@ -74,7 +74,7 @@ struct Speedup {
 /// Whether the 95 % intervals of two medians are disjoint, so that a difference may be claimed.
 [[nodiscard]] bool differ(const Record& a, const Record& b);
 
-/// A number for a sentence: that many significant digits, but never an exponent for a large one ("10400").
+/// A number for a sentence: that many significant digits, never with an exponent ("10400").
 [[nodiscard]] std::string in_words(double value, int digits = 3);
 
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<CellShape> shapes_of(const RunSettings& settings, const Signature& signature, bool generates) {
   std::vector<std::int64_t> batches = settings.batch_sizes;
-  // A file with a fixed batch runs at that batch; others that somebody asked for are rows that say so.
+  // A file with a fixed batch runs at that batch; each other requested batch has a row that says so.
   if (const auto fixed = signature.fixed_batch) {
     if (settings.default_batches) batches = {*fixed};
     if (std::ranges::find(batches, *fixed) == batches.end()) {
@@ -32,7 +32,7 @@ std::vector<CellShape> shapes_of(const RunSettings& settings, const Signature& s
   return shapes;
 }
 
-// A length that only a default asks for is cut to what the model has positions for.
+// A default length is reduced to the positions that the model has.
 void cut_length(CellShape& shape, const PreparedModel& model, const ModelInfo& info, const RunSettings& settings) {
   if (!settings.default_lengths || !model.max_sequence) return;
   std::int64_t most = *model.max_sequence;
@@ -41,7 +41,7 @@ void cut_length(CellShape& shape, const PreparedModel& model, const ModelInfo& i
   shape.sequence = std::max<std::int64_t>(1, std::min(shape.sequence, most));
 }
 
-// A model file's own floating type, as engines read it: the first output's that has one, else an input's.
+// The floating type of a model file, as engines read it: that of the first floating output, else input.
 DType own_arithmetic(const ModelInfo& info) {
   for (const auto* values : {&info.outputs, &info.inputs})
     for (const ModelValue& value : *values)
@@ -49,7 +49,7 @@ DType own_arithmetic(const ModelInfo& info) {
   return DType::kFloat32;
 }
 
-// Tokens that the states of a model that generates have room for.
+// The number of tokens that the states of a generative model can store.
 std::optional<std::int64_t> most_tokens(const PreparedModel& model) {
   const GenerationGraphs& graphs = *model.generation;
   return graphs.prompt_in_states ? model.max_sequence : graphs.step_info.max_sequence;
@@ -63,15 +63,15 @@ std::optional<Error> beyond_positions(const Task& task, const PreparedModel& mod
   if (signature.uses_sequence && model.max_sequence && task.shape.sequence > *model.max_sequence)
     return unsupported(fmt::format("sequence length {} is beyond the {} positions of the model", task.shape.sequence,
                                    *model.max_sequence),
-                       "give shorter ones with --sequence-lengths");
+                       "use a shorter one with --sequence-lengths");
   if (!task.generation) return std::nullopt;
-  // The last token is given and not taken in again.
+  // The last token is an output only, never an input.
   const std::int64_t held = task.generation->prompt_tokens + task.shape.output_tokens - 1;
   const auto most = most_tokens(model);
   if (!most || held <= *most) return std::nullopt;
   return unsupported(fmt::format("{} output tokens after {} of the prompt are beyond the {} positions of the model",
                                  task.shape.output_tokens, task.generation->prompt_tokens, *most),
-                     "give shorter ones with --sequence-lengths and --output-tokens");
+                     "use shorter ones with --sequence-lengths and --output-tokens");
 }
 
 /// Plans the tasks of one model on one target.
@@ -103,7 +103,7 @@ class TargetPlan {
   }
 
  private:
-  // Why nothing of the model runs on the target.
+  // Why the model cannot run on the target.
   [[nodiscard]] std::optional<Task> refusal() const {
     Task task = common_;
     const EngineEntry& engine = target_.found.entry;
@@ -111,15 +111,15 @@ class TargetPlan {
     if (model_.refusal || target_.refusal) {
       set_refusal(task.row, target_.refusal ? *target_.refusal : *model_.refusal);
     } else if (!model_.format.empty() && !engine.reads(model_.format)) {
-      set_failure(task.row, unsupported(fmt::format("{} reads no .{} file, but: {}", engine.name, model_.format,
-                                                    join(engine.formats, ", ")),
+      set_failure(task.row, unsupported(fmt::format("{} does not read .{} files; it reads {}", engine.name,
+                                                    model_.format, join(engine.formats, ", ")),
                                         "`assay engines` lists what each engine reads"));
     } else if (variant_ != nullptr && !*variant_) {
       set_failure(task.row, variant_->error());
     } else if (signature == nullptr || !*signature) {
       set_failure(task.row, signature != nullptr
                                 ? signature->error()
-                                : Error{ErrorCode::kInternal, "nobody asked for the model's inputs", {}, ""});
+                                : Error{ErrorCode::kInternal, "the model's inputs are unknown on this device", {}, ""});
     } else {
       return std::nullopt;
     }
@@ -172,7 +172,7 @@ class TargetPlan {
     Generation generation = (*variant_)->generation;
     generation.output_tokens = task.generation->output_tokens;
     generation.prompt_tokens = task.generation->prompt_tokens;
-    // The last token is given and not taken in again. A cache without states is the runtime's own.
+    // The last token is an output only, never an input. A cache without states is managed by the runtime.
     if (!generation.states.empty()) generation.cache_tokens = generation.prompt_tokens + generation.output_tokens - 1;
     task.variant = Task::Variant{{}, std::move(generation)};
   }

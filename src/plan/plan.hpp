@@ -12,10 +12,10 @@
 namespace assay {
 
 /// The tasks of one model on all targets: targets in order, then threads, streams, batches, sequence lengths and output
-/// tokens as they are asked for. A model or a target that cannot run is one task with its refusal. The number of cells
-/// of a run is the number of tasks.
+/// tokens, each in the requested order. A model or a target that cannot run is one task with its refusal. The number of
+/// cells of a run is the number of tasks.
 ///
-/// It reads and starts nothing: all that it needs to know stands in its arguments.
+/// It reads no file and starts no process: everything it needs is in its arguments.
 [[nodiscard]] std::vector<Task> plan_tasks(const PreparedModel& model, const std::vector<Target>& targets,
                                            const RunSettings& settings, const RunInfo& run);
 

@@ -79,7 +79,7 @@ TEST(Plan, AFileThatTheEngineDoesNotReadIsUnsupported) {
   const std::vector<Task> tasks = plan(ir, {target_on("onnxruntime")}, {});
   ASSERT_EQ(tasks.size(), 1U);
   EXPECT_EQ(tasks[0].row.status, CellStatus::kUnsupported);
-  EXPECT_THAT(tasks[0].row.message, HasSubstr("onnxruntime reads no .xml file, but: onnx"));
+  EXPECT_THAT(tasks[0].row.message, HasSubstr("onnxruntime does not read .xml files; it reads onnx"));
 }
 
 TEST(Plan, AFixedBatchReplacesADefaultAndIsAddedToWhatWasAsked) {
@@ -215,7 +215,7 @@ TEST(TaskJson, IsOneLineThatGivesTheSameTaskBack) {
 }
 
 TEST(TaskJson, SaysWhatIsWrong) {
-  EXPECT_THAT(task_from_json(Json::object()).error().message, HasSubstr("this is no task"));
+  EXPECT_THAT(task_from_json(Json::object()).error().message, HasSubstr("this is not a task"));
   Json task = to_json(Task());
   task["version"] = 99;
   EXPECT_THAT(task_from_json(task).error().message, HasSubstr("version 99"));

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// The precision that cells are measured in: a model file keeps its own types unless one was asked for.
+/// The precision that cells are measured in: a model file keeps its own types unless the user gives another.
 [[nodiscard]] std::string precision_of(const RunSettings& settings, const PreparedModel& model);
 
 /// The row of a cell before it runs. With its shape and its inputs it has every field that the task key hashes.
@@ -24,11 +24,11 @@ namespace assay {
 void set_shape(Record& row, const CellShape& shape, bool uses_sequence);
 void set_inputs(Record& row, const std::vector<InputRecipe>& inputs, const std::string& input_hash);
 
-/// Ends a row with an error's verdict: unsupported, or failed with the error's code as its reason.
+/// Sets how the row ended: unsupported, or failed with the error's code as its reason.
 void set_failure(Record& row, const Error& error);
 void set_refusal(Record& row, const Refusal& refusal);
 
-/// What the worker said about loading and about the machine while measuring.
+/// What the worker reports about loading, and about memory while it measured.
 void set_load(Record& row, const LoadReply& loaded);
 void set_effective(Record& row, const EngineOptions& effective);
 void set_memory(Record& row, const MeasureReply& measured, const LoadReply& loaded, bool warm);

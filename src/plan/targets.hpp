@@ -16,13 +16,13 @@
 
 namespace assay {
 
-/// Where a cell runs: one engine on one device, under the hardware word that users typed. A target that cannot run
-/// carries a refusal instead of a device.
+/// Where a cell runs: one engine on one device, with the hardware word that the user gave. A target that cannot run has
+/// a refusal instead of a device.
 struct Target {
   std::string hardware;  ///< "cpu", "openvino", …
   std::string engine;    ///< "onnxruntime"
-  FoundEngine found;     ///< its entry; the rest is meaningful when runnable
-  EngineDevice device;   ///< likewise
+  FoundEngine found;     ///< its entry; the other fields are set if the target is runnable
+  EngineDevice device;   ///< set if the target is runnable
 
   std::optional<Refusal> refusal;  ///< why it cannot run
 
@@ -42,10 +42,10 @@ struct TargetRequest {
 /// runtime.
 using Probe = std::function<FoundEngine(const std::string& engine)>;
 
-/// Turns words into targets; `probe` is asked once for each engine that the words stand for, and for no other.
-/// Asked-for hardware that is not here is a target with a refusal; with nothing asked for, only what is available
-/// appears. Errors: invalid_argument for an unknown word or engine, naming what is valid; unsupported when none of the
-/// engines serves any of the hardware.
+/// Makes targets from words; `probe` is called once for each engine that the words stand for, and for no other engine.
+/// Requested hardware that this machine does not have is a target with a refusal; without a request there are only
+/// targets that are available. Errors: invalid_argument for an unknown word or engine, naming what is valid;
+/// unsupported when none of the engines serves any of the hardware.
 [[nodiscard]] Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
                                                           const Hardware& machine, const Probe& probe);
 

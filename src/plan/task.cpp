@@ -40,7 +40,7 @@ Json to_json(const Task::Reference& reference) {
           {"given_note", reference.given_note}};
 }
 
-// The value, or an exception that task_from_json() turns into its error.
+// The value, or an exception that task_from_json() converts to its error.
 template <class T>
 T value_of(Result<T> result) {
   if (!result) throw std::invalid_argument(result.error().message);
@@ -131,7 +131,7 @@ Result<Task> task_from_json(const Json& json) try {
   task.timeout = std::chrono::nanoseconds(json.at("timeout_ns").get<std::int64_t>());
   return task;
 } catch (const std::exception& problem) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("this is no task: {}", problem.what()));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("this is not a task: {}", problem.what()));
 }
 
 }  // namespace assay

@@ -28,20 +28,20 @@ struct CellShape {
   std::int64_t threads = 0;  ///< 0: all that the process may use
 };
 
-/// One cell to run: a value without pointers, which fits into a line of JSON. Another process, or another machine with
-/// the same files, makes the same row of it.
+/// One cell to run: a value without pointers, which can be written as one line of JSON. Another process, or another
+/// machine with the same files, produces the same row from it.
 ///
 /// plan_tasks() (plan/plan.hpp) decides which tasks there are; complete() (run/complete.hpp) adds the inputs.
 struct Task {
   Record row;          ///< what is known before it runs; with a reason_code it does not run, and this is its result
-  std::string engine;  ///< as EngineRegistry::locate() takes it: "onnxruntime", "onnxruntime@1.24"
+  std::string engine;  ///< for EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"
   CellShape shape;
 
   ArtefactSpec artefact;       ///< what the engine loads
-  bool static_shapes = false;  ///< the engine takes fixed extents only: the artefact is specialised to the inputs
-  LoadRequest load;            ///< how it loads it; the files are the artefact's
+  bool static_shapes = false;  ///< the engine requires fixed extents: the artefact is specialised to the inputs
+  LoadRequest load;            ///< how the engine loads it; the files are those of the artefact
 
-  std::vector<InputRecipe> inputs;         ///< of the model as it is, which is also its reference
+  std::vector<InputRecipe> inputs;         ///< of the unchanged model, which is also the reference
   std::optional<Generation> generation{};  ///< a run is a generation
   /// What the engine gets instead if its artefact has another kind of KV cache.
   struct Variant {
@@ -49,23 +49,23 @@ struct Task {
     Generation generation;
   };
   std::optional<Variant> variant{};
-  std::optional<Error> contradiction{};  ///< in the file, as its static graph shows for these inputs
+  std::optional<Error> contradiction{};  ///< in the file: its shapes contradict each other for these inputs
 
   /// What the outputs are compared with.
   struct Reference {
-    ArtefactSpec artefact;  ///< of the model as it is
+    ArtefactSpec artefact;  ///< of the unchanged model
     std::string graph_hash, weights_hash;
     EngineOptions signature;              ///< inputs and outputs, for an engine that computes no model
-    std::string why_none;                 ///< there is no reference: why
+    std::string why_none;                 ///< why there is no reference; "": there is one
     std::filesystem::path given_outputs;  ///< outputs that came with the model for these inputs
     std::string given_note;               ///< why outputs that came with the model are not used
   };
   Reference reference;
-  DType arithmetic = DType::kFloat32;  ///< what the engine computes in; the reference is made for it
+  DType arithmetic = DType::kFloat32;  ///< the type that the engine computes in; the reference is made for it
 
   bool verify = true;
   bool benchmark = true;
-  bool default_batch = false;  ///< nobody asked for this batch: it may be skipped if it is slow
+  bool default_batch = false;  ///< the batch is a default: it may be skipped if it is slow
   MeasurePlan measure;
   std::uint64_t seed = 0;
   std::size_t input_sets = 1;                                    ///< rotating sets of inputs
@@ -74,9 +74,9 @@ struct Task {
   [[nodiscard]] bool runs() const { return row.reason_code.empty(); }
 };
 
-/// As an object; json_text() makes one line of it.
+/// A JSON object; json_text() writes it as one line.
 [[nodiscard]] Json to_json(const Task& task);
-/// Errors: invalid_argument, naming what does not fit.
+/// Errors: invalid_argument, which names the wrong value.
 [[nodiscard]] Result<Task> task_from_json(const Json& json);
 
 }  // namespace assay

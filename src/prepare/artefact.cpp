@@ -34,7 +34,7 @@ Json to_json(const ZooBuild& build) {
           {"kv_cache", zoo::kv_cache_name(build.kv_cache)}};
 }
 
-// Both throw what nlohmann throws, and invalid_argument; artefact_from_json() turns it into an Error.
+// Both throw what nlohmann throws, and invalid_argument; artefact_from_json() converts it to an Error.
 std::optional<DType> dtype_at(const Json& json, const char* key) {
   if (json.at(key).is_null()) return std::nullopt;
   const std::optional<DType> dtype = dtype_from(json.at(key).get<std::string>());
@@ -116,7 +116,7 @@ Result<ArtefactSpec> artefact_from_json(const Json& json) try {
   spec.converter = json.value("converter", std::string());
   return spec;
 } catch (const std::exception& problem) {
-  return fail(ErrorCode::kInvalidArgument, fmt::format("this is no artefact: {}", problem.what()));
+  return fail(ErrorCode::kInvalidArgument, fmt::format("this is not an artefact: {}", problem.what()));
 }
 
 Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string& name) {
@@ -148,7 +148,7 @@ Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& 
   const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
   zoo::BuildRequest request = build.request();
   request.cancelled = services_.cancelled;
-  // It is built for a reference, when other models of the run are there already.
+  // For a reference it is built while other models of the run exist already.
   if (build.weights_rounded_to) request.max_weight_bytes = free_memory() / 2;
   Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
   if (build.kv_cache != zoo::KvCache::kGrowing) {
@@ -170,7 +170,7 @@ Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::str
   ASSAY_TRY(const Artefact base, make(before_conversion(spec), name));
   ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
   const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
-  // How the states are called stands in the builder's answer, not in the file.
+  // The builder returns the names of the states; the file does not have them.
   zoo::BuildRequest request = spec.zoo->request();
   request.weights_left_out = true;
   ASSAY_TRY(auto graphs, build_generation(request, folder->path() / "graph"));
@@ -199,7 +199,7 @@ Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::stri
         return fail(ErrorCode::kUnsupported,
                     fmt::format("node '{}' ({}) has no static shape", model.dynamic.front().name,
                                 model.dynamic.front().op_type),
-                    "use an engine that takes dynamic shapes");
+                    "use an engine that supports dynamic shapes");
       };
     }
     if (spec.perturbation) {

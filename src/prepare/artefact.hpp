@@ -21,12 +21,12 @@
 
 namespace assay {
 
-/// What the zoo builds a model from: a value, so that another process can build the same.
+/// What the zoo builds a model from: a value, so that another process can build the same model.
 struct ZooBuild {
   Json config;
   std::string model_class{};                       ///< "": the configuration's own
-  std::optional<std::filesystem::path> weights{};  ///< none: random weights
-  std::string weights_hash{};                      ///< of `weights`, where it is known
+  std::optional<std::filesystem::path> weights{};  ///< nullopt: random weights
+  std::string weights_hash{};                      ///< of `weights`, if it is known
   std::uint64_t seed = 0;
   std::string precision = "float32";
   std::optional<DType> weights_rounded_to{};
@@ -37,7 +37,7 @@ struct ZooBuild {
   [[nodiscard]] zoo::BuildRequest request() const;
 };
 
-/// Which files an engine loads, and how they are made: a value. Steps that are given are done in this order.
+/// Which files an engine loads, and how they are made: a value. The steps that are set are done in this order.
 struct ArtefactSpec {
   /// A change of every weight by one unit in the last place of `dtype`.
   struct Perturbation {
@@ -67,7 +67,7 @@ struct Artefact {
   std::shared_ptr<const void> owner{};
 };
 
-/// Makes artefacts when they are asked for. The same spec gives the same files while somebody holds them.
+/// Makes artefacts on request. The same specification gives the same files as long as somebody uses them.
 /// Thread: one at a time.
 class ArtefactStore {
  public:

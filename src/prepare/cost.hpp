@@ -21,13 +21,13 @@ struct RunCost {
   StaticCost first;         ///< the inference, or the prompt's
   StaticCost step{};        ///< of a further token with the mean past
   std::int64_t steps = 0;   ///< further tokens
-  bool steps_known = true;  ///< false: only the prompt's run tells their shapes, and `step` is nothing
+  bool steps_known = true;  ///< false: their shapes depend on the prompt's run, and `step` is empty
 
   [[nodiscard]] double flops() const { return first.flops + step.flops * static_cast<double>(steps); }
   [[nodiscard]] double bytes() const { return first.bytes + step.bytes * static_cast<double>(steps); }
-  /// Share of the nodes whose FLOPs are known.
+  /// Share of the nodes with known FLOPs.
   [[nodiscard]] double counted() const;
-  /// Most that lives at once beside the weights.
+  /// Largest memory that is in use at once beside the weights.
   [[nodiscard]] std::uint64_t activation_bytes() const;
 };
 
@@ -36,11 +36,12 @@ class GraphCosts {
  public:
   /// Errors: those of StaticModel; invalid_argument: the file contradicts itself at these shapes.
   [[nodiscard]] const Result<StaticCost>& at(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs);
-  /// Of a run on `inputs`, shaped by `axes`; `graphs` and `output_tokens` of a model that generates. Errors: as above.
+  /// The cost of a run on `inputs` with the extents of `axes`; `graphs` and `output_tokens` are set for a generative
+  /// model. Errors: as above.
   [[nodiscard]] Result<RunCost> run(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs,
                                     const InputAxes& axes, const GenerationGraphs* graphs, std::int64_t prompt_tokens,
                                     std::int64_t output_tokens);
-  /// Gives up the graphs, and keeps what is known of them.
+  /// Frees the graphs and keeps the costs that are known.
   void close() { graphs_.clear(); }
 
  private:

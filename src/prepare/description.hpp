@@ -21,11 +21,11 @@
 
 namespace assay {
 
-/// What the zoo would build, known from its graphs alone: files whose weights are left out, in a temporary folder.
+/// What the zoo would build, described by its graphs alone: files without weights, in a temporary folder.
 struct ZooDescription {
   ZooBuild build;                                    ///< makes the whole model
   std::shared_ptr<const TemporaryDirectory> folder;  ///< of the graphs
-  zoo::BuiltModel built;                             ///< the prompt's graph, where it generates
+  zoo::BuiltModel built;                             ///< of a generative model, the prompt's graph
   ModelInfo info;                                    ///< of that graph
   std::optional<GenerationGraphs> generation{};
   std::uint64_t weight_bytes = 0;  ///< of all graphs

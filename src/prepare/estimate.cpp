@@ -18,7 +18,7 @@ constexpr double kShareOfTimeout = 0.5;
 
 std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); }
 
-// The smallest cell that was asked for.
+// The smallest requested cell.
 InputAxes smallest_axes(const RunSettings& settings, const ModelInfo& info, std::int64_t beside, std::int64_t tokens) {
   InputAxes axes;
   axes.batch = *std::ranges::min_element(settings.batch_sizes);
@@ -69,7 +69,7 @@ CellTime time_of(const Estimate& estimate, const RunSettings& settings, const Ma
   const auto warmup = static_cast<double>(plan.warmup_iterations.value_or(1));
   const auto samples = static_cast<double>(plan.iterations.value_or(plan.min_samples_at_time_limit));
   if (settings.benchmark) time.cell_s += (warmup + samples) * time.run_s;
-  // Of a generation, the prompt and a few tokens.
+  // For a generation: the prompt and a few tokens.
   if (settings.verify)
     time.cell_s += kVerifyingRuns *
                    (first + step * static_cast<double>(cost.steps > 0 ? teacher_forced_tokens(cost.steps + 1) : 0));

@@ -16,11 +16,11 @@
 
 namespace assay {
 
-/// What a model needs for its smallest cell, as its graph says before a weight is written.
+/// What a model needs for its smallest cell, computed from its graph before any weight is written.
 struct Estimate {
   std::uint64_t weight_bytes = 0;
-  std::uint64_t activation_bytes = 0;   ///< that live at once; 0 where the graph does not say
-  std::optional<RunCost> cost{};        ///< of a run; nullopt where the graph does not say
+  std::uint64_t activation_bytes = 0;   ///< in use at once; 0: unknown
+  std::optional<RunCost> cost{};        ///< of a run; nullopt: unknown
   std::uint64_t step_weight_bytes = 0;  ///< read for each further token
 };
 /// Errors: internal (disk full).
@@ -34,17 +34,17 @@ struct CellTime {
 };
 [[nodiscard]] CellTime time_of(const Estimate& estimate, const RunSettings& settings, const MachineRate& rate);
 
-/// Why a model does not fit into the memory that is free, `available` bytes: it needs its weights twice, and what lives
-/// beside them. nullopt: it fits.
+/// Why a model does not fit into the free memory, `available` bytes: it needs its weights twice and its activations.
+/// nullopt: it fits.
 [[nodiscard]] std::optional<std::string> memory_shortfall(std::uint64_t weight_bytes, std::uint64_t activation_bytes,
                                                           std::uint64_t available);
 
-/// Why weights do not fit onto the disk of `folder`, which need not exist. nullopt: they do, or nobody knows.
+/// Why weights do not fit on the disk of `folder`, which need not exist. nullopt: they fit, or it is unknown.
 [[nodiscard]] std::optional<std::string> disk_shortfall(std::uint64_t weight_bytes,
                                                         const std::filesystem::path& folder);
 
-/// Why a cell would hardly end within its --timeout: it takes more than half of it, for runtimes differ in how much of
-/// a machine they use. nullopt: it would end, or nobody knows.
+/// Why a cell would probably not end within its --timeout: it takes more than half of it, and runtimes differ in how
+/// much of a machine they use. nullopt: it would end, or it is unknown.
 [[nodiscard]] std::optional<std::string> time_shortfall(const CellTime& time, const RunSettings& settings);
 
 }  // namespace assay

@@ -18,7 +18,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// The decoder's ids; of a decoder alone, the ids.
+// The decoder's ids; for a model without an encoder, the ids.
 constexpr const char* kDecoderIds = "decoder_input_ids";
 constexpr const char* kIds = "input_ids";
 constexpr std::string_view kGrows = "past + ";
@@ -35,7 +35,7 @@ std::string growing_mask(const ModelInfo& info) {
   return {};
 }
 
-// Ids that begin with the image's, as a file: no recipe says so.
+// Ids that begin with those of the image, as a file: a recipe cannot describe them.
 Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cache) {
   ASSAY_TRY(Tensor tensor, make_input(ids, 0, 0));
   const std::int64_t length = ids.shape[1];
@@ -63,7 +63,7 @@ Status put_image(InputRecipe& ids, const ImagePlaces& image, const fs::path& cac
   return write_safetensors(ids.file, std::span(&named, 1), {}, Persistence::kScratch);
 }
 
-// Decoding is refused by the skeleton, which knows the configuration: a decoder of no layer.
+// The skeleton, which knows the configuration, refuses to build a decoder without layers.
 bool refuses_parts(const Error& error) {
   return error.code == ErrorCode::kUnsupported && error.message.starts_with("unsupported: part ");
 }

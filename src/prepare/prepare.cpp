@@ -34,7 +34,7 @@ Status prepare_onnx(PreparedModel& model, const Preparing& with) {
   return {};
 }
 
-// A model that assay itself cannot look into. Two files with the same bytes are the same model.
+// A model that assay itself cannot read. Two files with the same bytes are the same model.
 Status prepare_runtime_file(PreparedModel& model, const std::string& format, const Preparing& with) {
   std::vector<std::string> readers;
   bool built = false;
@@ -80,13 +80,14 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
     ASSAY_TRY(found, identify_model(model.choice.reference));
   }
   if (own_kind && (found.kind == Kind::kName || found.kind == Kind::kConfigFolder)) {
-    // Nothing is fetched for a model that nothing runs.
+    // Nothing is fetched for a model that no engine runs.
     if (with.engines.empty() && zoo::find_known(found.name)) found.zoo_only = true;
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub));
     return prepare_zoo(model, source, settings, with);
   }
   if (settings.scale != 1.0)
-    return fail(ErrorCode::kUnsupported, fmt::format("--scale {}: a model file keeps its layers", settings.scale));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("--scale {}: the layers of a model file cannot be changed", settings.scale));
   model.artefact.file = found.path;
   model.identity.weights = "given";
   model.identity.size = "as_is";
@@ -95,7 +96,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
   return prepare_runtime_file(model, found.kind == Kind::kTorchScript ? "pt" : "xml", with);
 }
 
-// Makes a row of a refusal: what is unsupported is a result, what is at fault is an error.
+// An unsupported model is a result, a row with a refusal; a wrong name or file is an error.
 Status refused(PreparedModel& model, const Error& error) {
   if (error.code != ErrorCode::kUnsupported && error.code != ErrorCode::kOutOfMemory)
     return tl::unexpected<Error>(error);
@@ -163,7 +164,7 @@ Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string
   if (found.kind != ModelReference::Kind::kConfigFolder && found.kind != ModelReference::Kind::kName)
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is a model file already; `zoo build` takes a name or a folder with config.json", name));
+        fmt::format("'{}' is a model file already; `zoo build` expects a name or a folder with config.json", name));
   ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
   if (source.planned)
     return fail(

@@ -27,31 +27,31 @@
 
 namespace assay {
 
-/// A model that is known well enough to plan its cells. Files that the zoo makes for engines do not exist yet: they are
-/// artefacts (prepare/artefact.hpp).
+/// A model that is described well enough to plan its cells. Files that the zoo makes for engines do not exist yet: they
+/// are artefacts (prepare/artefact.hpp).
 struct PreparedModel {
   ModelChoice choice;
   Record identity;                   ///< the model's fields of a Record: each of its rows starts with them
   std::optional<Refusal> refusal{};  ///< why it cannot run at all (not built, unsupported, too large)
-  std::string note{};                ///< what the user should know about where it comes from
+  std::string note{};                ///< what the user should know about its source
 
-  ArtefactSpec artefact{};          ///< the model as it is; empty: the engine needs no file
+  ArtefactSpec artefact{};          ///< the unchanged model; empty: the engine needs no file
   std::string format{};             ///< of its file, in the words of EngineEntry::formats; "": there is none
   std::optional<ModelInfo> info{};  ///< nullopt for formats that only the runtime reads (.xml)
   std::filesystem::path graph{};    ///< an ONNX file with its graph, perhaps without weights; empty: there is none
-  std::shared_ptr<const TemporaryDirectory> folder{};  ///< of `graph`, where the zoo made it
-  std::optional<std::int64_t> max_sequence{};          ///< positions of the model, where its configuration limits them
-  std::optional<GenerationGraphs> generation{};        ///< it generates, and `graph` is the prompt's
+  std::shared_ptr<const TemporaryDirectory> folder{};      ///< of `graph`, if the zoo made it
+  std::optional<std::int64_t> max_sequence{};              ///< positions of the model, if its configuration limits them
+  std::optional<GenerationGraphs> generation{};            ///< of a generative model; `graph` is then the prompt's
   std::map<std::string, Result<CacheVariant>> variants{};  ///< for the kind of KV cache, by engine; see variant_for()
 
-  /// What each engine makes of its inputs, by engine and device; "" is for all, where assay reads the file itself.
+  /// Its inputs as each engine reports them, by engine and device; "" is for all, if assay reads the file itself.
   std::map<std::string, Result<Signature>> signatures{};
   std::optional<GivenData> given{};  ///< inputs and outputs that came with the model's file
-  std::string given_note{};          ///< why those that came with it cannot be used
+  std::string given_note{};          ///< why the outputs that came with it cannot be used
 
-  /// nullptr: the engine runs the model as it is.
+  /// nullptr: the engine runs the unchanged model.
   [[nodiscard]] const Result<CacheVariant>* variant_for(const std::string& engine) const;
-  /// nullptr: nobody asked the engine.
+  /// nullptr: unknown, because the engine was not asked.
   [[nodiscard]] const Result<Signature>* signature_for(const std::string& engine, const std::string& device) const;
   /// The key of one engine's device in `signatures`.
   [[nodiscard]] static std::string signature_key(const std::string& engine, const std::string& device) {
@@ -65,8 +65,8 @@ struct Preparing {
   std::filesystem::path inputs;  ///< for converted input files
   hub::Hub* hub = nullptr;
   const EngineRegistry* registry = nullptr;
-  std::vector<std::string> engines{};  ///< that may run it; none: nothing runs, so it is only named and not looked into
-  /// How fast this machine is, for models of any size; asked only where time may be short. nullopt: memory alone
+  std::vector<std::string> engines{};  ///< that may run it; empty: nothing runs, so it is named but not described
+  /// How fast this machine is, for models of any size; called only if time may be short. nullopt: memory alone
   /// decides.
   std::function<std::optional<MachineRate>()> rate = [] { return std::nullopt; };
   Cancelled cancelled{};
@@ -74,11 +74,11 @@ struct Preparing {
 
 /// Resolves a name, chooses the size and describes the model. What assay knows but cannot build, and what does not fit,
 /// is a model with a refusal, not an error.
-/// Errors: not_found, invalid_argument: the name, the file or the configuration is at fault; cancelled.
+/// Errors: not_found, invalid_argument: the name, the file or the configuration is wrong; cancelled.
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
                                                   const Preparing& with);
 
-/// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and, where there are any, weights.
+/// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and perhaps weights.
 /// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
 /// planned.
 [[nodiscard]] Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,

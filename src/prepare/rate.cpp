@@ -84,7 +84,7 @@ Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, co
   ASSAY_CHECK_OK(make_directories(folder));
   ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-rate-", folder));
   Result<MachineRate> rate =
-      fail(ErrorCode::kNotFound, "no runtime is here to measure the rate of multiplication with");
+      fail(ErrorCode::kNotFound, "there is no runtime to measure the rate of multiplication with");
   for (const EngineEntry& engine : registry.entries()) {
     if (!engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
     const Result<EngineLocation> location = registry.locate(engine.name);

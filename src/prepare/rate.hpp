@@ -14,23 +14,23 @@
 
 namespace assay {
 
-/// How fast a runtime multiplies matrices on this machine's processor, in float32: estimates of time use it.
+/// How fast a runtime multiplies matrices on this machine's processor, in float32. Estimates of time use it.
 struct MachineRate {
   double flops_per_s = 0;  ///< [512, 2048] by [2048, 2048]: 2 × multiply-adds over time
-  double bytes_per_s = 0;  ///< [1, 4096] by [4096, 16384]: 268 MB of weights, more than caches hold, over time
-  std::string engine;      ///< by which it was measured
+  double bytes_per_s = 0;  ///< [1, 4096] by [4096, 16384]: 268 MB of weights, more than fits in caches, over time
+  std::string engine;      ///< that it was measured with
 };
 [[nodiscard]] Json to_json(const MachineRate& rate);
-/// nullopt: it is none.
+/// nullopt: the JSON is not a rate.
 [[nodiscard]] std::optional<MachineRate> rate_from_json(const Json& json);
 
 /// Takes about two seconds: a worker for each of the two, the median of five runs on `threads` (0: all that this
-/// process may use). 268 MB lie in `folder` meanwhile. Errors: not_found, when no runtime that computes is here; of the
-/// last runtime that was tried; cancelled.
+/// process may use). Meanwhile 268 MB are in `folder`. Errors: not_found, if no runtime that computes is installed;
+/// that of the last runtime that was tried; cancelled.
 [[nodiscard]] Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads,
                                                const std::filesystem::path& folder, const Cancelled& cancelled);
 
-/// The rate of this machine. It is measured when it is first needed and kept in the cache for later runs.
+/// The rate of this machine. It is measured when it is first needed, and kept in the cache for later runs.
 class RateKeeper {
  public:
   struct Services {
@@ -41,13 +41,13 @@ class RateKeeper {
     Cancelled cancelled{};
     std::function<void()> measuring = [] {};  ///< called before it is measured
   };
-  /// `known`: the rate that an interrupted run used, which its other cells shall use too.
+  /// `known`: the rate that an interrupted run used; its other cells must use the same.
   RateKeeper(Services services, std::optional<MachineRate> known)
       : services_(std::move(services)), known_(std::move(known)) {}
 
-  /// Errors: those of measure_rate, each time again.
+  /// Errors: those of measure_rate, each time it is called.
   [[nodiscard]] Result<MachineRate> get();
-  /// Without measuring: what get() gave.
+  /// What get() returned, without measuring.
   [[nodiscard]] const std::optional<MachineRate>& known() const { return known_; }
 
  private:

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-// The bindings name every member: a new one does not compile until somebody decides whether it belongs here.
+// The bindings name every member: a new one does not compile until it is decided whether it belongs here.
 
 Json to_json(const ModelChoice& choice) {
   const auto& [name, reference, family, category, size, modality, from_set, built, any_size] = choice;
@@ -17,7 +17,7 @@ Json to_json(const RunSettings& settings) {
   const auto& [batch_sizes, default_batches, sequence_lengths, default_lengths, output_tokens, precision,
                precision_asked, streams, threads, engine_options, size, seed, input_sets, data, measure,
                memory_limit_bytes, verify, benchmark, resource_pool, parallel, timeout, scale, kv_cache] = settings;
-  // How much time and memory a cell gets, and which process runs it, decides neither.
+  // The time and memory limits of a cell, and the process that runs it, do not decide that.
   static_cast<void>(memory_limit_bytes);
   static_cast<void>(resource_pool);
   static_cast<void>(parallel);

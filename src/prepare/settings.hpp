@@ -16,32 +16,32 @@
 
 namespace assay {
 
-/// Which model, as a person or a set names it.
+/// A model, as a person or a set names it.
 struct ModelChoice {
   std::string name;       ///< shown and stored as `model`
   std::string reference;  ///< what to resolve: a path, a Hugging Face id, an architecture
-  std::string family;     ///< given by a set or a custom file; empty: told by the model
+  std::string family;     ///< from a set or a custom file; empty: the model says it
   std::string category;
   std::string size;
   std::string modality;
   bool from_set = false;  ///< part of a set: its skipped and unsupported rows do not change the exit status
   bool built = true;      ///< false: known, but its architecture is not built yet
-  bool any_size = false;  ///< where the named one does not fit, a smaller one stands in and the row says so
+  bool any_size = false;  ///< if the named one does not fit, a smaller one stands in and the row says so
 };
 
-/// Everything that holds for all cells of one invocation.
+/// The settings that all cells of one invocation share.
 struct RunSettings {
   std::vector<std::int64_t> batch_sizes{1, 4, 8};
-  bool default_batches = true;  ///< nobody asked for them: the slow ones may be skipped
+  bool default_batches = true;  ///< not given by the user: the slow ones may be skipped
   std::vector<std::int64_t> sequence_lengths{128};
-  bool default_lengths = true;  ///< nobody asked for them: cut to what a model can take
+  bool default_lengths = true;  ///< not given by the user: reduced to what a model supports
   std::vector<std::int64_t> output_tokens{kDefaultOutputTokens};  ///< of generative models; {0}: a forward pass instead
   std::string precision = "float32";
-  bool precision_asked = false;  ///< a given model file keeps its own types unless one was asked for
+  bool precision_asked = false;  ///< a model file keeps its own types unless the user gives a precision
   std::vector<std::int64_t> streams{1};
   std::vector<std::int64_t> threads{0};  ///< 0: all that this process may use
   std::vector<std::pair<std::string, std::string>> engine_options;
-  std::string size;  ///< of zoo models, where one was asked for
+  std::string size;  ///< of zoo models; "": not given
   std::uint64_t seed = 0;
   std::size_t input_sets = 4;  ///< the rotating set; fewer when inputs are large
   std::filesystem::path data;

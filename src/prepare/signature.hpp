@@ -22,17 +22,17 @@ struct Signature {
   std::optional<std::int64_t> fixed_batch{};  ///< the only batch it runs at
 };
 
-/// `generates`: the inputs are a prompt's. `axes`: where data comes from; its batch and sequence are not used.
+/// `generates`: the inputs are those of a prompt. `axes`: the source of data; its batch and sequence are not used.
 [[nodiscard]] Signature signature_of(ModelInfo info, bool generates, const InputAxes& axes);
 
-/// Inputs and outputs as an engine tells them when it has loaded a model: for formats that assay does not read, and
-/// for engines that compute no model. Errors: those of Worker::start and load; invalid_argument: a file without
+/// Inputs and outputs as an engine reports them after it loaded a model: for formats that assay does not read, and for
+/// engines that compute no model. Errors: those of Worker::start and load; invalid_argument: a file without
 /// outputs.
 [[nodiscard]] Result<ModelInfo> ask_signature(const EngineRegistry& registry, const EngineLocation& location,
                                               const LoadRequest& load, std::optional<std::uint64_t> memory_limit_bytes,
                                               const Cancelled& cancelled, std::chrono::nanoseconds timeout);
 
-/// Adds the options "inputs" and "outputs" for an engine that computes no model but imitates any.
+/// Adds the options "inputs" and "outputs" for an engine that imitates a model without computing it.
 void add_signature(EngineOptions& options, const ModelInfo& info);
 
 }  // namespace assay

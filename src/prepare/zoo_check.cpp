@@ -17,7 +17,7 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// Holds computed outputs against the expected ones. What the inputs' masks leave out does not count.
+// Compares computed outputs with the expected ones. Positions that the inputs' masks leave out do not count.
 Status compare_outputs(const zoo::GoldenCase& golden, const fs::path& expected, const fs::path& computed,
                        const std::vector<InputRecipe>& recipes, ZooCheckResult& result) {
   std::vector<NamedTensor> kept;
@@ -83,7 +83,7 @@ Result<std::vector<InputRecipe>> handed_over(const zoo::GoldenPast& past, const 
     const auto from = std::find_if(past.prefill.states.begin(), past.prefill.states.end(),
                                    [&](const zoo::StateTensor& other) { return other.input == state.input; });
     if (from == past.prefill.states.end())
-      return fail(ErrorCode::kInternal, fmt::format("no prefill gives the state '{}'", state.input));
+      return fail(ErrorCode::kInternal, fmt::format("no prefill has the state '{}' as an output", state.input));
     ASSAY_TRY(const TensorView view, given.tensor(from->output));
     tensors.push_back({state.input, view});
     recipes.push_back({state.input, view.dtype, view.shape, Fill::kFile, 0.0, 1.0, to});
@@ -116,7 +116,7 @@ Status run_golden(const zoo::GoldenCase& golden, const EngineRegistry& registry,
   return with_context(run_past(golden, *golden.past, registry, request, engine, work, result), "in past/");
 }
 
-// One engine's end of a golden, taken into the folder's: failed before unsupported before passed.
+// Adds one engine's result of a golden to that of the folder: failed before unsupported before passed.
 void add(const std::string& engine, const Status& done, bool several, ZooCheckResult& result) {
   const bool unsupported = !done && done.error().code == ErrorCode::kUnsupported;
   const std::string status = done ? "passed" : unsupported ? "unsupported" : "failed";
@@ -166,7 +166,7 @@ Status check_zoo(const ZooCheckRequest& request, const std::function<void(const 
     const fs::path work = request.keep.empty() ? scratch.path() : request.keep;
     ASSAY_CHECK_OK(make_directories(work));
     const Result<zoo::GoldenCase> golden = zoo::prepare_golden(folder, work);
-    // What assay itself refuses is the same on every engine, and told once.
+    // What assay itself refuses is the same on every engine, and reported once.
     if (!golden) add("", tl::unexpected<Error>(golden.error()), false, result);
     for (const std::string& engine : request.engines) {
       if (!golden || request.cancelled()) break;

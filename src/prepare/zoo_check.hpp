@@ -23,7 +23,7 @@ struct ZooCheckRequest {
   std::filesystem::path keep{};  ///< where the models are left: NAME.onnx, NAME.static.onnx; empty: nowhere
 };
 
-/// Engines asked for: all of them looked at before any runs.
+/// The requested engines; all are looked for before any runs.
 struct ZooCheckEngines {
   std::vector<std::string> usable, not_built;
   std::vector<Error> unavailable;  ///< why, and how to get it
@@ -31,8 +31,8 @@ struct ZooCheckEngines {
 /// Errors: not_found for an unknown name, with those known; invalid_argument for an engine that computes no model.
 [[nodiscard]] Result<ZooCheckEngines> zoo_check_engines(const std::vector<std::string>& names);
 
-/// What became of one golden. `passed`: every output agrees within its tolerance, on every engine; `unsupported`: assay
-/// or a runtime refuses it and names what it lacks; `failed`: everything else. One engine that fails it fails it.
+/// The result of one golden. `passed`: every output agrees within its tolerance, on every engine; `unsupported`: assay
+/// or a runtime refuses it and names what is missing; `failed`: everything else. It fails if it fails on one engine.
 struct ZooCheckResult {
   std::string name, status, message;
   std::vector<std::pair<std::string, std::string>> by_engine;  ///< each engine's own status, in the order asked for
@@ -41,8 +41,9 @@ struct ZooCheckResult {
   std::optional<double> max_abs_error;
 };
 
-/// Builds and runs every golden below the folder, in order of their names; what has no meta.json is none and is passed
-/// over. A specialised model whose shapes are not all static fails, naming the node. `each` is called as they finish.
+/// Builds and runs every golden below the folder, in order of their names; a folder without meta.json is not a golden
+/// and is left out. A specialised model whose shapes are not all static fails, and the node is named. `each` is called
+/// as they finish.
 /// Errors: not_found or invalid_argument for the folder or the engine.
 [[nodiscard]] Status check_zoo(const ZooCheckRequest& request, const std::function<void(const ZooCheckResult&)>& each);
 

@@ -17,10 +17,10 @@
 namespace assay {
 namespace {
 
-/// Where even this rate leaves enough time, nobody needs to know the machine's.
+/// If even this rate leaves enough time, the rate of this machine is not measured.
 const MachineRate kSlowMachine{1e9, 1e9, "a slow machine"};
 
-// Of a model of several towers: the text's.
+// For a model of several towers: that of the text.
 std::optional<std::int64_t> max_sequence_of(const Json& config) {
   const auto key = config.find("max_position_embeddings");
   if (key == config.end()) {
@@ -56,10 +56,10 @@ void set_built(Record& row, const ZooDescription& described, const ZooSource& so
     row.graph_hash = sha256_hex(row.graph_hash + described.generation->step_info.graph_hash);
 }
 
-/// A size of a model, and what keeps it from running here.
+/// A size of a model, and why it cannot run here.
 struct Candidate {
   ZooSource source;
-  std::optional<ZooDescription> described{};   ///< of one that fits into memory
+  std::optional<ZooDescription> described{};   ///< if it fits into memory
   std::optional<std::string> space{}, time{};  ///< why there is too little
   double cell_s = 0;
 };
@@ -70,7 +70,7 @@ class ZooPreparation {
   ZooPreparation(PreparedModel& model, const RunSettings& settings, const Preparing& with)
       : model_(model), settings_(settings), with_(with), any_size_(model.choice.any_size && settings.size.empty()) {}
 
-  // `named`: what the user or the set names.
+  // `named`: the model that the user or the set names.
   Status prepare(const ZooSource& named) {
     ASSAY_TRY(ZooSource source, of_size(named));
     if (settings_.scale != 1.0 && !source.planned) {
@@ -88,7 +88,7 @@ class ZooPreparation {
   }
 
  private:
-  // The checkpoint of the size that was asked for.
+  // The checkpoint of the requested size.
   [[nodiscard]] Result<ZooSource> of_size(const ZooSource& named) const {
     const std::string& size = settings_.size;
     if (size.empty() || named.size == "as_is" || named.size == size) return named;
@@ -106,7 +106,7 @@ class ZooPreparation {
     ASSAY_TRY(ZooSource less, scaled(source, settings_.scale, fmt::format("{}*{}", source.size, settings_.scale)));
     model_.identity.add_flag(flag::kScaled);
     if (weights)
-      less.note = fmt::format("{}: seeded weights, for those of its folder have all layers", model_.choice.name);
+      less.note = fmt::format("{}: random weights, because those of its folder have all layers", model_.choice.name);
     return less;
   }
 
@@ -139,7 +139,7 @@ class ZooPreparation {
     candidate.space = memory_shortfall(weights, 0, memory);
     if (!candidate.space) candidate.space = disk_shortfall(weights, with_.cache);
     if (candidate.space) return candidate;
-    // Data that the user gives is for a forward pass.
+    // The user's data is for a forward pass.
     const bool generation = settings_.output_tokens.front() > 0 && settings_.data.empty();
     ASSAY_TRY(candidate.described, describe(std::move(build), generation, with_.cache, with_.cancelled));
     candidate.space = memory_shortfall(candidate.described->weight_bytes, 0, memory);
@@ -159,8 +159,8 @@ class ZooPreparation {
     candidate.cell_s = time.cell_s;
   }
 
-  // The largest of the smaller sizes that fits into memory and into a cell's time; of those too slow, the quickest.
-  // The refusal stays where none fits into memory.
+  // The largest of the smaller sizes that fits into memory and into a cell's time; if all are too slow, the quickest.
+  // The refusal stays if none fits into memory.
   Status take_smaller(Candidate whole) {
     const std::string why = whole.space ? *whole.space : *whole.time;
     const std::string id = whole.source.model_id, size = whole.source.size;

@@ -9,12 +9,12 @@
 // Parts of prepare_model().
 namespace assay {
 
-/// Chooses the size of a zoo model and describes it. `named`: what the user or the set names. Errors: those of
-/// zoo::build; unsupported; cancelled.
+/// Chooses the size of a zoo model and describes it. `named`: the model that the user or the set names. Errors: those
+/// of zoo::build; unsupported; cancelled.
 [[nodiscard]] Status prepare_zoo(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
                                  const Preparing& with);
 
-/// What a row says about a graph: its hash, parameters, and what it is for.
+/// Sets the fields of a row that describe a graph: its hash, parameters, and task.
 void set_graph(Record& row, const ModelInfo& info);
 
 [[nodiscard]] Refusal not_built(std::string message);

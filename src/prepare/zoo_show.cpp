@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// Builds the graph into `file`, its weights a hole.
+// Builds the graph into `file` without its weights.
 Status build_graph(const ModelReference& reference, const std::string& model_class, const std::filesystem::path& file,
                    hub::Hub& hub, ModelFacts& facts) {
   ASSAY_TRY(const ZooSource source, find_zoo_source(reference, hub));
@@ -39,7 +39,7 @@ Status build_graph(const ModelReference& reference, const std::string& model_cla
   return {};
 }
 
-// The usual length, as far as the model's positions go, where none was asked for.
+// The usual length, or the model's positions if fewer, unless the user gives one.
 Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
   const std::int64_t usual = InputAxes{}.sequence;
   if (axes.sequence == 0) axes.sequence = std::min(usual, model.max_sequence.value_or(usual));
@@ -47,7 +47,7 @@ Result<InputAxes> axes_for(const ModelInfo& model, InputAxes axes) {
   return fail(
       ErrorCode::kUnsupported,
       fmt::format("sequence length {} is beyond the {} positions of the model", axes.sequence, *model.max_sequence),
-      "give a shorter one with --sequence-lengths");
+      "use a shorter one with --sequence-lengths");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ Result<ModelFacts> describe_model(const std::string& model, const std::string& m
       break;
     default:
       return fail(ErrorCode::kUnsupported, fmt::format("'{}' is in a format that only its runtime reads", model),
-                  "give an .onnx file, a folder with config.json, or a name");
+                  "use an .onnx file, a folder with config.json, or a name");
   }
   ASSAY_TRY(facts.info, inspect_graph(file));
   facts.what = classify(facts.info);
@@ -85,7 +85,7 @@ Result<ModelFacts> describe_model(const std::string& model, const std::string& m
   ASSAY_TRY(const StaticGraph graph, StaticGraph::infer(file, shapes));
   facts.cost = graph.cost();
   facts.unknown_operators = graph.unknown_operators();
-  // A file that exporters left without the shapes of its outputs.
+  // Some exporters leave out the shapes of outputs.
   for (ModelValue& output : facts.info.outputs) {
     const auto value = graph.values().find(output.name);
     if (value == graph.values().end() || !value->second.shape || output.has_rank) continue;

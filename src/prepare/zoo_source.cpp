@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// The id that `name` may have on the hub; "" for the zoo's own names.
+// The id that `name` may have on the hub; "" for names of the zoo.
 std::string hub_id(const std::string& name, const std::optional<zoo::KnownModel>& known) {
   if (hub::is_model_id(name)) return known ? known->model_id : name;
   if (!known || std::ranges::any_of(zoo::architectures(), [&](const auto& each) { return each.name == name; }))
@@ -27,11 +27,11 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   source.weights = snapshot.weights;
   source.model_id = id;
   source.size = "as_is";
-  if (!snapshot.weights) source.note = fmt::format("'{}' has no safetensors: its weights are seeded", id);
+  if (!snapshot.weights) source.note = fmt::format("'{}' has no safetensors: its weights are random", id);
   if (known && source.config.is_object()) {
     source.architecture = known->architecture;
     source.size = known->size;
-    // Old configurations leave out what the classes of their time had built in.
+    // Old configurations leave out what was built into the classes of their time.
     for (const auto& [key, value] : known->config.items())
       if (!source.config.contains(key)) source.config[key] = value;
   }
@@ -61,7 +61,7 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
     const Result<hub::Snapshot> snapshot = hub.get(id);
     if (snapshot) return from_snapshot(*snapshot, id, known);
     if (!known || snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
-    note = fmt::format("{}: weights seeded, configuration of the zoo's: {}", id, snapshot.error().message);
+    note = fmt::format("{}: random weights, built-in configuration: {}", id, snapshot.error().message);
   }
   if (known) {
     ZooSource source = zoo_source(*known);

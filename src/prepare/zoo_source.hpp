@@ -14,25 +14,25 @@
 
 namespace assay {
 
-/// What the zoo builds a model from: a configuration and, where there are any, weights.
+/// What the zoo builds a model from: a configuration and perhaps weights.
 struct ZooSource {
   Json config;
   std::string model_class{};  ///< "": the configuration's own
   std::optional<std::filesystem::path> weights{};
   std::string model_id{};      ///< a Hugging Face id, or the folder
-  std::string architecture{};  ///< where the zoo knows it by name
+  std::string architecture{};  ///< if the zoo knows it by name
   std::string family{}, category{};
-  std::string size{};    ///< as_is for what is no checkpoint of the zoo's
-  std::string note{};    ///< why the weights are not the published ones, where they might have been
-  bool planned = false;  ///< known by name, not built yet: nothing above but the words
+  std::string size{};    ///< as_is for what is not a checkpoint of the zoo
+  std::string note{};    ///< why the weights are not the published ones, if they could have been
+  bool planned = false;  ///< known by name, not built yet: only the names above are set
 };
 
-/// A checkpoint of the zoo's own, with seeded weights.
+/// A checkpoint that the zoo knows, with random weights.
 [[nodiscard]] ZooSource zoo_source(const zoo::KnownModel& known);
 
-/// Finds it for a folder with config.json or a name: an architecture or a name of the zoo's own, then a Hugging Face id
+/// Finds it for a folder with config.json or a name: an architecture or a name of the zoo, then a Hugging Face id
 /// in the local cache, on the hub, among the checkpoints that the zoo knows (docs/zoo.md, "Names").
-/// Errors: invalid_argument or not_found: a name that nobody knows, a configuration that cannot be read; cancelled.
+/// Errors: invalid_argument or not_found: an unknown name, a configuration that cannot be read; cancelled.
 [[nodiscard]] Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub);
 
 }  // namespace assay

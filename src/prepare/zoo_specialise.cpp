@@ -62,7 +62,7 @@ Result<Tensor> constant_from(const ModelValue& input, const Shape& shape, const 
   return tensor;
 }
 
-// Symbols of the inputs, in lower case; an extent that none of them takes would change nothing.
+// Symbols of the inputs, in lower case; an extent that is not one of them would change nothing.
 Status check_extents(const ModelInfo& info, const std::map<std::string, std::int64_t>& extents) {
   std::set<std::string> symbols;
   for (const ModelValue& input : info.inputs)
@@ -73,7 +73,7 @@ Status check_extents(const ModelInfo& info, const std::map<std::string, std::int
                                    [&](const std::string& symbol) { return symbol.find(name) != std::string::npos; });
     if (!known) {
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--extent: '{}' is no extent of the model's inputs; there are: {}", name,
+                  fmt::format("--extent: '{}' is not an extent of the model's inputs; valid: {}", name,
                               fmt::join(symbols, ", ")));
     }
   }
@@ -92,7 +92,7 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
       names.reserve(info.inputs.size());
       for (const ModelValue& value : info.inputs) names.push_back(value.name);
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--constant: '{}' is no input of the model; there are: {}", name, join(names, ", ")));
+                  fmt::format("--constant: '{}' is not an input of the model; valid: {}", name, join(names, ", ")));
     }
     if (!text.ends_with(".npy")) continue;
     ASSAY_TRY(Tensor tensor, read_npy(text));
@@ -138,7 +138,7 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
   if (reference.kind == ModelReference::Kind::kOnnxFile) return specialise_file(reference.path, asked);
   if (reference.kind != ModelReference::Kind::kConfigFolder && reference.kind != ModelReference::Kind::kName) {
     return fail(ErrorCode::kUnsupported, fmt::format("'{}' is in a format that only its runtime reads", asked.model),
-                "give an .onnx file, a folder with config.json, or a name");
+                "use an .onnx file, a folder with config.json, or a name");
   }
   // In a folder beside the output and under its name: weights beside the model are then linked and not copied, and an
   // older output stays until the new one is whole.

@@ -19,10 +19,10 @@ namespace assay {
 
 struct ZooSpecialiseRequest {
   std::string model;          ///< a name, a folder or an .onnx file
-  std::string model_class{};  ///< of what is built
-  std::uint64_t seed = 0;     ///< likewise, of seeded weights
+  std::string model_class{};  ///< of the built model
+  std::uint64_t seed = 0;     ///< of random weights
   std::filesystem::path output{};
-  std::optional<std::int64_t> batch{};  ///< nullopt: the file's own where that is fixed, else 1
+  std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;
   std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name
   /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
@@ -35,10 +35,10 @@ struct ZooSpecialised {
   std::vector<std::pair<std::string, Shape>> shapes;  ///< of its inputs
 };
 
-/// `assay zoo specialise`: builds what is to be built and writes it for one set of shapes, those that make_inputs()
-/// would give it. Where it fails, an older `output` stays as it was.
-/// Errors: those of build_by_name, inspect_graph, make_inputs and specialise; invalid_argument: a constant that is no
-/// input, or no values for it; unsupported for formats that assay does not read.
+/// `assay zoo specialise`: builds the model if necessary and writes it for one set of shapes, those of make_inputs().
+/// If it fails, an older `output` is not changed. Errors: those of build_by_name, inspect_graph, make_inputs and
+/// specialise; invalid_argument: a constant that is not an input, or has no valid values; unsupported for formats that
+/// assay does not read.
 [[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub,
                                                         const Cancelled& cancelled);
 

@@ -116,7 +116,7 @@ std::size_t width_of(const ResultTable& table) {
   return sum;
 }
 
-// Lines of equal columns; a message stands below the row it explains. Where the lines would be wider than `width`, the
+// Lines of equal columns; a message is below the row that it explains. If the lines would be wider than `width`, the
 // model (the first column) becomes a line of its own, and then columns of `spare` are left out, the first one first.
 std::string table_text(ResultTable table, std::span<const Record> rows, std::vector<std::string> spare,
                        const Paint& paint, std::size_t width) {
@@ -153,7 +153,7 @@ std::string table_text(ResultTable table, std::span<const Record> rows, std::vec
 
 std::size_t terminal_width(int width) { return static_cast<std::size_t>(std::max(40, width)); }
 
-// Names and messages come from files: what a terminal would take for a command goes.
+// Names and messages come from files: characters that a terminal would interpret as commands are removed.
 ReportInput for_terminal(ReportInput input) {
   input.rows = with_distinct_names(std::move(input.rows));
   for (Record& row : input.rows)
@@ -257,7 +257,7 @@ std::string show_verdict(const Record& row) {
 
 namespace {
 
-// What the marks of the table mean, where it has them.
+// What the marks in the table mean, if it has any.
 std::string legend_of(std::span<const Record> rows) {
   const bool intervals = std::ranges::any_of(rows, [](const Record& row) { return show_half_width(row) != "–"; });
   const bool weak = std::ranges::any_of(rows, [](const Record& row) {
@@ -269,7 +269,7 @@ std::string legend_of(std::span<const Record> rows) {
   return text;
 }
 
-// What sets a cell apart beside batch and sequence length, where it is not the default.
+// The settings of a cell beside batch and sequence length that are not the default.
 std::string settings_text(const Record& row) {
   std::string text;
   if (row.output_tokens) text += fmt::format(", output tokens: {}", *row.output_tokens);
@@ -310,7 +310,7 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
   const ReportInput input = for_terminal(given);
   const Paint paint(colour);
   const std::size_t columns = terminal_width(width);
-  // Without any time its columns would be empty: what the verdicts rest on is shown instead.
+  // Without any time those columns would be empty: the errors and limits of the verdicts are shown instead.
   const bool verified_only = measured_nothing(input.rows);
   std::string out = interruption_section(input, paint, columns) +
                     (verified_only ? verification_rows(input, paint, columns) : measured_rows(input, paint, columns));

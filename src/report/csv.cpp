@@ -5,8 +5,8 @@
 namespace assay {
 namespace {
 
-// RFC 4180: quoted when it holds a separator, a quote or a line break. A leading = + - @ would be run as a formula by
-// spreadsheets, so text that starts so is quoted behind an apostrophe; numbers are left alone.
+// RFC 4180: quoted if it contains a separator, a quote or a line break. Spreadsheets would run text that begins with
+// = + - @ as a formula, so an apostrophe is put before it; numbers are not changed.
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return {};
   if (!value.is_string()) return json_text(value);

@@ -9,23 +9,23 @@
 
 namespace assay {
 
-/// Of every document that the report module writes. A new field is a minor change; nothing is ever renamed.
+/// The version of every document that this module writes. A new field is a minor change; fields are never renamed.
 inline constexpr const char* kReportSchema = "1.0";
 
 /// "20250302_123456" from the run's start.
 [[nodiscard]] std::string guide_timestamp(const RunInfo& run);
 
-/// "12.45", "0.0123": as many digits as the size needs; "–" for nothing.
+/// "12.45", "0.0123": the number of digits depends on the size; "–" if there is no value.
 [[nodiscard]] std::string show(const Number& value);
 
-/// The cell of a table that has one number per model and target: the number, or the word that says why there is none.
-/// A percentile of too few samples is marked "~".
+/// The median and its interval, for a table with one number per model and target. A percentile of too few samples is
+/// marked "~".
 [[nodiscard]] std::string show_latency(const Record& row);
 
-/// Half the width of the median's 95 % interval in ms, two digits; "–" where there is no interval.
+/// Half the width of the median's 95 % interval in ms, two digits; "–" if there is no interval.
 [[nodiscard]] std::string show_half_width(const Record& row);
 
-/// A percentile or another number with `quality` beside it: "~12.00" when it comes from too few samples.
+/// A percentile with its quality: "~12.00" if it comes from too few samples.
 [[nodiscard]] std::string show_weak(const Number& value, const std::string& quality);
 
 /// A word for people: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".

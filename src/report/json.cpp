@@ -43,7 +43,7 @@ struct Extent {
   }
 };
 
-// A target's status over its shapes: wrong when one is, else completed when one is, else the first row's own word.
+// A target's status over its shapes: wrong if one is, else completed if one is, else the status of the first row.
 Json target_entry(const ReportInput& input, const std::vector<const Record*>& rows) {
   const auto first_of = [&](CellStatus status) -> const Record* {
     const auto found = std::find_if(rows.begin(), rows.end(), [&](const Record* r) { return r->status == status; });

@@ -134,7 +134,7 @@ std::string verification_section(const ReportInput& input, const std::vector<Rec
   return out + "\n";
 }
 
-// In place of a time: why there is none that may be compared.
+// In place of a time: why there is no time to compare.
 std::string why_no_number(const Record& row) {
   if (row.status != CellStatus::kCompleted) return std::string(to_string(row.status));
   if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
@@ -203,7 +203,7 @@ std::string generation_table(const std::vector<Record>& rows) {
          "the runtime's own.\n\n";
 }
 
-// Of the rows that stand for a model, this target's.
+// The row of this target among those that stand for a model.
 const Record* at_one_cell(std::span<const Record> rows, const std::string& model, const std::string& target) {
   for (const Record* row : representatives(rows, model))
     if (target_key(*row) == target) return row;
@@ -274,7 +274,7 @@ std::string ratings_table(const std::vector<Record>& all) {
 
 std::string compatibility_section(const std::vector<Record>& rows) {
   std::string out = "## Hardware Compatibility\n\n" + heading({"Model", "Hardware", "Status", "Why"});
-  // One wrong shape makes the pair wrong; else one that works makes it work.
+  // If one shape is wrong, the pair is wrong; else, if one works, the pair works.
   const auto weight = [](const Record& row) { return row.status == CellStatus::kWrong ? 2 : row.ranked() ? 1 : 0; };
   for (const std::string& model : models_of(rows))
     for (const std::string& target : targets_of(rows)) {

@@ -26,7 +26,7 @@ std::string milliseconds(const std::string& iso) {
 
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// The name that a person gave, and the model that it stood for: `bert` of two sets is two models.
+// The name that the user gave, and the model that it stands for: `bert` of two sets is two models.
 using Model = std::pair<std::string, std::string>;
 Model model_of(const Record& row) { return {row.model, row.model_id}; }
 
@@ -38,7 +38,7 @@ std::vector<Model> distinct_models(std::span<const Record> rows) {
   return models;
 }
 
-// A model whose files changed is what it was last: older rows with other files are left out.
+// If a model's files changed, older rows with other files are left out.
 std::vector<Record> of_newest_models(std::span<const Record> history) {
   std::map<Model, const Record*> newest;
   for (const Record& row : history) {
@@ -89,8 +89,8 @@ std::vector<Record> latest(std::span<const Record> all) {
   return rows;
 }
 
-// false: some cell computed wrong numbers, or none ran and some failed or was refused; true: a cell's numbers are
-// verified; null: nobody knows, or the reference proves nothing.
+// false: a cell computed wrong numbers, or none ran and some failed or were refused; true: a cell's numbers are
+// verified; null: it is unknown, or the reference proves nothing.
 Json compatible(const std::vector<const Record*>& rows) {
   bool verified = false, tried = false;
   for (const Record* row : rows) {

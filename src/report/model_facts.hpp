@@ -13,11 +13,11 @@
 
 namespace assay {
 
-/// What `assay zoo show` tells of a model, without running it and without its weights on the disk.
+/// What `assay zoo show` prints about a model. It is neither run, nor are its weights written.
 struct ModelFacts {
   std::string model_id, architecture, model_class;
-  std::string size;    ///< tiny, small, reference, a published name; as_is for what is no checkpoint of the zoo's
-  std::string source;  ///< file, checkpoint (its weights are here), seeded (the zoo makes them)
+  std::string size;    ///< tiny, small, reference, a published name; as_is for what is not a checkpoint of the zoo
+  std::string source;  ///< file, checkpoint (with its weights), seeded (random weights)
   std::string note;    ///< why the weights are not the published ones
   ModelInfo info;      ///< weights_hash is empty
   StaticCost cost;     ///< of one inference of these shapes
@@ -28,10 +28,10 @@ struct ModelFacts {
   InputAxes axes;                                              ///< what the cost counts for
 };
 
-/// Weights once, as the file has them, and once more as runtimes hold them, beside the activations that live at once.
+/// The weights twice, in the file's layout and in the runtime's, and the activations that are in use at once.
 [[nodiscard]] std::uint64_t memory_to_run(const StaticCost& cost);
 
-/// The facts for a terminal, a line each.
+/// The facts for a terminal, one per line.
 [[nodiscard]] std::string model_facts_text(const ModelFacts& facts);
 
 /// `assay zoo show --output-format json` (docs/formats.md).

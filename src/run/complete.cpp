@@ -47,7 +47,7 @@ Status TaskCompleter::add_inputs(Task& task) {
   return {};
 }
 
-// Inputs and outputs that came with the model are used where they fit.
+// Inputs and outputs that came with the model are used if they fit.
 void TaskCompleter::use_given(Task& task) const {
   if (!model_.given) return;
   if (!same_shapes(model_.given->inputs, task.inputs)) {
@@ -60,7 +60,7 @@ void TaskCompleter::use_given(Task& task) const {
   task.row.data_source = model_.given->folder.string();
 }
 
-// What one inference computes and moves, where the graph tells; of a model that generates, a whole generation.
+// FLOPs and bytes of one inference, if the graph says them; for a generative model, of a whole generation.
 void TaskCompleter::set_cost(Task& task) {
   if (model_.graph.empty()) return;
   const bool generates = task.generation.has_value();

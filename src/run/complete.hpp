@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// Adds to the planned tasks of one model what comes from files: their inputs, the hash of these, and what a run costs.
-/// After that a task needs nothing of the model.
+/// Adds to the planned tasks of one model what comes from files: inputs, their hash, and the cost of a run. After that
+/// a task does not need the PreparedModel.
 class TaskCompleter {
  public:
   /// `inputs`: a folder for converted input files. `data`: what the user gave as inputs; empty: none. Lifetime: `model`

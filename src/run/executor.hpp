@@ -11,13 +11,13 @@
 
 namespace assay {
 
-/// Runs tasks, here or elsewhere. What happens to a cell is its row; only what makes the rest pointless is an error.
+/// Runs tasks, on this machine or another. What happens to a cell is in its row; only what stops all cells is an error.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Calls `finished` with the row of each task, in order, as soon as there is one; from one thread at a time. Tasks
-  /// that do not run have rows, too; those after an interruption have none. Tasks of one model share files, workers and
-  /// references when they come in one call.
+  /// Calls `finished` with the row of each task, in order, as soon as it is complete; from one thread at a time. Tasks
+  /// that do not run have rows, too; after an interruption the other tasks have none. Tasks of one model share files,
+  /// workers and references if they are in one call.
   [[nodiscard]] virtual Status run(std::vector<Task> tasks, const std::function<void(const Record&)>& finished) = 0;
 };
 

@@ -38,23 +38,23 @@ ExitCode exit_code_of(const SessionResult& session, const std::vector<ModelChoic
         code = worse(code, ExitCode::kFinding);
         break;
       case CellStatus::kFailed: {
-        // A model that was asked for by name, whose file is at fault.
-        const bool at_fault = row.reason_code == to_string(ErrorCode::kInvalidArgument) && !from_set(row);
-        code = worse(code, at_fault ? ExitCode::kUsage : ExitCode::kFailure);
+        // The user named this model, and its file is wrong.
+        const bool wrong_file = row.reason_code == to_string(ErrorCode::kInvalidArgument) && !from_set(row);
+        code = worse(code, wrong_file ? ExitCode::kUsage : ExitCode::kFailure);
         break;
       }
       case CellStatus::kUnavailable:
-        // A row, not a failure, as long as something ran.
+        // Not a failure if something ran.
         if (!any_ran) code = worse(code, ExitCode::kCannotTell);
         break;
       case CellStatus::kUnsupported:
       case CellStatus::kSkipped:
-        // A row of a set, a default's slow batch, an engine of a later version: told in the row, no failure of what was
-        // asked.
+        // Part of a set, a slow default batch, an engine of a later version: the row says so, it is not a failure of
+        // the request.
         if (from_set(row) || row.reason_code == reason::kNoTime || row.reason_code == reason::kNotBuilt) {
           if (!any_completed) code = worse(code, ExitCode::kCannotTell);
         } else {
-          // Refused, a batch that the file does not have among them: it was asked for by name.
+          // Requested by name and refused; a batch that the file does not have is such a case.
           code = worse(code, ExitCode::kFailure);
         }
         break;

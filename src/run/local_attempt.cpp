@@ -24,18 +24,18 @@ std::size_t rotating_sets(const std::vector<InputRecipe>& recipes, std::size_t w
   return std::clamp<std::size_t>(kMaxInputBytes / bytes, 2, std::max<std::size_t>(2, wanted));
 }
 
-// What the files of outputs were, for the bundle: enough to tell two attempts' outputs apart later.
+// Identifies the outputs, for the bundle: later one can see whether two attempts have the same outputs.
 Json fingerprint(const fs::path& outputs) {
   const Result<std::string> hash = sha256_file(outputs);
   return hash ? Json{{"set0_sha256", *hash}} : Json(nullptr);
 }
 
-// float32 means float32: a runtime that computes in fewer bits all the same is refused, not judged by their floor.
+// A runtime that computes in fewer bits although float32 was requested is refused, not judged with a higher limit.
 Status strict(const Record& row) {
   const auto effective = dtype_from(row.effective_precision);
   if (row.precision != "float32" || !effective || bit_width(*effective) >= 32) return {};
   return fail(ErrorCode::kUnsupported,
-              fmt::format("{} computes in {} though float32 was asked for", row.engine, row.effective_precision),
+              fmt::format("{} computes in {} although float32 was requested", row.engine, row.effective_precision),
               "--precision runtime leaves the choice to the runtime");
 }
 
@@ -44,10 +44,10 @@ Status judge_row(Record& row, const Reference& reference, const std::vector<fs::
   OutputFiles files;
   files.reference = reference.outputs;
   files.candidate = outputs;
-  files.perturbed = reference.moved;
+  files.perturbed = reference.perturbed;
   VerifyOptions options;
   options.reference = reference.name;
-  // A graph of 16 bits is rounded between its operators even where the runtime computes each in float32.
+  // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
   const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
   options.precision = bit_width(effective) < bit_width(arithmetic) ? effective : arithmetic;
   // Positions that a mask leaves out do not count.
@@ -111,18 +111,18 @@ Status LocalExecutor::State::check(Record& row, Worker& worker, const LocalTask&
   return {};
 }
 
-// One execution: load, bind, verify, measure. An error ends the row; what is in it by then stays.
+// One execution: load, bind, verify, measure. After an error the fields that are already set stay.
 Status LocalExecutor::State::attempt(Record& row, const LocalTask& local, const fs::path& samples_path,
                                      Json& environment, Json& outputs, fs::path& log) {
   const std::chrono::nanoseconds timeout = local.task.timeout;
-  // The reference's time is the first cell's that needs it.
+  // The time to make a reference counts for the first cell that needs it.
   const auto spent = std::exchange(reference_of(local).spent, {});
   const std::string& why = reference_of(local).why_none;
   if (spent >= timeout)
     return fail(ErrorCode::kTimeout,
-                fmt::format("the reference took {:.0f} s, all that --timeout gives the cell{}{}",
+                fmt::format("the reference took {:.0f} s, which is the cell's whole --timeout{}{}",
                             std::chrono::duration<double>(spent).count(), why.empty() ? "" : ": ", why),
-                "give more with --timeout, or measure alone with --benchmark-only");
+                "use a longer --timeout, or measure without a reference: --benchmark-only");
   const Deadline deadline(timeout - spent);
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
   services.doing(name + ": loading");
@@ -133,7 +133,7 @@ Status LocalExecutor::State::attempt(Record& row, const LocalTask& local, const 
   set_load(row, leased.loaded());
   Status done = strict(row);
   if (done) done = work(row, leased, local, samples_path, deadline, environment, outputs);
-  // After an error nobody knows what state the runtime is in.
+  // After an error the state of the runtime is unknown.
   if (!done) leased.discard();
   return done;
 }
@@ -162,12 +162,13 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
   services.doing(name + ": measuring");
   MeasureRequest measure{task.measure, samples_path};
   measure.plan.streams = static_cast<int>(task.shape.streams);
-  // Leave the worker time to warm up and to answer: what it has by then is a result.
+  // Leaves time to warm up and to answer: what is measured by then is a result.
   const std::int64_t budget = deadline.left().count() / 10 * 9;
   measure.plan.max_warmup_ns = std::min(measure.plan.max_warmup_ns, budget / 4);
   measure.plan.max_time_ns = std::min(measure.plan.max_time_ns, budget - measure.plan.max_warmup_ns);
   const Result<MeasureReply> reply = worker.measure(measure, deadline.left());
-  // A worker that died in mid-sample leaves the blocks it flushed: they are results, the row says how it ended.
+  // A worker that died while it measured leaves the blocks that it wrote: they are results, and the row says how it
+  // ended.
   const Result<SamplesFile> samples = read_samples(samples_path);
   if (!reply) {
     if (samples && samples->samples.size() > 0) {

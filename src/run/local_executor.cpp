@@ -16,16 +16,16 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-/// A batch that only a default asks for is skipped when one inference is estimated to take longer than this.
+/// A default batch is skipped if the estimate of one inference is longer than this.
 constexpr double kSlowDefaultMs = 10'000;
-Refusal slow_batch(std::int64_t batch, double milliseconds, const char* told_by) {
+Refusal slow_batch(std::int64_t batch, double milliseconds, const char* basis) {
   return {CellStatus::kSkipped, std::string(reason::kNoTime),
-          fmt::format("one inference of this default batch is estimated at {:.0f} s, told by {}", milliseconds / 1e3,
-                      told_by),
-          fmt::format("ask for it with --batch-sizes {}", batch)};
+          fmt::format("one inference of this default batch is estimated at {:.0f} s, extrapolated from {}",
+                      milliseconds / 1e3, basis),
+          fmt::format("--batch-sizes {} measures it", batch)};
 }
 
-// Cells that differ in nothing but the batch: what one took tells of the next.
+// Equal for cells that differ only in the batch: the time of one is extrapolated to the next.
 std::string work_key(const Record& row) {
   return fmt::format("{} {} {} {} {} {}", row.model, target_key(row), row.sequence_length.value_or(0),
                      row.output_tokens.value_or(0), row.streams.value_or(1), row.threads.value_or(0));
@@ -89,7 +89,7 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const LocalTask& local, 
   return leased;
 }
 
-// The keys of a row that has everything they hash, and which attempt at that task this is.
+// Sets the keys, when all fields that they hash are set, and the number of this attempt at the task.
 void LocalExecutor::State::name_row(Record& row) const {
   row.task_key = task_key(row);
   row.series_key = series_key(row);
@@ -97,12 +97,12 @@ void LocalExecutor::State::name_row(Record& row) const {
   row.attempt_number = before == services.attempts.end() ? 1 : before->second + 1;
 }
 
-// Files for the tasks that will run. They live until all tasks of the call are done.
+// Makes files for the tasks that will run. They exist until all tasks of the call are done.
 void LocalExecutor::State::make_artefacts(std::vector<LocalTask>& tasks) {
   for (LocalTask& local : tasks) {
     Task& task = local.task;
     name_row(task.row);
-    // The key of what a converter writes is known when it has written it.
+    // The key of a converted model is known only after the conversion.
     const bool wanted = task.artefact.converter.empty() ? !services.resumed.contains(task.row.task_key) : true;
     if (!task.runs() || !wanted || services.cancelled()) continue;
     Result<Artefact> artefact = artefacts.make(task.artefact, task.row.model);
@@ -122,7 +122,8 @@ void LocalExecutor::State::make_artefacts(std::vector<LocalTask>& tasks) {
   }
 }
 
-// What a runtime chooses is known when it has loaded the model: once, and ended before the reference lives.
+// The precision that a runtime chooses is known after it has loaded the model. The worker ends before the reference
+// starts.
 Status LocalExecutor::State::find_arithmetic(LocalTask& local) {
   const Record& row = local.task.row;
   if (row.precision != "runtime") return {};
@@ -139,7 +140,7 @@ Status LocalExecutor::State::find_arithmetic(LocalTask& local) {
   return {};
 }
 
-// All references of a model before any candidate: the two never live at the same time.
+// Makes all references of a model before any candidate: the two are never in memory at the same time.
 void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
   made.clear();
   chosen.clear();
@@ -168,7 +169,7 @@ void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
       reference.name = "given";
       reference.outputs = {task.reference.given_outputs};
     }
-    if (reference.run_ms > 0 && !task.generation) {  // of a generation it is the prompt's alone
+    if (reference.run_ms > 0 && !task.generation) {  // for a generation it is the time of the prompt only
       slowest_ms = reference.run_ms;
       slowest_batch = task.shape.batch;
     }
@@ -176,13 +177,13 @@ void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
   references.release();
 }
 
-// A file that contradicts itself has no numbers: some runtimes run it all the same, but what they compute is nobody's
-// model. What ONNX Runtime computed as the reference is the proof that a contradiction is none.
-std::optional<Error> LocalExecutor::State::file_at_fault(const LocalTask& local) {
+// A file that contradicts itself has no right numbers, although some runtimes run it. If ONNX Runtime could compute the
+// reference, the file does not contradict itself.
+std::optional<Error> LocalExecutor::State::invalid_file(const LocalTask& local) {
   const auto reference = made.find(local.reference_key(*services.registry));
   const std::optional<Error>& contradiction = local.task.contradiction;
-  if (reference != made.end() && reference->second.file_at_fault)
-    return contradiction ? contradiction : reference->second.file_at_fault;  // ours names the node better
+  if (reference != made.end() && reference->second.invalid_file)
+    return contradiction ? contradiction : reference->second.invalid_file;  // ours names the node better
   if (reference != made.end() && reference->second.name != "none") return std::nullopt;
   return contradiction;
 }
@@ -209,7 +210,7 @@ void LocalExecutor::State::take_stored_verdict(Record& row) const {
   row.reason_code = std::string(to_string(ErrorCode::kMismatch));
 }
 
-// Rows that never ran are kept like the others: a bundle with nothing but its manifest.
+// Rows that did not run are kept like the others: a bundle with only its manifest.
 Result<Record> LocalExecutor::State::finish_unrun(Record row) {
   row.attempt_id = make_uuid();
   row.timestamp = iso8601(wall_now());
@@ -225,7 +226,7 @@ Result<Record> LocalExecutor::State::execute(LocalTask& local) {
     return resumed->second;
   if (const double estimate = estimated_ms(row); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
-  if (const std::optional<Error> fault = file_at_fault(local); fault && task.runs()) set_failure(row, *fault);
+  if (const std::optional<Error> fault = invalid_file(local); fault && task.runs()) set_failure(row, *fault);
   if (!task.runs()) return finish_unrun(row);
 
   row.attempt_id = make_uuid();
@@ -269,7 +270,7 @@ Status LocalExecutor::run(std::vector<Task> tasks, const std::function<void(cons
     if (state.services.cancelled()) break;
     Result<Record> row = guarded("", [&] { return state.execute(cell); });
     if (!row) {
-      // Such as a bundle that could not be written: the numbers are in the row, and the other cells go on.
+      // For instance a bundle that could not be written: the numbers are in the row, and the other cells run.
       set_failure(cell.task.row, row.error());
       cell.task.row.timestamp = iso8601(wall_now());
       row = std::move(cell.task.row);

@@ -20,16 +20,16 @@
 
 namespace assay {
 
-/// What the local executor needs of the world.
+/// What the local executor requires from its caller.
 struct ExecutorServices {
   const EngineRegistry* registry = nullptr;
   std::filesystem::path spool;                        ///< bundles
   std::filesystem::path cache;                        ///< references and built models
-  std::optional<std::uint64_t> memory_limit_bytes{};  ///< of one worker; absent: nine tenths of what is free
-  bool keep_workers = true;  ///< a worker waits for the next shape of its model; else each cell has its own
+  std::optional<std::uint64_t> memory_limit_bytes{};  ///< of one worker; absent: nine tenths of the free memory
+  bool keep_workers = true;  ///< a worker waits for the next shape of its model; else each cell has its own worker
   std::chrono::nanoseconds artefact_timeout = std::chrono::minutes(10);
   Cancelled cancelled = [] { return false; };
-  /// Called when something begins that takes time: "bert-tiny on cpu, batch 4: measuring".
+  /// Called before a step that takes time: "bert-tiny on cpu, batch 4: measuring".
   std::function<void(const std::string&)> doing = [](const std::string&) {};
   /// Called before model files are written: "building bert-tiny".
   std::function<void(const std::string&)> making = [](const std::string&) {};

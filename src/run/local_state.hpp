@@ -18,11 +18,11 @@
 #include "store/bundle.hpp"
 #include "worker/pool.hpp"
 
-// What the local executor's files share: local_executor.cpp runs the cells of a model, local_attempt.cpp is one
-// execution of one.
+// Shared by the local executor's files: local_executor.cpp runs the cells of a model, local_attempt.cpp one execution
+// of a cell.
 namespace assay {
 
-/// A task while it runs here.
+/// A task while it runs on this machine.
 struct LocalTask {
   Task task;
   std::optional<Artefact> artefact{};
@@ -36,7 +36,7 @@ struct LocalTask {
   }
 };
 
-/// When the time that a cell has is over.
+/// The end of the time that a cell has.
 class Deadline {
  public:
   explicit Deadline(std::chrono::nanoseconds budget) : end_(std::chrono::steady_clock::now() + budget) {}
@@ -51,13 +51,13 @@ class Deadline {
 
 struct LocalExecutor::State {
   ExecutorServices services;
-  std::uint64_t memory_limit;  ///< of one worker; the same for all, or none would ever be found warm
+  std::uint64_t memory_limit;  ///< of one worker; the same for all, so that a warm worker can be reused
   ArtefactStore artefacts;
   ReferenceMaker references;
   WorkerPool pool;
   TemporaryDirectory scratch;
   RunContext context;
-  int workers = 0;                            ///< started so far, to name their logs
+  int workers = 0;                            ///< number of workers started, for the names of their logs
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::map<std::string, Result<EngineLocation>> locations;  ///< by engine
   std::map<std::string, Reference> made;                    ///< of the model that runs, by LocalTask::reference_key()
@@ -74,7 +74,7 @@ struct LocalExecutor::State {
   [[nodiscard]] Reference& reference_of(const LocalTask& local) {
     return made[local.reference_key(*services.registry)];
   }
-  [[nodiscard]] std::optional<Error> file_at_fault(const LocalTask& local);
+  [[nodiscard]] std::optional<Error> invalid_file(const LocalTask& local);
   [[nodiscard]] Result<Record> finish_unrun(Record row);
   [[nodiscard]] Result<Record> execute(LocalTask& local);
   [[nodiscard]] Status attempt(Record& row, const LocalTask& local, const std::filesystem::path& samples,

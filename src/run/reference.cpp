@@ -17,21 +17,23 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kDone = "DONE";
-constexpr std::uint64_t kMoveSeed = 1;
+constexpr const char* kOutputs = "set";
+constexpr const char* kPerturbedOutputs = "moved";  // as caches of earlier versions have it
+constexpr std::uint64_t kPerturbationSeed = 1;
 
-// The inputs of a set, moved; as files, because a recipe cannot say "moved".
-Result<std::vector<InputRecipe>> moved_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                                              std::size_t set, DType precision, const fs::path& folder) {
-  std::vector<InputRecipe> moved = recipes;
-  for (std::size_t i = 0; i < moved.size(); ++i) {
+// The perturbed inputs of a set; as files, because a recipe cannot describe them.
+Result<std::vector<InputRecipe>> perturbed_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
+                                                  std::size_t set, DType precision, const fs::path& folder) {
+  std::vector<InputRecipe> perturbed = recipes;
+  for (std::size_t i = 0; i < perturbed.size(); ++i) {
     ASSAY_TRY(Tensor tensor, make_input(recipes[i], seed, set));
-    move_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kMoveSeed, recipes[i].name));
-    moved[i].fill = Fill::kFile;
-    moved[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
+    move_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kPerturbationSeed, recipes[i].name));
+    perturbed[i].fill = Fill::kFile;
+    perturbed[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
     const NamedView named{recipes[i].name, tensor.view()};
-    ASSAY_CHECK_OK(write_safetensors(moved[i].file, std::span(&named, 1), {}, Persistence::kScratch));
+    ASSAY_CHECK_OK(write_safetensors(perturbed[i].file, std::span(&named, 1), {}, Persistence::kScratch));
   }
-  return moved;
+  return perturbed;
 }
 
 std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
@@ -40,7 +42,7 @@ std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
 
 std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
 
-// Floats of 16 bits, as files, where the reference's graph takes float32.
+// Inputs of 16 bits as float32 files, for a reference whose graph expects float32.
 Result<std::vector<InputRecipe>> widened_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
                                                 std::size_t set, const fs::path& folder) {
   std::vector<InputRecipe> wide = recipes;
@@ -58,7 +60,7 @@ Result<std::vector<InputRecipe>> widened_inputs(const std::vector<InputRecipe>& 
   return wide;
 }
 
-// What the reference of a candidate with this arithmetic loads.
+// The artefact that the reference of a candidate with this arithmetic loads.
 ArtefactSpec rounded(ArtefactSpec spec, DType precision) {
   if (bit_width(precision) >= 32) return spec;
   if (spec.zoo && spec.zoo->precision != "float32") {
@@ -71,12 +73,12 @@ ArtefactSpec rounded(ArtefactSpec spec, DType precision) {
 }
 
 ArtefactSpec perturbed(ArtefactSpec spec, DType precision) {
-  spec.perturbation = ArtefactSpec::Perturbation{precision, kMoveSeed};
+  spec.perturbation = ArtefactSpec::Perturbation{precision, kPerturbationSeed};
   return spec;
 }
 
-// Whether the model has inputs of 16 bits and its reference takes them in 32.
-bool takes_wider_inputs(const Task& task) {
+// Whether the model has inputs of 16 bits and its reference expects them in 32.
+bool expects_wider_inputs(const Task& task) {
   const std::optional<ZooBuild>& zoo = task.reference.artefact.zoo;
   return zoo && zoo->precision != "float32" && std::ranges::any_of(task.inputs, [](const InputRecipe& recipe) {
            return is_floating(recipe.dtype) && bit_width(recipe.dtype) == 16;
@@ -87,9 +89,9 @@ bool takes_wider_inputs(const Task& task) {
 bool is_whole(const fs::path& folder, std::size_t sets) {
   std::error_code error;
   for (std::size_t set = 0; set < sets; ++set) {
-    if (!SafetensorsFile::open(folder / output_name("set", set))) return false;
-    const fs::path moved = folder / output_name("moved", set);
-    if (fs::exists(moved, error) && !SafetensorsFile::open(moved)) return false;
+    if (!SafetensorsFile::open(folder / output_name(kOutputs, set))) return false;
+    const fs::path perturbed = folder / output_name(kPerturbedOutputs, set);
+    if (fs::exists(perturbed, error) && !SafetensorsFile::open(perturbed)) return false;
   }
   return true;
 }
@@ -102,11 +104,12 @@ std::size_t distinct_sets(const std::vector<InputRecipe>& recipes) {
   return files && !recipes.empty() ? 1 : 2;
 }
 
-/// What one model's references share: the workers of the model and of its perturbed twin, loaded once for all shapes.
+/// Shared by the references of one model: the workers of the model and of the perturbed model, loaded once for all
+/// shapes.
 struct ReferenceMaker::Live {
   std::string key;  ///< of engine, model and precision
   ArtefactSpec spec;
-  std::optional<TemporaryDirectory> folder{};  ///< for inputs that no recipe can express
+  std::optional<TemporaryDirectory> folder{};  ///< for inputs that a recipe cannot describe
   Artefact artefact{}, twin{};                 ///< kept while their workers may read them
   std::unique_ptr<Worker> worker{}, twin_worker{};
 };
@@ -150,28 +153,28 @@ Status ReferenceMaker::revive(const EngineEntry& engine, const Task& task, DType
 
 Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const fs::path& folder, Reference& reference) {
-  // Loading, binding or running: what ONNX Runtime refuses as invalid breaks ONNX's rules, not a runtime's.
+  // A file that ONNX Runtime refuses as invalid, when loading, binding or running, breaks the rules of ONNX.
   const auto judged = [&](Status status) {
-    if (!status && status.error().code == ErrorCode::kInvalidArgument) reference.file_at_fault = status.error();
+    if (!status && status.error().code == ErrorCode::kInvalidArgument) reference.invalid_file = status.error();
     return status;
   };
   ASSAY_CHECK_OK(judged(revive(engine, task, precision, until)));
   const std::vector<InputRecipe>& recipes = task.inputs;
   const std::size_t sets = distinct_sets(recipes);
   const fs::path files = live_->folder ? live_->folder->path() : fs::path();
-  const bool wider = takes_wider_inputs(task);
+  const bool wider = expects_wider_inputs(task);
   const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
     if (!wider) return given;
     return widened_inputs(given, task.seed, set, files);
   };
   for (std::size_t set = 0; set < sets; ++set) {
-    // What is in files is of one set.
+    // Inputs in files belong to one set: bind again for the next.
     if (set == 0 || wider) {
       ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
       const Result<BindReply> bound = live_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
-    const Result<InferReply> ran = live_->worker->infer({set, folder / output_name("set", set)}, left(until));
+    const Result<InferReply> ran = live_->worker->infer({set, folder / output_name(kOutputs, set)}, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
   }
@@ -182,12 +185,12 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
     ASSAY_TRY(live_->twin_worker, start(engine, task, live_->twin, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(std::vector<InputRecipe> moved, moved_inputs(recipes, task.seed, set, precision, files));
-    ASSAY_TRY(moved, widened(moved, set));
+    ASSAY_TRY(std::vector<InputRecipe> perturbed, perturbed_inputs(recipes, task.seed, set, precision, files));
+    ASSAY_TRY(perturbed, widened(perturbed, set));
     ASSAY_TRY([[maybe_unused]] const BindReply again,
-              live_->twin_worker->bind({moved, task.seed, 1, 1, task.generation}, left(until)));
+              live_->twin_worker->bind({perturbed, task.seed, 1, 1, task.generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
-              live_->twin_worker->infer({0, folder / output_name("moved", set)}, left(until)));
+              live_->twin_worker->infer({0, folder / output_name(kPerturbedOutputs, set)}, left(until)));
   }
   return {};
 }
@@ -215,22 +218,22 @@ Reference ReferenceMaker::make(const Task& task) {
   const std::size_t sets = distinct_sets(task.inputs);
   if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {
     std::error_code ignored;
-    fs::remove_all(folder, ignored);  // cut short or emptied since: made again
+    fs::remove_all(folder, ignored);  // incomplete: made again
   }
   if (!fs::exists(folder / kDone)) {
-    // The model's own files are there for any use of it: making them is not charged to the cell.
+    // The candidate uses the model's files, too: the time to make them does not count for the reference.
     const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
     const auto began = std::chrono::steady_clock::now();
     const Status made = [&]() -> Status {
       if (!model) return tl::unexpected<Error>(model.error());
       ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
       ASSAY_CHECK_OK(run(engine, task, precision, began + task.timeout, building.path(), reference));
-      // A worker's outputs wait for no disk; what is kept for later runs must lie there before it is called done.
+      // A worker does not sync its outputs. What is kept for later runs must be on the disk before DONE is.
       std::error_code ignored;
       for (fs::directory_iterator it(building.path(), ignored), end; !ignored && it != end; it.increment(ignored))
         ASSAY_CHECK_OK(sync_file(it->path()));
       ASSAY_CHECK_OK(write_file_atomically(building.path() / kDone, ""));
-      // Another process may have made the same reference meanwhile: then theirs stays.
+      // Another process may have made the same reference meanwhile: then that one stays.
       std::move(building).keep_as(folder);
       return {};
     }();
@@ -243,8 +246,9 @@ Reference ReferenceMaker::make(const Task& task) {
   }
   reference.name = own ? "given" : engine.reference_name();
   for (std::size_t set = 0; set < sets; ++set) {
-    reference.outputs.push_back(folder / output_name("set", set));
-    if (const fs::path moved = folder / output_name("moved", set); fs::exists(moved)) reference.moved.push_back(moved);
+    reference.outputs.push_back(folder / output_name(kOutputs, set));
+    if (const fs::path perturbed = folder / output_name(kPerturbedOutputs, set); fs::exists(perturbed))
+      reference.perturbed.push_back(perturbed);
   }
   return reference;
 }

@@ -127,8 +127,8 @@ TEST_F(References, MoveByOneUnitInTheLastPlaceOfTheCandidatesPrecision) {
   double finer = 0;
   for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     const Reference reference = make(precision);
-    ASSERT_EQ(reference.moved.size(), 2U) << reference.why_none;
-    const double movement = largest_difference(read_output(reference.outputs[0]), read_output(reference.moved[0]));
+    ASSERT_EQ(reference.perturbed.size(), 2U) << reference.why_none;
+    const double movement = largest_difference(read_output(reference.outputs[0]), read_output(reference.perturbed[0]));
     // 2 x 64 changes of up to one unit, in random directions: some ten units of a term's size.
     const double unit = precision == DType::kFloat32 ? 0x1p-23 : precision == DType::kFloat16 ? 0x1p-10 : 0x1p-7;
     EXPECT_GT(movement, unit) << to_string(precision);
@@ -145,7 +145,7 @@ TEST_F(References, AreKeptPerPrecision) {
   EXPECT_GT(lowered.spent.count(), 0);
   const Reference again = make(DType::kBFloat16);
   EXPECT_EQ(again.outputs, lowered.outputs);
-  EXPECT_EQ(again.moved, lowered.moved);
+  EXPECT_EQ(again.perturbed, lowered.perturbed);
   EXPECT_EQ(again.spent.count(), 0) << "made anew";
   EXPECT_EQ(make(DType::kInt8).outputs, first.outputs) << "what has no unit in the last place counts as float32";
 }

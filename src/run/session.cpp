@@ -264,7 +264,7 @@ RateKeeper::Services rate_services(const SessionRequest& request, const RunInfo&
   services.cache = request.cache;
   services.machine = run.hardware_fingerprint;
   services.cancelled = request.cancelled;
-  // Of several numbers of threads the smallest is the slowest; 0 stands for all.
+  // The smallest number of threads is the slowest; 0 means all.
   const std::vector<std::int64_t>& threads = request.settings.threads;
   const std::int64_t fewest = *std::ranges::min_element(
       threads, {}, [](std::int64_t n) { return n == 0 ? std::numeric_limits<std::int64_t>::max() : n; });

@@ -19,7 +19,7 @@
 
 namespace assay {
 
-/// One invocation of a measuring command: models × targets × shapes, run, kept, and ready to be reported.
+/// One invocation of a measuring command: models × targets × shapes.
 struct SessionRequest {
   std::string command;
   std::vector<ModelChoice> models;
@@ -27,15 +27,15 @@ struct SessionRequest {
   RunSettings settings;
   std::filesystem::path database, spool, cache;
   EngineRegistry::Places places = EngineRegistry::default_places();
-  std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: no resuming
-  bool best_hardware_only = false;   ///< nobody named hardware or engines: the best device alone
+  std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: it cannot be resumed
+  bool best_hardware_only = false;   ///< neither hardware nor engines are given: only the best device
   bool resume = false;
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
   std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
   std::function<void(const Record&)> finished = {};
-  std::function<void(const std::string&)> doing = {};   ///< what takes time now
-  std::function<void(const std::string&)> making = {};  ///< which model files are written now
+  std::function<void(const std::string&)> doing = {};   ///< called before a step that takes time
+  std::function<void(const std::string&)> making = {};  ///< called before model files are written
 };
 
 struct SessionResult {
@@ -44,21 +44,20 @@ struct SessionResult {
   std::vector<Target> targets;
   std::vector<std::string> notes;  ///< what the user should know: random weights, a switched-off feature
   bool store_failed = false;       ///< the rows are in bundles but not in the database
-  bool usage_error = false;        ///< one of several models that were named is at fault
+  bool usage_error = false;        ///< one of several named models is wrong: its name, file or configuration
   bool interrupted = false;
   std::string resume_command{};                         ///< runs what an interruption left out; empty: nothing does
   std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over
   std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
 };
 
-/// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
-/// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
-/// model or a cell, an exception included, is a row, and the others run. When nothing that was asked for is built,
-/// invalid_argument says so.
+/// Runs all cells; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after the
+/// reports are written. Errors: invalid_argument or not_found for a wrong name, file or option. Anything that happens
+/// to a model or a cell, an exception included, is a row, and the others run.
 [[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
 
-/// Puts the bundles of the spool into the database and publishes the snapshot for readers, where `request.save` says
-/// so. Never fails: the bundles are safe, `session.store_failed` is set, and the answer is what the user should know.
+/// Puts the bundles of the spool into the database and publishes the snapshot for readers, if `request.save` is set.
+/// Never fails: the bundles are safe, `session.store_failed` is set, and the result is what the user should know.
 [[nodiscard]] std::vector<std::string> save_session(const SessionRequest& request, SessionResult& session);
 
 /// The exit status that rows mean (docs/metrics.md, "Exit status").

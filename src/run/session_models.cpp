@@ -18,7 +18,7 @@ namespace assay {
 namespace {
 
 hub::Progress fetching(const SessionRequest& request) {
-  // Only what changes the line: pieces come by the thousand.
+  // The line is updated only if it changes: there are thousands of pieces.
   return [doing = request.doing, making = request.making, shown = std::string(), begun = std::string()](
              const std::string& model, std::uint64_t done, std::uint64_t total) mutable {
     if (making && std::exchange(begun, model) != model) making("fetching " + model);
@@ -30,9 +30,8 @@ hub::Progress fetching(const SessionRequest& request) {
   };
 }
 
-// What is to be said of several models in the same words is said once: "A, B: weights seeded: each is not in the
-// cache".
-std::vector<std::string> told_once(const std::vector<std::string>& notes) {
+// Notes that say the same about several models become one: "A, B: random weights: each is not in the cache".
+std::vector<std::string> combined(const std::vector<std::string>& notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // words, models
   for (const std::string& note : notes) {
     const auto colon = note.find(": ");
@@ -63,7 +62,7 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   return model;
 }
 
-// What --data holds must be the model's inputs; a model that only the runtime reads is asked when it is loaded.
+// --data must have the model's inputs; a model that only the runtime reads is checked when it is loaded.
 Status check_data(const PreparedModel& model, const SessionRequest& request) {
   if (request.settings.data.empty() || !model.info || model.refusal) return {};
   const Result<std::optional<std::int64_t>> batch =
@@ -75,7 +74,7 @@ Status check_data(const PreparedModel& model, const SessionRequest& request) {
   return with_context(Status(tl::unexpected<Error>(std::move(error))), "while reading --data for " + model.choice.name);
 }
 
-// What the runtimes say of a model that assay does not read itself.
+// Asks the runtimes for the inputs of a model that assay itself does not read.
 void ask_engines(PreparedModel& model, const SessionRequest& request, const EngineRegistry& registry,
                  const std::vector<Target>& targets) {
   if (model.info || model.refusal) return;
@@ -102,7 +101,7 @@ void ask_engines(PreparedModel& model, const SessionRequest& request, const Engi
   }
 }
 
-// Resolved and described, with the data it shall run on.
+// Resolves and describes a model, and checks the data that it runs on.
 Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with,
                               const std::vector<Target>& targets) {
   ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
@@ -122,7 +121,7 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
   with.hub = &hub;
   with.registry = &registry;
   with.cancelled = request.cancelled;
-  bool computes = false;  // else nobody waits for the rate
+  bool computes = false;  // else the rate is not needed
   for (const Target& target : out.targets) {
     if (!target.runnable()) continue;
     with.engines.push_back(target.engine);
@@ -146,7 +145,7 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
     });
     if (!model) {
       if (model.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(model.error());
-      // The only model named: a mistake costs nothing. One of several: its row says so, the others run.
+      // If it is the only named model, nothing has run yet. Of several, its row has the error and the others run.
       if (request.models.size() == 1) return tl::unexpected<Error>(model.error());
       out.usage_error = true;
       model = unprepared(choice, model.error());
@@ -154,7 +153,7 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
     if (!model->note.empty()) said.push_back(model->note);
     models.push_back(std::move(*model));
   }
-  std::ranges::move(told_once(said), std::back_inserter(out.notes));
+  std::ranges::move(combined(said), std::back_inserter(out.notes));
   return models;
 }
 

@@ -13,7 +13,7 @@
 namespace assay {
 
 /// Resolves and describes all models of a session for the targets in `out`, and puts notes and usage errors there.
-/// Errors: what the user named is at fault, where it is one model alone; cancelled.
+/// Errors: those of prepare_model, if there is one model only; cancelled.
 [[nodiscard]] Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
                                                                 const EngineRegistry& registry, RateKeeper& rates,
                                                                 SessionResult& out);

@@ -105,7 +105,7 @@ Result<Json> read_versioned(const fs::path& path) {
   return json;
 }
 
-// Folders inside `parent`; one that vanishes meanwhile is none.
+// Folders inside `parent`, without those that vanish meanwhile.
 Result<std::vector<fs::path>> folders_of(const fs::path& parent) {
   std::vector<fs::path> folders;
   std::error_code error;

@@ -31,7 +31,7 @@ inline constexpr std::string_view kDone = "DONE";
 
 inline constexpr int kBundleSchemaVersion = 1;
 
-/// What is known of the invocation and the machine: the rows of benchmark_runs and hardware_info.
+/// What is known about the invocation and the machine: the rows of benchmark_runs and hardware_info.
 struct RunContext {
   std::string started;                ///< UTC, ISO 8601
   std::string command;                ///< as it was typed
@@ -46,7 +46,7 @@ struct RunContext {
 /// Writes one bundle. Between begin() and finish() the worker writes into folder(); begin() has already put a
 /// manifest there, so that when assay is killed in between, seal_abandoned() turns what there is into a whole bundle
 /// of status `failed` (`cancelled`, flagged `partial`). Destroyed before finish(), it does the same at once.
-/// Lifetime: holds a lock on the folder, which tells the living from the dead.
+/// Lifetime: it locks the folder, so that others see that its writer still runs.
 class BundleWriter {
  public:
   /// `draft` is the result as far as it is known before the attempt: task_key and attempt_id must be set
@@ -87,7 +87,7 @@ struct Bundle {
   Record record;       ///< with the keys of this assay; the folder keeps the name that its writer's key gave it
   RunContext context;
   Json attempt_environment;
-  Json outputs;  ///< null where there are none
+  Json outputs;  ///< null if there are none
   bool has_samples = false;
 };
 

@@ -254,7 +254,7 @@ Result<IngestReport> ingest_spool(Database& database, const fs::path& database_p
   Status done = Ingest(database, report).run(bundles);
   if (done) done = database.execute("COMMIT");
   if (!done) {
-    // The first error is the one to tell; after it a rollback may fail too.
+    // The first error is reported; after it a rollback may fail too.
     if (const Status undone = database.execute("ROLLBACK"); !undone) log_debug("{}", to_string(undone.error()));
     return tl::unexpected<Error>(
         with_context(std::move(done), fmt::format("while taking in {} results of '{}'", bundles.size(), spool.string()))

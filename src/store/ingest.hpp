@@ -10,7 +10,7 @@
 
 namespace assay::duckdb {
 
-/// Store::ingest into an open database; `database_path` tells the disk whose free space must do.
+/// Store::ingest into an open database; there must be enough free space on the disk of `database_path`.
 [[nodiscard]] Result<IngestReport> ingest_spool(Database& database, const std::filesystem::path& database_path,
                                                 const std::filesystem::path& spool);
 

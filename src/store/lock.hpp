@@ -15,7 +15,7 @@ class FileLock {
  public:
   enum class Kind { kShared, kExclusive };
   /// Waits up to `wait`. Errors: store_busy, naming the process; invalid_argument (no permission to write there).
-  /// Where a reader may not make the file, it has no lock and needs none: nor can a writer be there.
+  /// A reader that may not create the file has no lock and needs none, because no writer can be there either.
   [[nodiscard]] static Result<FileLock> acquire(const std::filesystem::path& database, Kind kind,
                                                 std::chrono::milliseconds wait);
   FileLock(FileLock&& other) noexcept;
@@ -25,7 +25,7 @@ class FileLock {
  private:
   explicit FileLock(int file) : file_(file) {}
   int file_ = -1;
-  bool writer_ = false;  ///< its number stands in the file
+  bool writer_ = false;  ///< its process id is in the file
 };
 
 }  // namespace assay

@@ -23,7 +23,7 @@ struct Migration {
 /// Those of this assay, made from the folder by CMake.
 [[nodiscard]] std::span<const Migration> migrations();
 
-/// Makes a new database, whole or not at all. What stands at `path` is replaced.
+/// Creates a new database, whole or not at all. A file at `path` is replaced.
 [[nodiscard]] Status create_database(const std::filesystem::path& path,
                                      std::span<const Migration> steps = migrations());
 

@@ -21,18 +21,18 @@ namespace assay {
 
 /// What an ingest did.
 struct IngestReport {
-  std::size_t bundles = 0;     ///< taken in now
+  std::size_t bundles = 0;     ///< ingested now
   std::uint64_t samples = 0;   ///< their steady samples
-  std::size_t known = 0;       ///< were there before
+  std::size_t known = 0;       ///< ingested before
   std::size_t moved = 0;       ///< from a folder of unsaved bundles into its spool (unsaved.hpp)
-  std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are in
+  std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are ingested
 };
 
 /// Which results. Empty fields do not filter.
 struct ResultFilter {
   std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};
   bool judged = false;           ///< only those whose numbers were judged: any verification but `unverified`
-  bool latest_per_task = false;  ///< of each task key the newest of those that the other fields let through
+  bool latest_per_task = false;  ///< only the newest of each task key among those that match the other fields
 };
 
 struct StoreSummary {
@@ -51,10 +51,10 @@ class Store {
  public:
   enum class Mode { kRead, kWrite };
 
-  /// Writing makes the database when there is none, and brings an older schema up to date. Reading, when a writer
-  /// holds the file, opens the published snapshot instead where there is one. Waits up to `wait` for another process.
-  /// Errors: store_busy (names the process), not_found (reading), invalid_argument (the file is something else's, or
-  /// may not be written), unsupported (of a newer assay), internal.
+  /// Writing creates the database if there is none, and brings an older schema up to date. Reading opens the published
+  /// snapshot, if there is one, while another process writes. Waits up to `wait` for another process.
+  /// Errors: store_busy (names the process), not_found (reading), invalid_argument (the file belongs to another
+  /// program, or may not be written), unsupported (of a newer assay), internal.
   [[nodiscard]] static Result<Store> open(const std::filesystem::path& database, Mode mode,
                                           std::chrono::milliseconds wait = {});
 
@@ -65,7 +65,7 @@ class Store {
                                                                        bool overwrite);
 
   /// Makes the database anew from the bundles and puts it in the old one's place. The old one is kept as
-  /// `<database>.bak-<time>`, told in `kept`, when it could not be read or had results that no bundle has.
+  /// `<database>.bak-<time>`, the path in `kept`, if it could not be read or had results that no bundle has.
   struct Rebuilt {
     IngestReport ingested;
     std::optional<std::filesystem::path> kept;
@@ -80,7 +80,7 @@ class Store {
   /// The file that is open: the database, or its snapshot.
   [[nodiscard]] const std::filesystem::path& path() const;
 
-  /// Takes in every bundle of the spool that is not in yet, in one transaction; seals those whose writer was killed
+  /// Ingests every new bundle of the spool in one transaction; seals those whose writer was killed
   /// (seal_abandoned). A bundle is known by its attempt and its hash, so ingesting twice changes nothing. What cannot
   /// be read is reported and left out. The bundles of `<spool>/.unsaved/<run>` move to their spool first, which is then
   /// ingested (move_out_of_unsaved).

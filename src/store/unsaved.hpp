@@ -15,7 +15,7 @@ namespace assay {
 
 /// A spool for the bundles of one invocation that puts nothing into the database: `<spool>/.unsaved/<time>-<run>`,
 /// which no command ingests by itself. Those of the last kKept invocations are kept, older ones are removed, so that
-/// they do not grow unseen; one that is in use stays. Results that shall stay are moved away: move_out_of_unsaved().
+/// they do not grow unnoticed; one that is in use stays. move_out_of_unsaved() moves results that must be kept.
 /// Lifetime: in use while the object lives.
 class UnsavedSpool {
  public:

@@ -33,10 +33,10 @@ struct Floor {
 /// The limit is 20 times the reference's own movement; beyond a tenth of the output's deviation it means nothing.
 inline constexpr double kMovementFactor = 20.0;
 inline constexpr double kIllConditioned = 0.1;
-/// Where no perturbed run tells the movement, the floor is multiplied by this.
+/// If there is no perturbed run to measure the movement, the floor is multiplied by this.
 inline constexpr double kUnknownMovement = 10.0;
 
-/// What was found of one output, over all input sets.
+/// The result for one output, over all input sets.
 struct OutputVerdict {
   std::string name;
   Verification verification = Verification::kUnverified;
@@ -61,8 +61,8 @@ struct Verdict {
 /// Files of outputs (safetensors, named as the model names them), one per input set.
 struct OutputFiles {
   std::vector<std::filesystem::path> reference;
-  std::vector<std::filesystem::path> perturbed;  ///< the reference's, inputs and weights moved by one unit in the last
-                                                 ///< place of the candidate's precision; or empty
+  std::vector<std::filesystem::path> perturbed;  ///< of the reference with inputs and weights perturbed by one unit in
+                                                 ///< the last place of the candidate's precision; or empty
   std::vector<std::filesystem::path> candidate;
 };
 
@@ -104,7 +104,7 @@ struct NamedShape {
 [[nodiscard]] std::optional<std::size_t> mask_for(std::string_view output, const Shape& shape,
                                                   std::span<const NamedShape> inputs);
 
-/// Of a model's inputs, those that mask_for() looks at: masks, and whatever a decoder takes.
+/// Whether mask_for() uses an input of this name: masks, and the inputs of a decoder.
 [[nodiscard]] bool matters_to_masks(std::string_view input);
 
 }  // namespace assay

@@ -202,9 +202,10 @@ ReportInput whole_run() {
                        "run `./assay run --hardware cuda` in a checkout"));
 
   rows.push_back(measured(kVit, kCpu, 1, 2));
-  rows.push_back(ended(row_of(kVit, kCpu, 4), CellStatus::kSkipped, reason::kNoTime,
-                       "one inference of this default batch is estimated at 42 s, told by the reference's run",
-                       "ask for it with --batch-sizes 4"));
+  rows.push_back(
+      ended(row_of(kVit, kCpu, 4), CellStatus::kSkipped, reason::kNoTime,
+            "one inference of this default batch is estimated at 42 s, extrapolated from the reference's run",
+            "--batch-sizes 4 measures it"));
   Record unsteady = measured(kVit, kOpenvino, 1, 2.0078125);
   unsteady.add_flag(flag::kUnsteady);
   rows.push_back(unsteady);

@@ -47,7 +47,7 @@ class Others(tool.ToolTest):
         self.assertIn("cpu@ours", self.run_tool("verify", "m.ours", "--engine", "ours", "--batch-sizes", "1", expect=4).stdout)
         (row,) = self.run_json("bench", "--engine", "null", "--model", "m.ours", *FAST, expect=1)["results"]
         self.assertEqual(row["status"], "unsupported")
-        self.assertIn("null reads no .ours file, but: null, onnx", row["message"])
+        self.assertIn("null does not read .ours files; it reads null, onnx", row["message"])
         (self.folder / "m.stablehlo").write_text("a model")
         (row,) = self.run_json("bench", "--engine", "ours", "--model", "m.stablehlo", *FAST, expect=2)["results"]
         self.assertEqual(row["reason_code"], "not_built")
