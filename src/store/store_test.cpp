@@ -414,6 +414,24 @@ TEST_F(StoreTest, ReadersUseTheSnapshotWhileAWriterWorks) {
   EXPECT_EQ(reader.verify(spool_).error().code, ErrorCode::kStoreBusy) << "all samples would seem lost";
 }
 
+TEST_F(StoreTest, ADatabaseOfAnyNameHasASnapshotWithTheSameTablesAndViews) {
+  for (const char* name : {"main.duckdb", "snapshot.duckdb", "it's \"mine\".duckdb"}) {
+    auto writer = Store::open(folder_.path() / name, Store::Mode::kWrite);
+    ASSERT_TRUE(writer) << to_string(writer.error());
+    const auto snapshot = writer->publish_snapshot();
+    ASSERT_TRUE(snapshot) << to_string(snapshot.error());
+    auto copy = duckdb::open_database(*snapshot, duckdb::Access::kReadOnly);
+    ASSERT_TRUE(copy) << to_string(copy.error());
+    const std::string relations =
+        "SELECT table_name, column_name, data_type FROM information_schema.columns ORDER BY ALL";
+    const fs::path fresh = folder_.path() / "fresh.duckdb";
+    ASSERT_TRUE(duckdb::create_database(fresh));
+    auto expected = duckdb::open_database(fresh, duckdb::Access::kReadOnly);
+    EXPECT_EQ(copy->query(relations)->rows, expected->query(relations)->rows);
+    EXPECT_TRUE(copy->query("SELECT * FROM latest_results"));
+  }
+}
+
 TEST_F(StoreTest, ReadingWhatDoesNotExistSaysHowToMakeIt) {
   const auto store = Store::open(path_, Store::Mode::kRead);
   ASSERT_FALSE(store);
