@@ -23,7 +23,7 @@ namespace assay {
 /// Whether an interruption left the cell without a result, or with a part of it: --resume runs such cells.
 [[nodiscard]] bool unfinished(const Record& row);
 
-/// The rows, where a name that stands for several models is followed by what tells them apart: "bert
+/// The rows; a name that stands for several models is followed by the model id: "bert
 /// (bert-base-uncased)". Everything here compares models by `model`.
 [[nodiscard]] std::vector<Record> with_distinct_names(std::vector<Record> rows);
 

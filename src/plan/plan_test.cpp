@@ -148,7 +148,7 @@ TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: kv_cache = static");
 }
 
-TEST(Plan, AnEngineThatComputesNoModelIsToldTheSignatureAndItsOwnReference) {
+TEST(Plan, AnEngineThatComputesNoModelGetsTheSignatureAndIsItsOwnReference) {
   Target null = target_on("null");
   null.found.entry.needs_model = false;
   RunSettings settings;

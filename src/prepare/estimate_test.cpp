@@ -33,7 +33,7 @@ class EstimateTest : public ::testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
 };
 
-TEST_F(EstimateTest, OfAForwardPassStandsOnItsFlops) {
+TEST_F(EstimateTest, ForAForwardPassUsesItsFlops) {
   const MachineRate rate{kGiga, 1e6 * kGiga, "onnxruntime"};
   const Estimate one = needs_of("prajjwal1/bert-tiny", settings_for(1));
   EXPECT_NEAR(static_cast<double>(one.weight_bytes), 4.0 * 4.4e6, 1e5);
@@ -55,7 +55,7 @@ TEST_F(EstimateTest, OfAForwardPassStandsOnItsFlops) {
   EXPECT_EQ(time_of({}, settings_for(1), rate).cell_s, 0) << "nobody knows the time";
 }
 
-TEST_F(EstimateTest, OfAGenerationReadsTheWeightsForEachToken) {
+TEST_F(EstimateTest, ForAGenerationReadsTheWeightsForEachToken) {
   const MachineRate rate{1e6 * kGiga, 10 * kGiga, "onnxruntime"};
   RunSettings settings = settings_for(1);
   settings.output_tokens = {32};

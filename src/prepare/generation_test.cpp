@@ -128,14 +128,14 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
         largest = std::max(largest, std::abs(expected));
       }
   EXPECT_LE(worst, 1e-4 * std::max(1.0, largest));
-  EXPECT_GT(largest, 1e-3) << "the logits tell something";
+  EXPECT_GT(largest, 1e-3) << "the logits are not constant";
 }
 
 INSTANTIATE_TEST_SUITE_P(OnnxRuntime, GenerationGraphsOn,
                          ::testing::Values("llama", "qwen2", "t5", "whisper", "llava", "llava_next"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-TEST(GenerationGraphs, AreNoneOfWhatDoesNotGenerate) {
+TEST(GenerationGraphs, DoNotExistForModelsThatDoNotGenerate) {
   const TemporaryDirectory folder = TemporaryDirectory::create("assay-generation-test-").value();
   for (const char* name : {"bert", "vit", "t5__encoder", "clip", "wav2vec2"}) {
     zoo::BuildRequest request;

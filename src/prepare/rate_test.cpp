@@ -37,7 +37,7 @@ TEST_F(RateTest, IsMeasuredAndLeavesNothingBehind) {
   EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
-TEST_F(RateTest, IsInterruptedAndIsNotToldWithoutARuntime) {
+TEST_F(RateTest, CanBeInterruptedAndFailsWithoutARuntime) {
   const EngineRegistry registry(places());
   if (const auto found = registry.locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
   EXPECT_EQ(measure_rate(registry, 1, folder_.path(), [] { return true; }).error().code, ErrorCode::kCancelled);

@@ -102,7 +102,7 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
   EXPECT_THAT(matrix["hardware_types"].dump(), AllOf(HasSubstr("qualcomm"), Not(HasSubstr("qnn"))));
 }
 
-TEST(Matrix, TellsTwoModelsOfOneNameApart) {
+TEST(Matrix, DistinguishesTwoModelsOfOneName) {
   ReportInput input = sample();
   for (Record& row : input.rows) {
     row.graph_hash = "base";
@@ -239,7 +239,7 @@ TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
   EXPECT_THAT(csv_table(input.rows), HasSubstr(",skipped,cancelled,interrupted before it ran,"));
 }
 
-TEST(Interruption, IsNotSaidOfAWholeRun) {
+TEST(Interruption, IsNotReportedForAWholeRun) {
   for (const Json& json : {guide_json(sample()), results_json(sample())}) EXPECT_EQ(json["interrupted"], nullptr);
   EXPECT_THAT(markdown_report(sample()), Not(HasSubstr("nterrupted")));
   ReportInput unsaved = interrupted();
@@ -250,7 +250,7 @@ TEST(Interruption, IsNotSaidOfAWholeRun) {
   EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("(kept from 2025-03-01 23:59 UTC)"));
 }
 
-TEST(TwoModelsOfOneName, AreToldApartInTheReportOfARun) {
+TEST(TwoModelsOfOneName, AreDistinctInTheReportOfARun) {
   ReportInput input = sample();
   input.rows[1].model_id = "org/bert-large";
   const Json json = guide_json(input);

@@ -71,7 +71,7 @@ TEST(ExitCode, NothingThatWasAskedForIsBuilt) {
   EXPECT_EQ(in_set({kVerified, planned}), ExitCode::kSuccess);
 }
 
-TEST(ExitCode, VerifyCannotTellFromWhatProvesNothing) {
+TEST(ExitCode, VerifyOfWhatProvesNothingIsCannotTell) {
   EXPECT_EQ(named({kDegenerate}, true), ExitCode::kCannotTell);
   EXPECT_EQ(named({kDegenerate}), ExitCode::kSuccess);
   EXPECT_EQ(named({kDegenerate, kVerified}, true), ExitCode::kSuccess);

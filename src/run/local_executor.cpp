@@ -222,8 +222,11 @@ Result<Record> LocalExecutor::State::finish_unrun(Record row) {
 Result<Record> LocalExecutor::State::execute(LocalTask& local) {
   const Task& task = local.task;
   Record& row = local.task.row;
-  if (const auto resumed = services.resumed.find(row.task_key); resumed != services.resumed.end())
-    return resumed->second;
+  if (const auto resumed = services.resumed.find(row.task_key); resumed != services.resumed.end()) {
+    Record kept = resumed->second;
+    kept.model = row.model;  // two names of one model share the key
+    return kept;
+  }
   if (const double estimate = estimated_ms(row); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
   if (const std::optional<Error> fault = invalid_file(local); fault && task.runs()) set_failure(row, *fault);

@@ -106,7 +106,7 @@ class References : public ::testing::Test {
   std::vector<float> input_;
 };
 
-TEST_F(References, OfSixteenBitsHaveTheirWeightsRoundedToThem) {
+TEST_F(References, WeightsAreRoundedForSixteenBits) {
   std::vector<float> rounded = weights();
   for (const DType precision : {DType::kBFloat16, DType::kFloat16, DType::kFloat32}) {
     rounded = weights();
@@ -118,12 +118,12 @@ TEST_F(References, OfSixteenBitsHaveTheirWeightsRoundedToThem) {
         << to_string(precision);
     const double effect = largest_difference(product(input_, rounded), product(input_, weights()));
     if (precision != DType::kFloat32) {
-      EXPECT_GT(effect, 1e-3) << "the test tells rounded weights from others";
+      EXPECT_GT(effect, 1e-3) << "rounded weights give other numbers";
     }
   }
 }
 
-TEST_F(References, MoveByOneUnitInTheLastPlaceOfTheCandidatesPrecision) {
+TEST_F(References, ArePerturbedByOneUnitInTheLastPlaceOfTheCandidatesPrecision) {
   double finer = 0;
   for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     const Reference reference = make(precision);

@@ -156,6 +156,18 @@ TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefo
   EXPECT_EQ(second->resume_command, "");
 }
 
+TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {
+  SessionRequest asked = request({"a", "b"});
+  asked.output_dir = folder_.path() / "out";
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+  asked.resume = true;
+  const auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_THAT(outcomes(*second), ElementsAre("a 1 completed", "a 2 completed", "b 1 completed", "b 2 completed"));
+}
+
 TEST_F(SessionTest, ARunThatIsNotSavedCannotBeResumed) {
   SessionRequest asked = request({"a"});
   asked.save = false;

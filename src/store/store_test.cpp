@@ -342,7 +342,7 @@ TEST_F(StoreTest, TwoWritersInOneProcessAreRefusedWhichDuckdbItselfDoesNot) {
   EXPECT_THAT(second.error().message, HasSubstr("this process itself"));
 }
 
-TEST_F(StoreTest, AWriterIsRefusedWhileSomeoneReadsAndToldThatItIsAReader) {
+TEST_F(StoreTest, AWriterIsRefusedWhileSomeoneReadsAndTheMessageNamesTheReader) {
   static_cast<void>(open());
   const Store reader = open(Store::Mode::kRead), another = open(Store::Mode::kRead);
   const auto writer = Store::open(path_, Store::Mode::kWrite);
@@ -381,7 +381,7 @@ TEST_F(StoreTest, RebuildKeepsTheOldDatabaseWhenASpoolLacksSomeOfIt) {
   EXPECT_EQ(Store::rebuild(path_, folder_.path() / "no-spool").error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(StoreTest, InitOverwritesOnlyWhenToldAndMovesAsideWhatWasThere) {
+TEST_F(StoreTest, InitOverwritesOnlyOnRequestAndMovesTheOldFilesAside) {
   ASSERT_THAT(*Store::init(path_, spool_, false), IsEmpty());
   add("a");
   ASSERT_TRUE(open().ingest(spool_));
@@ -577,7 +577,7 @@ class LatestResultsTest : public StoreTest {
   }
 };
 
-TEST_F(LatestResultsTest, TheReadmesQueryTellsWhichIsFastestAndHowSure) {
+TEST_F(LatestResultsTest, TheReadmesQuerySaysWhichIsFastestAndHowSure) {
   put("google-bert/bert-base-uncased", "onnxruntime", 20, 1);
   put("prajjwal1/bert-tiny", "openvino", 2, 1);
   put("prajjwal1/bert-tiny", "openvino", 3, 2);  // newer
@@ -615,7 +615,7 @@ TEST_F(LatestResultsTest, WhatIsWrongCutShortOrNotMeasuredIsNotTheNewestTime) {
   EXPECT_THAT(query("SELECT 1 FROM latest_results WHERE NOT ranked").rows, SizeIs(1)) << "shown, not ranked";
 }
 
-TEST_F(LatestResultsTest, ViewsTellModelsOfOneNameApart) {
+TEST_F(LatestResultsTest, ViewsDistinguishModelsOfOneName) {
   put("google-bert/bert-base-uncased", "onnxruntime", 20, 1);
   put("prajjwal1/bert-tiny", "onnxruntime", 2, 1);
   ASSERT_TRUE(open().ingest(spool_));

@@ -29,7 +29,7 @@ TEST(Masks, NeedTheOutputsOwnTokenAxis) {
   EXPECT_EQ(mask_for("vision_output", {2, 12, 32}, kEncoderOnly), std::nullopt);
 }
 
-TEST(Masks, OfTheDecoderSpeakOfItsOutputs) {
+TEST(Masks, OfTheDecoderApplyToItsOutputs) {
   EXPECT_EQ(mask_for("logits", {2, 12, 99}, kEncoderDecoder), 3U);
   EXPECT_EQ(mask_for("encoder_last_hidden_state", {2, 12, 32}, kEncoderDecoder), 1U);
   std::vector<NamedShape> unmasked = kEncoderDecoder;
@@ -46,7 +46,7 @@ TEST(Masks, OfOtherThingsMaskNothing) {
   EXPECT_EQ(mask_for("logits", {2, 12, 99}, inputs), std::nullopt);
 }
 
-TEST(Masks, OfEntitiesSpeakOfEntities) {
+TEST(Masks, OfEntitiesApplyToEntities) {
   const std::vector<NamedShape> inputs{{"attention_mask", {2, 3}}, {"entity_attention_mask", {2, 3}}};
   EXPECT_EQ(mask_for("entity_last_hidden_state", {2, 3, 32}, inputs), 1U);
   EXPECT_EQ(mask_for("last_hidden_state", {2, 3, 32}, inputs), 0U);
