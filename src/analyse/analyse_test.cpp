@@ -88,13 +88,15 @@ TEST(Recommendations, TheOnlyChoiceIsOneWhereEveryOtherWasTried) {
   std::vector<Record> rows{row("m", "cpu", "onnxruntime", 5), row("m", "openvino", "openvino", 1)};
   rows[1].status = CellStatus::kFailed;
   EXPECT_THAT(recommendations(rows), ElementsAre(HasSubstr("the only verified choice")));
-  for (const CellStatus status : {CellStatus::kUnavailable, CellStatus::kUnsupported}) {
+  for (const CellStatus status : {CellStatus::kUnavailable, CellStatus::kUnsupported, CellStatus::kWrong}) {
     rows[1].status = status;
     EXPECT_THAT(recommendations(rows), ElementsAre(HasSubstr("the only verified choice")));
   }
   rows[1] = unreached(rows[1]);
   EXPECT_THAT(recommendations(rows),
               ElementsAre(AllOf(Not(HasSubstr("only")), HasSubstr("there is no such result from openvino"))));
+  EXPECT_THAT(recommendations(std::span(rows).first(1)),
+              ElementsAre(AllOf(Not(HasSubstr("only")), HasSubstr("no other target was tried"))));
   rows[1] = row("m", "openvino", "openvino", 1, 4);
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("there is no such result from")))
       << "another shape is no comparison";

@@ -39,7 +39,7 @@ std::vector<std::string> unknown_targets(std::span<const Record> rows, const std
                                          const std::string& known) {
   std::vector<Record> open;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(open), [&](const Record& row) {
-    return row.model == model && target_key(row) != known &&
+    return row.model == model && target_key(row) != known && !computes_wrong(rows, model, target_key(row)) &&
            (row.status == CellStatus::kSkipped || unfinished(row) || (row.ranked() && row.latency_p50_ms));
   });
   return targets_of(open);
@@ -51,10 +51,13 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
   if (order.size() == 1) {
     const std::vector<std::string> unknown = unknown_targets(rows, model, target_key(first));
     const std::string result = fmt::format("{} ms at {}", in_words(*first.latency_p50_ms), shape_words(first));
-    if (unknown.empty())
+    const bool others = std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
+      return row.model == model && target_key(row) != target_key(first);
+    });
+    if (others && unknown.empty())
       return fmt::format("{}: {} is the only verified choice here: {}", model, target_key(first), result);
-    return fmt::format("{}: {} on {}; nothing to compare it with: there is no such result from {}", model, result,
-                       target_key(first), join(unknown, ", "));
+    return fmt::format("{}: {} on {}; nothing to compare it with: {}", model, result, target_key(first),
+                       others ? "there is no such result from " + join(unknown, ", ") : "no other target was tried");
   }
   const Record& second = *order[1];
   if (!differ(first, second))
@@ -87,7 +90,7 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
   for (const std::string& model : models_of(rows)) {
     const std::vector<const Record*> order = by_latency(rows, model);
     if (order.empty()) continue;
-    lines.push_back(latency_advice(rows, model, order));
+    lines.push_back(latency_advice(all, model, order));
 
     const Record* best = nullptr;
     for (const std::string& target : targets_of(rows))
