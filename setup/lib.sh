@@ -7,7 +7,7 @@ export ASSAY_DEPS_DIR=$deps
 
 say() { printf 'assay set-up: %s\n' "$*" >&2; }
 
-# The first line tells what is wrong, further ones what to type.
+# The first line says what is wrong, the others what to type.
 die() {
   say "$1"
   [[ $# -lt 2 ]] || printf '%s\n' "${@:2}" >&2

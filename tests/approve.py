@@ -55,6 +55,7 @@ DOCUMENTS = {
                                                      "verification.txt")},
     "null_bench.json": [*NULL_BENCH, "--output-format", "json"],
     "null_bench.txt": NULL_BENCH,
+    "help.txt": ["assay", "--help"],
 }
 
 

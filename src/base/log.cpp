@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 std::atomic<LogLevel> g_level{LogLevel::kInfo};
-constexpr const char* kPrefixes[] = {"debug: ", "", "warning: ", "error: ", ""};
+constexpr const char* kPrefixes[] = {"debug: ", "", "", "warning: ", "error: ", ""};
 }  // namespace
 
 void set_log_level(LogLevel level) { g_level = level; }

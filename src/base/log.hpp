@@ -8,7 +8,8 @@
 
 namespace assay {
 
-enum class LogLevel { kDebug, kInfo, kWarning, kError, kSilent };
+/// kVerbose: each step and its time (`--verbose`). kDebug: what happens inside a step, too (`--debug`).
+enum class LogLevel { kDebug, kVerbose, kInfo, kWarning, kError, kSilent };
 
 /// Diagnostics go to stderr as plain lines; stdout belongs to results. Thread: any.
 void set_log_level(LogLevel level);
@@ -22,6 +23,10 @@ void log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
 template <class... Args>
 void log_debug(fmt::format_string<Args...> f, Args&&... args) {
   log(LogLevel::kDebug, f, std::forward<Args>(args)...);
+}
+template <class... Args>
+void log_verbose(fmt::format_string<Args...> f, Args&&... args) {
+  log(LogLevel::kVerbose, f, std::forward<Args>(args)...);
 }
 template <class... Args>
 void log_info(fmt::format_string<Args...> f, Args&&... args) {

@@ -21,8 +21,8 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// Empty: this process has no home. Relative paths there have no meaning (XDG Base Directory Specification).
-fs::path usual_place() {
+// Relative paths in these variables have no meaning (XDG Base Directory Specification).
+fs::path place_of_user() {
   const fs::path xdg = variable("XDG_CACHE_HOME"), home = variable("HOME");
   if (xdg.is_absolute()) return xdg / "assay";
   return home.is_absolute() ? home / ".cache" / "assay" : fs::path();
@@ -42,10 +42,15 @@ Status make_private(const fs::path& folder) {
 
 }  // namespace
 
+fs::path CacheFolder::usual_place() {
+  const std::string given = variable("ASSAY_CACHE_DIR");
+  return given.empty() ? place_of_user() : fs::path(given);
+}
+
 Result<CacheFolder> CacheFolder::open() {
   CacheFolder cache;
   const std::string given = variable("ASSAY_CACHE_DIR");
-  cache.path_ = given.empty() ? usual_place() : fs::path(given);
+  cache.path_ = usual_place();
   const Status made = cache.path_.empty() ? fail(ErrorCode::kNotFound, "HOME is not set") : make_private(cache.path_);
   if (!made && !given.empty()) {
     Error error = made.error();
@@ -53,7 +58,7 @@ Result<CacheFolder> CacheFolder::open() {
     return tl::unexpected<Error>(std::move(error));
   }
   if (!made) {
-    log_warning("{}: references are kept in a temporary folder, for this run only; ASSAY_CACHE_DIR names a lasting one",
+    log_warning("{}: references are kept in a temporary folder for this run; ASSAY_CACHE_DIR can name a lasting one",
                 made.error().message);
     ASSAY_TRY(TemporaryDirectory temporary, TemporaryDirectory::create("assay-cache-"));
     cache.temporary_ = std::move(temporary);

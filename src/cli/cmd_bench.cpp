@@ -3,24 +3,37 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <memory>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/help.hpp"
 #include "cli/measure_command.hpp"
 #include "engine/registry.hpp"
 
 namespace assay::cli {
 namespace {
 
+MeasuringDefaults bench_defaults() {
+  MeasuringDefaults defaults;
+  defaults.hardware = "the first that is available of " + join(best_hardware(), ", ");
+  defaults.settings.batch_sizes = {1, 8, 32, 128};
+  defaults.settings.measure.warmup_iterations = 10;
+  defaults.settings.measure.iterations = 50;
+  defaults.settings.resource_pool = false;
+  return defaults;
+}
+
 struct BenchOptions {
-  MeasuringOptions measuring;
-  std::vector<std::string> models;  ///< --model, as bench/runner had it; any MODEL is fine
-  std::string model_id;             ///< --model-id, as run_hardware_benchmark had it
+  MeasuringOptions measuring{bench_defaults()};
+  std::vector<std::string> models;  ///< --model, as in bench/runner; any MODEL is valid
+  std::string model_id;             ///< --model-id, as in run_hardware_benchmark
   std::string framework;
   std::string dtype, data_source;
   std::string output_dir = "results/raw";
-  bool save = false, verify_only = false, benchmark_only = false, verbose = false;
+  bool save = false, verify_only = false, benchmark_only = false;
 };
 
 // Engines that stand for a framework of the guides: "pytorch" is libtorch, "jax" is xla.
@@ -75,8 +88,9 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
     models.push_back(std::move(choice));
   }
   if (models.empty())
-    return fail(ErrorCode::kInvalidArgument, "bench needs a model: --model resnet50 or --model-id bert-base-uncased",
-                "only an engine that computes no model needs none: `--engine null`");
+    return fail(ErrorCode::kInvalidArgument,
+                "bench requires a model, such as --model resnet50 or --model-id bert-base-uncased",
+                "only an engine that computes no model does without: `--engine null`");
   return models;
 }
 
@@ -99,50 +113,69 @@ std::string file_word(std::string text) {
   return text;
 }
 
-Result<ExitCode> bench(const BenchOptions& options, Context& context) {
-  options.measuring.apply();
+// The CSV of all rows, and a JSON file for each model and hardware: MODEL_DEVICE_PRECISION_<stamp>.json.
+std::vector<ResultFile> result_files(const ReportInput& input, const std::string& precision) {
+  std::vector<ResultFile> files{{"benchmark_results_", ".csv", [&input] { return csv_table(input.rows); }}};
+  std::map<std::string, ReportInput> parts;
+  for (const Record& row : input.rows) {
+    const std::string prefix =
+        fmt::format("{}_{}_{}_", file_word(row.model), row.hardware.empty() ? "none" : row.hardware,
+                    row.precision.empty() ? precision : row.precision);
+    const auto [part, fresh] = parts.try_emplace(prefix, input);
+    if (fresh) part->second.rows.clear();
+    part->second.rows.push_back(row);
+  }
+  for (auto& [prefix, part] : parts)
+    files.push_back({prefix, ".json", [part = std::move(part)] { return json_text(results_json(part), 2) + "\n"; }});
+  return files;
+}
+
+Result<SessionRequest> bench_request(const BenchOptions& options, const Context& context) {
   if (options.verify_only && options.benchmark_only)
     return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
   MeasuringOptions measuring = options.measuring;
-  if (!options.dtype.empty() && !measuring.precision.empty() && measuring.precision != options.dtype)
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--dtype {} and --precision {} contradict each other", options.dtype, measuring.precision),
-                "they are two names of one option: give one");
-  if (!options.dtype.empty()) measuring.precision = options.dtype;
-  if (!options.data_source.empty() && options.data_source != "synthetic") measuring.data = options.data_source;
+  if (!options.dtype.empty()) {
+    ASSAY_TRY(const RunSettings given, measuring.settings());
+    if (measuring.given("--precision") && given.precision != options.dtype)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--dtype {} and --precision {} contradict each other", options.dtype, given.precision),
+                  "they are two names of one option: give one");
+    measuring.set("--precision", options.dtype);
+  }
+  if (!options.data_source.empty() && options.data_source != "synthetic") measuring.set("--data", options.data_source);
   ASSAY_TRY(SessionRequest request, make_request(measuring, context));
-  if (measuring.batch_sizes.empty()) request.settings.batch_sizes = {1, 8, 32, 128};
-  if (!measuring.warmup) request.settings.measure.warmup_iterations = 10;
-  if (!measuring.iterations) request.settings.measure.iterations = 50;
-  request.settings.resource_pool = measuring.use_resource_pool;
   request.settings.verify = !options.benchmark_only;
   request.settings.benchmark = !options.verify_only;
   ASSAY_CHECK_OK(choose_engines(options, request));
   const bool no_model = need_no_model(request.targets.engines);
   ASSAY_TRY(request.models, chosen_models(options, no_model ? request.targets.engines.front() : ""));
-  if (no_model && options.models.empty() && measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
+  if (no_model && options.models.empty() && request.settings.default_batches) request.settings.batch_sizes = {1};
   request.best_hardware_only = request.targets.hardware.empty() && request.targets.engines.empty();
   request.save = options.save;
   request.output_dir = options.output_dir;
-  ASSAY_TRY(SessionResult session, run_with_progress(request, measuring, context));
+  return request;
+}
+
+Result<ExitCode> bench(const BenchOptions& options, Context& context) {
+  options.measuring.apply();
+  ASSAY_TRY(SessionRequest request, bench_request(options, context));
+  ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
   const ReportInput input = report_input(session);
   Output output;
   output.folder = options.output_dir;
-  output.files = {{"benchmark_results_", ".csv", [&] { return csv_table(input.rows); }}};
-  if (!options.model_id.empty()) {
-    const std::string device = input.rows.empty() ? "none" : input.rows.front().hardware;
-    output.files.push_back({fmt::format("{}_{}_{}_", file_word(options.model_id), device, request.settings.precision),
-                            ".json", [&] { return json_text(results_json(input), 2) + "\n"; }});
-  }
+  output.files = result_files(input, request.settings.precision);
   output.document = [&] { return results_json(input); };
   output.text = [&](const std::string& stamp) {
-    const ResultFile& csv = output.files.front();
-    return bench_console(input,
-                         stamp.empty() ? std::filesystem::path() : output.folder / (csv.prefix + stamp + csv.suffix));
+    const auto path = [&](const ResultFile& file) { return output.folder / (file.prefix + stamp + file.suffix); };
+    if (stamp.empty()) return bench_console(input, {});
+    std::string text = bench_console(input, path(output.files.front()));
+    for (std::size_t i = 1; i < output.files.size(); ++i)
+      text += "Results saved to: " + path(output.files[i]).string() + "\n";
+    return text;
   };
   output.verifies = options.verify_only;
-  return finish(output, measuring, request, session);
+  return finish(output, options.measuring, request, session);
 }
 
 }  // namespace
@@ -150,28 +183,37 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
 void register_bench(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command =
-      app.add_subcommand("bench", "Measure one model with fixed iterations, each shape in a fresh process");
-  command
-      ->add_option("--model", options->models,
-                   "resnet50, vit_b_16, both, or any MODEL: a file, a folder, a name, a Hugging Face id")
+      app.add_subcommand("bench", "Measure one model with a fixed number of inferences")->group(kFirstCommands);
+  show_as(command->add_option("--model", options->models,
+                              "A file, a folder, a name such as resnet50 or bert, or a Hugging Face id; both means "
+                              "resnet50 and vit_b_16"),
+          kModel, "MODEL[,MODEL…]")
       ->delimiter(',');
-  command->add_option("--model-id", options->model_id, "A Hugging Face id, e.g. bert-base-uncased");
-  command
-      ->add_option("--framework", options->framework,
-                   show_frameworks("{} ({})", ", ") + " or both; default: the hardware's own runtime")
-      ->check(CLI::IsMember(framework_words()));
-  command->add_option("--dtype", options->dtype, "Another name for --precision");
-  command->add_option("--data-source", options->data_source, "synthetic, or a folder: another name for --data");
-  command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder of the results")
-      ->capture_default_str();
-  command->add_flag("--save", options->save, "Put the results into the database");
-  command->add_flag("--verify-only", options->verify_only, "Only verify");
-  command->add_flag("--benchmark-only", options->benchmark_only, "Only measure");
-  command->add_flag("--verbose", options->verbose, "As ever: progress is shown unless --quiet");
+  show_as(command->add_option("--model-id", options->model_id, "Hugging Face id, such as bert-base-uncased"), kModel,
+          "ID");
+  show_as(
+      command->add_option("--data-source", options->data_source, "The same as --data, or synthetic for random inputs"),
+      kModel, "PATH");
+  only_words(show_as(command->add_option("--framework", options->framework,
+                                         "Framework in place of --engines: " + show_frameworks("{} is {}", ", ")),
+                     kMatrix, join(framework_words(), "|")),
+             framework_words());
+  show_as(command->add_option("--dtype", options->dtype, "The same as --precision"), kMatrix, "NAME");
+  show_as(command->add_flag("--verify-only", options->verify_only,
+                            "Only verify that the model loads, runs and computes the right numbers"),
+          kMeasuring);
+  show_as(command->add_flag("--benchmark-only", options->benchmark_only,
+                            "Only measure; verdicts are read from the database"),
+          kMeasuring);
+  show_as(command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder of the results"), kOutput,
+          "FOLDER")
+      ->default_str(options->output_dir);
+  show_as(command->add_flag("--save", options->save, "Save the results in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(
-      "Defaults: batches 1 8 32 128, 10 warm-ups, 50 iterations.\n"
-      "Example: assay bench --model-id bert-base-uncased --device cpu --batch-sizes 1,4 --sequence-lengths 128 --save");
+      "Examples:\n"
+      "  assay bench --model resnet50 --batch-sizes 1,8\n"
+      "  assay bench --model-id gpt2 --batch-sizes 1 --output-tokens 64 --save");
   commands.add(command, [options](Context& context) { return bench(*options, context); });
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "cli/failure.hpp"
+#include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "store/store.hpp"
 
@@ -76,7 +77,7 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
     return code;
   }
   if (report.moved > 0) std::printf("%zu unsaved bundles moved into the spool\n", report.moved);
-  std::printf("%zu bundles taken in, %zu known before\n", report.bundles, report.known);
+  std::printf("%zu bundles added, %zu were there before\n", report.bundles, report.known);
   print_refused(report);
   return code;
 }
@@ -90,7 +91,7 @@ Result<ExitCode> verify(const DbOptions& options, const Context& context) {
     return code;
   }
   for (const Error& finding : findings) std::printf("%s\n", sanitise(to_string(finding)).c_str());
-  if (findings.empty()) std::printf("the database holds what the bundles hold\n");
+  if (findings.empty()) std::printf("the database has the contents of the bundles\n");
   return code;
 }
 
@@ -116,27 +117,27 @@ Result<ExitCode> info(const DbOptions& options, const Context& context) {
 }  // namespace
 
 void register_db(CLI::App& app, Commands& commands) {
-  CLI::App* db = app.add_subcommand("db", "Make, fill, check and remake the database of results");
+  CLI::App* db =
+      app.add_subcommand("db", "Create, fill, check and rebuild the database of results")->group(kResultCommands);
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what,
                        Result<ExitCode> (*action)(const DbOptions&, const Context&)) {
     auto options = std::make_shared<DbOptions>();
     CLI::App* command = db->add_subcommand(name, what);
-    command->add_option("--db-path,--db", options->db_path,
-                        "Database; default: $ASSAY_DB_PATH or ./benchmark_db.duckdb");
-    command->add_option("--spool", options->spool, "Folder of the bundles; default: <db>.spool");
+    add_storage_options(*command, options->db_path, options->spool);
     if (std::string_view(name) == "init")
-      command->add_flag("--overwrite", options->overwrite,
-                        "Move an existing database and its bundles aside and begin anew");
-    command->add_option("--output-format", options->output_format, "text, or json: one document on stdout")
-        ->check(CLI::IsMember({"text", "json"}));
+      show_as(command->add_flag("--overwrite", options->overwrite,
+                                "Move an existing database and its bundles aside and begin anew"),
+              kStorage);
+    add_output_format(*command, options->output_format);
     commands.add(command, [options, action](Context& context) { return action(*options, context); });
   };
-  add("init", "Make an empty database", init);
-  add("rebuild", "Remake the database from the bundles", rebuild);
-  add("ingest", "Take in the bundles that are not in yet", ingest);
+  add("init", "Create an empty database", init);
+  add("rebuild", "Make the database again from the bundles", rebuild);
+  add("ingest", "Add the bundles that are not in the database yet", ingest);
   add("verify", "Compare the database with the bundles", verify);
-  add("info", "How much there is", info);
+  add("info", "Print the numbers of runs, results, samples and bundles", info);
+  db->footer("`assay db COMMAND --help` describes a command and its options.");
 }
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/json.hpp"
+#include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "measure/doctor.hpp"
 
@@ -33,12 +34,11 @@ void print(const Diagnosis& diagnosis, bool colour) {
 
 void register_doctor(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "Score this machine as a place to measure on, and say what to change");
-  command->add_option("--db-path,--db", options->db_path, "Database whose disk is looked at");
-  command->add_option("--spool", options->spool, "Folder of the bundles; default: <db>.spool");
-  command->add_option("--output-format", options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+  CLI::App* command = app.add_subcommand("doctor", "Rate this machine for measurements, and say what to change")
+                          ->group(kMachineCommands);
+  add_storage_options(*command, options->db_path, options->spool);
+  add_output_format(*command, options->output_format);
+  command->footer("The disk of the bundles' folder is examined, too.");
   commands.add(command, [options](Context&) -> Result<ExitCode> {
     const Diagnosis diagnosis = examine_machine(spool_path(options->spool, database_path(options->db_path)));
     if (options->output_format == "json")

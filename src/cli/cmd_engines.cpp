@@ -10,8 +10,10 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
+#include "cli/help.hpp"
 #include "worker/probe.hpp"
 
 namespace assay::cli {
@@ -100,8 +102,7 @@ Result<ExitCode> engines(const EnginesOptions& options) {
   if (!options.name.empty()) {
     if (registry.entry(options.name) == nullptr) {
       for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("unknown engine '{}'; valid: {}", options.name, join(names, ", ")));
+      return unknown_word("unknown engine", options.name, names);
     }
     names = {options.name};
   }
@@ -134,12 +135,14 @@ Result<ExitCode> engines(const EnginesOptions& options) {
 
 void register_engines(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<EnginesOptions>();
-  CLI::App* command = app.add_subcommand(
-      "engines", "List the inference runtimes: found, version, devices, options, or how to get them");
-  command->add_option("NAME", options->name, "Only this engine, with its options");
-  command->add_flag("--check", options->check, "Run the conformance tests on this engine: what every engine must do");
-  command->add_option("--output-format", options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+  CLI::App* command =
+      app.add_subcommand("engines", "List the inference runtimes, their devices and options")->group(kMachineCommands);
+  show_as(command->add_option("NAME", options->name, "Only this engine, with its options"), kMachineCommands, "NAME");
+  show_as(command->add_flag("--check", options->check,
+                            "Run the conformance tests on this engine: what every engine must do"),
+          kMachineCommands);
+  add_output_format(*command, options->output_format);
+  command->footer("Examples:\n  assay engines\n  assay engines NAME --check");
   commands.add(command, [options](Context&) { return engines(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
+#include "cli/help.hpp"
 #include "engine/registry.hpp"
 #include "hardware/hardware.hpp"
 #include "result/status.hpp"
@@ -25,7 +26,7 @@ void print(const Hardware& machine) {
       std::printf("%-9s available%s\n", entry.word.c_str(),
                   entry.needs_runtime.empty()
                       ? ""
-                      : (" where the runtime " + entry.needs_runtime + " is found (`assay engines`)").c_str());
+                      : (" if the runtime " + entry.needs_runtime + " is found (`assay engines`)").c_str());
     } else {
       std::printf("%-9s %s: %s\n", entry.word.c_str(),
                   entry.reason_code == reason::kNotBuilt ? "not built yet" : "not available", entry.why_not.c_str());
@@ -43,9 +44,9 @@ void print(const Hardware& machine) {
 
 void register_hardware(CLI::App& app, Commands& commands) {
   auto format = std::make_shared<std::string>("text");
-  CLI::App* command =
-      app.add_subcommand("hardware", "List every hardware assay knows: what is here, and why the rest is not");
-  command->add_option("--output-format", *format, "text or json")->check(CLI::IsMember({"text", "json"}));
+  CLI::App* command = app.add_subcommand("hardware", "List the hardware that is here, and why the rest is not")
+                          ->group(kMachineCommands);
+  add_output_format(*command, *format);
   commands.add(command, [format](Context&) -> Result<ExitCode> {
     const EngineRegistry registry(EngineRegistry::default_places());
     const Hardware machine = detect_hardware(Host(), registry.entries());

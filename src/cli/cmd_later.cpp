@@ -4,6 +4,7 @@
 
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
+#include "cli/help.hpp"
 #include "result/status.hpp"
 
 namespace assay::cli {
@@ -15,11 +16,12 @@ struct Later {
   const char* instead;
 };
 
-/// Commands that the guides name and a later version brings: known, so they answer, and nothing asked for is built: 2.
+/// Commands that the guides name and a later version will have. They are known, and print what to use instead; exit
+/// status 2.
 constexpr Later kLater[] = {
     {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"},
     {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"},
-    {"query", "Ask the database", "any DuckDB client reads the database that --db-path names"},
+    {"query", "Query the database", "any DuckDB client reads the database that --db-path names"},
     {"report", "Write a report from the database", "`assay run` writes a Markdown report beside its results"},
     {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"},
     {"variants", "Compare compressed variants of a model", "`assay bench --model A,B` measures several files"},
@@ -35,11 +37,11 @@ void register_later(CLI::App& app, Commands& commands) {
   for (const Later& later : kLater) {
     CLI::App* command = app.add_subcommand(later.name, fmt::format("{} (not built yet)", later.what));
     command->allow_extras();
-    command->group("Not built yet");
+    command->group(kLaterCommands);
     commands.add(command, [&later](Context& context) -> Result<ExitCode> {
-      tell({std::string(reason::kNotBuilt), fmt::format("`assay {}` is not part of this version of assay", later.name),
-            later.instead},
-           context.json);
+      print_failure({std::string(reason::kNotBuilt),
+                     fmt::format("`assay {}` is not part of this version of assay", later.name), later.instead},
+                    context.json);
       return ExitCode::kUsage;
     });
   }

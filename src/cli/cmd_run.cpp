@@ -9,6 +9,8 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
+#include "cli/help.hpp"
 #include "cli/measure_command.hpp"
 #include "model/classify.hpp"
 #include "plan/sets.hpp"
@@ -34,7 +36,7 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
                 R"(a JSON file such as {"my_bert": {"name": "prajjwal1/bert-tiny", "family": "embedding"}})");
   if (set != "custom" && !options.custom_models.empty())
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--custom-models goes with --models-set custom, not '{}'", set));
+                fmt::format("--custom-models requires --models-set custom, not '{}'", set));
   ASSAY_TRY(std::vector<ModelChoice> models,
             set == "custom" ? models_of_file(options.custom_models) : models_of_set(set));
 
@@ -43,13 +45,11 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
   for (const ModelChoice& model : models) names.push_back(model.name);
   for (const std::string& wanted : options.specific_models)
     if (std::find(names.begin(), names.end(), wanted) == names.end())
-      return fail(ErrorCode::kInvalidArgument, fmt::format("--specific-models: '{}' is not in the set '{}'; valid: {}",
-                                                           wanted, set, join(names, ", ")));
+      return unknown_word(fmt::format("--specific-models: the set '{}' has no model", set), wanted, names);
   const std::vector<std::string>& families = model_families();
   for (const std::string& family : options.model_families)
     if (std::find(families.begin(), families.end(), family) == families.end())
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--model-families: unknown family '{}'; valid: {}", family, join(families, ", ")));
+      return unknown_word("--model-families: unknown family", family, families);
   std::erase_if(models, [&](const ModelChoice& model) {
     const auto listed = [](const std::vector<std::string>& list, const std::string& name) {
       return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
@@ -58,7 +58,7 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
   });
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("no model of the set '{}' is of the families {}", set, join(options.model_families, ", ")));
+                fmt::format("no model of the set '{}' is in the families {}", set, join(options.model_families, ", ")));
   return models;
 }
 
@@ -101,32 +101,47 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
 
 void register_run(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command =
-      app.add_subcommand("run", "Verify and measure a set of models on every hardware and runtime found");
-  command->add_option("--output-dir", options->output_dir, "Folder of the results")->capture_default_str();
-  command->add_option("--models-set", options->models_set, "key (13 models), small (5, fast), or custom")
-      ->check(CLI::IsMember({"key", "small", "custom"}))
-      ->capture_default_str();
-  command->add_option("--custom-models", options->custom_models, "JSON file with the models of --models-set custom");
-  command->add_option("--specific-models", options->specific_models, "Only these models of the set")->delimiter(',');
-  command
-      ->add_option("--model-families", options->model_families,
-                   "Only these: embedding text_generation vision audio multimodal")
+  CLI::App* command = app.add_subcommand("run", "Verify and measure a set of models on all hardware found");
+  command->group(kFirstCommands);
+  only_words(show_as(command->add_option("--models-set", options->models_set, "Set of models: key has 13, small has 5"),
+                     kModel, "key|small|custom"),
+             {"key", "small", "custom"})
+      ->default_str(options->models_set);
+  show_as(command->add_flag("--small-models-only", options->small_models_only, "The same as --models-set small"),
+          kModel);
+  show_as(command->add_option("--custom-models", options->custom_models,
+                              "JSON file with the models of --models-set custom; paths in it are relative to it"),
+          kModel, "FILE");
+  show_as(command->add_option("--specific-models", options->specific_models, "Only these models of the set"), kModel,
+          "NAME[,NAME…]")
       ->delimiter(',');
-  command->add_flag("--verify-only", options->verify_only,
-                    "Only verify that models load, run and compute the right numbers");
-  command->add_flag("--benchmark-only", options->benchmark_only, "Only measure; verdicts come from the history");
-  command->add_flag("--no-plots", options->no_plots, "No plots");
-  command->add_flag("--no-compatibility-update", options->no_compatibility_update,
-                    "Leave hardware_compatibility_matrix.json alone");
-  command->add_flag("--parallel", options->parallel,
-                    "Measure hardware that shares nothing at the same time (in this version all of it shares the CPU)");
-  command->add_flag("--include-web-platforms", options->include_web_platforms, "Add webnn and webgpu");
-  command->add_flag("--small-models-only", options->small_models_only, "The small set");
+  show_as(command->add_option("--model-families", options->model_families,
+                              "Only these families: " + join(model_families(), " ")),
+          kModel, "NAME[,NAME…]")
+      ->delimiter(',');
+  show_as(
+      command->add_flag("--include-web-platforms", options->include_web_platforms, "Add the hardware webnn and webgpu"),
+      kMatrix);
+  show_as(command->add_flag("--verify-only", options->verify_only,
+                            "Only verify that the models load, run and compute the right numbers"),
+          kMeasuring);
+  show_as(command->add_flag("--benchmark-only", options->benchmark_only,
+                            "Only measure; verdicts are read from the database"),
+          kMeasuring);
+  show_as(command->add_flag("--parallel", options->parallel,
+                            "Measure at the same time on hardware that shares nothing; today all of it shares the CPU"),
+          kMeasuring);
+  show_as(command->add_option("--output-dir", options->output_dir, "Folder of the results"), kOutput, "FOLDER")
+      ->default_str(options->output_dir);
+  show_as(command->add_flag("--no-plots", options->no_plots, "Draw no plots; today there are none"), kOutput);
+  show_as(command->add_flag("--no-compatibility-update", options->no_compatibility_update,
+                            "Do not write hardware_compatibility_matrix.json"),
+          kOutput);
   options->measuring.add_to(*command);
   command->footer(
-      "Example: assay run --models-set small --hardware cpu cuda --batch-sizes 1 4 8 --output-dir "
-      "./benchmark_results");
+      "Examples:\n"
+      "  assay run --models-set small --output-dir ./benchmark_results\n"
+      "  assay run --hardware all --batch-sizes 1 4 8 --verify-only");
   commands.add(command, [options](Context& context) { return run(*options, context); });
 }
 

@@ -4,13 +4,21 @@
 
 #include <memory>
 
+#include "cli/help.hpp"
 #include "cli/measure_command.hpp"
 
 namespace assay::cli {
 namespace {
 
+MeasuringDefaults verify_defaults() {
+  MeasuringDefaults defaults;
+  defaults.settings.batch_sizes = {1};
+  defaults.settings.benchmark = false;
+  return defaults;
+}
+
 struct VerifyOptions {
-  MeasuringOptions measuring;
+  MeasuringOptions measuring{verify_defaults()};
   std::vector<std::string> models;
   bool save = false;
 };
@@ -24,8 +32,6 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
     choice.name = choice.reference = name;
     request.models.push_back(std::move(choice));
   }
-  if (options.measuring.batch_sizes.empty()) request.settings.batch_sizes = {1};
-  request.settings.benchmark = false;
   request.save = options.save;
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
   const ReportInput input = report_input(session);
@@ -42,14 +48,20 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
 
 void register_verify(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* command = app.add_subcommand("verify", "Tell whether models load, run and compute the right numbers");
-  command->add_option("MODEL", options->models, "A file, a folder, a name (bert, resnet50) or a Hugging Face id")
+  CLI::App* command =
+      app.add_subcommand("verify", "Check that models load, run and compute the right numbers")->group(kFirstCommands);
+  show_as(command->add_option("MODEL", options->models,
+                              "A file, a folder, a name such as bert or resnet50, or a Hugging Face id"),
+          kModel, "MODEL…")
       ->required();
-  command->add_flag("--save", options->save, "Put the verdicts into the database");
+  show_as(command->add_flag("--save", options->save, "Save the verdicts in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(
-      "Exit status: 0 verified, 3 wrong numbers, 4 cannot tell, 1 refused or failed, 2 wrong usage.\n"
-      "Example: assay verify model.onnx --hardware cpu cuda");
+      "Exit status: 0 verified, 3 wrong numbers, 4 inconclusive, 1 the model was\n"
+      "refused or failed, 2 wrong usage.\n\n"
+      "Examples:\n"
+      "  assay verify model.onnx\n"
+      "  assay verify bert resnet50 --hardware cpu");
   commands.add(command, [options](Context& context) { return verify(*options, context); });
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
+#include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "engine/engine_entry.hpp"
 #include "prepare/prepare.hpp"
@@ -21,56 +22,14 @@
 namespace assay::cli {
 namespace {
 
-struct ListOptions {
-  std::string category, family;
-  std::string output_format = "text";
-};
-
-template <class Get>
-Status check_word(const char* option, const std::string& wanted, Get get) {
-  if (wanted.empty()) return {};
-  std::vector<std::string> valid;
-  for (const zoo::Architecture& each : zoo::architectures()) {
-    if (get(each) == wanted) return {};
-    if (std::find(valid.begin(), valid.end(), get(each)) == valid.end()) valid.push_back(get(each));
-  }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{}: no architecture of '{}'; there are: {}", option, wanted, join(valid, ", ")));
-}
-
-Result<ExitCode> list(const ListOptions& options) {
-  ASSAY_CHECK_OK(check_word("--category", options.category, [](const auto& a) { return a.category; }));
-  ASSAY_CHECK_OK(check_word("--family", options.family, [](const auto& a) { return a.family; }));
-  Json entries = Json::array();
-  for (const zoo::Architecture& each : zoo::architectures()) {
-    if (!options.category.empty() && each.category != options.category) continue;
-    if (!options.family.empty() && each.family != options.family) continue;
-    std::vector<std::string> names;
-    for (const std::string& name : zoo::known_names())
-      if (const auto known = zoo::find_known(name); known && known->architecture == each.name) names.push_back(name);
-    if (options.output_format == "json")
-      entries.push_back({{"name", each.name},
-                         {"category", each.category},
-                         {"family", each.family},
-                         {"skeleton", each.skeleton},
-                         {"reference_checkpoint", each.reference_checkpoint},
-                         {"models", names}});
-    else
-      std::printf("%-10s %-16s %-16s %s\n", each.name.c_str(), each.category.c_str(), each.family.c_str(),
-                  join(names, " ").c_str());
-  }
-  if (options.output_format == "json") print_document({{"architectures", std::move(entries)}});
-  return ExitCode::kSuccess;
-}
-
-// What is known by name and not built yet.
-bool tell_planned(const std::string& model, const Context& context) {
+// Prints that the model is known by name and not built yet, if it is.
+bool print_planned(const std::string& model, const Context& context) {
   const auto planned = zoo::find_planned(model);
   if (!planned || zoo::find_known(model)) return false;
-  tell({std::string(reason::kNotBuilt),
-        fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture),
-        "`assay zoo list` shows what is built"},
-       context.json);
+  print_failure({std::string(reason::kNotBuilt),
+                 fmt::format("the architecture '{}' is not part of this version of assay", planned->architecture),
+                 "`assay zoo list` shows what is built"},
+                context.json);
   return true;
 }
 
@@ -99,12 +58,10 @@ Json to_json(const zoo::BuiltModel& built) {
 }
 
 Result<ExitCode> build(const BuildOptions& options, const Context& context) {
-  if (tell_planned(options.model, context)) return ExitCode::kUsage;
+  if (print_planned(options.model, context)) return ExitCode::kUsage;
   if (options.output.empty()) return fail(ErrorCode::kInvalidArgument, "--output: '' is not valid; give a file name");
-  if (options.precision != "float32" && options.precision != "float16" && options.precision != "bfloat16") {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--precision: '{}' is not valid; valid: float32, float16, bfloat16", options.precision));
-  }
+  std::string precision;
+  ASSAY_CHECK_OK(word({"float32", "float16", "bfloat16"}).read("--precision", {options.precision}, precision));
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const zoo::BuiltModel built,
@@ -133,7 +90,7 @@ Result<ExitCode> show(const ShowOptions& options, const Context& context) {
   if (options.sequence) {
     ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMost));
   }
-  if (tell_planned(options.model, context)) return ExitCode::kUsage;
+  if (print_planned(options.model, context)) return ExitCode::kUsage;
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const ModelFacts facts, describe_model(options.model, options.model_class, axes, hub));
   if (context.json)
@@ -167,7 +124,7 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
   for (const Error& error : engines.unavailable)
     missing.push_back({std::string(reason::kNoRuntime), error.message, error.hint});
   if (engines.usable.empty()) {
-    for (const Failure& failure : missing) tell(failure, context.json && &failure == &missing.front());
+    for (const Failure& failure : missing) print_failure(failure, context.json && &failure == &missing.front());
     return engines.unavailable.empty() ? ExitCode::kUsage : ExitCode::kCannotTell;
   }
   for (const Failure& failure : missing) log_warning("{}", failure.message);
@@ -207,61 +164,78 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
 }  // namespace
 
 void register_zoo(CLI::App& app, Commands& commands) {
-  CLI::App* zoo_app =
-      app.add_subcommand("zoo", "The architectures assay builds by itself: list, build, check against Hugging Face");
+  CLI::App* zoo_app = app.add_subcommand("zoo", "Models that assay builds itself: list, show, build, check them")
+                          ->group(kModelCommands);
+  zoo_app->footer("`assay zoo COMMAND --help` describes a command and its options.");
   zoo_app->require_subcommand(1);
-
-  auto list_options = std::make_shared<ListOptions>();
-  CLI::App* list_command = zoo_app->add_subcommand("list", "Architectures and the names that resolve to them");
-  list_command->add_option("--category", list_options->category, "Only this category, e.g. text_encoders");
-  list_command->add_option("--family", list_options->family, "Only this family, e.g. vision");
-  list_command->add_option("--output-format", list_options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
-  commands.add(list_command, [list_options](Context&) { return list(*list_options); });
+  register_zoo_list(*zoo_app, commands);
 
   auto build_options = std::make_shared<BuildOptions>();
-  CLI::App* build_command =
-      zoo_app->add_subcommand("build", "Write an ONNX model from a name, or a folder with config.json and weights");
-  build_command->add_option("MODEL", build_options->model, "bert, resnet50, a Hugging Face id, or a folder")
+  CLI::App* build_command = zoo_app->add_subcommand("build", "Write an ONNX model from a name or a config.json");
+  show_as(
+      build_command->add_option("MODEL", build_options->model, "A name such as bert, a Hugging Face id, or a folder"),
+      kModel, "MODEL")
       ->required();
-  build_command->add_option("-o,--output", build_options->output, "The .onnx file to write")->required();
-  build_command->add_option("--class", build_options->model_class, "The class to build, e.g. BertForMaskedLM");
-  build_command->add_option("--seed", build_options->seed, "Of seeded weights");
-  build_command->add_option("--precision", build_options->precision, "float32")->capture_default_str();
-  build_command->add_option("--output-format", build_options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+  show_as(build_command->add_option("--class", build_options->model_class, "Class to build, such as BertForMaskedLM"),
+          kModel, "NAME")
+      ->default_str("the class of the configuration");
+  show_as(build_command->add_option("--seed", build_options->seed, "Seed of random weights"), kModel, "N")
+      ->default_str(build_options->seed);
+  show_as(build_command->add_option("--precision", build_options->precision, "Element type of weights and arithmetic"),
+          kModel, "float32|float16|bfloat16")
+      ->default_str(build_options->precision);
+  show_as(build_command->add_option("-o,--output", build_options->output, "File to write, .onnx"), kOutput, "FILE")
+      ->required();
+  add_output_format(*build_command, build_options->output_format);
+  build_command->footer("Examples:\n  assay zoo build bert -o bert.onnx\n  assay zoo build ./folder -o model.onnx");
   commands.add(build_command, [build_options](Context& context) { return build(*build_options, context); });
 
   auto show_options = std::make_shared<ShowOptions>();
-  CLI::App* show_command = zoo_app->add_subcommand(
-      "show", "What a model is: parameters, inputs, outputs, FLOPs, bytes, memory; nothing runs, no weights are made");
-  show_command->add_option("MODEL", show_options->model, "bert, a Hugging Face id, a folder, or an .onnx file")
+  CLI::App* show_command =
+      zoo_app->add_subcommand("show", "Print parameters, inputs, outputs, FLOPs and memory of a model");
+  show_as(show_command->add_option("MODEL", show_options->model,
+                                   "A name such as bert, a Hugging Face id, a folder, or an .onnx file"),
+          kModel, "MODEL")
       ->required();
-  show_command->add_option("--class", show_options->model_class, "The class to look at, e.g. BertForMaskedLM");
-  show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Batch that one inference has")
-      ->capture_default_str();
-  show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence,
-                           "Its tokens; otherwise 128, or the model's positions where they are fewer");
-  show_command->add_option("--output-format", show_options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+  show_as(show_command->add_option("--class", show_options->model_class, "Class to show, such as BertForMaskedLM"),
+          kModel, "NAME")
+      ->default_str("the class of the configuration");
+  show_as(show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Items in one inference"), kModel,
+          "N")
+      ->default_str(show_options->batch);
+  show_as(
+      show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence, "Tokens in one input"),
+      kModel, "N")
+      ->default_str("128, or the model's positions if they are fewer");
+  add_output_format(*show_command, show_options->output_format);
+  show_command->footer("Examples:\n  assay zoo show bert\n  assay zoo show model.onnx --batch-size 8");
   commands.add(show_command, [show_options](Context& context) { return show(*show_options, context); });
 
   register_zoo_specialise(*zoo_app, commands);
 
   auto check_options = std::make_shared<CheckOptions>();
   CLI::App* check_command =
-      zoo_app->add_subcommand("check", "Build and run every golden folder and compare with its outputs");
-  check_command->add_option("DIR", check_options->folder, "A folder of goldens, or one of them")->required();
-  check_command->add_option("--engine,--engines", check_options->engines, "Engines to run on")
+      zoo_app->add_subcommand("check", "Build and run goldens and compare with their recorded outputs");
+  show_as(check_command->add_option("DIR", check_options->folder, "Folder of goldens, or one golden"), kModel, "DIR")
+      ->required();
+  show_as(check_command->add_option("--engine,--engines", check_options->engines, "Engines to run on"), kMeasuring,
+          "NAME[,NAME…]")
       ->delimiter(',')
-      ->capture_default_str();
-  check_command->add_flag("--static", check_options->specialise,
-                          "Run each model as `zoo specialise` writes it for the golden's shapes");
-  check_command->add_option("--keep", check_options->keep, "A folder in which the models are left");
-  check_command->add_flag("--strict", check_options->strict, "Unsupported counts as failed");
-  check_command->add_option("--timeout", check_options->timeout, "Seconds for one golden")->capture_default_str();
-  check_command->add_option("--output-format", check_options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+      ->default_str(kReferenceEngine);
+  show_as(check_command->add_flag("--static", check_options->specialise,
+                                  "Run each model as `zoo specialise` writes it for the golden's shapes"),
+          kMeasuring);
+  show_as(check_command->add_option("--timeout", check_options->timeout, "Time limit of one golden"), kMeasuring,
+          "SECONDS")
+      ->default_str("120");
+  show_as(check_command->add_flag("--strict", check_options->strict, "Count unsupported goldens as failed"),
+          kMeasuring);
+  show_as(check_command->add_option("--keep", check_options->keep, "Keep the models in this folder"), kOutput,
+          "FOLDER");
+  add_output_format(*check_command, check_options->output_format);
+  check_command->footer(
+      "A golden is a folder with recorded inputs and outputs of the original\nimplementation.\n\n"
+      "Examples:\n  assay zoo check ../goldens");
   commands.add(check_command, [check_options](Context& context) { return check(*check_options, context); });
 }
 

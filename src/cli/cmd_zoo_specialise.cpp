@@ -9,11 +9,14 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
+#include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "prepare/zoo_specialise.hpp"
 
 namespace assay::cli {
 namespace {
+
+constexpr const char* kShapes = "Shapes";
 
 struct SpecialiseOptions {
   std::string model, output, model_class;
@@ -23,7 +26,7 @@ struct SpecialiseOptions {
 };
 
 // "NAME=VALUE", each name once.
-Result<std::map<std::string, std::string>> pairs(const char* option, const std::vector<std::string>& texts) {
+Result<std::map<std::string, std::string>> name_values(const char* option, const std::vector<std::string>& texts) {
   std::map<std::string, std::string> found;
   for (const std::string& text : texts) {
     const std::size_t sign = text.find('=');
@@ -45,11 +48,11 @@ Result<ZooSpecialiseRequest> request_of(const SpecialiseOptions& options) {
     ASSAY_TRY(request.batch, integer_option("--batch-size", options.batch, 1, kMost));
   }
   ASSAY_TRY(request.sequence, integer_option("--sequence-length", options.sequence, 1, kMost));
-  ASSAY_TRY(const auto extents, pairs("--extent", options.extents));
+  ASSAY_TRY(const auto extents, name_values("--extent", options.extents));
   for (const auto& [symbol, text] : extents) {
     ASSAY_TRY(request.extents[symbol], integer_option("--extent", text, 0, kMost));
   }
-  ASSAY_TRY(request.constants, pairs("--constant", options.constants));
+  ASSAY_TRY(request.constants, name_values("--constant", options.constants));
   return request;
 }
 
@@ -68,10 +71,10 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
   ASSAY_TRY(const ZooSpecialiseRequest request, request_of(options));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const ZooSpecialised done, specialise_by_name(request, hub, interrupted));
-  // The file is there and runs where shapes may be dynamic, but is not what was asked for.
+  // The file is written and runs on engines with dynamic shapes, but it is not what the user asked for.
   const ExitCode code = done.model.dynamic.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
   if (context.json) return print_document(to_json(done)), code;
-  std::printf("%s: %zu of %zu nodes, %zu constants in place of others\n", done.model.path.c_str(), done.model.nodes,
+  std::printf("%s: %zu of %zu nodes; %zu constants replace the others\n", done.model.path.c_str(), done.model.nodes,
               done.model.nodes_before, done.model.constants);
   for (const auto& [name, shape] : done.shapes)
     std::printf("input %s %s\n", one_line(name).c_str(), to_string(shape).c_str());
@@ -85,23 +88,29 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
 
 void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
   auto options = std::make_shared<SpecialiseOptions>();
-  CLI::App* command = zoo.add_subcommand(
-      "specialise", "Write a model for one set of shapes: none of them dynamic, their arithmetic folded");
-  command->add_option("MODEL", options->model, "bert, a Hugging Face id, a folder, or an .onnx file")->required();
-  command->add_option("-o,--output", options->output, "The .onnx file to write")->required();
-  command->add_option("--class", options->model_class, "The class to build, e.g. BertForMaskedLM");
-  command->add_option("--seed", options->seed, "Of seeded weights");
-  command->add_option("--batch-sizes,--batch-size", options->batch,
-                      "Batch that one inference has; else the file's own, else 1");
-  command->add_option("--sequence-lengths,--sequence-length", options->sequence, "Its tokens")->capture_default_str();
-  command->add_option("--extent", options->extents, "SYMBOL=N: of another dynamic extent, by its name in the file")
+  CLI::App* command = zoo.add_subcommand("specialise", "Write a model with static shapes, their arithmetic folded");
+  show_as(command->add_option("MODEL", options->model, "A name, a Hugging Face id, a folder, or an .onnx file"), kModel,
+          "MODEL")
+      ->required();
+  show_as(command->add_option("--class", options->model_class, "Class to build, such as BertForMaskedLM"), kModel,
+          "NAME")
+      ->default_str("the class of the configuration");
+  show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
+  show_as(command->add_option("--batch-sizes,--batch-size", options->batch, "Items in one inference"), kShapes, "N")
+      ->default_str("the file's own, else 1");
+  show_as(command->add_option("--sequence-lengths,--sequence-length", options->sequence, "Tokens in one input"),
+          kShapes, "N")
+      ->default_str(options->sequence);
+  show_as(command->add_option("--extent", options->extents, "Another dynamic extent, by its name in the file"), kShapes,
+          "SYMBOL=N")
       ->allow_extra_args(false);
-  command
-      ->add_option("--constant", options->constants,
-                   "NAME=VALUES: an input that becomes a constant; integers joined by commas, or an .npy")
+  show_as(command->add_option("--constant", options->constants,
+                              "Input that becomes a constant: integers joined by commas, or an .npy file"),
+          kShapes, "NAME=VALUES")
       ->allow_extra_args(false);
-  command->add_option("--output-format", options->output_format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}));
+  show_as(command->add_option("-o,--output", options->output, "File to write, .onnx"), kOutput, "FILE")->required();
+  add_output_format(*command, options->output_format);
+  command->footer("Examples:\n  assay zoo specialise bert -o bert_1x128.onnx --sequence-length 128");
   commands.add(command, [options](Context& context) { return specialise(*options, context); });
 }
 

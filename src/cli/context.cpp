@@ -13,7 +13,7 @@ volatile std::sig_atomic_t g_interrupted = 0;
 extern "C" void on_interrupt(int) {
   if (g_interrupted != 0) _exit(static_cast<int>(ExitCode::kInterrupted));
   g_interrupted = 1;
-  constexpr char kNote[] = "\nStopping: what was measured is kept. Press Ctrl-C again to end at once.\n";
+  constexpr char kNote[] = "\nStopping; finished cells are kept. Press Ctrl-C again to end at once.\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kNote, sizeof kNote - 1);
 }
 
@@ -26,7 +26,7 @@ void watch_interrupts() {
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // `nohup` ignores SIGHUP for the program: it goes on after its terminal is closed.
+  // `nohup` makes the program ignore SIGHUP: it continues after its terminal is closed.
   struct sigaction before {};
   if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
 }

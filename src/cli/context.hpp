@@ -13,17 +13,17 @@
 
 namespace assay::cli {
 
-/// What every action gets: how the program was called.
+/// How the program was called; every action gets it.
 struct Context {
   std::string command_line;  ///< as typed, for the record
   bool terminal = false;     ///< stderr is a terminal: progress bar and colours
-  bool json = false;         ///< --output-format json: stdout takes one document, of an error too
+  bool json = false;         ///< --output-format json: stdout gets one document, also for an error
 };
 
-/// An action ends with its exit status, or with an Error: printed, its code decides the status (exit_code_of).
+/// Returns the exit status, or an Error, which main() prints and whose code decides the status (exit_code_of).
 using Action = std::function<Result<ExitCode>(Context&)>;
 
-/// The subcommands and what they do; the one that was typed runs.
+/// The subcommands and their actions; the one that was typed runs.
 class Commands {
  public:
   void add(CLI::App* command, Action action) { entries_.emplace_back(command, std::move(action)); }
@@ -54,8 +54,10 @@ void register_engines(CLI::App& app, Commands& commands);
 void register_hardware(CLI::App& app, Commands& commands);
 void register_doctor(CLI::App& app, Commands& commands);
 void register_zoo(CLI::App& app, Commands& commands);
+void register_zoo_list(CLI::App& zoo, Commands& commands);
 void register_zoo_specialise(CLI::App& zoo, Commands& commands);
 void register_db(CLI::App& app, Commands& commands);
+void register_cache(CLI::App& app, Commands& commands);
 void register_later(CLI::App& app, Commands& commands);
 
 }  // namespace assay::cli

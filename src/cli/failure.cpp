@@ -28,11 +28,11 @@ Json to_json(const std::vector<Error>& errors) {
 void print_document(const Json& content) {
   Json document{{"schema_version", kReportSchema}};
   document.update(content);
-  // Paths and arguments may be no UTF-8.
+  // Paths and arguments may have bytes that are not UTF-8.
   std::printf("%s\n", json_text(document, 2).c_str());
 }
 
-void tell(const Failure& failure, bool json) {
+void print_failure(const Failure& failure, bool json) {
   std::fprintf(stderr, "error[%s]: %s\n", failure.code.c_str(), sanitise(failure.message).c_str());
   for (const std::string& line : failure.context) std::fprintf(stderr, "  %s\n", sanitise(line).c_str());
   if (!failure.hint.empty()) std::fprintf(stderr, "  hint: %s\n", sanitise(failure.hint).c_str());

@@ -10,22 +10,22 @@
 
 namespace assay::cli {
 
-/// What ended a command before it had results. `code` is an ErrorCode's name, or a reason that is none ("not_built").
+/// Why a command ended before it had results. `code` is the name of an ErrorCode, or another reason ("not_built").
 struct Failure {
   std::string code, message, hint;
   std::vector<std::string> context{};
 };
 [[nodiscard]] Failure failure_of(const Error& error);
 
-/// Tells people on stderr and, in JSON mode, programs on stdout:
+/// Prints it on stderr for people and, in JSON mode, on stdout for programs:
 /// {"schema_version", "error": {"code", "message", "context", "hint"}}.
-void tell(const Failure& failure, bool json);
+void print_failure(const Failure& failure, bool json);
 
-/// The object that stands under "error", and in the lists of what was refused or found.
+/// The object under "error", and in the lists "refused" and "findings".
 [[nodiscard]] Json to_json(const Failure& failure);
 [[nodiscard]] Json to_json(const std::vector<Error>& errors);
 
-/// One document to stdout, with the schema version that all of them carry.
+/// Prints one document, with its schema version, on stdout.
 void print_document(const Json& content);
 
 }  // namespace assay::cli

@@ -78,7 +78,7 @@ Result<SessionRequest> make_request(const MeasuringOptions& options, const Conte
 
 Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                         const Context& context) {
-  Progress progress(context.terminal && !options.debug, options.quiet);
+  Progress progress(context.terminal && !options.debug && !options.verbose, options.quiet);
   ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
   request.cache = cache.path();
   request.cancelled = interrupted;
@@ -105,7 +105,7 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
   const auto step = [&](const char* doing, const auto& body) {
     const Status done = with_context(guarded({}, body), doing);
     if (done) return true;
-    tell(failure_of(done.error()), false);  // stdout takes the results alone
+    print_failure(failure_of(done.error()), false);  // stdout takes the results alone
     failures = worse(failures, exit_code_of(done.error().code));
     return false;
   };

@@ -12,22 +12,22 @@
 
 namespace assay::cli {
 
-/// Runs a session with progress on stderr and Ctrl-C heard. What `run`, `bench` and `verify` share.
+/// Runs a session for `run`, `bench` or `verify`: shows progress on stderr and stops on Ctrl-C.
 [[nodiscard]] Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                                       const Context& context);
 
-/// A request with the fields that come from the common options.
+/// A request with the fields that the common options set.
 [[nodiscard]] Result<SessionRequest> make_request(const MeasuringOptions& options, const Context& context);
 
 [[nodiscard]] ReportInput report_input(const SessionResult& session);
 
-/// A file of results: between prefix and suffix stands the run's time stamp.
+/// A file of results; its name is prefix, time stamp of the run, suffix.
 struct ResultFile {
   std::string prefix, suffix;
   std::function<std::string()> text;
 };
 
-/// What a measuring command leaves behind.
+/// What a measuring command prints and writes.
 struct Output {
   std::filesystem::path folder{};
   /// All under one stamp: the run's time, with "_2", "_3", … where the folder has results of the same second already.
@@ -36,12 +36,12 @@ struct Output {
   /// Printed otherwise. `stamp` is that of the files, empty when one of them could not be written.
   std::function<std::string(const std::string& stamp)> text;
   bool matrix = false;    ///< hardware_compatibility_matrix.json, from the history of this machine
-  bool verifies = false;  ///< the command is there to verify: docs/metrics.md, "Exit status"
+  bool verifies = false;  ///< the command was called to verify: docs/metrics.md, "Exit status"
 };
 
-/// The end of a measuring command: writes the files, prints, saves the rows into the database and then writes the
-/// matrix. Each step is done whatever became of those before it, so that no failure costs the user another output;
-/// failures go to stderr. Returns the exit status of all of it.
+/// Ends a measuring command: writes the files, prints, saves the rows in the database and then writes the matrix. Each
+/// step is done even if one before it failed, so that no failure costs the user another output; failures go to stderr.
+/// Returns the exit status of the whole command.
 [[nodiscard]] ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
                               SessionResult& session);
 

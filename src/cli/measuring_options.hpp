@@ -2,62 +2,82 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <cstdint>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <assay/result.hpp>
 
 #include "cli/context.hpp"
+#include "cli/option_reader.hpp"
 #include "plan/targets.hpp"
 #include "prepare/settings.hpp"
-#include "run/session.hpp"
 
 namespace assay::cli {
 
-/// The value of an option that takes one integer. Checked here and not by the parser, which would clamp what is too
-/// large. Errors: invalid_argument, naming option, text and what would be valid.
-[[nodiscard]] Result<std::int64_t> integer_option(const char* option, const std::string& text, std::int64_t least,
-                                                  std::int64_t most);
-
-/// Errors: invalid_argument, for a model that is asked for by an empty name.
+/// Errors: invalid_argument, for an empty name of a model.
 [[nodiscard]] Status check_named(const std::string& model);
 
-/// The options that every measuring command has (docs/formats.md, "Options"). Lists are written `1,2,4` or `1 2 4`.
-struct MeasuringOptions {
-  std::vector<std::string> hardware, engines;
-  std::string device;
-  std::vector<std::string> batch_sizes, sequence_lengths, output_tokens, streams,
-      threads;  ///< integers, checked in settings()
-  std::string precision;
-  std::optional<std::string> seed_text;
-  std::string data;
-  std::string size;
-  std::vector<std::string> engine_options;
-  std::optional<std::string> warmup, iterations;
-  double timeout = 600;
-  double scale = 1.0;
-  std::optional<double> memory_limit_mb;
-  std::string db_path, spool;
-  bool resume = false;
-  bool no_resource_pool = false, use_resource_pool = false;
-  bool debug = false, quiet = false;
-  std::string output_format = "text";
-  std::string kv_cache;
-  std::optional<std::string> form;  ///< --kv-cache under its old name: refused
+/// What one measuring command does without options: its help states it, and its settings begin with it.
+struct MeasuringDefaults {
+  RunSettings settings{};
+  std::string hardware = "all that is available";
+};
 
-  /// Adds the options. `--hardware` also answers to `--device`, `--engines` to `--engine`.
+/// The options that every measuring command has: those of prepare/settings.def, and those that say where to measure,
+/// what to print and where to keep it. Lists are written `1,2,4` or `1 2 4`. It may be copied once its options are
+/// added; the copy has the words that were given.
+class MeasuringOptions {
+ public:
+  explicit MeasuringOptions(MeasuringDefaults defaults = {}) : defaults_(std::move(defaults)) {}
+
+  /// Adds the options. `--hardware` also answers to `--device`, `--engines` to `--engine`. Call it once, on an object
+  /// that stays where it is.
   void add_to(CLI::App& command);
 
-  /// The settings they mean. Errors: invalid_argument, naming the option, the value and what is valid.
+  /// Whether the option of settings.def with this name was given.
+  [[nodiscard]] bool given(std::string_view option) const;
+  /// Gives an option of settings.def a value, in place of what was typed.
+  void set(std::string_view option, std::string word);
+
+  /// The settings that the options mean. Errors: invalid_argument, naming the option, the value and what is valid.
   [[nodiscard]] Result<RunSettings> settings() const;
-  [[nodiscard]] TargetRequest target_request() const;
+  [[nodiscard]] TargetRequest target_request() const { return {hardware, engines, device, false}; }
   [[nodiscard]] bool json() const { return output_format == "json"; }
-  /// Log level and the like.
+  /// Sets the level of the log.
   void apply() const;
+
+  std::vector<std::string> hardware, engines;
+  std::string device;
+  std::string db_path, spool;
+  bool resume = false;
+  bool verbose = false, debug = false, quiet = false;
+  std::string output_format = "text";
+
+ private:
+  /// An option of settings.def and the words that were typed behind it.
+  struct Declared {
+    std::string name;  ///< the first: "--threads"
+    std::vector<std::string> words{};
+    std::function<Status(const Declared&, RunSettings&)> read{};
+  };
+
+  template <class T, class Member>
+  void declare(CLI::App& command, const std::string& names, const char* group, Reader<T> reader, const char* help,
+               Member member);
+  [[nodiscard]] const Declared& declared(std::string_view option) const;
+
+  MeasuringDefaults defaults_;
+  std::optional<std::string> form_;  // --kv-cache under its old name: refused
+  std::deque<Declared> declared_;    // the parser keeps their addresses
 };
+
+/// Adds `--db-path` and `--spool` to a command.
+void add_storage_options(CLI::App& command, std::string& database, std::string& spool);
 
 /// --db-path, else ASSAY_DB_PATH, else ./benchmark_db.duckdb.
 [[nodiscard]] std::filesystem::path database_path(const std::string& given);

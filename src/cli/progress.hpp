@@ -7,7 +7,7 @@
 
 namespace assay::cli {
 
-/// How far a run is: a bar with the time left on a terminal, a plain line per cell elsewhere, nothing when quiet.
+/// Shows the progress of a run: a bar and the time left on a terminal, a line per cell elsewhere, nothing if quiet.
 /// Writes to stderr; stdout belongs to results. Thread: one at a time.
 class Progress {
  public:
@@ -18,9 +18,9 @@ class Progress {
 
   void expect(std::size_t cells) { expected_ = cells; }
   void doing(const std::string& what);
-  /// Files are made for cells: a line where there is no bar, for it may take a while before the next cell ends.
+  /// Files are made for cells. Prints a line if there is no bar, because it may take a while before the next cell ends.
   void making(const std::string& what);
-  /// `line`: what finished; shown where there is no bar.
+  /// A cell finished; `line` is printed if there is no bar.
   void finished(const std::string& line);
   void clear();
 

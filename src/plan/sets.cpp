@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "model/classify.hpp"
 #include "zoo/zoo.hpp"
 
@@ -29,8 +30,7 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
 
 Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
   const auto entries = zoo::find_set(set);
-  if (!entries)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("unknown model set '{}'; valid: key, small, custom", set));
+  if (!entries) return unknown_word("unknown model set", set, {"key", "small", "custom"});
   std::vector<ModelChoice> models;
   for (const zoo::SetEntry& entry : *entries) {
     ModelChoice choice;
@@ -71,12 +71,10 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
       return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
     const std::vector<std::string>& families = model_families();
     if (!choice.family.empty() && std::find(families.begin(), families.end(), choice.family) == families.end())
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: unknown family \"{}\"; valid: {}", where, choice.family, join(families, ", ")));
+      return unknown_word(where + ": unknown family", choice.family, families);
     for (const auto& [key, value] : entry.items())
       if (key != "name" && key != "family" && key != "size" && key != "modality")
-        return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{}: unknown key \"{}\"; valid: name, family, size, modality", where, key));
+        return unknown_word(where + ": unknown key", key, {"name", "family", "size", "modality"});
     models.push_back(std::move(choice));
   }
   return models;

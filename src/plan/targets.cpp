@@ -8,15 +8,11 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "result/hardware_words.hpp"
 
 namespace assay {
 namespace {
-
-std::string did_you_mean(const std::string& word, const std::vector<std::string>& valid) {
-  const std::vector<std::string> near = closest(word, valid);
-  return near.empty() ? std::string() : "did you mean " + join(near, " or ") + "?";
-}
 
 const EngineDevice* best_device(const FoundEngine& found, const std::string& hardware, const std::string& wanted) {
   const EngineDevice* best = nullptr;
@@ -92,18 +88,16 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
     if (word == "all") {
       for (const std::string& each : hardware_words()) add_word(each);
     } else if (std::ranges::find(hardware_words(), word) == hardware_words().end()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("unknown hardware '{}'; valid: all, {}, qualcomm", given, join(hardware_words(), ", ")),
-                  did_you_mean(word, hardware_words()));
+      std::vector<std::string> valid{"all", "qualcomm"};
+      valid.insert(valid.begin() + 1, hardware_words().begin(), hardware_words().end());
+      return unknown_word("unknown hardware", given, valid);
     } else {
       add_word(word);
     }
   }
   for (const std::string& engine : request.engines) {
     if (registry.entry(engine) != nullptr) continue;
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("unknown engine '{}'; valid: {}", engine, join(registry.names(), ", ")),
-                did_you_mean(engine, registry.names()));
+    return unknown_word("unknown engine", engine, registry.names());
   }
   const bool asked = !words.empty();
   if (request.include_web) {

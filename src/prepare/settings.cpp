@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prepare/settings.hpp"
 
+#include <type_traits>
+
 #include "worker/protocol.hpp"
 
 namespace assay {
+namespace {
 
-// The bindings name every member: a new one does not compile until it is decided whether it belongs here.
+enum class PlanIdentity { kIdentity, kNoIdentity };
+using enum PlanIdentity;
 
+template <PlanIdentity kWhether, class T>
+void add_setting(Json& json, const char* name, const T& value) {
+  if constexpr (kWhether == kNoIdentity) {
+    return;
+  } else if constexpr (std::is_same_v<T, MeasurePlan>) {
+    json[name] = worker_protocol::encode(value);
+  } else if constexpr (std::is_same_v<T, std::filesystem::path>) {
+    json[name] = value.string();
+  } else if constexpr (std::is_same_v<T, zoo::KvCache>) {
+    json[name] = zoo::kv_cache_name(value);
+  } else {
+    json[name] = value;
+  }
+}
+
+}  // namespace
+
+// The binding names every member: a new one does not compile until it is here.
 Json to_json(const ModelChoice& choice) {
   const auto& [name, reference, family, category, size, modality, from_set, built, any_size] = choice;
   return {{"name", name},         {"reference", reference}, {"family", family}, {"category", category}, {"size", size},
@@ -14,33 +36,13 @@ Json to_json(const ModelChoice& choice) {
 }
 
 Json to_json(const RunSettings& settings) {
-  const auto& [batch_sizes, default_batches, sequence_lengths, default_lengths, output_tokens, precision,
-               precision_asked, streams, threads, engine_options, size, seed, input_sets, data, measure,
-               memory_limit_bytes, verify, benchmark, resource_pool, parallel, timeout, scale, kv_cache] = settings;
-  // The time and memory limits of a cell, and the process that runs it, do not decide that.
-  static_cast<void>(memory_limit_bytes);
-  static_cast<void>(resource_pool);
-  static_cast<void>(parallel);
-  static_cast<void>(timeout);
-  return {{"batch_sizes", batch_sizes},
-          {"default_batches", default_batches},
-          {"sequence_lengths", sequence_lengths},
-          {"default_lengths", default_lengths},
-          {"output_tokens", output_tokens},
-          {"precision", precision},
-          {"precision_asked", precision_asked},
-          {"streams", streams},
-          {"threads", threads},
-          {"engine_options", engine_options},
-          {"size", size},
-          {"seed", seed},
-          {"input_sets", input_sets},
-          {"data", data.string()},
-          {"measure", worker_protocol::encode(measure)},
-          {"verify", verify},
-          {"benchmark", benchmark},
-          {"scale", scale},
-          {"kv_cache", zoo::kv_cache_name(kv_cache)}};
+  Json json = Json::object();
+#define VALUE(type, member, initial, identity) add_setting<identity>(json, #member, settings.member);
+#define FLAG(type, member, initial, identity, option, group, reader, help) \
+  add_setting<identity>(json, #member, settings.member);
+#define OPTION(member, option, group, reader, help)
+#include "prepare/settings.def"
+  return json;
 }
 
 }  // namespace assay

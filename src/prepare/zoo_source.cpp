@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
@@ -38,10 +39,18 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   return source;
 }
 
+// The hub does not have the id, or cannot be reached: perhaps a known one was meant.
+tl::unexpected<Error> not_fetched(Error error, const std::string& id) {
+  const std::string near = did_you_mean(id, zoo::known_names());
+  if (error.code != ErrorCode::kCancelled && !near.empty())
+    error.hint = error.hint.empty() ? near : near + " " + error.hint;
+  return tl::unexpected<Error>(std::move(error));
+}
+
 tl::unexpected<Error> unknown(const std::string& name) {
-  const std::vector<std::string> near = closest(name, zoo::known_names());
+  const std::string near = did_you_mean(name, zoo::known_names());
   std::string hint = "`assay zoo list` shows the names";
-  if (!near.empty()) hint = fmt::format("did you mean {}? {}", join(near, " or "), hint);
+  if (!near.empty()) hint = near + " " + hint;
   return fail(
       ErrorCode::kInvalidArgument,
       fmt::format(
@@ -60,7 +69,8 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
   if (!id.empty() && (known || !planned)) {
     const Result<hub::Snapshot> snapshot = hub.get(id);
     if (snapshot) return from_snapshot(*snapshot, id, known);
-    if (!known || snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
+    if (!known) return not_fetched(snapshot.error(), id);
+    if (snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
     note = fmt::format("{}: random weights, built-in configuration: {}", id, snapshot.error().message);
   }
   if (known) {

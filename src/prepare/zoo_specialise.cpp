@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "model/names.hpp"
 #include "onnx/inspect.hpp"
 #include "prepare/prepare.hpp"
@@ -62,7 +63,7 @@ Result<Tensor> constant_from(const ModelValue& input, const Shape& shape, const 
   return tensor;
 }
 
-// Symbols of the inputs, in lower case; an extent that is not one of them would change nothing.
+// The symbols of the inputs are compared in lower case. An extent that no input has would change nothing.
 Status check_extents(const ModelInfo& info, const std::map<std::string, std::int64_t>& extents) {
   std::set<std::string> symbols;
   for (const ModelValue& input : info.inputs)
@@ -71,11 +72,8 @@ Status check_extents(const ModelInfo& info, const std::map<std::string, std::int
   for (const auto& [name, extent] : extents) {
     const bool known = std::any_of(symbols.begin(), symbols.end(),
                                    [&](const std::string& symbol) { return symbol.find(name) != std::string::npos; });
-    if (!known) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--extent: '{}' is not an extent of the model's inputs; valid: {}", name,
-                              fmt::join(symbols, ", ")));
-    }
+    if (!known)
+      return unknown_word("--extent: the inputs of the model have no extent", name, {symbols.begin(), symbols.end()});
   }
   return {};
 }
@@ -91,8 +89,7 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
       std::vector<std::string> names;
       names.reserve(info.inputs.size());
       for (const ModelValue& value : info.inputs) names.push_back(value.name);
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--constant: '{}' is not an input of the model; valid: {}", name, join(names, ", ")));
+      return unknown_word("--constant: the model has no input", name, names);
     }
     if (!text.ends_with(".npy")) continue;
     ASSAY_TRY(Tensor tensor, read_npy(text));

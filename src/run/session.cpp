@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
 #include "plan/plan.hpp"
 #include "plan/row.hpp"
@@ -169,8 +170,7 @@ Status check_options(const std::vector<Target>& targets, const RunSettings& sett
         std::vector<std::string> names;
         names.reserve(options.size());
         for (const EngineOptionInfo& each : options) names.push_back(each.name);
-        return fail(ErrorCode::kInvalidArgument, fmt::format("--engine-option: {} has no option '{}'; valid: {}",
-                                                             target.engine, name, join(names, ", ")));
+        return unknown_word(fmt::format("--engine-option: {} has no option", target.engine), name, names);
       }
       if (allows(*option, value)) continue;
       const bool words = option->type.find('|') != std::string::npos;
@@ -276,6 +276,11 @@ RateKeeper::Services rate_services(const SessionRequest& request, const RunInfo&
 
 }  // namespace
 
+const std::vector<std::string>& best_hardware() {
+  static const std::vector<std::string> words{"cuda", "rocm", "mps", "cpu"};
+  return words;
+}
+
 Result<SessionResult> run_session(const SessionRequest& request) {
   SessionResult out;
   // Nobody waits for it: a python3 that is a script of a version manager takes longer than all else that is looked up.
@@ -290,7 +295,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
 
   TargetRequest wanted = request.targets;
   if (request.best_hardware_only)
-    for (const char* word : {"cuda", "rocm", "mps", "cpu"})
+    for (const std::string& word : best_hardware())
       if (wanted.hardware.empty() && machine.entry(word).available) wanted.hardware = {word};
   ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine,
                                          [&](const std::string& engine) { return probe_engine(registry, engine); }));

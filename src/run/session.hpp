@@ -28,7 +28,7 @@ struct SessionRequest {
   std::filesystem::path database, spool, cache;
   EngineRegistry::Places places = EngineRegistry::default_places();
   std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: it cannot be resumed
-  bool best_hardware_only = false;   ///< neither hardware nor engines are given: only the best device
+  bool best_hardware_only = false;   ///< neither hardware nor engines are given: the first of best_hardware() alone
   bool resume = false;
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
@@ -51,9 +51,13 @@ struct SessionResult {
   std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
 };
 
-/// Runs all cells; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after the
-/// reports are written. Errors: invalid_argument or not_found for a wrong name, file or option. Anything that happens
-/// to a model or a cell, an exception included, is a row, and the others run.
+/// Hardware words, the fastest first.
+[[nodiscard]] const std::vector<std::string>& best_hardware();
+
+/// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
+/// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
+/// model or a cell, an exception included, is a row, and the others run. When nothing that was asked for is built,
+/// invalid_argument says so.
 [[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
 
 /// Puts the bundles of the spool into the database and publishes the snapshot for readers, if `request.save` is set.

@@ -27,7 +27,7 @@ class BadInput(tool.ToolTest):
     def test_unknown_subcommand_and_option(self):
         self.refused("fly", says="fly")
         self.refused("run", "--wings", "2", says="--wings")
-        self.refused(says="subcommand")
+        self.refused(says="needs a command")
 
     def test_unknown_model(self):
         self.refused("bench", "--model", "no-such-model", "--engine", "null", says=["no-such-model", "resnet50"])
@@ -66,7 +66,7 @@ class BadInput(tool.ToolTest):
         for limit in ("nan", "0", "-1", "inf"):
             self.refused("bench", "--engine", "null", f"--memory-limit={limit}", says=["--memory-limit", limit])
 
-    def test_bytes_that_are_no_text(self):
+    def test_bytes_that_are_not_text(self):
         self.refused("bench", "--engine", "null", "--output-dir", b"o\xff", says=["argument 5", "UTF-8"])
         self.refused("verify", b"u\xff/m.onnx", says=["argument 2", "UTF-8", "'u\\xff/m.onnx'"])
         self.environment["ASSAY_DB_PATH"] = os.fsdecode(b"d\xff.duckdb")
@@ -89,8 +89,8 @@ class BadInput(tool.ToolTest):
         self.refused("zoo", "build", "prajjwal1/bert-tiny", "-o", device, says=["pipe", "replaced"])
         self.assertTrue(device.is_fifo())
 
-    def test_pipes_are_no_files(self):
-        """Nobody writes into this one: to read it is to wait for ever."""
+    def test_pipes_are_not_files(self):
+        """No process writes into this one: a reader would wait for ever."""
         os.mkfifo(self.folder / "pipe")
         self.before = ["pipe"]
         bench = ("bench", "--engine", "null")
@@ -101,11 +101,11 @@ class BadInput(tool.ToolTest):
 
     def test_values_of_engine_options(self):
         for option, says in [("nan=maybe", ["nan", "maybe", "true, false"]), ("cost_ns=1e3", ["cost_ns", "an integer"]), ("spread=wide", ["spread", "a number"]),
-                             ("distribution=gauss", ["gauss", "constant, normal, lognormal"]), ("wings=2", ["wings", "cost_ns"]), ("wings", "key=value")]:
+                             ("distribution=gauss", ["gauss", "constant, normal, lognormal"]), ("wings=2", ["wings", "cost_ns"]), ("wings", "KEY=VALUE")]:
             self.refused("bench", "--engine", "null", "--engine-option", option, says=says)
 
     def test_nothing_that_a_terminal_would_obey_is_printed(self):
-        """The name is what the file says; only its print is made harmless."""
+        """The name in the results stays as it is in the file; only the printed name is changed."""
         name = "a\u001b[31m\u009b2J"
         self.write("models.json", json.dumps({name: {"name": "./none.onnx"}, "b": {"name": "./none.onnx"}}))
         result = self.run_tool("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--output-dir", "out", expect=2)
@@ -173,7 +173,7 @@ class BadInput(tool.ToolTest):
             (self.folder / "m" / "config.json").write_text(json.dumps(config))
             self.refused("verify", "m", says=key)
 
-    def test_files_that_are_no_models(self):
+    def test_files_that_are_not_models(self):
         for name, content in [("empty.onnx", b""), ("text.onnx", b"hello, this is text\n" * 9), ("zip.onnx", b"PK\x03\x04" + b"\0" * 99),
                               ("cut.onnx", b"\x08\x07\x12\x05pytor")]:
             self.write(name, content)

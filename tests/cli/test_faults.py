@@ -120,7 +120,7 @@ class Faults(tool.ToolTest):
         self.null("--save", "--seed", "1")
         self.assertIn("results: 2", self.run_tool("db", "info", expect=0).stdout)
 
-    def test_a_notebook_that_reads_the_database_loses_nothing_and_is_told_of_the_snapshot(self):
+    def test_a_notebook_that_reads_the_database_loses_nothing_and_the_snapshot_is_named(self):
         self.null("--save")
         code = ("import duckdb; held = duckdb.connect('benchmark_db.duckdb', read_only=True); print('held', flush=True); input()")
         reader = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -328,7 +328,7 @@ class Faults(tool.ToolTest):
         process.communicate(timeout=tool.DEADLINE)
         self.assertEqual(process.returncode, 130)
 
-    def test_a_run_goes_on_after_its_terminal_closed_where_nohup_asked_for_that(self):
+    def test_a_run_continues_after_its_terminal_closes_under_nohup(self):
         process = self.start(*self.matrix_that_hangs("--timeout", "30"), preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.addCleanup(process.kill)
         self.wait_until("a cell is done", lambda: self.spool_bundles())

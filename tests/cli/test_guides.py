@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every model that the guides name is known without a network: `assay zoo show` tells what it is, or that it is not built yet."""
+"""Every model that the guides name is known without a network: `assay zoo show` says what it is, or that it is not built yet."""
 import json
 import pathlib
 import re
@@ -42,7 +42,7 @@ def architectures():
 
 
 def models_in(text):
-    """Everything in a guide that is a model's name, by its form or its place."""
+    """Everything in a guide that is a model's name, by its spelling or its place."""
     word = r"[A-Za-z0-9][\w.-]*"
     found = set(re.findall(rf"(?<![\w./:-]){word}/{word}(?!/)\b", text))  # ORGANISATION/NAME
     names = "|".join(sorted(map(re.escape, architectures()), key=len, reverse=True))

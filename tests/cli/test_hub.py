@@ -40,7 +40,7 @@ class Hub:
                 try:
                     super().handle()
                 except ConnectionError:
-                    pass  # the client has what it wants
+                    pass  # the client has closed the connection
 
             def do_GET(self):
                 hub.requests.append((name, self.path, dict(self.headers)))
@@ -269,7 +269,7 @@ class HubTest(tool.ToolTest):
         result = self.build("prajjwal1/bert-tiny")
         self.assertIn("4.4 million", result.stdout)
 
-    def test_a_name_of_the_zoo_asks_nobody(self):
+    def test_a_name_of_the_zoo_needs_no_hub(self):
         self.build("zoo:prajjwal1/bert-tiny")
         self.run_tool("bench", "--model", "resnet50", "--engine", "null", "--iterations", "1", "--batch-sizes", "1", "--quiet", expect=0)
         self.assertEqual(self.hub.requests, [])

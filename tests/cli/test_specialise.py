@@ -157,13 +157,13 @@ class Command(Compared):
 
     def test_wrong_use(self):
         path = self.user_model()
-        for arguments, says in [(["--constant", "height=2"], "'height' is not an input of the model; valid: x, length"),
+        for arguments, says in [(["--constant", "height=2"], "the model has no input 'height'; valid: x, length"),
                                 (["--constant", "length=1,2"], "has 2 values; the input is [1]"),
                                 (["--constant", "length=two"], "give integers joined by commas, or an .npy"),
                                 (["--constant", "length"], "give NAME=VALUE"),
                                 (["--extent", "width=8", "--extent", "width=9"], "given twice"),
                                 (["--extent", "width=wide"], "give an integer"),
-                                (["--extent", "height=8"], "'height' is not an extent of the model's inputs; valid: batch, width"),
+                                (["--extent", "height=8"], "the inputs of the model have no extent 'height'; valid: batch, width"),
                                 (["--batch-size", "0"], "--batch-size: '0' is not valid")]:
             result = self.run_tool("zoo", "specialise", path, "-o", "out.onnx", *arguments, expect=2)
             self.assertIn(says, result.stderr)

@@ -12,7 +12,7 @@ BINARY = os.environ["ASSAY_BINARY"]
 GOLDENS = os.environ.get("ASSAY_GOLDENS_DIR", "")
 GUIDES = os.environ.get("ASSAY_GUIDES_DIR", "")
 DEPS = os.environ.get("ASSAY_DEPS_DIR", "")
-DEADLINE = 900  # seconds for anything that is meant to be quick: a slow and busy machine is no fault of the program
+DEADLINE = 900  # seconds for anything that is meant to be quick: a slow or busy machine is not an error of the program
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/option_reader.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/text.hpp"
+#include "base/unknown_word.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay::cli {
+namespace {
+
+Result<double> number(const std::string& option, const std::string& text, std::string_view valid,
+                      const std::function<bool(double)>& allows) {
+  const auto value = parse_number<double>(text);
+  if (value && allows(*value)) return *value;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not valid; give {}", option, text, valid));
+}
+
+std::vector<std::string> published_sizes() {
+  std::set<std::string> sizes;
+  for (const zoo::Architecture& architecture : zoo::architectures())
+    for (const zoo::KnownModel& known : zoo::published(architecture.name)) sizes.insert(known.size);
+  return {sizes.begin(), sizes.end()};
+}
+
+Status check_word(const std::string& option, const std::string& text, const std::vector<std::string>& valid) {
+  if (std::ranges::find(valid, text) != valid.end()) return {};
+  return unknown_word(option + ": unknown value", text, valid);
+}
+
+}  // namespace
+
+Result<std::int64_t> integer_option(const std::string& option, const std::string& text, std::int64_t least,
+                                    std::int64_t most) {
+  const auto value = parse_number<std::int64_t>(text);
+  if (value && *value >= least && *value <= most) return *value;
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: '{}' is not valid; give an integer from {} to {}", option, text, least, most));
+}
+
+Reader<std::vector<std::int64_t>> integers(std::int64_t least, std::int64_t most, std::string zero) {
+  Reader<std::vector<std::int64_t>> reader;
+  reader.value = "N[,N…]";
+  reader.words = Reader<std::vector<std::int64_t>>::Words::kMany;
+  reader.read = [=](const std::string& option, const std::vector<std::string>& words,
+                    std::vector<std::int64_t>& target) -> Status {
+    std::set<std::int64_t> values;
+    for (const std::string& text : words) {
+      const auto value = parse_number<std::int64_t>(text);
+      if (!value || *value < least || *value > most)
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: '{}' is not valid; give integers from {} to {}, such as 1 4 8 or 1,4,8", option,
+                                text, least, most));
+      values.insert(*value);
+    }
+    target.assign(values.begin(), values.end());
+    return {};
+  };
+  reader.show = [zero = std::move(zero)](const std::vector<std::int64_t>& values) {
+    const bool is_zero = values.size() == 1 && values.front() == 0 && !zero.empty();
+    return is_zero ? zero : fmt::format("{}", fmt::join(values, ","));
+  };
+  return reader;
+}
+
+Reader<std::optional<std::int64_t>> count(std::int64_t least, std::int64_t most, std::string absent) {
+  Reader<std::optional<std::int64_t>> reader;
+  reader.value = "N";
+  reader.read = [=](const std::string& option, const std::vector<std::string>& words,
+                    std::optional<std::int64_t>& target) -> Status {
+    ASSAY_TRY(target, integer_option(option, words.front(), least, most));
+    return {};
+  };
+  reader.show = [absent = std::move(absent)](const std::optional<std::int64_t>& value) {
+    return value ? std::to_string(*value) : absent;
+  };
+  return reader;
+}
+
+Reader<std::uint64_t> seed_number() {
+  Reader<std::uint64_t> reader;
+  reader.value = "N";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words, std::uint64_t& target) -> Status {
+    ASSAY_TRY(const std::int64_t seed, integer_option(option, words.front(), 0, INT64_MAX));
+    target = static_cast<std::uint64_t>(seed);
+    return {};
+  };
+  reader.show = [](std::uint64_t seed) { return std::to_string(seed); };
+  return reader;
+}
+
+Reader<double> share() {
+  Reader<double> reader;
+  reader.value = "SHARE";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words, double& target) -> Status {
+    ASSAY_TRY(target, number(option, words.front(), "a share of the layers, more than 0 and at most 1",
+                             [](double x) { return x > 0 && x <= 1; }));
+    return {};
+  };
+  reader.show = [](double x) { return x == 1.0 ? std::string("all of them") : fmt::format("{}", x); };
+  return reader;
+}
+
+Reader<std::chrono::nanoseconds> seconds() {
+  Reader<std::chrono::nanoseconds> reader;
+  reader.value = "SECONDS";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words,
+                   std::chrono::nanoseconds& target) -> Status {
+    ASSAY_TRY(const double given, number(option, words.front(), "seconds, more than 0 and at most 1000000",
+                                         [](double x) { return x > 0 && x <= 1e6; }));
+    target = std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(given * 1e9)));
+    return {};
+  };
+  reader.show = [](std::chrono::nanoseconds time) {
+    return fmt::format("{}", std::chrono::duration<double>(time).count());
+  };
+  return reader;
+}
+
+Reader<std::optional<std::uint64_t>> megabytes(std::string absent) {
+  Reader<std::optional<std::uint64_t>> reader;
+  reader.value = "MB";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words,
+                   std::optional<std::uint64_t>& target) -> Status {
+    ASSAY_TRY(const double given,
+              number(option, words.front(), "MB, from 1 to 1000000000", [](double x) { return x >= 1 && x <= 1e9; }));
+    target = static_cast<std::uint64_t>(given * 1e6);
+    return {};
+  };
+  reader.show = [absent = std::move(absent)](const std::optional<std::uint64_t>& bytes) {
+    return bytes ? std::to_string(*bytes / 1'000'000) : absent;
+  };
+  return reader;
+}
+
+Reader<std::string> word(std::vector<std::string> valid) {
+  Reader<std::string> reader;
+  reader.value = join(valid, "|");
+  reader.read = [valid = std::move(valid)](const std::string& option, const std::vector<std::string>& words,
+                                           std::string& target) -> Status {
+    ASSAY_CHECK_OK(check_word(option, words.front(), valid));
+    target = words.front();
+    return {};
+  };
+  reader.show = [](const std::string& text) { return text; };
+  return reader;
+}
+
+Reader<std::string> size_word() {
+  Reader<std::string> reader;
+  reader.value = "SIZE";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words, std::string& target) -> Status {
+    ASSAY_CHECK_OK(check_word(option, words.front(), published_sizes()));
+    target = words.front();
+    return {};
+  };
+  reader.show = [](const std::string& size) { return size.empty() ? "the size of the named model" : size; };
+  return reader;
+}
+
+Reader<std::filesystem::path> existing_path(std::string value, std::string absent) {
+  Reader<std::filesystem::path> reader;
+  reader.value = std::move(value);
+  reader.read = [](const std::string& option, const std::vector<std::string>& words,
+                   std::filesystem::path& target) -> Status {
+    std::error_code error;
+    const std::filesystem::file_status status = std::filesystem::status(words.front(), error);
+    if (!std::filesystem::exists(status))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{}: there is no '{}'", option, words.front()));
+    if (!std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' is a device, pipe or socket; give a file or a folder", option, words.front()));
+    target = words.front();
+    return {};
+  };
+  reader.show = [absent = std::move(absent)](const std::filesystem::path& path) {
+    return path.empty() ? absent : path.string();
+  };
+  return reader;
+}
+
+Reader<OptionPairs> pairs() {
+  Reader<OptionPairs> reader;
+  reader.value = "KEY=VALUE";
+  reader.words = Reader<OptionPairs>::Words::kMany;
+  reader.read = [](const std::string& option, const std::vector<std::string>& words, OptionPairs& target) -> Status {
+    for (const std::string& text : words) {
+      const std::size_t equals = text.find('=');
+      if (equals == std::string::npos || equals == 0)
+        return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not valid; give KEY=VALUE", option, text));
+      target.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return {};
+  };
+  reader.show = [](const OptionPairs&) { return std::string(); };
+  return reader;
+}
+
+Reader<bool> on_off(std::string on, std::string off) {
+  Reader<bool> reader;
+  reader.words = Reader<bool>::Words::kNone;
+  reader.read = [](const std::string&, const std::vector<std::string>& words, bool& target) -> Status {
+    target = words.front() == "true";
+    return {};
+  };
+  reader.show = [on = std::move(on), off = std::move(off)](bool value) { return value ? on : off; };
+  return reader;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "prepare/settings.hpp"
+
+namespace assay::cli {
+
+/// How the words behind an option become a value, and how help shows that value. The readers are what the column
+/// `reader` of prepare/settings.def names. Numbers are checked here and not by the parser, which would clamp those that
+/// are too large.
+template <class T>
+struct Reader {
+  enum class Words { kNone, kOne, kMany };
+
+  std::string value;  ///< what help calls the value: "N[,N…]"
+  Words words = Words::kOne;
+  /// Errors: invalid_argument, naming the option, the word and what is valid.
+  std::function<Status(const std::string& option, const std::vector<std::string>& words, T& target)> read;
+  /// A default, for help; "" shows none.
+  std::function<std::string(const T&)> show;
+};
+
+constexpr std::int64_t kMostExtent = 1 << 24;
+constexpr std::int64_t kMostOutputTokens = 8192;  ///< each is a sample, and a burst has room for those of one run
+constexpr std::int64_t kMostRuns = 10'000'000;    ///< each is a sample that is kept: 170 MB, times the tokens of each
+
+/// A list of integers; read sorted, each once. `zero`: what a default of 0 stands for.
+[[nodiscard]] Reader<std::vector<std::int64_t>> integers(std::int64_t least, std::int64_t most, std::string zero = "");
+/// One integer. `absent`: what happens without it.
+[[nodiscard]] Reader<std::optional<std::int64_t>> count(std::int64_t least, std::int64_t most, std::string absent);
+[[nodiscard]] Reader<std::uint64_t> seed_number();
+/// More than 0 and at most 1.
+[[nodiscard]] Reader<double> share();
+[[nodiscard]] Reader<std::chrono::nanoseconds> seconds();
+[[nodiscard]] Reader<std::optional<std::uint64_t>> megabytes(std::string absent);
+/// One of these words.
+[[nodiscard]] Reader<std::string> word(std::vector<std::string> valid);
+/// One of these words, each the name of a value; `find` and `name` are the two directions.
+template <class T>
+[[nodiscard]] Reader<T> named(std::optional<T> (*find)(std::string_view), std::string_view (*name)(T),
+                              std::vector<std::string> valid) {
+  Reader<T> reader;
+  const Reader<std::string> words = word(std::move(valid));
+  reader.value = words.value;
+  reader.read = [words, find](const std::string& option, const std::vector<std::string>& given, T& target) -> Status {
+    std::string text;
+    ASSAY_CHECK_OK(words.read(option, given, text));
+    target = find(text).value_or(target);
+    return {};
+  };
+  reader.show = [name](const T& value) { return std::string(name(value)); };
+  return reader;
+}
+/// A size that some architecture is published in.
+[[nodiscard]] Reader<std::string> size_word();
+[[nodiscard]] Reader<std::filesystem::path> existing_path(std::string value, std::string absent);
+/// KEY=VALUE, any number of times.
+[[nodiscard]] Reader<OptionPairs> pairs();
+/// A switch; the words are what help shows for true and false.
+[[nodiscard]] Reader<bool> on_off(std::string on, std::string off);
+
+/// The value of an option that expects one integer. Errors: invalid_argument, naming option, text and what is valid.
+[[nodiscard]] Result<std::int64_t> integer_option(const std::string& option, const std::string& text,
+                                                  std::int64_t least, std::int64_t most);
+
+}  // namespace assay::cli

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands print and write beside their results: lists, paths, notes, the log."""
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import tool
+
+TINY = tool.SOURCE / "tests" / "goldens" / "bert"
+
+
+class ZooList(tool.ToolTest):
+    def list(self, *arguments):
+        return self.run_tool("zoo", "list", *arguments, expect=0).stdout.splitlines()
+
+    def test_it_has_a_header_and_a_count(self):
+        lines = self.list()
+        self.assertEqual(lines[0].split(), ["ARCHITECTURE", "CATEGORY", "NAMES"])
+        count = int(re.match(r"(\d+) architectures", lines[-1]).group(1))
+        self.assertEqual(count, len(self.run_json("zoo", "list")["architectures"]))
+        self.assertGreater(count, 100)
+
+    def test_filters(self):
+        vision = self.run_json("zoo", "list", "--category", "vision")["architectures"]
+        self.assertTrue(vision)
+        self.assertEqual({each["category"] for each in vision}, {"vision"})
+        encoders = self.run_json("zoo", "list", "--skeleton", "bert_encoder")["architectures"]
+        self.assertIn("bert", [each["name"] for each in encoders])
+        self.assertEqual({each["skeleton"] for each in encoders}, {"bert_encoder"})
+        both = self.run_json("zoo", "list", "whisper")["architectures"]
+        self.assertEqual([each["name"] for each in both], ["whisper"])
+        self.assertEqual([each["name"] for each in self.run_json("zoo", "list", "WhisperForConditionalGeneration")["architectures"]], ["whisper"])
+        self.assertIn("did you mean", self.run_json("zoo", "list", "whispr", expect=2)["error"]["hint"])
+
+    def test_a_tree_of_categories_architectures_and_classes(self):
+        lines = self.list("whisper", "--tree")
+        self.assertEqual(lines[0], "speech_text (1)")
+        self.assertEqual(lines[1].split()[0], "whisper")
+        self.assertIn("WhisperForConditionalGeneration", lines[2])
+        (entry,) = self.run_json("zoo", "list", "whisper")["architectures"]
+        self.assertIn("WhisperForConditionalGeneration", entry["classes"])
+
+    def test_it_fits_a_terminal_of_80_columns(self):
+        import pty
+        import struct
+        import fcntl
+        import termios
+        import subprocess
+        for arguments in ([], ["--tree"]):
+            ours, theirs = pty.openpty()
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            process = subprocess.Popen([tool.BINARY, "zoo", "list", *arguments], stdout=theirs, env=self.environment)
+            os.close(theirs)
+            text = b""
+            try:
+                while chunk := os.read(ours, 65536):
+                    text += chunk
+            except OSError:
+                pass  # the other end is closed
+            os.close(ours)
+            self.assertEqual(process.wait(), 0)
+            for line in text.decode().splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+
+class Files(tool.ToolTest):
+    BENCH = ("bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", "1")
+
+    def written(self, out, suffix):
+        return sorted(path.name for path in (self.folder / out).glob(f"[!.]*{suffix}"))
+
+    def test_bench_writes_csv_and_json_and_prints_their_paths(self):
+        for option in ("--model", "--model-id"):
+            with self.subTest(option=option):
+                out = "out" + option
+                result = self.run_tool(*self.BENCH, option, "prajjwal1/bert-tiny", "--output-dir", out, expect=0)
+                (table,), (document,) = self.written(out, ".csv"), self.written(out, ".json")
+                self.assertRegex(document, r"^prajjwal1_bert-tiny_cpu_float32_\d{8}_\d{6}\.json$")
+                for name in (table, document):
+                    self.assertIn(f"Results saved to: {out}/{name}\n", result.stdout)
+                rows = json.loads((self.folder / out / document).read_text())["results"]
+                with (self.folder / out / table).open(newline="") as text:
+                    self.assertEqual([row["model"] for row in csv.DictReader(text)], [row["model"] for row in rows])
+
+    def test_each_model_and_hardware_has_a_json_of_its_own(self):
+        self.run_tool(*self.BENCH, "--model", "prajjwal1/bert-tiny,bert", "--output-dir", "out", "--quiet", expect=0)
+        names = self.written("out", ".json")
+        self.assertEqual([name.split("_cpu_")[0] for name in names], ["bert", "prajjwal1_bert-tiny"])
+        for name in names:
+            rows = json.loads((self.folder / "out" / name).read_text())["results"]
+            self.assertEqual({row["model"].replace("/", "_") for row in rows}, {name.split("_cpu_")[0]})
+
+    def test_the_folders_that_are_written_to_are_shown(self):
+        self.null("--model", "prajjwal1/bert-tiny", "--save")
+        shown = self.run_json("cache")
+        self.assertEqual(shown["cache"], self.cache.name)
+        places = {each["what"]: each for each in shown["places"]}
+        self.assertEqual(places["references"]["path"], os.path.join(self.cache.name, "references"))
+        self.assertEqual(places["bundles"]["path"], "benchmark_db.duckdb.spool")
+        for what in ("references", "database", "bundles"):
+            self.assertGreater(places[what]["bytes"], 0, what)
+        self.assertIn(f"rm -r '{self.cache.name}'", self.run_tool("cache", expect=0).stdout)
+
+
+if __name__ == "__main__":
+    tool.main()

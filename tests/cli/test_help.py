@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person reads first: the help, and what is said of words that assay does not know."""
+import json
+import re
+import tool
+
+COMMANDS = ["run", "bench", "verify", "hardware", "engines", "doctor", "zoo", "zoo list", "zoo build", "zoo show", "zoo specialise", "zoo check",
+            "db", "db init", "db rebuild", "db ingest", "db verify", "db info", "cache"]
+GROUPS = ["Model:", "Matrix of cells (each combination is measured):", "Measuring:", "Output:", "Storage:"]
+
+
+class Help(tool.ToolTest):
+    def help(self, *command):
+        return self.run_tool(*command, "--help", expect=0).stdout
+
+    def test_it_fits_80_columns(self):
+        for command in ["", *COMMANDS]:
+            for line in self.help(*command.split()).splitlines():
+                self.assertLessEqual(len(line), 80, f"{command}: {line}")
+        self.assertLess(len(self.help().splitlines()), 42)
+
+    def test_the_first_screen_has_three_commands_with_an_example_each(self):
+        lines = self.help().splitlines()
+        start = lines.index("Start with:")
+        self.assertLess(start, 10)
+        first = lines[start + 1:start + 7]
+        self.assertEqual([line.split()[0] for line in first[::2]], ["run", "bench", "verify"])
+        for command, example in zip(first[::2], first[1::2]):
+            self.assertTrue(example.strip().startswith(f"$ assay {command.split()[0]} "), example)
+        rest = "\n".join(lines[start + 7:])
+        for group in ("This machine:", "Models:", "Results and files:", "Not built yet: suite,"):
+            self.assertIn(group, rest)
+
+    def test_options_are_in_groups(self):
+        for command in ("run", "bench", "verify"):
+            lines = self.help(command).splitlines()
+            places = [lines.index(group) for group in GROUPS]
+            self.assertEqual(places, sorted(places), command)
+
+    def test_values_have_names(self):
+        for command in COMMANDS:
+            for kind in ("TEXT", "INT", "UINT", "FLOAT", "BOOLEAN", "ENUM", "..."):
+                self.assertNotIn(kind, self.help(*command.split()).replace("[TEXT]", "").replace("  TEXT ", ""), command)
+        text = self.help("bench")
+        for shown in ("--batch-sizes, --batch-size N[,N…]", "--precision float32|float16|bfloat16|runtime|as_is", "--kv-cache growing|static|runtime",
+                      "--output-dir, --csv-output-dir FOLDER", "--timeout SECONDS", "--db-path, --db FILE", "--output-format text|json"):
+            self.assertIn(shown, text)
+
+    def default_of(self, command, option):
+        lines = iter(self.help(command).splitlines())
+        entry = next(line for line in lines if re.match(rf"  (--[a-z-]+, )*{option}[ ,]", line))
+        for line in lines:
+            if not line.startswith(" " * 20):
+                break
+            entry += " " + line.strip()
+        return re.search(r"Default: (.*)\.$", entry).group(1)
+
+    def test_defaults_are_those_of_the_command(self):
+        self.assertEqual(self.default_of("run", "--batch-sizes"), "1,4,8")
+        self.assertEqual(self.default_of("bench", "--batch-sizes"), "1,8,32,128")
+        self.assertEqual(self.default_of("verify", "--batch-sizes"), "1")
+        self.assertEqual(self.default_of("run", "--hardware"), "all that is available")
+        self.assertEqual(self.default_of("bench", "--hardware"), "the first that is available of cuda, rocm, mps, cpu")
+        self.assertEqual(self.default_of("run", "--iterations"), "until the median is known to 0.5 %")
+        self.assertEqual(self.default_of("bench", "--iterations"), "50")
+        self.assertEqual(self.default_of("bench", "--output-dir"), "results/raw")
+        rows = self.null(batch="1")
+        plain = self.run_json("bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--quiet")["results"]
+        self.assertEqual(sorted({row["batch_size"] for row in plain}), [1, 8, 32, 128])
+        self.assertEqual({row["iterations"] for row in plain}, {50})
+        self.assertEqual(len(rows), 1)
+
+    def test_the_examples_are_valid(self):
+        """Each example is a command line that the parser accepts: no part of it is unknown."""
+        for command in COMMANDS:
+            for example in re.findall(r"^ *\$? *assay (.*)$", self.help(*command.split()), re.MULTILINE):
+                result = self.run_tool(*example.split(), "--no-such-option", expect=2)
+                self.assertIn("unknown option '--no-such-option'", result.stderr, example)
+
+
+class Nearest(tool.ToolTest):
+    """Status 2; the message has the wrong word and what is valid, the hint the nearest."""
+
+    def error(self, *arguments):
+        return self.run_json(*arguments, expect=2)["error"]
+
+    def nearest(self, *arguments, wrong, valid, near):
+        error = self.error(*arguments)
+        said = error["message"] + " " + (error["hint"] or "")
+        self.assertIn(f"'{wrong}'", error["message"])
+        self.assertIn(valid, said)
+        self.assertIn(f"did you mean {near}", said)
+
+    def test_commands(self):
+        self.nearest("brnch", wrong="brnch", valid="run, bench, verify", near="bench?")
+        self.nearest("zoo", "lits", wrong="lits", valid="list, build", near="list")
+        self.assertIn("needs a command; valid: init", self.error("db")["message"])
+        self.assertIn("needs a command; valid: run", self.error()["message"])
+
+    def test_options(self):
+        self.nearest("bench", "--batchsizes", "1", wrong="--batchsizes", valid="`assay bench --help` lists the options", near="--batch-sizes")
+        self.nearest("zoo", "list", "--catgory=vision", wrong="--catgory", valid="`assay zoo list --help`", near="--category")
+        self.assertIn("unexpected argument 'cpu'", self.error("run", "cpu")["message"])
+        self.assertIn("unknown option '--wings'", self.error("--wings")["message"])
+
+    def test_values(self):
+        self.assertEqual(self.error("bench", "--batch-sizes")["message"], "--batch-sizes needs a value: N[,N…]")
+        self.assertEqual(self.error("bench", "--seed", "1", "--seed", "2")["message"], "--seed is given more than once")
+        self.assertEqual(self.error("zoo", "check", "x", "--timeout", "abc")["message"], "--timeout: 'abc' is not valid; give SECONDS")
+        self.assertEqual(self.error("bench", "--quiet=maybe")["message"], "--quiet: 'maybe' is not valid; it has no value")
+        self.assertEqual(self.error("verify")["message"], "MODEL is required")
+
+    def test_words(self):
+        bench = ("bench", "--engine", "null")
+        self.nearest(*bench, "--precision", "flaot16", wrong="flaot16", valid="bfloat16, runtime", near="float16")
+        self.nearest(*bench, "--kv-cache", "sttic", wrong="sttic", valid="growing, static, runtime", near="static")
+        self.nearest("bench", "--engine", "opnvino", "--model", "bert", wrong="opnvino", valid="onnxruntime", near="openvino")
+        self.nearest("bench", "--hardware", "cudda", "--model", "bert", wrong="cudda", valid="openvino", near="cuda")
+        self.nearest("bench", "--framework", "pytroch", wrong="pytroch", valid="jax", near="pytorch")
+        self.nearest("bench", "--model", "bert", "--engine", "null", "--size", "smal", wrong="smal", valid="reference", near="small")
+        self.nearest("run", "--models-set", "smal", wrong="smal", valid="key, small, custom", near="small")
+        self.nearest("run", "--models-set", "small", "--specific-models", "brt", wrong="brt", valid="whisper", near="bert")
+        self.nearest("run", "--model-families", "vison", wrong="vison", valid="embedding", near="vision")
+        self.nearest("engines", "opnvino", wrong="opnvino", valid="null", near="openvino")
+        self.nearest(*bench, "--engine-option", "cost=1", wrong="cost", valid="cost_ns", near="cost_ns")
+        self.nearest("zoo", "list", "--category", "visoin", wrong="visoin", valid="text_encoders", near="vision")
+        self.nearest("zoo", "list", "--family", "visio", wrong="visio", valid="embedding", near="vision")
+        self.nearest("zoo", "list", "--skeleton", "bert_encodr", wrong="bert_encodr", valid="decoder", near="bert_encoder")
+        self.nearest("zoo", "build", "bert", "-o", "m.onnx", "--precision", "float17", wrong="float17", valid="bfloat16", near="float16")
+
+    def test_models(self):
+        self.nearest("bench", "--model", "resnet51", "--engine", "null", wrong="resnet51", valid="Hugging Face id", near="resnet")
+        (self.folder / "models.json").write_text(json.dumps({"a": {"name": "bert", "famly": "vision"}}))
+        self.nearest("run", "--models-set", "custom", "--custom-models", "models.json", wrong="famly", valid="name, family, size, modality", near="family")
+
+    def test_a_misspelt_hugging_face_id_names_the_nearest(self):
+        error = self.error("zoo", "show", "google-bert/bert-base-uncasd")
+        self.assertIn("did you mean google-bert/bert-base-uncased", error["hint"])
+        error = self.error("bench", "--model-id", "prajjwal1/bert-tny", "--engine", "null")
+        self.assertIn("did you mean prajjwal1/bert-tiny", error["hint"])
+
+
+if __name__ == "__main__":
+    tool.main()
