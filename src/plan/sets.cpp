@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "model/classify.hpp"
+#include "model/names.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
+namespace fs = std::filesystem;
 namespace {
 
 // A string of an entry of a custom file; absent is "".
@@ -24,6 +27,25 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
   if (text.find('\0') != std::string::npos)
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: \"{}\" has a zero byte in it", where, key));
   return text;
+}
+
+// A path is relative to the folder of the custom file, whatever the working folder; "~/" is the user's home.
+Result<std::string> located(const std::string& name, const fs::path& file) {
+  if (name.empty()) return name;
+  if (name.starts_with("~/")) {
+    const char* home = std::getenv("HOME");
+    if (home == nullptr || *home == '\0')
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' cannot be found: HOME is not set", file.string(), name));
+    return (fs::path(home) / name.substr(2)).string();
+  }
+  if (fs::path(name).is_absolute()) return name;
+  std::error_code error;
+  const fs::path beside = fs::absolute(file, error).parent_path() / name;
+  if (fs::exists(beside, error)) return beside.lexically_normal().string();
+  if (zoo::find_known(name)) return name;
+  const Result<ModelReference> meant = identify_model(name);
+  return meant && meant->kind == ModelReference::Kind::kName ? name : beside.lexically_normal().string();
 }
 
 }  // namespace
@@ -67,6 +89,7 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
     ASSAY_TRY(choice.family, text_of(entry, "family", where));
     ASSAY_TRY(choice.size, text_of(entry, "size", where));
     ASSAY_TRY(choice.modality, text_of(entry, "modality", where));
+    ASSAY_TRY(choice.reference, located(choice.reference, path));
     if (choice.reference.empty())
       return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
     const std::vector<std::string>& families = model_families();

@@ -12,6 +12,7 @@
 namespace assay {
 
 /// The models of a set ("key", "small") or of a custom JSON file, in order.
+/// Paths in a file are relative to its folder, not to the working folder; `~/` is the user's home folder.
 /// Errors: invalid_argument with line and column, the entry and what is missing.
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path);

@@ -92,6 +92,29 @@ class Files(tool.ToolTest):
             rows = json.loads((self.folder / "out" / name).read_text())["results"]
             self.assertEqual({row["model"].replace("/", "_") for row in rows}, {name.split("_cpu_")[0]})
 
+    def test_paths_in_a_custom_models_file_are_relative_to_the_file(self):
+        folder = self.folder / "models"
+        shutil.copytree(TINY, folder / "mine")
+        (folder / "models.json").write_text(json.dumps({"near": {"name": "mine"}, "dotted": {"name": "./mine"}, "whole": {"name": str(folder / "mine")},
+                                                        "named": {"name": "prajjwal1/bert-tiny"}, "home": {"name": "~/mine"}}))
+        home = self.folder / "home"
+        shutil.copytree(TINY, home / "mine")
+        self.environment["HOME"] = str(home)
+        run = ("run", "--models-set", "custom", "--custom-models", "models/models.json", "--engine", "null", "--iterations", "5", "--warmup", "1",
+               "--batch-sizes", "1", "--output-dir", "out", "--quiet")
+        document = self.run_json(*run)
+        models = {name: targets["cpu@null"] for family in document["benchmarks"].values() for name, targets in family.items()}
+        self.assertEqual({name: entry["status"] for name, entry in models.items()}, dict.fromkeys(["near", "dotted", "whole", "named", "home"], "completed"))
+        self.assertEqual(models["near"]["model_id"], str(folder / "mine"))
+        self.assertEqual(models["home"]["model_id"], str(home / "mine"))
+
+    def test_a_path_that_leads_nowhere_is_named_as_it_was_tried(self):
+        (self.folder / "models").mkdir()
+        (self.folder / "models" / "models.json").write_text(json.dumps({"a": {"name": "none.onnx"}}))
+        shutil.copytree(TINY, self.folder / "none.onnx")  # in the working folder, where nobody looks
+        error = self.run_json("run", "--models-set", "custom", "--custom-models", "models/models.json", "--engine", "null", "--output-dir", "out", expect=2)["error"]
+        self.assertIn(str(self.folder / "models" / "none.onnx"), error["message"])
+
     def test_the_folders_that_are_written_to_are_shown(self):
         self.null("--model", "prajjwal1/bert-tiny", "--save")
         shown = self.run_json("cache")
