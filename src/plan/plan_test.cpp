@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/choices.hpp"
 #include "plan/plan_testing.hpp"
 
 namespace assay {
@@ -16,6 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::image_model;
+using ::testing::IsEmpty;
 using testing::missing_target;
 using testing::run_info;
 using testing::target_on;
@@ -111,6 +113,31 @@ TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {
   settings.sequence_lengths = {40};
   EXPECT_THAT(plan(decoder_model(), {target_on("onnxruntime")}, settings)[0].row.message,
               HasSubstr("32 output tokens after 40 of the prompt are beyond the 64 positions"));
+}
+
+TEST(Plan, WhatNobodyAskedForIsNoted) {
+  const auto notes = [](const PreparedModel& model, const RunSettings& settings) {
+    return silent_choices(model, plan(model, {target_on("onnxruntime")}, settings), settings);
+  };
+  PreparedModel model = text_model();
+  EXPECT_THAT(notes(model, {}), ElementsAre(HasSubstr("text: random weights")));
+  model.identity.weights = "given";
+  EXPECT_THAT(notes(model, {}), IsEmpty());
+  model.max_sequence = 64;
+  EXPECT_THAT(notes(model, {}), ElementsAre("text: sequence length 64 instead of 128: the model has 64 positions"));
+  RunSettings settings;
+  settings.sequence_lengths = {32};
+  settings.default_lengths = false;
+  EXPECT_THAT(notes(model, settings), IsEmpty());
+
+  PreparedModel image = image_model();
+  image.identity.weights = "given";
+  EXPECT_THAT(notes(image, {}), IsEmpty()) << "only the batch is open";
+  image.info->inputs = {model_value("pixels", DType::kFloat32, {-1, 3, -1, -1}, {"batch", "", "height", "width"})};
+  EXPECT_THAT(notes(image, {}),
+              ElementsAre("image: the input 'pixels' has open extents; it is given [batch, 3, 224, 224]"));
+  settings.data = "/data";
+  EXPECT_THAT(notes(image, settings), IsEmpty()) << "the data has its own";
 }
 
 TEST(Plan, AGenerationHasTheCellsLengths) {

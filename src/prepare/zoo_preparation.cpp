@@ -106,7 +106,7 @@ class ZooPreparation {
     ASSAY_TRY(ZooSource less, scaled(source, settings_.scale, fmt::format("{}*{}", source.size, settings_.scale)));
     model_.identity.add_flag(flag::kScaled);
     if (weights)
-      less.note = fmt::format("{}: random weights, because those of its folder have all layers", model_.choice.name);
+      less.note = fmt::format("{}: random weights, because those of its folder are for all layers", model_.choice.name);
     return less;
   }
 

@@ -28,7 +28,7 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   source.weights = snapshot.weights;
   source.model_id = id;
   source.size = "as_is";
-  if (!snapshot.weights) source.note = fmt::format("'{}' has no safetensors: its weights are random", id);
+  if (!snapshot.weights) source.note = fmt::format("{}: random weights: '{}' has no safetensors", id, id);
   if (known && source.config.is_object()) {
     source.architecture = known->architecture;
     source.size = known->size;
@@ -71,7 +71,7 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
     if (snapshot) return from_snapshot(*snapshot, id, known);
     if (!known) return not_fetched(snapshot.error(), id);
     if (snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
-    note = fmt::format("{}: random weights, built-in configuration: {}", id, snapshot.error().message);
+    note = fmt::format("{}: random weights and built-in configuration: {}", id, snapshot.error().message);
   }
   if (known) {
     ZooSource source = zoo_source(*known);

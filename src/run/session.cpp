@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <future>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -19,6 +20,7 @@
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
+#include "plan/choices.hpp"
 #include "plan/plan.hpp"
 #include "plan/row.hpp"
 #include "prepare/rate.hpp"
@@ -318,11 +320,14 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   }
   ASSAY_TRY(const std::vector<PreparedModel> models, prepare_models(request, registry, rates, out));
   std::vector<std::vector<Task>> tasks;
+  std::vector<std::string> choices;
   std::size_t cells = 0;
   for (const PreparedModel& model : models) {
     tasks.push_back(plan_tasks(model, out.targets, request.settings, out.run));
     cells += tasks.back().size();
+    std::ranges::move(silent_choices(model, tasks.back(), request.settings), std::back_inserter(choices));
   }
+  std::ranges::move(grouped_notes(choices), std::back_inserter(out.notes));
   if (!request.output_dir.empty()) {
     Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
     if (rates.known()) mark["rate"] = to_json(*rates.known());

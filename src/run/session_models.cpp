@@ -30,8 +30,9 @@ hub::Progress fetching(const SessionRequest& request) {
   };
 }
 
-// Notes that say the same about several models become one: "A, B: random weights: each is not in the cache".
-std::vector<std::string> combined(const std::vector<std::string>& notes) {
+}  // namespace
+
+std::vector<std::string> grouped_notes(const std::vector<std::string>& notes) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // words, models
   for (const std::string& note : notes) {
     const auto colon = note.find(": ");
@@ -51,6 +52,8 @@ std::vector<std::string> combined(const std::vector<std::string>& notes) {
   }
   return once;
 }
+
+namespace {
 
 PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   PreparedModel model;
@@ -153,7 +156,7 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
     if (!model->note.empty()) said.push_back(model->note);
     models.push_back(std::move(*model));
   }
-  std::ranges::move(combined(said), std::back_inserter(out.notes));
+  std::ranges::move(grouped_notes(said), std::back_inserter(out.notes));
   return models;
 }
 

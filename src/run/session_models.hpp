@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -17,5 +18,8 @@ namespace assay {
 [[nodiscard]] Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
                                                                 const EngineRegistry& registry, RateKeeper& rates,
                                                                 SessionResult& out);
+
+/// Notes "NAME: words" that have the same words become one: "A, B: words".
+[[nodiscard]] std::vector<std::string> grouped_notes(const std::vector<std::string>& notes);
 
 }  // namespace assay

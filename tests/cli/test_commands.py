@@ -127,5 +127,35 @@ class Files(tool.ToolTest):
         self.assertIn(f"rm -r '{self.cache.name}'", self.run_tool("cache", expect=0).stdout)
 
 
+class Notes(tool.ToolTest):
+    """What assay chose without being asked is said once, to people and in JSON."""
+
+    def notes(self, *arguments):
+        run = ("bench", "--engine", "null", "--iterations", "5", "--warmup", "1", "--batch-sizes", "1", "--output-dir", "out")
+        document = self.run_json(*run, *arguments)
+        printed = self.run_tool(*run, *arguments, expect=0).stdout
+        for note in document["notes"]:
+            self.assertIn(note, printed)
+        return "\n".join(document["notes"])
+
+    def test_random_weights(self):
+        self.assertEqual(self.notes("--model", "bert,vit").count("bert, vit: random weights"), 1)
+        self.assertIn("prajjwal1/bert-tiny: random weights", self.notes("--model", "prajjwal1/bert-tiny"))
+
+    def test_a_shorter_sequence(self):
+        self.assertIn("sequence length 77 instead of 128: the model has 77 positions", self.notes("--model", "openai/clip-vit-base-patch32", "--scale", "0.2"))
+        self.assertNotIn("sequence length", self.notes("--model", "openai/clip-vit-base-patch32", "--scale", "0.2", "--sequence-lengths", "16"))
+
+    def test_open_extents(self):
+        file = pathlib.Path(tool.DEPS) / "onnx" / "onnx" / "backend" / "test" / "data" / "light" / "light_squeezenet.onnx"
+        self.assertNotIn("open extents", self.notes("--model", str(file)))
+        import onnx
+        from onnx import TensorProto, helper
+        value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3, "h", "w"])
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", [value("x")], [value("y")])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), self.folder / "open.onnx")
+        self.assertIn("the input 'x' has open extents; it is given [batch, 3, 224, 224]", self.notes("--model", "open.onnx"))
+
+
 if __name__ == "__main__":
     tool.main()

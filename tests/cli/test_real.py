@@ -52,7 +52,7 @@ class SmallSet(tool.ToolTest):
         cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]
         self.assertIs(cpu["compatible"], True)
         self.assertIn(cpu["performance_rating"], ("low", "medium", "medium-high", "high"))
-        self.assertEqual(report.count("random weights, built-in configuration"), 1, "said once of both")
+        self.assertEqual(report.count("random weights and built-in configuration"), 1, "said once of both")
         self.assertNotIn("rate", json.loads((out / ".assay_run.json").read_text()), "no estimate of these sizes needs it")
         self.check_database(measured)
         again = self.run_json("run", "--models-set", "small", "--specific-models", "bert", "vit", "--hardware", "cpu", "openvino",
@@ -60,7 +60,7 @@ class SmallSet(tool.ToolTest):
         self.assertEqual(again["benchmarks"], guide)
 
     def test_the_larger_models_of_the_small_set_are_verified_too(self):
-        """One short shape each. Those that generate tell of their tokens."""
+        """One short shape each. Those that generate print the times of their tokens."""
         json_out = self.run_json("run", "--models-set", "small", "--specific-models", "t5", "whisper", "clip", "--hardware", "cpu", "openvino",
                                  "--batch-sizes", "1", "--sequence-lengths", "16", "--output-tokens", "4", "--output-dir", "out", *FAST)
         cells = [("text_generation", "t5", "batch_1_seq_16_out_4"), ("audio", "whisper", "batch_1_out_4"), ("multimodal", "clip", "batch_1_seq_16")]
@@ -306,7 +306,7 @@ class GivenFiles(tool.ToolTest):
         self.assertIn("--data", row["hint"] or "--data")
 
     def test_openvino_ir(self):
-        """Its own format: refused by others by name, and at fault where it is malformed."""
+        """Its own format: other engines refuse it by name; a malformed file is an error."""
         port = '<port id="0" precision="FP32"><dim>1</dim><dim>4</dim></port>'
         good = ('<?xml version="1.0"?><net name="m" version="11"><layers><layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,4" element_type="f32"/>'
                 f'<output>{port}</output></layer><layer id="1" name="y" type="ReLU" version="opset1"><input>{port}</input><output>{port.replace("0", "1", 1)}</output></layer>'

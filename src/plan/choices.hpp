@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/task.hpp"
+#include "prepare/prepare.hpp"
+#include "prepare/settings.hpp"
+
+namespace assay {
+
+/// What assay chose for a model and nobody asked for, a note each that begins with the model's name: random weights, a
+/// shorter sequence, the extents of a file's open inputs. Preparation has already noted weights that could not be had.
+[[nodiscard]] std::vector<std::string> silent_choices(const PreparedModel& model, std::span<const Task> tasks,
+                                                      const RunSettings& settings);
+
+}  // namespace assay
