@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "graph/specialise.hpp"
 #include "measure/environment.hpp"
 #include "onnx/perturb.hpp"
@@ -127,14 +129,18 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
     if (std::shared_ptr<const void> owner = known->second.first.lock()) {
       Artefact again = known->second.second;
       again.owner = std::move(owner);
+      log_debug("{}: the file of another task is used again: {}", name, again.model.string());
       return again;
     }
   }
+  const auto began = std::chrono::steady_clock::now();
   const bool as_it_is = spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && spec.shapes.empty();
   Result<Artefact> made = !spec.converter.empty() ? convert(spec, name)
                           : as_it_is              ? build(*spec.zoo, name)
                                                   : change(spec, name);
   if (!made) return made;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (made->owner) log_debug("{}: made {} in {:.3f} s", name, made->model.string(), seconds);
   made->bytes = size_with_weights(made->model) + size_with_weights(made->step_model);
   Artefact without_owner = *made;
   without_owner.owner.reset();

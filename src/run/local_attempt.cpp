@@ -3,6 +3,7 @@
 
 #include "analyse/analyse.hpp"
 #include "base/hash.hpp"
+#include "base/timed_step.hpp"
 #include "measure/environment.hpp"
 #include "measure/samples_file.hpp"
 #include "measure/summary.hpp"
@@ -125,6 +126,7 @@ Status LocalExecutor::State::attempt(Record& row, const LocalTask& local, const 
                 "use a longer --timeout, or measure without a reference: --benchmark-only");
   const Deadline deadline(timeout - spent);
   const std::string name = fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row));
+  const TimedStep step(name + ": loaded, verified, measured");
   services.doing(name + ": loading");
   log = scratch.path() / fmt::format("worker-{}.log", workers + 1);  // where a worker that dies at once wrote
   ASSAY_TRY(WorkerPool::Lease leased, acquire(local, row.precision, deadline.left()));
@@ -151,14 +153,26 @@ Status LocalExecutor::State::work(Record& row, WorkerPool::Lease& leased, const 
     bind.inputs = task.variant->inputs;
     bind.generation = task.variant->generation;
   }
-  ASSAY_TRY(const BindReply bound, worker.bind(bind, deadline.left()));
+  const auto step = [&](const char* what) {
+    return TimedStep(fmt::format("worker {}: {}", worker.pid(), what), LogLevel::kDebug);
+  };
+  const auto bind_shape = [&] {
+    const TimedStep binding = step("prepared the shape");
+    return worker.bind(bind, deadline.left());
+  };
+  ASSAY_TRY(const BindReply bound, bind_shape());
   row.compilation_time_ms = bound.compilation_ms;
   set_effective(row, bound.effective);
   ASSAY_CHECK_OK(strict(row));
   if (task.verify) services.doing(name + ": verifying");
-  ASSAY_CHECK_OK(check(row, worker, local, deadline, outputs));
+  const auto verify = [&] {
+    const TimedStep verifying = step("ran once and compared");
+    return check(row, worker, local, deadline, outputs);
+  };
+  ASSAY_CHECK_OK(verify());
   if (!task.benchmark) return {};
 
+  const TimedStep measuring = step("measured");
   services.doing(name + ": measuring");
   MeasureRequest measure{task.measure, samples_path};
   measure.plan.streams = static_cast<int>(task.shape.streams);

@@ -7,6 +7,7 @@
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
@@ -220,7 +221,10 @@ Reference ReferenceMaker::make(const Task& task) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // incomplete: made again
   }
-  if (!fs::exists(folder / kDone)) {
+  if (fs::exists(folder / kDone)) {
+    log_debug("{}: the reference is in the cache: {}", task.row.model, folder.string());
+  } else {
+    log_debug("{}: the reference is not in the cache: {}", task.row.model, folder.string());
     // The candidate uses the model's files, too: the time to make them does not count for the reference.
     const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
     const auto began = std::chrono::steady_clock::now();

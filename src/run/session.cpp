@@ -18,6 +18,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/timed_step.hpp"
 #include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
 #include "plan/choices.hpp"
@@ -299,8 +300,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   if (request.best_hardware_only)
     for (const std::string& word : best_hardware())
       if (wanted.hardware.empty() && machine.entry(word).available) wanted.hardware = {word};
-  ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine,
-                                         [&](const std::string& engine) { return probe_engine(registry, engine); }));
+  const auto look = [&](const std::string& engine) {
+    const TimedStep step(fmt::format("looked at the devices of {}", engine));
+    return probe_engine(registry, engine);
+  };
+  ASSAY_TRY(out.targets, resolve_targets(wanted, registry, machine, look));
   ASSAY_CHECK_OK(check_options(out.targets, request.settings));
   if (request.resume && (request.output_dir.empty() || !request.save))
     return fail(ErrorCode::kInvalidArgument,
@@ -318,7 +322,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
     if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
   }
-  ASSAY_TRY(const std::vector<PreparedModel> models, prepare_models(request, registry, rates, out));
+  const auto prepare_all = [&] {
+    const TimedStep step(fmt::format("prepared {} models", request.models.size()));
+    return prepare_models(request, registry, rates, out);
+  };
+  ASSAY_TRY(const std::vector<PreparedModel> models, prepare_all());
   std::vector<std::vector<Task>> tasks;
   std::vector<std::string> choices;
   std::size_t cells = 0;
@@ -328,6 +336,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     std::ranges::move(silent_choices(model, tasks.back(), request.settings), std::back_inserter(choices));
   }
   std::ranges::move(grouped_notes(choices), std::back_inserter(out.notes));
+  log_verbose("planned {} cells", cells);
   if (!request.output_dir.empty()) {
     Json mark{{"run_id", out.run.run_id}, {"plan", plan_hash(request)}, {"command", request.command}};
     if (rates.known()) mark["rate"] = to_json(*rates.known());
@@ -348,7 +357,10 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
   if (request.expecting) request.expecting(cells);
   if (const std::string version = python.get(); !version.empty()) out.run.system["python_version"] = version;
-  ASSAY_CHECK_OK(run_tasks(models, tasks, request, std::move(services), out));
+  {
+    const TimedStep step(fmt::format("ran {} cells", cells));
+    ASSAY_CHECK_OK(run_tasks(models, tasks, request, std::move(services), out));
+  }
   out.interrupted = request.cancelled();
   if (out.interrupted && request.save && !request.output_dir.empty())
     out.resume_command = request.command + (request.resume ? "" : " --resume");
@@ -358,6 +370,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
 std::vector<std::string> save_session(const SessionRequest& request, SessionResult& session) {
   std::vector<std::string> notes;
   if (!request.save) return notes;
+  const TimedStep step("saved the results in the database");
   const Status saved = guarded("while saving the results", [&] { return ingest(request, notes); });
   if (saved) return notes;
   session.store_failed = true;

@@ -10,6 +10,7 @@
 #include "base/guard.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "base/timed_step.hpp"
 #include "hub/hub.hpp"
 #include "measure/environment.hpp"
 #include "plan/row.hpp"
@@ -143,6 +144,7 @@ Result<std::vector<PreparedModel>> prepare_models(const SessionRequest& request,
   for (const ModelChoice& choice : request.models) {
     ASSAY_CHECK_OK(check_cancelled(request.cancelled));
     Result<PreparedModel> model = guarded("while preparing " + choice.name, [&] {
+      const TimedStep step("prepared " + choice.name);
       if (request.doing) request.doing("preparing " + choice.name);
       return prepare(choice, request, with, out.targets);
     });

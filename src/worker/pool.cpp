@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.hpp"
+#include "base/timed_step.hpp"
 #include "measure/memory.hpp"
 #include "worker/protocol.hpp"
 
@@ -49,10 +51,12 @@ Result<WorkerPool::Lease> WorkerPool::acquire(const EngineLocation& location, co
     if (found != idle_.end()) {
       Lease lease(*this, std::move(key), std::move(found->worker), std::move(found->loaded), true);
       idle_.erase(found);
+      log_debug("worker {}: reused, it has loaded {}", lease.worker().pid(), request.model.string());
       return lease;
     }
   }
   ASSAY_TRY(std::unique_ptr<Worker> worker, start_(location, std::move(options)));
+  const TimedStep loading(fmt::format("worker {}: loaded {}", worker->pid(), request.model.string()), LogLevel::kDebug);
   ASSAY_TRY(LoadReply loaded, worker->load(request, load_timeout));
   return Lease(*this, std::move(key), std::move(worker), std::move(loaded), false);
 }

@@ -20,6 +20,7 @@
 #include <memory>
 
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 
 namespace assay {
@@ -105,6 +106,7 @@ Result<ChildProcess> ChildProcess::spawn(const Options& options) {
   if (error != 0)
     return fail(error == ENOENT || error == EACCES ? ErrorCode::kNotFound : ErrorCode::kInternal,
                 fmt::format("cannot start '{}': {}", arguments.front(), std::strerror(error)));
+  log_debug("process {} started: {}", pid, join(options.arguments, " "));
   return ChildProcess(pid, std::move(ours), std::move(log), log_start);
 }
 

@@ -157,5 +157,29 @@ class Notes(tool.ToolTest):
         self.assertIn("the input 'x' has open extents; it is given [batch, 3, 224, 224]", self.notes("--model", "open.onnx"))
 
 
+class Log(tool.ToolTest):
+    BENCH = ("bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--iterations", "5", "--warmup", "1", "--batch-sizes", "1")
+
+    def lines(self, *arguments):
+        return self.run_tool(*self.BENCH, *arguments, expect=0).stderr.splitlines()
+
+    def having(self, lines, pattern):
+        return [line for line in lines if re.search(pattern, line)]
+
+    def test_verbose_prints_each_step_and_its_time(self):
+        lines = self.lines("--verbose")
+        for step in (r"^prepared prajjwal1/bert-tiny: \d+\.\d{3} s$", r"^planned 1 cells$", r"^ran 1 cells: \d", r"loaded, verified, measured: \d"):
+            self.assertEqual(len(self.having(lines, step)), 1, f"{step}\n{lines}")
+        self.assertEqual(self.having(lines, "^debug:"), [])
+
+    def test_debug_prints_processes_files_and_cache_hits_too(self):
+        first, second = self.lines("--debug", "--seed", "77"), self.lines("--debug", "--seed", "77")
+        for step in (r"^debug: process \d+ started: .*assay-worker", r"^debug: worker \d+: loaded .*: \d", r"^debug: worker \d+: measured: \d", "^ran 1 cells"):
+            self.assertTrue(self.having(first, step), f"{step}\n{first}")
+        self.assertTrue(self.having(first, "reference is not in the cache"), first)
+        self.assertTrue(self.having(second, "reference is in the cache"), second)
+        self.assertEqual(self.having(self.lines(), "^debug:|: [0-9.]+ s$"), [])
+
+
 if __name__ == "__main__":
     tool.main()
