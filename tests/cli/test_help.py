@@ -133,6 +133,14 @@ class Nearest(tool.ToolTest):
         (self.folder / "models.json").write_text(json.dumps({"a": {"name": "bert", "famly": "vision"}}))
         self.nearest("run", "--models-set", "custom", "--custom-models", "models.json", wrong="famly", valid="name, family, size, modality", near="family")
 
+    def test_architectures_and_classes(self):
+        error = self.run_json("zoo", "show", "bert", "--class", "BertForMaskdLM", expect=2)["error"]
+        self.assertIn("did you mean BertForMaskedLM", error["hint"])
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "brt"}))
+        error = self.run_json("zoo", "show", ".", expect=1)["error"]
+        self.assertIn("model_type = brt", error["message"])
+        self.assertIn("did you mean bert", error["hint"])
+
     def test_a_misspelt_hugging_face_id_names_the_nearest(self):
         error = self.error("zoo", "show", "google-bert/bert-base-uncasd")
         self.assertIn("did you mean google-bert/bert-base-uncased", error["hint"])

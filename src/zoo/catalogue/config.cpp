@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "zoo/catalogue/architecture.hpp"
 
 namespace assay::zoo {
@@ -81,6 +82,12 @@ Result<std::int64_t> read_label_count(const Json& config, const std::string& pre
   return 2;
 }
 
+// "did you mean BertModel? <hint>"
+std::string nearest_and(const std::string& word, const std::vector<std::string>& valid, const std::string& hint) {
+  const std::string near = did_you_mean(word, valid);
+  return near.empty() ? hint : near + " " + hint;
+}
+
 Result<std::string> read_class(const Json& config, const std::string& wanted, const Architecture& architecture) {
   std::string name = wanted;
   if (const auto listed = config.find("architectures"); name.empty() && listed != config.end() && !listed->is_null()) {
@@ -93,7 +100,8 @@ Result<std::string> read_class(const Json& config, const std::string& wanted, co
   if (architecture.classes.contains(name)) return name;
   std::vector<std::string> built;
   for (const auto& [key, value] : architecture.classes) built.push_back(key);
-  const std::string hint = fmt::format("of {}, these classes are built: {}", architecture.name, join(built, ", "));
+  const std::string hint =
+      nearest_and(name, built, fmt::format("classes that are built for {}: {}", architecture.name, join(built, ", ")));
   if (contains(architecture.other_classes, name)) return unsupported("class", name, hint);
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("model_type {1} has no class {0}", shown(name), architecture.name), hint);
@@ -156,7 +164,8 @@ Result<Config> Config::read(const Json& config, const std::string& model_class) 
   if (read.architecture_ == nullptr) {
     std::vector<std::string> names;
     for (const Architecture& architecture : architectures()) names.push_back(architecture.name);
-    return unsupported("model_type", shown(*type), fmt::format("built are {}", join(names, ", ")));
+    return unsupported("model_type", shown(*type),
+                       nearest_and(type->get<std::string>(), names, fmt::format("built are {}", join(names, ", "))));
   }
   ASSAY_TRY(read.model_class_, read_class(config, model_class, *read.architecture_));
   ASSAY_CHECK_OK(read.read_keys(config));
