@@ -39,7 +39,7 @@ TEST(Json, SaysLineAndColumnOfAMistake) {
 }
 
 TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
-  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})", "x").error().message, HasSubstr("\"a\" stands twice"));
+  EXPECT_THAT(parse_json(R"({"a": 1, "a": 2})", "x").error().message, HasSubstr("\"a\" is given twice"));
   EXPECT_THAT(parse_json(std::string(100000, '['), "x").error().message, HasSubstr("nesting deeper than"));
 }
 

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// A file descriptor with an owner, which closes it. A negative one is none.
+/// A file descriptor with an owner, which closes it. A negative one stands for no descriptor.
 class Descriptor {
  public:
   explicit Descriptor(int fd = -1) : fd_(fd) {}

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// A clock for tests: it stands still until told. Thread: any.
+/// A clock for tests: it stands still until the test changes it. Thread: any.
 class FakeClock final : public Clock {
  public:
   explicit FakeClock(std::int64_t start_ns = 0) : now_(start_ns) {}

@@ -31,7 +31,7 @@ tl::unexpected<Error> io_error(int error, const std::string& doing, const fs::pa
     case EACCES:
     case EPERM:
     case EROFS:
-      return fail(ErrorCode::kInvalidArgument, text, "choose a place you may use, or change its permissions");
+      return fail(ErrorCode::kInvalidArgument, text, "choose a folder that you may use, or change its permissions");
     case EISDIR:
     case ENOTDIR:
     case ENAMETOOLONG:
@@ -61,7 +61,7 @@ bool is_pending_name(std::string_view name) {
          name.substr(name.size() - kPending.size() - kRandom, kPending.size()) == kPending;
 }
 
-// Unfinished files of this user whose writers have ended. A writer holds the lock of its file while it lives.
+// Unfinished files of this user whose writers have ended. A writer has the lock of its file while it lives.
 void remove_abandoned_files(const fs::path& parent) {
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(parent.empty() ? "." : parent.c_str()), &::closedir);
   if (!folder) return;
@@ -75,7 +75,7 @@ void remove_abandoned_files(const fs::path& parent) {
   }
 }
 
-// For reading. Opened without waiting, for a pipe that nobody writes to would wait for ever, and refused unless it is a
+// For reading. Opened without waiting, because a pipe without a writer would wait for ever, and refused unless it is a
 // regular file.
 Result<Descriptor> open_file(const fs::path& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -84,7 +84,7 @@ Result<Descriptor> open_file(const fs::path& path) {
   if (S_ISDIR(mode)) return io_error(EISDIR, "read", path);
   if (!S_ISREG(mode))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("cannot read '{}': it is no file, but a device, pipe or socket", path.string()),
+                fmt::format("cannot read '{}': it is not a file, but a device, pipe or socket", path.string()),
                 "write its content to a file and give that");
   return file;
 }
@@ -121,7 +121,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path) {
   ASSAY_CHECK_OK(check_replaceable(path));
   remove_abandoned_files(path.parent_path());
   for (;;) {
-    // Hidden, so that nobody takes it for a result.
+    // Hidden, so that it is not mistaken for a result.
     const std::string name = fmt::format(".{}{}XXXXXX", path.filename().string(), kPending);
     std::string temporary = (path.parent_path() / name).string();
     const int fd = ::mkostemp(temporary.data(), O_CLOEXEC);
@@ -177,7 +177,7 @@ Status check_replaceable(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status) || fs::is_regular_file(status)) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is no file that could be replaced, but a {}", path.string(),
+              fmt::format("'{}' is not a file that can be replaced, but a {}", path.string(),
                           fs::is_directory(status) ? "folder" : "device, pipe or socket"),
               "give the name of a file");
 }
@@ -215,8 +215,8 @@ Status sync_directory(const fs::path& path) {
 Status make_directories(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (!error && !fs::is_directory(path, error)) return io_error(ENOTDIR, "make the folder", path);
-  if (error) return io_error(error.value(), "make the folder", path);
+  if (!error && !fs::is_directory(path, error)) return io_error(ENOTDIR, "create the folder", path);
+  if (error) return io_error(error.value(), "create the folder", path);
   return {};
 }
 
@@ -240,5 +240,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
+
+std::string shown_path(const fs::path& path) { return fmt::format("'{}'", sanitise(path.string())); }
 
 }  // namespace assay

@@ -20,17 +20,18 @@ namespace assay {
 /// (I/O).
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path);
 
-/// Writes `content` so that a reader sees the old file or the new one, never half: a temporary beside it, fsync,
-/// rename. Parent folders are made. Errors: invalid_argument (no permission, names the folder), internal (disk full).
+/// Writes `content` so that a reader sees the old file or the new one, never a part: a temporary beside it, fsync,
+/// rename. Parent folders are created. Errors: invalid_argument (no permission, names the folder), internal (disk
+/// full).
 [[nodiscard]] Status write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
 /// Whether a write waits for the disk: `kDurable` survives a power cut; `kScratch` does not, costs no sync, and is for
-/// what can be made again or is synced later by whoever keeps it.
+/// files that can be made again, or that the caller syncs later.
 enum class Persistence { kDurable, kScratch };
 
 /// A file that is written piece by piece under a temporary name beside `path` and gets its own with commit(); a reader
-/// sees the old file or the whole new one. Without commit() nothing is left. The temporary file is locked while it is
-/// written: what a killed process left in the same folder is removed by the next create() there.
+/// sees the old file or the complete new one. Without commit() nothing is left. The temporary file is locked while it
+/// is written: what a killed process left in the same folder is removed by the next create() there.
 class PendingFile {
  public:
   /// Parent folders are made. Errors: those of write_file_atomically.
@@ -40,7 +41,7 @@ class PendingFile {
   ~PendingFile();
   [[nodiscard]] Status write(std::span<const std::byte> bytes);
   [[nodiscard]] Status write(std::string_view text) { return write(std::as_bytes(std::span(text))); }
-  /// Zeros that take no space on the disk.
+  /// Adds zeros that need no space on the disk.
   [[nodiscard]] Status grow_to(std::uint64_t size);
   [[nodiscard]] Status commit(Persistence persistence);
 
@@ -72,20 +73,20 @@ class PendingFile {
 /// Flushes a folder's entries to the disk, so that a rename in it survives a power cut.
 [[nodiscard]] Status sync_directory(const std::filesystem::path& path);
 
-/// Makes `path` and its parents. Errors: invalid_argument naming the folder and the reason.
+/// Creates `path` and its parents. Errors: invalid_argument naming the folder and the reason.
 [[nodiscard]] Status make_directories(const std::filesystem::path& path);
 
 /// A fresh folder (mode 0700) that is removed, with its content, on destruction.
 ///
 /// A process that is killed leaves its folders behind; the next create() in the same place removes them. Each folder
-/// lies in one that holds a marker file with its name, and the owner holds a lock on the marker while it lives. The
+/// is inside one with a marker file of its name, and the owner has a lock on the marker while it lives. The
 /// kernel releases the lock when the process ends, however it ends, so no clock is needed to know that a folder is
 /// abandoned. On a file system without locks, folders get no marker and are never removed by another process.
 ///
 /// Thread: different objects in any thread.
 class TemporaryDirectory {
  public:
-  /// The folder lies in `parent`, which is made if it is missing (empty: $TMPDIR, else /tmp). `prefix` begins with
+  /// The folder is in `parent`, which is created if it is missing (empty: $TMPDIR, else /tmp). `prefix` begins with
   /// "assay-" or ".assay-". Removes abandoned folders in `parent` first.
   /// Errors: invalid_argument (no permission), internal (disk full).
   [[nodiscard]] static Result<TemporaryDirectory> create(std::string_view prefix = "assay-",
@@ -108,15 +109,21 @@ class TemporaryDirectory {
 };
 
 /// Removes the folders in `parent` that killed processes of this user left. A folder is removed only if it is a real
-/// folder (no link) of this user, has a name that TemporaryDirectory gives, holds the marker with that name, and nobody
-/// holds the marker's lock. Links inside it are removed, not followed. Nothing else in `parent` is touched.
+/// folder (no link) of this user, has a name that TemporaryDirectory gives, contains the marker with that name, and no
+/// process has the marker's lock. Links inside it are removed, not followed. Nothing else in `parent` is touched.
 void remove_abandoned_directories(const std::filesystem::path& parent);
 
 /// $TMPDIR, else /tmp.
 [[nodiscard]] std::filesystem::path temporary_root();
 
+/// A path as a message shows it: in quotes, sanitised, not shortened.
+[[nodiscard]] std::string shown_path(const std::filesystem::path& path);
+
+using Bytes = std::span<const std::byte>;
+
 /// A read-only memory map of a file; empty files map to an empty span.
-/// Lifetime: spans are valid while the object lives. A file that shrinks meanwhile is the caller's risk.
+/// Lifetime: spans are valid while the object lives. A file that shrinks meanwhile is an error that the map cannot
+/// report: the process gets SIGBUS.
 class MappedFile {
  public:
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);

@@ -14,7 +14,7 @@
 namespace assay {
 
 /// Runs `body`, which returns a Result, and returns what it returns. assay reports errors as values, so an exception
-/// that leaves `body` is a bug or a lack of memory: it becomes an error (internal, out_of_memory) with the context
+/// that leaves `body` is a bug, or memory is exhausted: it becomes an error (internal, out_of_memory) with the context
 /// `doing` ("while writing the report"), so that it costs this step and nothing that was done before.
 template <class Body>
 [[nodiscard]] std::invoke_result_t<Body> guarded(std::string doing, Body&& body) {

@@ -21,7 +21,7 @@ std::string place(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
-// nlohmann's messages begin with "[json.exception.…] parse error at line 3, column 5: "; the place is told by us.
+// nlohmann's messages begin with "[json.exception.…] parse error at line 3, column 5: "; we state the place ourselves.
 std::string plain(const std::string& what) {
   const auto colon = what.find(": ");
   return colon == std::string::npos ? what : what.substr(colon + 2);
@@ -42,7 +42,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
       keys.pop_back();
     } else if (event == Json::parse_event_t::key && refused.empty()) {
       const std::string& key = value.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) refused = fmt::format("the key \"{}\" stands twice in one object", key);
+      if (!keys.back().insert(key).second) refused = fmt::format("the key \"{}\" is given twice in one object", key);
     }
     return true;
   };
@@ -78,7 +78,7 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
     const std::string what = plain(error.what());
     const auto quote = what.find('\'');
     const std::string number = quote == std::string::npos ? what : what.substr(quote + 1, what.size() - quote - 2);
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the number {} at {} is beyond what can be kept", name,
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the number {} at {} is too large to be stored", name,
                                                          number, place(text, text.find(number))));
   } catch (const Json::exception& error) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: not valid JSON: {}", name, plain(error.what())));

@@ -13,7 +13,7 @@ namespace assay {
 /// Objects keep the order in which keys were written, so that files read as they were meant.
 using Json = nlohmann::ordered_json;
 
-/// Parses `text`; `name` (a path, "the worker's answer") stands in the message.
+/// Parses `text`; messages contain `name` (a path, "the worker's answer").
 /// Errors: invalid_argument with line and column and what was expected there. Nesting is limited to 200 levels,
 /// duplicate keys are refused.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
@@ -21,8 +21,8 @@ using Json = nlohmann::ordered_json;
 /// Reads and parses a file. Errors: those of read_file and parse_json.
 [[nodiscard]] Result<Json> read_json(const std::filesystem::path& path);
 
-/// `value` as text. Bytes that are no UTF-8 become U+FFFD: a file's name or a runtime's message may hold any, and what
-/// was measured must be written all the same. `indent` −1: one line.
+/// `value` as text. Bytes that are not UTF-8 become U+FFFD: a file's name or a runtime's message may have any bytes,
+/// and what was measured must be written nevertheless. `indent` −1: one line.
 [[nodiscard]] inline std::string json_text(const Json& value, int indent = -1) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

@@ -16,7 +16,7 @@ class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
 
-  /// Where the key lies that `path` leads to; 0 when it leads nowhere.
+  /// The place of the key that `path` leads to; 0 if there is none.
   std::size_t find(const std::vector<std::string>& path) {
     std::size_t found = 0;
     for (const std::string& key : path) {
@@ -84,7 +84,7 @@ std::string shown(const Json& value) {
 Result<JsonDocument> JsonDocument::parse(std::string text, std::string name) {
   ASSAY_TRY(Json value, parse_json(text, name));
   if (!value.is_object())
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the file must hold one JSON object", name));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the file must have one JSON object", name));
   return JsonDocument{std::move(value), std::move(text), std::move(name)};
 }
 

@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// A JSON text with the name that messages give it ("engines/null/engine.json").
+/// A JSON text with the name that messages use ("engines/null/engine.json").
 struct JsonDocument {
   Json value;
   std::string text, name;
@@ -59,7 +59,7 @@ class ObjectReader {
   /// Keeps `message` as the error, at the line of `key`, unless there is one already.
   void refuse(const std::string& key, const std::string& message, std::string hint = {});
 
-  /// The first error; where there was none, an unknown key; else a key that is required and absent.
+  /// The first error; if there is none: an unknown key, or else a key that is required and absent.
   [[nodiscard]] Status finish();
 
  private:

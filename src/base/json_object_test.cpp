@@ -75,7 +75,7 @@ TEST(ObjectReader, NamesTheValueThatHasAnotherType) {
   EXPECT_EQ(refusal("{\"name\": \"a\", \"pairs\": {\"k\": 1}}"),
             "x.json:1: \"pairs\" must be an object of strings, not {\"k\":1}");
   EXPECT_EQ(refusal("{\"name\": \"a\", \"inside\": []}"), "x.json:1: \"inside\" must be an object, not []");
-  EXPECT_EQ(refusal("[1]"), "x.json: the file must hold one JSON object");
+  EXPECT_EQ(refusal("[1]"), "x.json: the file must have one JSON object");
 }
 
 TEST(ObjectReader, NamesTheValidWords) {

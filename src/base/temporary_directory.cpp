@@ -25,7 +25,7 @@ constexpr const char* kNewMarker = ".assay-temporary.new";
 constexpr const char* kFiles = "files";  // what the owner gets: without the marker, so that it begins empty
 
 std::string marker_text(const std::string& name) {
-  return fmt::format("assay made the folder {} for itself and removes it\n", name);
+  return fmt::format("assay created the folder {} for itself and removes it\n", name);
 }
 
 bool has_own_prefix(std::string_view name) { return name.starts_with("assay-") || name.starts_with(".assay-"); }
@@ -99,7 +99,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix, c
   if (::mkdtemp(name.data()) == nullptr) {
     const int error = errno;
     const std::string text =
-        fmt::format("cannot make a temporary folder in '{}': {}", place.string(), std::strerror(error));
+        fmt::format("cannot create a temporary folder in '{}': {}", place.string(), std::strerror(error));
     if (error == EACCES || error == EPERM || error == EROFS || error == ENOENT || error == ENOTDIR)
       return fail(ErrorCode::kInvalidArgument, text,
                   parent.empty() ? "set TMPDIR to a folder that you may write" : "choose a folder that you may write");
@@ -109,7 +109,7 @@ Result<TemporaryDirectory> TemporaryDirectory::create(std::string_view prefix, c
   TemporaryDirectory made(fs::path(name) / kFiles, std::move(marker));
   if (::mkdir(made.path_.c_str(), 0700) != 0)
     return fail(ErrorCode::kInternal,
-                fmt::format("cannot make the folder '{}': {}", made.path_.string(), std::strerror(errno)));
+                fmt::format("cannot create the folder '{}': {}", made.path_.string(), std::strerror(errno)));
   return made;
 }
 

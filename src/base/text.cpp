@@ -124,6 +124,11 @@ std::string sanitise(std::string_view text) {
   return out;
 }
 
+std::string shown(std::string_view name) {
+  constexpr std::size_t kMost = 80;
+  return fmt::format("'{}{}'", sanitise(name.substr(0, kMost)), name.size() > kMost ? "…" : "");
+}
+
 std::string one_line(std::string_view text) {
   std::string line = sanitise(text);
   std::replace_if(

@@ -21,7 +21,7 @@ namespace assay {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-/// The whole text as a number, or nullopt: "12x" and "" are none.
+/// The whole text as a number, or nullopt: "12x" and "" are not numbers.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) {
   Number value{};
@@ -36,9 +36,12 @@ template <class Number>
 /// Whether `text` is valid UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates).
 [[nodiscard]] bool is_utf8(std::string_view text);
 
-/// Keeps what JSON, CSV and terminals can carry: invalid UTF-8 becomes U+FFFD, control characters, those
-/// beyond ASCII too, go; \n and \t stay.
+/// Keeps what JSON, CSV and terminals can show: invalid UTF-8 becomes U+FFFD; control characters, also those beyond
+/// ASCII, are removed, except \n and \t.
 [[nodiscard]] std::string sanitise(std::string_view text);
+
+/// A name from a file as a message shows it: in quotes, sanitised, cut after 80 bytes.
+[[nodiscard]] std::string shown(std::string_view name);
 
 /// The same for one line of a terminal: line ends and tabs are spaces.
 [[nodiscard]] std::string one_line(std::string_view text);

@@ -35,15 +35,15 @@ struct Attribute {
   std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>> value;
 };
 
-/// Takes a tensor's packed little-endian bytes piece by piece, in order.
+/// Receives a tensor's packed little-endian bytes piece by piece, in order.
 using ByteSink = std::function<Status(std::span<const std::byte>)>;
-/// Pushes a tensor's bytes into a sink; called while the file is written, so that weights are never held whole.
+/// Passes a tensor's bytes to a sink. Called while the file is written: no weight is in memory as a whole.
 using ByteSource = std::function<Status(const ByteSink&)>;
 
 /// Builds an ONNX model node by node and writes it with its weights streamed.
 ///
-/// Nodes are named by the place they stand at, "/encoder/layer.0/attention/MatMul", their outputs after the node. The
-/// same calls give the same bytes. It knows no operator: that types and attributes fit together is the caller's care.
+/// Nodes are named by their place, "/encoder/layer.0/attention/MatMul", their outputs by the node. The same calls give
+/// the same bytes. Operators are not checked: the caller makes types and attributes fit together.
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name, std::int64_t opset = 17);
@@ -69,43 +69,44 @@ class GraphBuilder {
                            std::size_t outputs, const std::vector<Attribute>& attributes = {},
                            DType dtype = DType::kUndefined);
 
-  /// States the shape of a value (value_info), where a runtime's inference would lose it: fusions ask for equal shapes.
+  /// Declares the shape of a value (value_info) that a runtime would not infer: fusions require equal shapes.
   void declare(const Value& value, const Extents& extents);
 
-  /// A small constant; equal ones are stored once, and one that no node uses not at all.
+  /// A small constant. Equal ones are stored once; one that no node uses is not stored.
   Value integers(const std::vector<std::int64_t>& values);              ///< int64, [n]
   Value integer(std::int64_t value);                                    ///< int64, a scalar
   Value number(float value);                                            ///< float32, a scalar
   Value numbers(const std::vector<float>& values, const Shape& shape);  ///< float32
 
-  /// A weight. A name that is there already gives the same value again: `source` is then not used.
+  /// A weight. A name that was used before returns the same value; `source` is then not used.
   Value initializer(const std::string& name, DType dtype, const Shape& shape, ByteSource source);
-  /// A constant that no checkpoint holds (frequencies, sinusoids), otherwise like a weight.
+  /// A constant that is not in a checkpoint (frequencies, sinusoids), otherwise like a weight.
   Value table(const std::string& name, DType dtype, const Shape& shape, ByteSource source);
 
   /// Written into metadata_props, sorted by key.
   void metadata(const std::string& key, const std::string& value);
 
-  /// Once the graph is whole: turns it from float32 into `to`, float16 or bfloat16, inputs, outputs and weights. In
-  /// float32 stays, between casts: what integers become (positions, and the angles made of them) until it meets
-  /// activations, sums of squares, which overflow float16, and operators that do not have the type. Constants beyond
-  /// the type's range, such as a mask's, become a quarter of its end, so that sums of two of them stay finite.
+  /// Converts the complete graph from float32 to `to` (float16 or bfloat16): inputs, outputs and weights. These stay in
+  /// float32, between casts: values computed from integers (positions, and angles computed from them) until they are
+  /// combined with activations; sums of squares, which overflow float16; operators that do not support the type.
+  /// Constants beyond the type's range, such as those of masks, become a quarter of its largest number, so that sums of
+  /// two of them stay finite.
   void lower_floats(DType to);
-  /// Rounds every weight to the nearest number that `to` has; types stay, tables and constants too.
+  /// Rounds every weight to the nearest number of type `to`. Types, tables and constants do not change.
   void round_weights(DType to);
 
   struct WriteOptions {
-    /// A model whose weights are more than this goes into two files, FILE and FILE.data: protobuf ends at 2 GB.
+    /// A model with more bytes of weights is written as two files, FILE and FILE.data: protobuf is limited to 2 GB.
     std::uint64_t single_file_bytes = 2'000'000'000;
-    /// False: all weights, and tables above 4 MiB, are a hole of the right size in FILE.data. Smaller tables and the
-    /// constants are in FILE. For callers that need the graph alone.
+    /// False: all weights, and tables above 4 MiB, are a hole of the right size in FILE.data. Smaller tables and
+    /// constants are in FILE. For callers that need only the graph.
     bool weights = true;
-    Cancelled cancelled{};  ///< asked between pieces of a weight
+    Cancelled cancelled{};  ///< called between pieces of a weight
   };
-  /// Writes the model; a file of that name is replaced only when the new one is complete. Memory: the graph without
-  /// its weights plus one piece of a weight. Not synced to disk: a model can be built again.
+  /// Writes the model; an existing file is replaced only when the new one is complete. Memory: the graph without its
+  /// weights, and one piece of a weight. Not synced to disk: a model can be built again.
   /// Errors: those of the sources; invalid_argument (the folder cannot be written), internal (disk full, or a source
-  /// that gives another number of bytes than its shape says), cancelled.
+  /// gives another number of bytes than its shape needs), cancelled.
   [[nodiscard]] Status write(const std::filesystem::path& path, const WriteOptions& options) const;
   [[nodiscard]] Status write(const std::filesystem::path& path) const { return write(path, WriteOptions{}); }
 

@@ -16,7 +16,7 @@ struct Initializer {
   enum class Origin {
     kWeight,
     kTable,
-    kConstant,  ///< small, and left out when nothing uses it
+    kConstant,  ///< small; not written if no node reads it
   };
   std::string name;
   DType dtype = DType::kUndefined;

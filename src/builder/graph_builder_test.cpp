@@ -184,7 +184,7 @@ TEST_F(GraphBuilderTest, ASourceOfTheWrongLengthOrThatFailsLeavesNoFile) {
   graph.initializer("w", DType::kFloat32, {3}, floats({1, 2}));
   const Status status = graph.write(path("m.onnx"));
   ASSERT_FALSE(status);
-  EXPECT_THAT(status.error().message, HasSubstr("'w' gave 8 bytes where its shape [3] has 12"));
+  EXPECT_THAT(status.error().message, HasSubstr("'w' gave 8 bytes, but its shape [3] needs 12"));
   EXPECT_TRUE(fs::is_empty(folder_->path()));
 
   GraphBuilder failing("g");

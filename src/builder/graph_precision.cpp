@@ -25,22 +25,22 @@ bool is_one_of(std::string_view op_type, std::span<const std::string_view> opera
   return std::ranges::find(operators, op_type) != operators.end();
 }
 
-// Of opset 17, with float16 and without bfloat16.
+// Operators of opset 17 that have float16 and no bfloat16.
 constexpr std::array<std::string_view, 15> kWithoutBFloat16{
     "AveragePool",          "Conv",      "ConvTranspose", "Cos",  "Elu", "GlobalAveragePool", "GlobalMaxPool",
     "HardSigmoid",          "HardSwish", "MaxPool",       "Selu", "Sin", "Softplus",          "Softsign",
     "InstanceNormalization"};
-// Sums of squares, and what has no type of 16 bits.
+// Sums of squares, and operators without 16-bit types.
 constexpr std::array<std::string_view, 3> kInFloat32{"Range", "ReduceL2", "ReduceSumSquare"};
 constexpr std::array<std::string_view, 16> kGiveNoFloats{
     "And",  "ArgMax",      "ArgMin",  "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN",
     "Less", "LessOrEqual", "NonZero", "Not",   "Or",      "Shape",          "Size",  "Xor"};
-// Where most is computed: in the new type again after an operator that does not have it.
+// The operators that compute most: in the new type again after an operator that does not have it.
 constexpr std::array<std::string_view, 3> kLowWithWeights{"Gemm", "LayerNormalization", "MatMul"};
-// Any type does: a value is taken as it is.
+// These read a value of any type.
 constexpr std::array<std::string_view, 3> kTakeAnyType{"Cast", "Shape", "Size"};
 
-// float32 bytes as `to`. `bounded`: what lies beyond its range becomes a quarter of its end.
+// float32 bytes as `to`. `bounded`: a number beyond its range becomes a quarter of its largest number.
 ByteSource converted(ByteSource source, DType to, bool bounded) {
   const float most = to == DType::kFloat16 ? half_to_float(0x7BFF) : bfloat16_to_float(0x7F7F);
   return [source = std::move(source), to, bounded, most](const ByteSink& sink) {
@@ -60,8 +60,8 @@ ByteSource converted(ByteSource source, DType to, bool bounded) {
 }
 
 /// A walk over the nodes in their order. From then on each float32 value is either low (of the new type) or high
-/// (float32 as before); who needs it in the other type gets it by a cast, which all who need it share. Constants, and
-/// what is computed of constants alone, are there in each type that somebody needs, and casts nothing.
+/// (float32 as before). A node that needs the other type reads a cast of the value, which all such nodes share.
+/// Constants, and values computed from constants alone, exist in each type that a node needs, without casts.
 class Lowering {
  public:
   Lowering(onnx::GraphProto& graph, std::vector<Initializer>& initializers,
@@ -92,7 +92,7 @@ class Lowering {
   struct Float {
     Kind kind = Kind::kActivation;
     bool high = false;                       ///< of an activation
-    std::string other{};                     ///< its name in the other type; "": nobody needed it yet
+    std::string other{};                     ///< its name in the other type; "": no node needed it yet
     std::optional<onnx::NodeProto> maker{};  ///< of a constant that a node computes, as the graph was
   };
 
@@ -145,7 +145,7 @@ class Lowering {
       if (value->kind == Kind::kWeight && is_one_of(node.op_type(), kLowWithWeights)) low = true;
     }
     const bool gives = gives_floats(node);
-    // What no float goes into and floats come out of is a cast of integers.
+    // A node with float outputs and no float inputs is a cast of integers.
     bool as_high = in_float32(node) || (high && !low) || !any;
     std::optional<onnx::NodeProto> maker;
     if (any && !varies && gives && !as_high) maker = node;
@@ -165,7 +165,7 @@ class Lowering {
 
   static std::string path_of(const onnx::NodeProto& node) { return node.name().substr(0, node.name().rfind('/')); }
 
-  // The value's name in the type asked for; a node that makes it so is added, at `path`.
+  // The value's name in the requested type; the node that converts it is added at `path`.
   std::string in_type(const std::string& path, const std::string& name, bool high) {
     Float& value = floats_.at(name);
     if (value.kind != Kind::kActivation ? !high : value.high == high) return name;
@@ -219,7 +219,7 @@ class Lowering {
       if (const Float* value = find(declared.name()); value != nullptr && !value->high) lower_type(declared);
   }
 
-  // Nodes of constants whose value was needed in float32 only.
+  // Nodes that compute constants which are needed in float32 only.
   void drop_unused_constants() {
     std::set<std::string> used;
     for (const auto& [name, output] : renamed_) used.insert(name);

@@ -19,10 +19,8 @@ namespace {
 
 constexpr std::uint64_t kExternalAlignment = 4096;  // runtimes map external data by the page
 constexpr std::uint64_t kExternalMinimum = 1024;    // smaller tensors stay in the model file
-constexpr std::uint64_t kLargestTable = 1 << 22;    // that is written where weights are not
+constexpr std::uint64_t kLargestTable = 1 << 22;    // that is written when weights are not
 constexpr std::uint64_t kMostTables = 1 << 26;      // bytes of such tables
-
-// Field numbers of onnx-ml.proto.
 
 Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t size, const Cancelled& cancelled) {
   std::uint64_t written = 0;
@@ -33,7 +31,7 @@ Status write_weight(PendingFile& file, const Initializer& tensor, std::uint64_t 
   };
   ASSAY_CHECK_OK(tensor.source(sink));
   if (written != size) {
-    return fail(ErrorCode::kInternal, fmt::format("tensor '{}' gave {} bytes where its shape {} has {}", tensor.name,
+    return fail(ErrorCode::kInternal, fmt::format("tensor '{}' gave {} bytes, but its shape {} needs {}", tensor.name,
                                                   written, to_string(tensor.shape), size));
   }
   return {};

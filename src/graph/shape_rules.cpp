@@ -6,17 +6,18 @@
 #include <algorithm>
 #include <set>
 
-#include "onnx/onnx_file.hpp"
+#include "base/text.hpp"
 
 namespace assay {
 
-Site::Site(const onnx::NodeProto& node, std::int64_t opset, std::vector<const StaticValue*> inputs)
-    : node_(&node), opset_(opset), inputs_(std::move(inputs)), outputs_(static_cast<std::size_t>(node.output_size())) {}
+Site::Site(const graph::Node& node, std::int64_t opset, std::vector<const StaticValue*> inputs,
+           const StaticValue* value)
+    : node_(&node), opset_(opset), inputs_(std::move(inputs)), value_(value), outputs_(node.outputs.size()) {}
 
 const StaticValue& Site::in(std::size_t i) const {
   static const StaticValue missing{DType::kUndefined, Shape{}, std::nullopt};
   if (has(i)) return *inputs_[i];
-  lacks_ = true;
+  incomplete_ = true;
   return missing;
 }
 
@@ -26,27 +27,10 @@ const std::vector<std::int64_t>* Site::elements(std::size_t i) const {
 
 const std::vector<double>* Site::reals(std::size_t i) const { return has(i) && in(i).reals ? &*in(i).reals : nullptr; }
 
-const onnx::AttributeProto* Site::attribute(std::string_view name) const {
-  for (const onnx::AttributeProto& attribute : node_->attribute()) {
-    if (attribute.name() == name) return &attribute;
-  }
-  return nullptr;
-}
-
-std::int64_t Site::integer(std::string_view name, std::int64_t otherwise) const {
-  const onnx::AttributeProto* found = attribute(name);
-  return found == nullptr ? otherwise : found->i();
-}
-
 std::optional<std::vector<std::int64_t>> Site::integers(std::string_view name) const {
-  const onnx::AttributeProto* found = attribute(name);
-  if (found == nullptr) return std::nullopt;
-  return std::vector<std::int64_t>(found->ints().begin(), found->ints().end());
-}
-
-std::string Site::text(std::string_view name, const std::string& otherwise) const {
-  const onnx::AttributeProto* found = attribute(name);
-  return found == nullptr ? otherwise : found->s();
+  const auto found = node_->integers(name);
+  if (!found) return std::nullopt;
+  return std::vector<std::int64_t>(found->begin(), found->end());
 }
 
 std::optional<std::vector<std::int64_t>> Site::integers_of(std::string_view name, std::size_t input,
@@ -68,7 +52,7 @@ Result<std::size_t> Site::axis(std::int64_t value, std::int64_t rank) const {
 }
 
 void Site::give(std::size_t i, DType dtype, Shape shape) {
-  if (i >= outputs_.size()) return;  // an optional output that nobody wants
+  if (i >= outputs_.size()) return;  // an optional output that the node does not have
   outputs_[i].dtype = dtype;
   outputs_[i].shape = std::move(shape);
 }
@@ -108,9 +92,7 @@ void Site::pick_elements(std::size_t i, std::int64_t first, const std::vector<st
 
 tl::unexpected<Error> Site::contradiction(const std::string& what) const {
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("node {} ({}): {}",
-                          shown(node_->name().empty() && node_->output_size() > 0 ? node_->output(0) : node_->name()),
-                          shown(node_->op_type()), what));
+              fmt::format("node {} ({}): {}", shown(node_->shown_name()), shown(node_->op_type), what));
 }
 
 Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<std::int64_t>* elements) {

@@ -28,7 +28,7 @@ Status same_elements(Site& site) {
   return same(site);
 }
 
-// Softmax and its kin: over the last axis from opset 13 on, over axis 1 and those behind it before.
+// Softmax and similar operators: over the last axis from opset 13 on, over axis 1 and those behind it before.
 Status same_along_axis(Site& site) {
   const std::int64_t axis = site.integer("axis", site.opset() < 13 ? 1 : -1);
   const bool behind_the_last = site.opset() < 13 && axis == site.rank(0);  // flattened there, which ONNX allows
@@ -75,7 +75,7 @@ Status cast_to(Site& site, DType to) {
 
 Status cast(Site& site) {
   const auto to = static_cast<DType>(site.integer("to", 0));
-  if (site.attribute("to") == nullptr || site.integer("to", 0) < 1 || to_string(to) == "undefined")
+  if (site.node().attribute("to") == nullptr || site.integer("to", 0) < 1 || to_string(to) == "undefined")
     return site.contradiction(fmt::format("to the element type {}", site.integer("to", 0)));
   return cast_to(site, to);
 }
@@ -147,8 +147,8 @@ std::optional<std::int64_t> modulo(std::int64_t a, std::int64_t b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-Binary function_of(const std::string& op) {
-  static const std::map<std::string, Binary> all = {
+Binary function_of(std::string_view op) {
+  static const std::map<std::string_view, Binary> all = {
       {"Add", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) + Unsigned(b))); }},
       {"Sub", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) - Unsigned(b))); }},
       {"Mul", [](std::int64_t a, std::int64_t b) { return std::optional(wrapped(Unsigned(a) * Unsigned(b))); }},
@@ -170,14 +170,14 @@ Binary function_of(const std::string& op) {
   return found == all.end() ? nullptr : found->second;
 }
 
-// Of two operands. That float32 is computed in double and rounded then changes nothing for these operators.
+// Two operands. Computing float32 in double and rounding afterwards gives the same result for these operators.
 void combine_reals(Site& site, const Shape& shape) {
   using Function = double (*)(double, double);
-  static const std::map<std::string, Function> all = {{"Add", [](double a, double b) { return a + b; }},
-                                                      {"Sub", [](double a, double b) { return a - b; }},
-                                                      {"Mul", [](double a, double b) { return a * b; }},
-                                                      {"Div", [](double a, double b) { return a / b; }}};
-  const auto function = all.find(site.node().op_type());
+  static const std::map<std::string_view, Function> all = {{"Add", [](double a, double b) { return a + b; }},
+                                                           {"Sub", [](double a, double b) { return a - b; }},
+                                                           {"Mul", [](double a, double b) { return a * b; }},
+                                                           {"Div", [](double a, double b) { return a / b; }}};
+  const auto function = all.find(site.node().op_type);
   const auto* left = site.reals(0);
   const auto* right = site.reals(1);
   if (function == all.end() || left == nullptr || right == nullptr || count_of(shape) > kMostReals) return;
@@ -192,8 +192,8 @@ Status combined_as(Site& site, DType dtype) {
   ASSAY_TRY(const Shape shape, common_shape(site));
   site.give(0, dtype, shape);
   combine_reals(site, shape);
-  Binary function = function_of(site.node().op_type());
-  if (site.node().op_type() == "Mod" && site.integer("fmod", 0) != 0) function = remainder;
+  Binary function = function_of(site.node().op_type);
+  if (site.node().op_type == "Mod" && site.integer("fmod", 0) != 0) function = remainder;
   const std::vector<Elements> all = operands(site, shape);
   if (function == nullptr || all.empty()) return {};
   Elements result = all.front();
@@ -214,7 +214,7 @@ Status compared(Site& site) { return combined_as(site, DType::kBool); }
 Status where(Site& site) {
   ASSAY_TRY(const Shape shape, common_shape(site));
   site.give(0, site.in(1).dtype, shape);
-  if (site.inputs() != 3) return site.contradiction(fmt::format("{} inputs where 3 belong", site.inputs()));
+  if (site.inputs() != 3) return site.contradiction(fmt::format("{} inputs instead of 3", site.inputs()));
   const std::vector<Elements> all = operands(site, shape);
   if (all.empty()) return {};
   Elements result(all[0].size());
@@ -307,7 +307,7 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
     for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) rules.emplace(op, same_along_axis);
     for (const char* op : {"LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization",
                            "RMSNormalization"})
-      rules.emplace(op, same);  // further outputs are statistics, which runtimes do not give
+      rules.emplace(op, same);  // further outputs are statistics, which runtimes do not return
     for (const char* op : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor",
                            "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})
       rules.emplace(op, combined);

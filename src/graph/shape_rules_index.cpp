@@ -12,7 +12,7 @@ namespace {
 
 using Elements = std::vector<std::int64_t>;
 
-// Constant indices must lie in the axis: runtimes that do not look read what stands beside it.
+// Constant indices must be inside the axis: some runtimes do not check and read other memory.
 Status check_indices(const Site& site, std::size_t input, std::int64_t extent) {
   const Elements* indices = site.elements(input);
   if (indices == nullptr) return {};

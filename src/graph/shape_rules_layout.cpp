@@ -115,7 +115,7 @@ Status flattened(Site& site) {
   return {};
 }
 
-// Of all inputs, `outer` times a share of each; nullopt: some are not known.
+// The elements of all inputs, interleaved: `outer` times a share of each. nullopt: some are not known.
 template <class T>
 std::optional<std::vector<T>> interleaved(const Site& site, std::int64_t outer,
                                           const std::vector<T>* (Site::*list)(std::size_t) const) {
@@ -281,7 +281,7 @@ Status padded(Site& site) {
     ASSAY_TRY(const std::size_t axis, site.axis(axes[i], site.rank(0)));
     if (__builtin_add_overflow(shape[axis], (*pads)[i], &shape[axis]) ||
         __builtin_add_overflow(shape[axis], (*pads)[axes.size() + i], &shape[axis]) || shape[axis] < 0)
-      return site.contradiction("to less than nothing, or too much");
+      return site.contradiction("an extent below 0, or too large");
   }
   return site.give_checked(site.in(0).dtype, shape);
 }

@@ -49,7 +49,7 @@ Status quantised_matmul(Site& site) {
 }
 
 Status gemm(Site& site) {
-  if (site.rank(0) != 2 || site.rank(1) != 2) return site.contradiction("operands that are no matrices");
+  if (site.rank(0) != 2 || site.rank(1) != 2) return site.contradiction("operands that are not matrices");
   const bool turned_a = site.integer("transA", 0) != 0;
   const bool turned_b = site.integer("transB", 0) != 0;
   const Shape& a = site.shape(0);
@@ -79,7 +79,7 @@ Result<Window> window_of(const Site& site, const Shape& kernel) {
     return site.contradiction("attributes of another rank");
   window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
   window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
-  const std::string automatic = site.text("auto_pad", "NOTSET");
+  const std::string_view automatic = site.node().text("auto_pad", "NOTSET");
   window.same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
   if (automatic == "VALID") window.before = window.after = std::vector<std::int64_t>(axes, 0);
   window.ceil = site.integer("ceil_mode", 0) != 0;
@@ -144,7 +144,7 @@ Status transposed_convolution(Site& site) {
     return site.contradiction(to_string(in) + " with weight " + to_string(weight));
   const std::int64_t group = site.integer("group", 1);
   if (group < 1 || in[1] % group != 0) return site.contradiction(fmt::format("{} channels, group {}", in[1], group));
-  if (site.integers("output_shape") || site.text("auto_pad", "NOTSET") != "NOTSET") return {};
+  if (site.integers("output_shape") || site.node().text("auto_pad", "NOTSET") != "NOTSET") return {};
   ASSAY_TRY(const Window window, window_of(site, Shape(weight.begin() + 2, weight.end())));
   const auto more = site.integers("output_padding").value_or(std::vector<std::int64_t>(in.size() - 2, 0));
   Shape shape{in[0], times(weight[1], group)};
@@ -232,7 +232,7 @@ ShapeRule find_linear_rule(std::string_view op_type) {
 }
 
 double flops_of(const Site& site) {
-  const std::string& op = site.node().op_type();
+  const std::string_view op = site.node().op_type;
   const double out = elements_of(site.outputs().front());
   if (op == "MatMul" || op == "MatMulInteger" || op == "QLinearMatMul")
     return 2 * out * static_cast<double>(site.shape(0).back());
@@ -244,7 +244,7 @@ double flops_of(const Site& site) {
     const auto steps = static_cast<double>(times(site.shape(0)[0], site.shape(0)[1]));
     return 2 * steps * (product(site.shape(1), 0) + product(site.shape(2), 0));
   }
-  // What only moves, cuts, joins, types or tells the shape of elements computes nothing.
+  // Operators that only copy, cut, join or convert elements, or return shapes, compute nothing.
   static const std::set<std::string_view> moves = {
       "Cast",   "CastLike",  "Concat",  "Constant",       "ConstantOfShape", "DepthToSpace",
       "Expand", "Flatten",   "Gather",  "GatherElements", "GatherND",        "Identity",

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that tell shapes, and those whose outputs are as large as their inputs' elements say.
+// Operators that return shapes, and those whose output shapes are given by elements of their inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "graph/shape_rules.hpp"
@@ -31,7 +30,7 @@ Status size_of(Site& site) {
   return {};
 }
 
-// The length of a range; its elements, where they are numbers with a fraction, are computed.
+// The length of a range; the elements of a range of floats are computed by the runtime.
 Status range_of_reals(Site& site) {
   for (std::size_t i = 0; i < 3; ++i)
     if (site.reals(i) == nullptr || site.reals(i)->size() != 1) return {};
@@ -66,53 +65,52 @@ Status range(Site& site) {
   return {};
 }
 
-// Of a tensor of int64, int32 or bool; nullopt: it has several, or none.
-std::optional<std::int64_t> only_element(const onnx::TensorProto& tensor) {
-  if (tensor.int64_data_size() == 1) return tensor.int64_data(0);
-  if (tensor.int32_data_size() == 1) return tensor.int32_data(0);
-  const std::string& raw = tensor.raw_data();
-  const auto width = static_cast<std::size_t>(bit_width(static_cast<DType>(tensor.data_type()))) / 8;
-  if (raw.empty() || raw.size() != width) return std::nullopt;
-  std::int64_t element = 0;  // of a narrower type, its low bytes: settle_elements() tells their sign
-  std::memcpy(&element, raw.data(), std::min(width, sizeof element));
-  return element;
-}
-
 Status filled(Site& site) {
   ASSAY_TRY(const std::optional<Shape> shape, extents_from(site, site.elements(0)));
   if (!shape) return {};
-  const onnx::AttributeProto* value = site.attribute("value");
-  const DType dtype = value == nullptr ? DType::kFloat32 : static_cast<DType>(value->t().data_type());
+  const StaticValue* value = site.value();
+  const DType dtype = value == nullptr ? DType::kFloat32 : value->dtype;
   ASSAY_CHECK_OK(site.give_checked(dtype, *shape));
-  if (!folds(dtype) || count_of(*shape) > kMostElements) return {};
-  if (const std::optional<std::int64_t> element = only_element(value->t()))
-    site.give_elements(0, Elements(static_cast<std::size_t>(count_of(*shape)), *element));
+  if (value == nullptr || !value->elements || value->elements->size() != 1 || count_of(*shape) > kMostElements)
+    return {};
+  site.give_elements(0, Elements(static_cast<std::size_t>(count_of(*shape)), value->elements->front()));
   return {};
 }
 
-// The elements of a tensor are read when the file is opened: they may lie outside the message.
 Status constant(Site& site) {
-  if (const onnx::AttributeProto* value = site.attribute("value")) {
-    site.give(0, static_cast<DType>(value->t().data_type()), Shape(value->t().dims().begin(), value->t().dims().end()));
-  } else if (site.attribute("value_int") != nullptr) {
+  const graph::Node& node = site.node();
+  const auto value = [&]<class T>(const char* name, const T*& to) {
+    const graph::Attribute* found = node.attribute(name);
+    to = found == nullptr ? nullptr : found->get<T>();
+    return to != nullptr;
+  };
+  const std::int64_t* integer = nullptr;
+  const std::span<const std::int64_t>* integers = nullptr;
+  const float* number = nullptr;
+  const std::span<const float>* numbers = nullptr;
+  const graph::Constant* sparse = nullptr;
+  const std::string_view* text = nullptr;
+  const std::vector<std::string_view>* texts = nullptr;
+  if (site.value() != nullptr) {
+    site.outputs().front() = *site.value();
+  } else if (value("value_int", integer)) {
     site.give(0, DType::kInt64, {});
-    site.give_elements(0, {site.integer("value_int", 0)});
-  } else if (const auto integers = site.integers("value_ints")) {
+    site.give_elements(0, {*integer});
+  } else if (value("value_ints", integers)) {
     site.give(0, DType::kInt64, {static_cast<std::int64_t>(integers->size())});
-    site.give_elements(0, *integers);
-  } else if (site.attribute("value_float") != nullptr) {
+    site.give_elements(0, Elements(integers->begin(), integers->end()));
+  } else if (value("value_float", number)) {
     site.give(0, DType::kFloat32, {});
-    site.give_reals(0, {static_cast<double>(site.attribute("value_float")->f())});
-  } else if (const onnx::AttributeProto* floats = site.attribute("value_floats")) {
-    site.give(0, DType::kFloat32, {floats->floats_size()});
-    site.give_reals(0, std::vector<double>(floats->floats().begin(), floats->floats().end()));
-  } else if (const onnx::AttributeProto* sparse = site.attribute("sparse_value")) {
-    const auto& tensor = sparse->sparse_tensor();
-    site.give(0, static_cast<DType>(tensor.values().data_type()), Shape(tensor.dims().begin(), tensor.dims().end()));
-  } else if (site.attribute("value_string") != nullptr) {
+    site.give_reals(0, {static_cast<double>(*number)});
+  } else if (value("value_floats", numbers)) {
+    site.give(0, DType::kFloat32, {static_cast<std::int64_t>(numbers->size())});
+    site.give_reals(0, std::vector<double>(numbers->begin(), numbers->end()));
+  } else if (value("sparse_value", sparse)) {
+    site.give(0, sparse->dtype, sparse->shape);
+  } else if (value("value_string", text)) {
     site.give(0, DType::kString, {});
-  } else if (const onnx::AttributeProto* strings = site.attribute("value_strings")) {
-    site.give(0, DType::kString, {strings->strings_size()});
+  } else if (value("value_strings", texts)) {
+    site.give(0, DType::kString, {static_cast<std::int64_t>(texts->size())});
   }
   return {};
 }
@@ -121,7 +119,8 @@ Status constant(Site& site) {
 Status resized(Site& site) {
   const bool older = site.opset() < 11;
   Shape shape = site.shape(0);
-  if (site.attribute("axes") != nullptr || site.text("keep_aspect_ratio_policy", "stretch") != "stretch") return {};
+  if (site.node().attribute("axes") != nullptr || site.node().text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return {};
   if (const Elements* sizes = older ? nullptr : site.elements(3)) {
     if (sizes->size() != shape.size()) return site.contradiction("sizes of another rank");
     return site.give_checked(site.in(0).dtype, Shape(sizes->begin(), sizes->end()));

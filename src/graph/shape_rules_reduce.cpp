@@ -11,14 +11,14 @@ namespace {
 using Elements = std::vector<std::int64_t>;
 using Unsigned = std::uint64_t;
 
-// Which axes a reduction takes away or leaves as 1: attribute until opset 17 (12 for ReduceSum), input from then on.
+// The axes that a reduction removes or leaves as 1: attribute until opset 17 (12 for ReduceSum), input from then on.
 Status reduced(Site& site) {
   bool given = false;
   const auto axes = site.integers_of("axes", 1, given);
   if (given && !axes) return {};
   const bool keep = site.integer("keepdims", 1) != 0;
   std::vector<bool> gone(site.shape(0).size(), !axes || axes->empty());
-  const std::string& op = site.node().op_type();
+  const std::string_view op = site.node().op_type;
   if ((!axes || axes->empty()) && site.integer("noop_with_empty_axes", 0) != 0) {
     const bool alone_stays = op == "ReduceMax" || op == "ReduceMin" || op == "ReduceSum" || op == "ReduceProd";
     site.give(0, site.in(0).dtype, site.shape(0));
@@ -37,7 +37,7 @@ Status reduced(Site& site) {
       shape.push_back(1);
   }
   site.give(0, site.in(0).dtype, shape);
-  // Of a vector: what exporters make of shapes.
+  // Only of a vector, because exporters reduce shapes.
   const Elements* elements = site.elements(0);
   if (elements == nullptr || elements->empty() || !std::all_of(gone.begin(), gone.end(), [](bool g) { return g; }))
     return {};

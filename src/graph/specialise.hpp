@@ -20,8 +20,8 @@ struct SpecialiseRequest {
 
 /// A node whose outputs have no static shape: they depend on data (NonZero), or assay has no rule for its operator.
 struct DynamicNode {
-  std::string name;     ///< its first output's, where the node has none
-  std::string op_type;  ///< "com.microsoft:Attention" where the domain is not ONNX's own
+  std::string name;     ///< that of its first output if the node has none
+  std::string op_type;  ///< "com.microsoft:Attention" if the domain is not ONNX's own
 };
 
 struct SpecialisedModel {
@@ -29,36 +29,37 @@ struct SpecialisedModel {
   std::vector<std::string> inputs{};  ///< that the file still has, in the model's order
   std::size_t nodes = 0;              ///< that the file has
   std::size_t nodes_before = 0;
-  std::size_t constants = 0;           ///< tensors that stand where nodes or inputs were
-  std::vector<DynamicNode> dynamic{};  ///< where shapes begin to be unknown, in the graph's order; empty: none are
+  std::size_t constants = 0;           ///< tensors that replace nodes or inputs
+  std::vector<DynamicNode> dynamic{};  ///< where shapes begin to be unknown, in the graph's order; empty: nowhere
 };
 
-/// Writes the ONNX file that `model` is at these shapes: for runtimes that take static shapes alone.
+/// Writes an ONNX file of `model` for one set of shapes: for runtimes that support static shapes only.
 ///
-/// - Its inputs have exactly `shapes`. Those of `constants` are none any more, nor are those that have an initialiser
-///   of their own name, which is their value unless `constants` gives another. An input that nothing reads any more
-///   stays.
+/// - Its inputs have exactly `shapes`. An input that is in `constants`, or has an initialiser of its own name, is not
+/// an
+///   input of the new file: the constant, or else the initialiser, is its value. An input that no node reads any more
+///   stays an input.
 /// - Nodes whose outputs are integers or bools (int64, int32, bool; up to 65,536 elements each) that follow from shapes
 ///   and constants alone become initialisers. Floating-point arithmetic and larger tensors are computed as before, from
-///   constants. So no Shape is left of a value whose shape is known.
-/// - Nodes and initialisers that no output needs are gone. What is left is copied as it stands, the graphs inside If,
+///   constants. So no Shape node is left that reads a value of known shape.
+/// - Nodes and initialisers that no output needs are removed. The rest is copied unchanged, the graphs inside If,
 ///   Loop and Scan, local functions and metadata included, in an order in which each node follows those it reads.
 /// - Every value has its shape declared, outputs too. An output that became a constant is made by an Identity.
-/// - What cannot be made static stays as it is, and `dynamic` tells where it begins; the graph is static exactly if
-///   that is empty. The graphs inside a node are not looked into: an If, Loop or Scan is such a node.
+/// - What cannot be made static is not changed, and `dynamic` has the nodes where it begins; the graph is static
+/// exactly
+///   if that is empty. Graphs inside nodes are not specialised: an If, Loop or Scan is listed in `dynamic`.
 ///
 /// Weights inside the file are copied once, piece by piece; memory is the graph's without them. External data stays
-/// where it is when `output` lies in the model's own folder; else it is given to the output's folder under the same
-/// name, by a hard link or, where there is none to be had, a copy. A file there that is `output`.data is replaced;
-/// another one with other content is an error. Unlike a copy, a link changes with the original if that is edited in
-/// place.
+/// where it is when `output` is in the model's own folder; else the output's folder gets it under the same name, as a
+/// hard link or, if the file system refuses one, a copy. An existing file `output`.data is replaced; another existing
+/// file with other content is an error. Unlike a copy, a link changes when the original is edited in place.
 ///
 /// `output` may be the model itself. Files are replaced when the new one is whole. The same request gives the same
 /// bytes. `model` keeps the old file mapped: it serves further shapes, but does not see what was written.
 ///
-/// Errors: those of StaticModel::infer; invalid_argument also for a shape of what is no input (or has a value), for an
-/// output that is one of the model's data files or cannot be written, for a file of 2 GiB or more; internal (disk
-/// full).
+/// Errors: those of StaticModel::infer; invalid_argument also: a shape for a name that is not an input (or has a
+/// value), an output that is one of the model's data files or cannot be written, a file of 2 GiB or more; internal
+/// (disk full).
 [[nodiscard]] Result<SpecialisedModel> specialise(const StaticModel& model, const SpecialiseRequest& request,
                                                   const std::filesystem::path& output);
 [[nodiscard]] Result<SpecialisedModel> specialise(const std::filesystem::path& model, const SpecialiseRequest& request,

@@ -411,7 +411,7 @@ TEST_F(ExternalData, ReplacesNothingOfOthers) {
   folder_.write_bytes(std::string(128, '\3'), "other/model.onnx.data");
   const Result<SpecialisedModel> refused = to(folder_.path() / "other/static.onnx");
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("is there already and is not the model's data"));
+  EXPECT_THAT(refused.error().message, HasSubstr("exists and is not the model's data"));
   EXPECT_FALSE(fs::exists(folder_.path() / "other/static.onnx"));
   EXPECT_EQ(read_file(folder_.path() / "other/model.onnx.data").value(), std::string(128, '\3'));
   ASSERT_TRUE(to(folder_.path() / "other/model.onnx")) << "that model's own data";
@@ -421,7 +421,7 @@ TEST_F(ExternalData, ReplacesNothingOfOthers) {
   for (const char* name : {"model.onnx.data", "new/model.onnx.data"}) {
     const Result<SpecialisedModel> onto = to(folder_.path() / name);
     ASSERT_FALSE(onto);
-    EXPECT_THAT(onto.error().message, HasSubstr("is where the model's data"));
+    EXPECT_THAT(onto.error().message, HasSubstr("is the place of the model's data"));
   }
 }
 
@@ -437,8 +437,8 @@ TEST_F(Specialise, SaysWhatIsWrongWithARequest) {
   split_heads();
   EXPECT_THAT(refusal({}), HasSubstr("input 'x' has no shape given"));
   EXPECT_THAT(refusal({{{"x", {2, 5, 13}}}}), HasSubstr("input 'x' cannot have the shape [2, 5, 13]"));
-  EXPECT_THAT(refusal({{{"x", {2, 5, 12}}, {"z", {1}}}}), HasSubstr("'z', which is no input of the model"));
-  EXPECT_THAT(refusal({{{"x", {2, 5, 12}}, {"zero", {1}}}}), HasSubstr("'zero', which is no input of the model"));
+  EXPECT_THAT(refusal({{{"x", {2, 5, 12}}, {"z", {1}}}}), HasSubstr("'z', which is not an input of the model"));
+  EXPECT_THAT(refusal({{{"x", {2, 5, 12}}, {"zero", {1}}}}), HasSubstr("'zero', which is not an input of the model"));
   SpecialiseRequest request{{{"x", {2, 5, 12}}}};
   request.constants.emplace("x", int64s({2, 5, 12}, {}));
   EXPECT_THAT(refusal(request), HasSubstr("is given as a constant too"));
@@ -446,7 +446,7 @@ TEST_F(Specialise, SaysWhatIsWrongWithARequest) {
   EXPECT_THAT(refusal(request), HasSubstr("input 'x' cannot be the constant int64 [2, 5, 12]"));
   request.constants.clear();
   request.constants.emplace("shape", int64s({3}, {2, 5, 12}));
-  EXPECT_THAT(refusal(request), HasSubstr("the constant 'shape' is no input"));
+  EXPECT_THAT(refusal(request), HasSubstr("the constant 'shape' is not an input"));
   input("zero", {"1"}, TensorProto::INT64);
   EXPECT_THAT(refusal({{{"x", {2, 5, 12}}, {"zero", {1}}}}), HasSubstr("'zero', which has a value in the file"));
   EXPECT_FALSE(fs::exists(folder_.path() / "static.onnx"));

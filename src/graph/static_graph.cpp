@@ -14,15 +14,13 @@
 namespace assay {
 namespace {
 
-std::uint64_t bytes_of(const StaticValue& value) {
-  return value.shape ? byte_size(value.dtype, *value.shape).value_or(0) : 0;
-}
+using Values = std::map<std::string, StaticValue, std::less<>>;
 
 // Walks a graph once, in order.
 class Walk {
  public:
-  Walk(const StaticModel::State& model, std::map<std::string, StaticValue>& values)
-      : model_(model), graph_(model.file.model().graph()), values_(values) {
+  Walk(const StaticModel::State& model, Values& values)
+      : model_(model), graph_(model.model.graph()), opset_(model.model.opset().value_or(0)), values_(values) {
     cost.weight_bytes = model.weight_bytes;
     for (const auto& [name, known] : model.initializers) take_known(name, known);
   }
@@ -34,31 +32,28 @@ class Walk {
   }
 
   Status nodes() {
-    std::vector<const onnx::NodeProto*> order;
-    order.reserve(model_.order.size());
-    for (const int place : model_.order) order.push_back(&graph_.node(place));
+    std::vector<const graph::Node*> order;
+    order.reserve(graph_.order.size());
+    for (const std::size_t place : graph_.order) order.push_back(&graph_.nodes[place]);
     std::unordered_map<std::string_view, std::size_t> last_use;
     for (std::size_t i = 0; i < order.size(); ++i)
-      for (const std::string& input : order[i]->input()) last_use[input] = i;
-    for (const onnx::ValueInfoProto& output : graph_.output()) last_use[output.name()] = order.size();
+      for (const std::string_view input : order[i]->inputs) last_use[input] = i;
+    for (const graph::ValueInfo& output : graph_.outputs) last_use[output.name] = order.size();
     std::uint64_t alive = 0;
-    for (const onnx::ValueInfoProto& input : graph_.input()) {
-      if (!fixed_.contains(input.name())) alive += bytes_of(values_[input.name()]);
-    }
+    for (const graph::ValueInfo& input : graph_.inputs)
+      if (!fixed_.contains(input.name)) alive += bytes_of(input.name);
     cost.peak_activation_bytes = alive;
     std::size_t known = 0;
     for (std::size_t i = 0; i < order.size(); ++i) {
       ASSAY_TRY(const bool counted, visit(*order[i]));
       if (counted) ++known;
-      for (const std::string& output : order[i]->output()) alive += bytes_of(values_[output]);
+      for (const std::string_view output : order[i]->outputs) alive += bytes_of(output);
       cost.peak_activation_bytes = std::max(cost.peak_activation_bytes, alive);
-      const auto ends = [&](const std::string& name) {
-        if (name.empty() || fixed_.contains(name)) return;
-        const auto last = last_use.find(name);
-        if (last == last_use.end() || last->second != i || !freed_.insert(name).second) return;
-        alive -= std::min(alive, bytes_of(values_[name]));
-      };
-      for (const std::string& input : order[i]->input()) ends(input);
+      for (const std::string_view input : order[i]->inputs) {
+        if (input.empty() || fixed_.contains(input) || last_use.at(input) != i || !freed_.insert(input).second)
+          continue;
+        alive -= std::min(alive, bytes_of(input));
+      }
     }
     if (!order.empty()) cost.counted = static_cast<double>(known) / static_cast<double>(order.size());
     return {};
@@ -68,32 +63,38 @@ class Walk {
   std::set<std::string> unknown;
 
  private:
+  [[nodiscard]] static std::uint64_t bytes_of(const StaticValue& value) {
+    return value.shape ? byte_size(value.dtype, *value.shape).value_or(0) : 0;
+  }
+  [[nodiscard]] std::uint64_t bytes_of(std::string_view name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? 0 : bytes_of(found->second);
+  }
+
   // Whether its FLOPs are known.
-  Result<bool> visit(const onnx::NodeProto& node) {
+  Result<bool> visit(const graph::Node& node) {
     std::vector<const StaticValue*> inputs;
     bool shapes = true;
-    for (const std::string& name : node.input()) {
+    for (const std::string_view name : node.inputs) {
       const auto found = name.empty() ? values_.end() : values_.find(name);
       inputs.push_back(found == values_.end() ? nullptr : &found->second);
       if (!name.empty() && (found == values_.end() || !found->second.shape)) shapes = false;
     }
-    const std::string domain(normal_domain(node.domain()));
-    const bool local = model_.functions.contains(domain + ":" + node.op_type());
-    const ShapeRule rule = domain.empty() && !local ? find_rule(node.op_type()) : nullptr;
-    if (rule == nullptr) unknown.insert(sanitise(domain.empty() ? node.op_type() : domain + ":" + node.op_type()));
-    Site site(node, model_.opset, std::move(inputs));
+    const ShapeRule rule = node.domain.empty() && node.function == nullptr ? find_rule(node.op_type) : nullptr;
+    if (rule == nullptr) unknown.insert(sanitise(node.operator_name()));
+    const auto value = model_.values.find(&node);
+    Site site(node, opset_, std::move(inputs), value == model_.values.end() ? nullptr : &value->second);
     // Rules write to a first output and read what their operator must have.
-    if (rule != nullptr && node.output_size() == 0) return site.contradiction("it has no outputs");
+    if (rule != nullptr && node.outputs.empty()) return site.contradiction("it has no outputs");
     if (rule != nullptr && shapes) {
       const Status ruled = rule(site);
-      if (site.lacks()) return site.contradiction("an input that it needs is missing");
+      if (site.is_incomplete()) return site.contradiction("an input that it needs is missing");
       ASSAY_CHECK_OK(ruled);
-      take_constant(site);
     }
     bool complete = rule != nullptr && shapes;
-    for (int i = 0; i < node.output_size(); ++i) {
-      StaticValue& output = site.outputs()[static_cast<std::size_t>(i)];
-      if (node.output(i).empty()) continue;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      StaticValue& output = site.outputs()[i];
+      if (node.outputs[i].empty()) continue;
       settle_elements(output);
       const bool text = output.dtype == DType::kString;
       if (output.shape &&
@@ -107,65 +108,50 @@ class Walk {
         if (site.has(i)) cost.bytes += static_cast<double>(bytes_of(site.in(i)));
       for (const StaticValue& output : site.outputs()) cost.bytes += static_cast<double>(bytes_of(output));
     }
-    for (int i = 0; i < node.output_size(); ++i) {
-      if (!node.output(i).empty()) values_[node.output(i)] = std::move(site.outputs()[static_cast<std::size_t>(i)]);
-    }
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      if (!node.outputs[i].empty()) values_[std::string(node.outputs[i])] = std::move(site.outputs()[i]);
     return complete;
   }
 
-  // The tensor of a Constant node, which may lie outside its message.
-  void take_constant(Site& site) {
-    if (site.node().op_type() != "Constant") return;
-    const auto known = model_.constants.find(site.node().output(0));
-    if (known == model_.constants.end()) return;
-    site.outputs().front() = known->second;
-  }
-
   const StaticModel::State& model_;
-  const onnx::GraphProto& graph_;
-  std::map<std::string, StaticValue>& values_;
-  std::set<std::string> fixed_, freed_;
+  const graph::Graph& graph_;
+  std::int64_t opset_;
+  Values& values_;
+  std::set<std::string, std::less<>> fixed_;
+  std::set<std::string_view> freed_;
 };
 
 // Whether a declared shape allows these extents.
-bool fits(const onnx::TypeProto::Tensor& type, const Shape& shape) {
+bool fits(const graph::ValueInfo& declared, const Shape& shape) {
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; })) return false;
-  if (!type.has_shape()) return true;
-  if (type.shape().dim_size() != static_cast<int>(shape.size())) return false;
-  for (int i = 0; i < type.shape().dim_size(); ++i) {
-    const auto& extent = type.shape().dim(i);
-    if (!extent.has_dim_value() || extent.dim_value() < 0) continue;
-    if (extent.dim_value() != shape[static_cast<std::size_t>(i)]) return false;
-  }
-  return true;
+  if (!declared.shape) return true;
+  return std::ranges::equal(*declared.shape, shape, [](const graph::Dimension& dimension, std::int64_t extent) {
+    return dimension.extent.value_or(extent) == extent;
+  });
 }
 
-// The file's extents and those asked for must not contradict each other.
-Result<StaticValue> input_of(const onnx::ValueInfoProto& input, const std::map<std::string, Shape>& shapes) {
-  const auto& type = input.type().tensor_type();
-  const auto asked = shapes.find(input.name());
-  if (asked == shapes.end()) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("input {} has no shape given", shown(input.name())));
+// The file's extents and those of the request must not contradict each other.
+Result<StaticValue> input_of(const graph::ValueInfo& input, const std::map<std::string, Shape>& shapes) {
+  const auto given = shapes.find(std::string(input.name));
+  if (given == shapes.end()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("input {} has no shape given", shown(input.name)));
   }
-  const auto dtype = static_cast<DType>(type.elem_type());
-  if (!fits(type, asked->second) || !byte_size(dtype, asked->second)) {
+  if (!fits(input, given->second) || !byte_size(input.dtype, given->second)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("input {} cannot have the shape {}", shown(input.name()), to_string(asked->second)));
+                fmt::format("input {} cannot have the shape {}", shown(input.name), to_string(given->second)));
   }
-  return StaticValue{dtype, asked->second};
+  return StaticValue{input.dtype, given->second};
 }
 
-Result<StaticValue> constant_of(const onnx::GraphProto& graph, const std::string& name, const Tensor& tensor) {
-  for (const onnx::ValueInfoProto& input : graph.input()) {
-    if (input.name() != name) continue;
-    const auto& type = input.type().tensor_type();
-    if (static_cast<DType>(type.elem_type()) != tensor.dtype() || !fits(type, tensor.shape())) {
-      return fail(ErrorCode::kInvalidArgument, fmt::format("input {} cannot be the constant {} {}", shown(name),
-                                                           to_string(tensor.dtype()), to_string(tensor.shape())));
-    }
-    return known_value(tensor.dtype(), tensor.shape(), tensor.bytes());
+Result<StaticValue> constant_of(const graph::Graph& graph, const std::string& name, const Tensor& tensor) {
+  const auto input = std::ranges::find(graph.inputs, name, &graph::ValueInfo::name);
+  if (input == graph.inputs.end())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("the constant {} is not an input of the model", shown(name)));
+  if (input->dtype != tensor.dtype() || !fits(*input, tensor.shape())) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("input {} cannot be the constant {} {}", shown(name),
+                                                         to_string(tensor.dtype()), to_string(tensor.shape())));
   }
-  return fail(ErrorCode::kInvalidArgument, fmt::format("the constant {} is no input of the model", shown(name)));
+  return known_value(tensor.dtype(), tensor.shape(), tensor.bytes());
 }
 
 }  // namespace
@@ -177,16 +163,16 @@ Result<StaticGraph> StaticGraph::infer(const std::filesystem::path& model, const
 
 Result<StaticGraph> StaticModel::infer(const std::map<std::string, Shape>& shapes,
                                        const std::map<std::string, Tensor>& constants) const {
-  const onnx::GraphProto& proto = state_->file.model().graph();
+  const graph::Graph& read = state_->model.graph();
   StaticGraph graph;
   Walk walk(*state_, graph.values_);
   for (const auto& [name, tensor] : constants) {
-    ASSAY_TRY(StaticValue known, constant_of(proto, name, tensor));
+    ASSAY_TRY(StaticValue known, constant_of(read, name, tensor));
     walk.take_known(name, std::move(known));
   }
-  for (const onnx::ValueInfoProto& input : proto.input()) {
-    if (graph.values_.contains(input.name())) continue;
-    ASSAY_TRY(graph.values_[input.name()], input_of(input, shapes));
+  for (const graph::ValueInfo& input : read.inputs) {
+    if (graph.values_.contains(input.name)) continue;
+    ASSAY_TRY(graph.values_[std::string(input.name)], input_of(input, shapes));
   }
   ASSAY_CHECK_OK(walk.nodes());
   graph.cost_ = walk.cost;

@@ -41,7 +41,7 @@ Status link_blob(const fs::path& model, const std::string& commit, const std::st
   fs::create_symlink(target, fresh, error);
   if (!error) fs::rename(fresh, link, error);
   if (error)
-    return fail(ErrorCode::kInternal, fmt::format("cannot make the link '{}': {}", link.string(), error.message()));
+    return fail(ErrorCode::kInternal, fmt::format("cannot create the link '{}': {}", link.string(), error.message()));
   return {};
 }
 
@@ -55,7 +55,7 @@ Result<std::vector<std::string>> shards_of(const fs::path& index) {
     if (!file.is_string() || fs::path(file.get<std::string>()).filename() != file.get<std::string>() ||
         !file.get<std::string>().ends_with(".safetensors"))
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("'{}': the tensor '{}' lies in {}, expected the name of a .safetensors beside the index",
+                  fmt::format("'{}': the tensor '{}' is in {}, expected the name of a .safetensors beside the index",
                               index.string(), sanitise(tensor), sanitise(file.dump())));
     shards.insert(file.get<std::string>());
   }

@@ -26,7 +26,7 @@ namespace assay::hub {
 /// The weights in `snapshot`: model.safetensors, else the index with every shard there.
 [[nodiscard]] std::optional<std::filesystem::path> find_weights(const std::filesystem::path& snapshot);
 
-/// The shards that an index names, sorted. Errors: invalid_argument: no index, or a name that leaves the folder.
+/// The shards that an index names, sorted. Errors: invalid_argument: not an index, or a name that leaves the folder.
 [[nodiscard]] Result<std::vector<std::string>> shards_of(const std::filesystem::path& index);
 
 }  // namespace assay::hub

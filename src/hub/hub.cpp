@@ -57,7 +57,7 @@ Result<Listing> read_listing(const std::string& body, const std::string& url) {
   const auto files = json.find("siblings");
   if (json.is_object()) listing.commit = text_of(json, "sha");
   if (!json.is_object() || !is_hex(listing.commit, kSha1Digits) || files == json.end() || !files->is_array())
-    return fail(ErrorCode::kInternal, fmt::format("'{}' answers with something else than a model's description", url));
+    return fail(ErrorCode::kInternal, fmt::format("'{}' does not answer with a model's description", url));
   for (const Json& file : *files) {
     if (!file.is_object()) continue;
     Entry entry;
@@ -208,8 +208,8 @@ class Download {
       return fail(ErrorCode::kInternal, fmt::format("cannot write '{}': {}", partial.string(), answer.problem));
     again = answer.kind != Answer::Kind::kDone || answer.status == 429 || answer.status >= 500;
     if (answer.kind != Answer::Kind::kDone)
-      return fail(ErrorCode::kNotFound, fmt::format("'{}' did not come whole: {}", url, answer.problem),
-                  "try again: what came is kept");
+      return fail(ErrorCode::kNotFound, fmt::format("'{}' was not received completely: {}", url, answer.problem),
+                  "try again: what was received is kept");
     if (answer.status >= 300)
       return fail(ErrorCode::kInternal, fmt::format("'{}' answers with HTTP status {}", url, answer.status));
 
@@ -228,7 +228,7 @@ class Download {
         ErrorCode::kMismatch,
         fmt::format("'{}' of '{}' is not what the hub announced: {} bytes with checksum {}, expected {} with {}",
                     entry.name, model_id_, size, checksum, entry.size, entry.checksum),
-        "try again; if it stays so, the hub or a proxy before it gives wrong data");
+        "try again; if it happens again, the hub or a proxy sends wrong data");
   }
 
   bool stopped() {
@@ -259,13 +259,13 @@ class Download {
 tl::unexpected<Error> refusal(const Settings& settings, const std::string& model_id, long status) {
   if (status == 404)
     return fail(ErrorCode::kNotFound, fmt::format("{} has no model '{}'", settings.endpoint, model_id));
-  // The hub answers 401 for what does not exist, too, when nobody is logged in.
+  // Without a login, the hub also answers 401 for models that do not exist.
   if (status == 401 || status == 403)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} does not give '{}' (HTTP status {}): it does not exist, or asks for a permission",
+                fmt::format("{} does not give '{}' (HTTP status {}): it does not exist, or requires permission",
                             settings.endpoint, model_id, status),
                 settings.token.empty() ? "check the name; if it is gated, set HF_TOKEN"
-                                       : "check the name; if it is gated, ask for access with the account of HF_TOKEN");
+                                       : "check the name; if it is gated, request access with the account of HF_TOKEN");
   return fail(ErrorCode::kInternal,
               fmt::format("{} answers with HTTP status {} for '{}'", settings.endpoint, status, model_id));
 }
@@ -281,7 +281,7 @@ Result<Snapshot> Hub::get(const std::string& model_id) {
   if (settings_.cache.empty())
     return fail(
         ErrorCode::kNotFound,
-        fmt::format("'{}' is not looked for on the hub: HOME is not set, so there is no folder for it", model_id),
+        fmt::format("'{}' cannot be fetched from the hub: HOME is not set, so there is no folder for it", model_id),
         "set HF_HOME");
   const std::optional<Snapshot> cached = find_cached(settings_, model_id);
   if (cached && cached->weights) return *cached;
@@ -310,7 +310,7 @@ Result<Snapshot> Hub::fetch(const std::string& model_id) {
     if (answer.kind == Answer::Kind::kDone && answer.status < 500 && answer.status != 429) break;
   }
   if (answer.kind != Answer::Kind::kDone)
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' did not answer whole: {}", url, answer.problem));
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' sent an incomplete answer: {}", url, answer.problem));
   if (answer.status != 200) return refusal(settings_, model_id, answer.status);
   ASSAY_TRY(Listing listing, read_listing(body, url));
 

@@ -12,11 +12,11 @@
 
 namespace assay::hub {
 
-/// Where models of Hugging Face come from. The words are huggingface_hub's: what works for it works here.
+/// Where models of Hugging Face come from. The variables are those of huggingface_hub and mean the same.
 struct Settings {
   std::string endpoint;         ///< without a final slash
   std::string token;            ///< sent to the endpoint's host only, never where it redirects to
-  std::filesystem::path cache;  ///< huggingface_hub's folder "hub"; empty: there is none, and nothing is fetched
+  std::filesystem::path cache;  ///< huggingface_hub's folder "hub"; empty: there is no cache, and nothing is fetched
   bool offline = false;
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::seconds stall_timeout{30};      ///< without a byte arriving
@@ -39,7 +39,7 @@ struct Snapshot {
       weights;  ///< model.safetensors or model.safetensors.index.json, all shards there
 };
 
-/// The revision "main" of `model_id` as it lies in the cache; nullopt without a config.json. Nothing is fetched.
+/// The revision "main" of `model_id` as it is in the cache; nullopt without a config.json. Nothing is fetched.
 [[nodiscard]] std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id);
 
 /// Bytes of the whole model that are here already, and all of them. Thread: one at a time.
@@ -48,18 +48,19 @@ using Progress = std::function<void(const std::string& model_id, std::uint64_t d
 /// Models by their id: from the cache, else fetched into it, where huggingface_hub finds them too.
 ///
 /// Each file is resumed where an earlier attempt ended, checked against the hub's checksum, and gets its name only when
-/// it is whole. The first connection that fails switches the hub off for the object's life.
+/// it is complete. After the first connection that fails, the object no longer contacts the hub.
 class Hub {
  public:
   explicit Hub(
       Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
 
-  /// config.json and the safetensors of `model_id`. What the cache has with weights is taken without asking.
+  /// config.json and the safetensors of `model_id`. A model with weights in the cache is used without contacting the
+  /// hub.
   ///
   /// A model without safetensors is a snapshot without weights. Errors: not_found (no such model; offline, switched off
   /// or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in), mismatch (a
-  /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (the hub
-  /// answers with something else).
+  /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (an
+  /// unexpected answer of the hub).
   [[nodiscard]] Result<Snapshot> get(const std::string& model_id);
 
  private:
@@ -68,7 +69,7 @@ class Hub {
   Settings settings_;
   Progress progress_;
   std::function<bool()> cancelled_;
-  std::string off_;  ///< why the hub is no longer asked
+  std::string off_;  ///< why the hub is no longer contacted
 };
 
 }  // namespace assay::hub

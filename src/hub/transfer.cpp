@@ -85,7 +85,7 @@ std::size_t receive(char* data, std::size_t one, std::size_t count, void* user) 
   const std::size_t bytes = one * count;
   long status = 0;
   receiver.curl->info(receiver.handle, CURLINFO_RESPONSE_CODE, &status);
-  if (status >= kFirstNoContent) return bytes;  // the page of a redirect or an error is nobody's content
+  if (status >= kFirstNoContent) return bytes;  // the page of a redirect or an error is not the file
   if (!receiver.begun && receiver.file != nullptr && status != kPartialContent) {
     // Asked to go on, the server starts anew.
     receiver.disk_failed = ::ftruncate(::fileno(receiver.file), 0) != 0;
@@ -134,7 +134,7 @@ Result<Answer> perform(const Settings& settings, const std::string& url, Receive
   const Curl& curl = *library();
   const std::unique_ptr<CURL, decltype(curl.cleanup)> owned(curl.init(), curl.cleanup);
   CURL* handle = owned.get();
-  if (handle == nullptr) return fail(ErrorCode::kInternal, "libcurl gives no handle");
+  if (handle == nullptr) return fail(ErrorCode::kInternal, "libcurl returned no handle");
   receiver.curl = &curl;
   receiver.handle = handle;
   char words[CURL_ERROR_SIZE] = {};

@@ -15,7 +15,7 @@ namespace assay::hub {
 /// How an exchange ended.
 struct Answer {
   enum class Kind {
-    kDone,         ///< an HTTP status came, and the whole body
+    kDone,         ///< an HTTP status and the complete body were received
     kUnreachable,  ///< no connection: name, refused, time-out, TLS
     kCut,          ///< the connection ended or stalled within the body
     kDisk,         ///< the file could not be written
@@ -33,8 +33,8 @@ using Arrived = std::function<bool(std::uint64_t bytes)>;
 /// Thread: any; each call has its own connection.
 [[nodiscard]] Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body,
                                       const Arrived& arrived);
-/// Into `path`, whose content so far is kept and not asked for again, if the server can do that. A body is only written
-/// for a status of success. `most`: more bytes than that end the transfer as kCut.
+/// Into `path`, whose content so far is kept and not requested again, if the server supports that. A body is only
+/// written for a status of success. `most`: more bytes than that end the transfer as kCut.
 [[nodiscard]] Result<Answer> get_file(const Settings& settings, const std::string& url,
                                       const std::filesystem::path& path, std::uint64_t most, const Arrived& arrived);
 

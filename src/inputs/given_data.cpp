@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "inputs/converted.hpp"
 #include "inputs/input_data.hpp"
-#include "onnx/onnx_file.hpp"
 #include "onnx/tensor_pb.hpp"
 
 namespace assay {
@@ -20,7 +20,7 @@ Result<std::optional<GivenData>> find_given_data(const ModelInfo& model, const f
     ASSAY_TRY(NamedTensor given, with_context(read_tensor_pb(file), "while reading the outputs given with the model"));
     if (output.dtype != DType::kUndefined && output.dtype != given.tensor.dtype()) {
       return fail(ErrorCode::kMismatch,
-                  fmt::format("output {} is {}, but {} holds {}", shown(output.name), to_string(output.dtype),
+                  fmt::format("output {} is {}, but {} has {}", shown(output.name), to_string(output.dtype),
                               shown_path(file), to_string(given.tensor.dtype())));
     }
     given.name = output.name;

@@ -24,7 +24,7 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
                      [&](std::string_view w) { return text.find(w) != std::string_view::npos; });
 }
 
-// Names that exporters give to extents which nobody named, and single letters: where they stand says more.
+// Names that exporters give to unnamed extents, and single letters: their place says more.
 bool is_generated(std::string_view symbol) {
   if (symbol.size() == 1) return true;
   if (contains_any(symbol, {"unk__", "dynamic_axes", "dynamicdimension", "unnamed_dim", "?"})) return true;

@@ -10,13 +10,14 @@
 
 namespace assay {
 
-/// What an input is for, told by its name and element type: decides its values and what its dynamic extents mean.
+/// What an input is for, decided by its name and element type. Its values and the meaning of its dynamic extents
+/// follow.
 enum class InputRole {
-  kMask,        ///< attention_mask, *_mask: 1 where there is a token
+  kMask,        ///< attention_mask, *_mask: 1 for a token, 0 for padding
   kOnes,        ///< pixel_mask
   kTokenTypes,  ///< token_type_ids, segment_ids
   kPositions,   ///< position_ids
-  kIds,         ///< input_ids and whatever selects rows of a constant table
+  kIds,         ///< input_ids, and each input that selects rows of a constant table
   kLengths,     ///< *_length(s)
   kTimestep,    ///< of diffusion models
   kImage,       ///< pixel_values, images, floats of rank 4
@@ -41,7 +42,7 @@ struct BoundExtent {
 class ExtentBinder {
  public:
   explicit ExtentBinder(const InputAxes& axes) : axes_(axes) {}
-  /// nullopt when nothing tells the extent.
+  /// nullopt: the extent is unknown.
   [[nodiscard]] std::optional<BoundExtent> bind(const ModelValue& input, std::size_t axis);
 
  private:

@@ -9,7 +9,6 @@
 
 #include "base/text.hpp"
 #include "inputs/converted.hpp"
-#include "onnx/onnx_tensor.hpp"
 #include "onnx/tensor_pb.hpp"
 #include "tensor/npy.hpp"
 #include "tensor/npz.hpp"
@@ -22,7 +21,7 @@ namespace {
 // One array that some file offers, under the name by which a model's input may claim it.
 struct Offer {
   fs::path source;  // where the user put it
-  fs::path file;    // what the worker can read: .npy, or .safetensors where the array has the input's name
+  fs::path file;    // what the worker can read: .npy, or .safetensors if the array has the input's name
   DType dtype = DType::kUndefined;
   Shape shape;
 };
@@ -112,14 +111,14 @@ class Collector {
     return add(name, {source, file, tensor.dtype(), tensor.shape()});
   }
 
-  // Which of two arrays an input would get is nothing to guess.
+  // Of two arrays for one input, neither is chosen by a guess.
   Status add(const std::string& name, Offer offer) {
     const auto there = offers_.find(name);
     if (there == offers_.end()) return offers_.emplace(name, std::move(offer)), Status();
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} and {} both hold an array for {}", shown_path(there->second.source),
+                fmt::format("{} and {} both have an array for {}", shown_path(there->second.source),
                             shown_path(offer.source), shown(name)),
-                "leave one of them");
+                "remove one of them");
   }
 
   const ModelInfo& model_;
@@ -127,7 +126,7 @@ class Collector {
   Offers offers_;
 };
 
-// An array that no input takes was meant for one: its name is mistyped, or it belongs to another model.
+// An array without an input was meant for one: its name is misspelt, or it belongs to another model.
 Status check_all_taken(const ModelInfo& model, const fs::path& data, const Offers& offers) {
   std::vector<std::string> names;
   names.reserve(model.inputs.size());
@@ -136,7 +135,7 @@ Status check_all_taken(const ModelInfo& model, const fs::path& data, const Offer
     if (std::any_of(model.inputs.begin(), model.inputs.end(), [&](const auto& input) { return input.name == name; }))
       continue;
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} holds an array for {}, which is no input of the model; its inputs: {}",
+                fmt::format("{} has an array for {}, which is not an input of the model; its inputs: {}",
                             shown_path(offer.source), shown(name), join(names, ", ")),
                 fmt::format("rename it, or take it out of {}", shown_path(data)));
   }
@@ -146,7 +145,7 @@ Status check_all_taken(const ModelInfo& model, const fs::path& data, const Offer
 Status check_fits(const ModelValue& input, const Offer& offer) {
   if (offer.dtype != input.dtype) {
     return fail(ErrorCode::kMismatch,
-                fmt::format("input {} takes {}, but {} holds {}", shown(input.name), to_string(input.dtype),
+                fmt::format("input {} expects {}, but {} has {}", shown(input.name), to_string(input.dtype),
                             shown_path(offer.source), to_string(offer.dtype)),
                 fmt::format("convert it: array.astype('{}')", to_string(input.dtype)));
   }
@@ -156,7 +155,7 @@ Status check_fits(const ModelValue& input, const Offer& offer) {
   }
   if (fits) return {};
   return fail(ErrorCode::kMismatch,
-              fmt::format("input {} takes {} (-1: any), but {} holds {}", shown(input.name), to_string(input.shape),
+              fmt::format("input {} expects {} (-1: any), but {} has {}", shown(input.name), to_string(input.shape),
                           shown_path(offer.source), to_string(offer.shape)));
 }
 

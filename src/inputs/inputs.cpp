@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "inputs/input_axes.hpp"
 #include "inputs/input_data.hpp"
 #include "inputs/inputs.hpp"
-#include "onnx/onnx_tensor.hpp"
+#include "onnx/tensor_limits.hpp"
 
 namespace assay {
 namespace {
@@ -20,8 +21,8 @@ Status refuse_batch(std::int64_t asked, std::optional<std::int64_t> fixed, std::
   const std::int64_t only = fixed.value_or(1);
   return fail(
       ErrorCode::kUnsupported,
-      fixed ? fmt::format("fixed_shape: {} batch is fixed at {}, {} was asked for", whose, only, asked)
-            : fmt::format("fixed_shape: the model has no batch axis and runs at batch 1 only, {} was asked for", asked),
+      fixed ? fmt::format("fixed_shape: {} batch is fixed at {}, {} was requested", whose, only, asked)
+            : fmt::format("fixed_shape: the model has no batch axis and runs at batch 1 only, {} was requested", asked),
       fmt::format("--batch-sizes {}", only));
 }
 
@@ -132,9 +133,10 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
                                 ModelInputs& made) {
   const std::string what = "input " + shown(input.name);
   if (!can_make(input.dtype)) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("{} has elements of type {}, of which assay makes no values", what, to_string(input.dtype)),
-                kGiveData);
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("{} has elements of type {}, for which assay cannot make values", what, to_string(input.dtype)),
+        kGiveData);
   }
   if (!input.has_rank) {
     return fail(ErrorCode::kUnsupported,
@@ -146,7 +148,7 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
     if (!bound) {
       const std::string symbol = axis < input.symbols.size() ? input.symbols[axis] : "";
       return fail(ErrorCode::kUnsupported,
-                  fmt::format("{} {}: nothing tells how large axis {}{} is", what, to_string(input.shape), axis,
+                  fmt::format("{} {}: the size of axis {}{} is unknown", what, to_string(input.shape), axis,
                               symbol.empty() ? "" : " (" + symbol + ")"),
                   kGiveData);
     }
@@ -165,7 +167,7 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
   return recipe;
 }
 
-// The batch of inputs read from files: their first extent where the model's is the batch.
+// The batch of inputs read from files: their first extent if the model's is the batch.
 std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vector<InputRecipe>& recipes) {
   ExtentBinder binder({});
   for (std::size_t i = 0; i < recipes.size(); ++i) {
@@ -185,7 +187,7 @@ Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const In
     if (const auto batch = batch_of_data(model, recipes)) {
       if (*batch == 0)
         return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("{} has arrays of a batch of 0: nothing to run on", shown_path(axes.data)),
+                    fmt::format("{} has arrays of batch size 0: there is nothing to run on", shown_path(axes.data)),
                     "give at least one item along the first axis");
       return batch;
     }
@@ -195,7 +197,7 @@ Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const In
 
 Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
   if (axes.batch < 1)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("a batch of {} is none: it must be at least 1", axes.batch));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("batch size {} is invalid; use 1 or more", axes.batch));
   ModelInputs made;
   if (!axes.data.empty()) {
     ASSAY_TRY(made.recipes, read_input_data(model, axes));

@@ -19,7 +19,7 @@ struct InputAxes {
   std::int64_t batch = 1;
   std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
   std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
-  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed where they are converted
+  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed if there are such files
   std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
 };
 
@@ -30,31 +30,31 @@ struct ModelInputs {
 };
 
 /// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks
-/// with padding, token types, positions, N(0,1) pixels and waves, small integers. Dynamic extents are told by their
-/// symbol or place (inputs/input_axes.hpp); one that nothing tells is refused by name, with the way to give it.
+/// with padding, token types, positions, N(0,1) pixels and waves, small integers. Dynamic extents follow from their
+/// symbol or place (inputs/input_axes.hpp); an unknown one is refused by name, with the way to give it.
 ///
 /// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
 /// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An
-/// array that no input takes, or that shares an input with another, is refused; files of other kinds and output_* are
-/// passed over.
+/// array for which there is no input, and a second array for the same input, are refused; other files and output_* are
+/// ignored.
 ///
-/// Errors: unsupported with a message that begins "fixed_shape: " when another batch was asked for than the file or the
-/// data has; unsupported, by name: an element type of which assay makes no values; mismatch: data of another type or
-/// shape; not_found: data for an input; invalid_argument: data for what is no input, among others.
+/// Errors: unsupported with a message that begins "fixed_shape: " when the file or the data has another batch than the
+/// requested one; unsupported, by name: an element type for which assay cannot make values; mismatch: data of another
+/// type or shape; not_found: data for an input; invalid_argument: data for a name that is not an input, among others.
 [[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
 
-/// The only batch that a model runs at: that of the data, where data is given; else the first extent that all inputs
-/// have in common, when it is fixed. nullopt: dynamic, or no batch axis (then only batch 1 is accepted).
+/// The only batch size that a model runs at: that of the data if data is given; else the first extent that all inputs
+/// have in common, if it is fixed. nullopt: dynamic, or no batch axis (then only batch 1 is accepted).
 [[nodiscard]] Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes = {});
 
 /// Inputs with known outputs, as the ONNX model zoo keeps them beside a model: test_data_set_0/{input,output}_N.pb.
 struct GivenData {
   std::vector<InputRecipe> inputs;
   std::filesystem::path outputs;  ///< .safetensors, by output name
-  std::filesystem::path folder;   ///< where they lie
+  std::filesystem::path folder;   ///< where the files are
 };
-/// nullopt when there are none. `cache` is where both are converted to. Errors: invalid_argument, mismatch (files that
-/// do not fit the model).
+/// nullopt: the model has none. Both are converted into the folder `cache`. Errors: invalid_argument, mismatch (files
+/// that do not fit the model).
 [[nodiscard]] Result<std::optional<GivenData>> find_given_data(const ModelInfo& model,
                                                                const std::filesystem::path& cache);
 

@@ -94,7 +94,7 @@ TEST(MakeInputs, TellsUnnamedExtentsByTheirPlace) {
 
 TEST(MakeInputs, RefusesAnExtentThatNothingTells) {
   const std::string text = shapes({value("boxes", DType::kFloat32, {-1, -1}, {"batch", "num_boxes"})});
-  EXPECT_THAT(text, HasSubstr("input 'boxes' [-1, -1]: nothing tells how large axis 1 (num_boxes) is"));
+  EXPECT_THAT(text, HasSubstr("input 'boxes' [-1, -1]: the size of axis 1 (num_boxes) is unknown"));
   EXPECT_THAT(text, HasSubstr("--data"));
   ModelInfo rankless = model_of({value("x", DType::kFloat32, {})});
   rankless.inputs[0].has_rank = false;
@@ -115,7 +115,7 @@ TEST(MakeInputs, RunsAFixedBatchAtThatBatchOnly) {
   const auto other = make_inputs(fixed, {.batch = 8});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(other.error().message, "fixed_shape: the model's batch is fixed at 2, 8 was asked for");
+  EXPECT_EQ(other.error().message, "fixed_shape: the model's batch is fixed at 2, 8 was requested");
 
   const ModelInfo none = model_of({value("a", DType::kFloat32, {2, 3}), value("b", DType::kFloat32, {})});
   EXPECT_EQ(*fixed_batch(none), std::nullopt);
@@ -165,7 +165,7 @@ TEST(MakeInputs, TakesDataByName) {
   EXPECT_EQ(*fixed_batch(model, axes), 2);
   InputAxes four = axes;
   four.batch = 4;
-  EXPECT_EQ(make_inputs(model, four).error().message, "fixed_shape: the data's batch is fixed at 2, 4 was asked for");
+  EXPECT_EQ(make_inputs(model, four).error().message, "fixed_shape: the data's batch is fixed at 2, 4 was requested");
 }
 
 TEST(MakeInputs, RefusesDataThatNoInputTakes) {
@@ -177,12 +177,13 @@ TEST(MakeInputs, RefusesDataThatNoInputTakes) {
   const auto extra = make_inputs(model, {.data = folder.path()});
   ASSERT_FALSE(extra);
   EXPECT_EQ(extra.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(extra.error().message, HasSubstr("an array for 'labels', which is no input of the model; its inputs: "
+  EXPECT_THAT(extra.error().message, HasSubstr("an array for 'labels', which is not an input of the model; its inputs: "
                                                "'x', 'mask'"));
   std::filesystem::remove(folder.path() / "labels.npy");
   EXPECT_TRUE(make_inputs(model, {.data = folder.path()}));
   ASSERT_TRUE(write_npy(folder.path() / "input_2.npy", floats({1, 3}).view()));
-  EXPECT_THAT(make_inputs(model, {.data = folder.path()}).error().message, HasSubstr("'input_2', which is no input"));
+  EXPECT_THAT(make_inputs(model, {.data = folder.path()}).error().message,
+              HasSubstr("'input_2', which is not an input"));
 }
 
 TEST(MakeInputs, RefusesTwoArraysForOneInput) {
@@ -192,7 +193,7 @@ TEST(MakeInputs, RefusesTwoArraysForOneInput) {
   const auto twice = make_inputs(model_of({value("x", DType::kFloat32, {-1, 3})}), {.data = folder.path()});
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().code, ErrorCode::kInvalidArgument);
-  EXPECT_THAT(twice.error().message, HasSubstr("both hold an array for 'x'"));
+  EXPECT_THAT(twice.error().message, HasSubstr("both have an array for 'x'"));
 }
 
 TEST(MakeInputs, TakesOneFileForOneInputWhateverItsName) {
@@ -208,7 +209,7 @@ TEST(MakeInputs, RefusesDataThatDoesNotFit) {
   EXPECT_EQ(wrong_type.error().code, ErrorCode::kMismatch);
   EXPECT_THAT(wrong_type.error().hint, HasSubstr("astype('int64')"));
   const auto wrong_shape = make_inputs(model_of({value("x", DType::kFloat32, {-1, 4})}), {.data = folder.path()});
-  EXPECT_THAT(wrong_shape.error().message, HasSubstr("takes [-1, 4] (-1: any)"));
+  EXPECT_THAT(wrong_shape.error().message, HasSubstr("expects [-1, 4] (-1: any)"));
   EXPECT_EQ(make_inputs(model_of({}), {.data = folder.path() / "none"}).error().code, ErrorCode::kNotFound);
   folder.write_bytes("\xff\xff", "bad/x.pb");
   EXPECT_EQ(make_inputs(model_of({value("x", DType::kFloat32, {2})}), {.data = folder.path() / "bad"}).error().code,

@@ -71,7 +71,7 @@ class Graph {
 
   [[nodiscard]] bool keeps_states() const { return input_has({"past"}) || output_has({"present"}); }
 
-  // A score for each word of a vocabulary: what a language model gives.
+  // A score for each word of a vocabulary: the output of a language model.
   [[nodiscard]] bool scores_vocabulary() const {
     return std::ranges::any_of(model_.outputs, [&](const ModelValue& output) {
       if (output.shape.size() != 3) return false;
@@ -140,7 +140,7 @@ Classification of_text(const Graph& graph) {
   // CLIP's text tower looks back only, too, but gives one vector for the text.
   if (hidden && causal && !graph.gives_rank(2)) return {"text_generation", "text_decoders", "feature-extraction"};
   Classification encoder{"embedding", "text_encoders"};
-  if (graph.input_has({"bbox"})) encoder.category = "multimodal";  // where on a page the words stand
+  if (graph.input_has({"bbox"})) encoder.category = "multimodal";  // the places of the words on a page
   if (graph.output_has({"start"}) && graph.output_has({"end"}))
     encoder.task = "question-answering";
   else if (graph.scores(2))
@@ -207,7 +207,7 @@ Classification of_sound(const Graph& graph, bool tokens) {
   return sound;
 }
 
-// The word, where it is one of the list: metadata is anybody's.
+// The word if it is in the list: metadata may contain anything.
 std::string listed(const std::string& word, const std::vector<std::string>& list) {
   return std::ranges::find(list, word) != list.end() ? word : kNothing;
 }

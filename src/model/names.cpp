@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
-#include "onnx/onnx_file.hpp"
+#include "onnx/looks_like.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -26,7 +26,7 @@ bool has(const fs::path& folder, const char* name) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// The entries' names stand in clear at a zip archive's end; TorchScript's has a folder of code.
+// A zip archive has its entries' names, uncompressed, at its end; TorchScript's has a folder of code.
 bool is_torchscript(Bytes bytes) {
   constexpr std::size_t kDirectory = std::size_t{4} << 20;
   return text_of(bytes).starts_with("PK") &&
@@ -38,9 +38,9 @@ Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
   const bool is_pickle = text_of(bytes).starts_with("PK") || (!bytes.empty() && bytes[0] == std::byte{0x80});
   if (!is_pickle) {
     const std::string_view kind = looks_like(bytes);
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no TorchScript model: it is {}", shown_path(path),
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a TorchScript model: it is {}", shown_path(path),
                                                          bytes.empty()  ? "empty"
-                                                         : kind.empty() ? "of no known kind"
+                                                         : kind.empty() ? "of an unknown kind"
                                                                         : kind));
   }
   return fail(
@@ -65,16 +65,17 @@ Result<ModelReference> identify_file(const fs::path& path) {
       return ModelReference{.kind = Kind::kOpenVinoIr, .path = path};
     }
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is no OpenVINO IR: it has no <net> element", shown_path(path)));
+                fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)));
   }
   const std::string_view kind = looks_like(bytes);
   if (bytes.empty() || !kind.empty()) {
     return fail(
         ErrorCode::kInvalidArgument,
-        fmt::format("{} is no model that assay reads: it is {}", shown_path(path), bytes.empty() ? "empty" : kind),
+        fmt::format("{} is not a model that assay reads: it is {}", shown_path(path), bytes.empty() ? "empty" : kind),
         std::string(kValid));
   }
-  return ModelReference{.kind = Kind::kOnnxFile, .path = path};  // no telling name, as in Hugging Face's cache
+  return ModelReference{.kind = Kind::kOnnxFile,
+                        .path = path};  // a name without a known extension, as in Hugging Face's cache
 }
 
 std::optional<fs::path> weights_in(const fs::path& folder) {
@@ -101,8 +102,8 @@ Result<ModelReference> identify_folder(const fs::path& folder) {
       if (!entry.ends_with(".safetensors") && !entry.ends_with(".safetensors.index.json")) continue;
       if (has(folder, entry.c_str())) continue;
       return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} is no file that can be read", shown_path(folder / entry)),
-                  "a link that leads nowhere? Take it away to have seeded weights");
+                  fmt::format("{} is not a file that can be read", shown_path(folder / entry)),
+                  "is it a link to a missing file? Remove it to use random weights");
     }
     ModelReference found{.kind = Kind::kConfigFolder, .path = folder, .weights = weights_in(folder)};
     const bool has_pickle = has(folder, "pytorch_model.bin") || has(folder, "pytorch_model.bin.index.json");
@@ -157,7 +158,7 @@ Result<ModelReference> identify_model(const std::string& argument) {
     case fs::file_type::not_found:
       break;
     case fs::file_type::none:
-      // Names too long for a path are no paths.
+      // A name that is too long for a path is not a path.
       if (error == std::errc::filename_too_long) break;
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("cannot read {}: {}", shown_path(argument), error.message()));

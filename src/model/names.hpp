@@ -13,7 +13,7 @@ namespace assay {
 struct ModelReference {
   enum class Kind {
     kOnnxFile,      ///< path: to check with inspect_model
-    kConfigFolder,  ///< path: a folder with config.json, which the zoo builds; weights: of it, if there are any
+    kConfigFolder,  ///< path: a folder with config.json, which the zoo builds; weights: those in it, if there are any
     kOpenVinoIr,    ///< path: an .xml that only OpenVINO reads
     kTorchScript,   ///< path: a .pt that only libtorch reads
     kName,          ///< name: an architecture, a known model or a Hugging Face id, for the zoo to find
@@ -25,8 +25,8 @@ struct ModelReference {
   bool zoo_only = false;                           ///< it had "zoo:": nothing is looked up elsewhere
 };
 
-/// Tells what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or any
-/// other word. Looks at names and the first bytes only: nothing is parsed.
+/// Decides what `argument` stands for, in this order: a file, a folder with model.onnx or config.json, `zoo:NAME` or
+/// any other word. Looks at names and the first bytes only: nothing is parsed.
 ///
 /// Errors: not_found: a path without a file there; invalid_argument: a folder that cannot be read or has neither file
 /// (says what it has), a file of another kind (says which), a .pt that is a pickle and not TorchScript; unsupported: a

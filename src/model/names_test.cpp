@@ -42,7 +42,7 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
   EXPECT_EQ(identify_model(folder.write_bytes("<?xml version=\"1.0\"?>\n<net name=\"m\">", "m.xml").string())->kind,
             Kind::kOpenVinoIr);
   EXPECT_THAT(identify_model(folder.write_bytes("<html>", "page.xml").string()).error().message,
-              HasSubstr("no OpenVINO IR"));
+              HasSubstr("not an OpenVINO IR"));
   EXPECT_EQ(identify_model(folder.write_bytes("PK\x03\x04 m/code/__torch__.py m/constants.pkl", "s.pt").string())->kind,
             Kind::kTorchScript);
   const auto pickle = identify_model(folder.write_bytes("PK\x03\x04 archive/data.pkl", "p.pt").string());

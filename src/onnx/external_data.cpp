@@ -53,7 +53,7 @@ Result<ExternalRange> find_external(const onnx::TensorProto& tensor, const fs::p
   const auto outside = [&](std::string_view why) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{}: its external data {} {}", what, shown(*entries.location), why),
-                "external data must lie in the model's own folder");
+                "external data must be in the model's own folder");
   };
   if (entries.location->find('\0') != std::string::npos) return outside("has a zero byte in its name");
   if (location.is_absolute()) return outside("is an absolute path");

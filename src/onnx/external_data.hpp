@@ -11,8 +11,8 @@ namespace assay {
 
 /// Finds a tensor's external data and checks that all `bytes` of it are there.
 ///
-/// A location must be relative, without `..`, and really lie in the model's folder after following links. A model that
-/// is itself a link (Hugging Face's cache) has two folders: where the link is and where it leads; either will do.
+/// A location must be relative, without `..`, and inside the model's folder after links are followed. A model that is
+/// itself a link (Hugging Face's cache) has two folders, that of the link and that of its target; both are allowed.
 /// `model` is the path of the model file.
 /// Errors: invalid_argument, not_found; each begins with `what`.
 [[nodiscard]] Result<ExternalRange> find_external(const onnx::TensorProto& tensor, const std::filesystem::path& model,

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.hpp"
 #include "onnx/graph_check.hpp"
 #include "onnx/onnx_file.hpp"
 

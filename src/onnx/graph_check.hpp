@@ -19,9 +19,9 @@ struct CheckedGraph {
 };
 
 /// Checks everything that can be known without a runtime: each value is defined once, every name that is
-/// read is defined, there are no cycles (the order of nodes does not matter), types, extents and all tensors are sound.
+/// read is defined, there are no cycles (the order of nodes does not matter), types, extents and all tensors are valid.
 /// Likewise for the graphs inside If, Loop and Scan, and for local functions, which must not call themselves.
-/// Operators, their attributes and versions are the runtime's business.
+/// Operators, their attributes and versions are not checked: runtimes differ in them.
 /// Errors: invalid_argument, not_found (external data), unsupported; the message names the value, node or tensor.
 [[nodiscard]] Result<CheckedGraph> check_graph(const OnnxFile& file, std::uint64_t memory);
 

@@ -10,8 +10,9 @@
 namespace assay {
 
 /// For each input of the main graph that selects rows of constant tables (embeddings), how many rows the smallest of
-/// them has: valid values are 0 to that less one. Followed from the input through operators that move values without
-/// changing them (Cast, Reshape, Slice, …) to Gather and its kin; what arithmetic or local functions hide is not found.
+/// them has: valid values are 0 to that number less one. Each input is followed through operators that copy values
+/// (Cast, Reshape, Slice, …) to Gather and similar operators. Tables behind arithmetic or local functions are not
+/// found.
 [[nodiscard]] std::map<std::string, std::int64_t> index_limits(const onnx::GraphProto& graph);
 
 }  // namespace assay

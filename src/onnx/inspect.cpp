@@ -224,8 +224,8 @@ Result<ModelInfo> inspect(const std::filesystem::path& path, bool hashed, const 
     if (entry.key() == "assay.image_token") token = parse_number<std::int64_t>(entry.value());
     if (entry.key() == "assay.image_tokens") tokens = parse_number<std::int64_t>(entry.value());
     if (entry.key() == "assay.max_sequence") info.max_sequence = parse_number<std::int64_t>(entry.value());
-    // The builder knows which initialisers are parameters; counting them takes running statistics and constants for
-    // some.
+    // The builder knows which initialisers are parameters; a count would include running
+    // statistics and constants.
     if (entry.key() != "assay.parameter_count") continue;
     if (const auto count = parse_number<std::int64_t>(entry.value()); count && *count >= 0)
       info.parameter_count = *count;

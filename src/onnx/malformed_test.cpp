@@ -206,17 +206,17 @@ const Malformed kMalformed[] = {
     {"InitializerOfUndefinedType", [](auto& m) { weight(m).clear_data_type(); }, "element type 0"},
     {"InitializerOfSixBitFloats", [](auto& m) { weight(m).set_data_type(TensorProto::FLOAT6E2M3); }, "six-bit",
      ErrorCode::kUnsupported},
-    {"InitializerTooShort", [](auto& m) { weight(m).mutable_raw_data()->pop_back(); }, "64 bytes, but holds 63"},
-    {"InitializerTooLong", [](auto& m) { weight(m).mutable_raw_data()->push_back('x'); }, "64 bytes, but holds 65"},
-    {"InitializerWithoutData", [](auto& m) { weight(m).clear_raw_data(); }, "16 entries of float_data, but holds 0"},
-    {"InitializerWithEmptyData", [](auto& m) { weight(m).set_raw_data(""); }, "64 bytes, but holds 0"},
+    {"InitializerTooShort", [](auto& m) { weight(m).mutable_raw_data()->pop_back(); }, "64 bytes, but has 63"},
+    {"InitializerTooLong", [](auto& m) { weight(m).mutable_raw_data()->push_back('x'); }, "64 bytes, but has 65"},
+    {"InitializerWithoutData", [](auto& m) { weight(m).clear_raw_data(); }, "16 entries of float_data, but has 0"},
+    {"InitializerWithEmptyData", [](auto& m) { weight(m).set_raw_data(""); }, "64 bytes, but has 0"},
     {"InitializerWithTooFewEntries",
      [](auto& m) {
        weight(m).clear_raw_data();
        weight(m).add_float_data(1);
      },
-     "16 entries of float_data, but holds 1"},
-    {"InitializerWithDataTwice", [](auto& m) { weight(m).add_float_data(1); }, "holds its data twice"},
+     "16 entries of float_data, but has 1"},
+    {"InitializerWithDataTwice", [](auto& m) { weight(m).add_float_data(1); }, "has its data twice"},
     {"InitializerWithDataOfAnotherType", [](auto& m) { weight(m).add_int64_data(1); }, "data of another type"},
     {"InitializerOfRawStrings", [](auto& m) { weight(m).set_data_type(TensorProto::STRING); }, "strings as raw_data"},
     {"InitializerWithANegativeExtent", [](auto& m) { weight(m).set_dims(0, -4); }, "extent -4 at axis 0 is below 0"},
@@ -235,7 +235,7 @@ const Malformed kMalformed[] = {
      "overflows"},
     {"InitializerLargerThanMemory", [](auto& m) { weight(m).set_dims(0, 1LL << 48); },
      "more than this machine's memory"},
-    {"InitializerLargerThanItsFile", [](auto& m) { weight(m).set_dims(0, 1LL << 20); }, "16777216 bytes, but holds 64"},
+    {"InitializerLargerThanItsFile", [](auto& m) { weight(m).set_dims(0, 1LL << 20); }, "16777216 bytes, but has 64"},
     {"InitializerThatIsASegment", [](auto& m) { weight(m).mutable_segment()->set_begin(0); }, "segment",
      ErrorCode::kUnsupported},
     {"AttributeTensorTooShort",
@@ -245,7 +245,7 @@ const Malformed kMalformed[] = {
        *a.mutable_t() = m.graph().initializer(0);
        a.mutable_t()->mutable_raw_data()->pop_back();
      },
-     "attribute 'value' of node 'Add_2' (Add) is float32 [4, 4], 64 bytes, but holds 63"},
+     "attribute 'value' of node 'Add_2' (Add) is float32 [4, 4], 64 bytes, but has 63"},
     {"BranchInitializerTooShort",
      [](auto& m) {
        auto& g = add_branch(m);
@@ -350,7 +350,7 @@ const Malformed kMalformed[] = {
        set_external(weight(m), {{"location", "hundred.bin"}});
        weight(m).set_raw_data("0123");
      },
-     "holds data and names external data"},
+     "has data and names external data"},
     {"ExternalStrings",
      [](auto& m) {
        set_external(weight(m), {{"location", "hundred.bin"}});

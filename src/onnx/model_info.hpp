@@ -18,18 +18,19 @@ struct ModelValue {
   DType dtype = DType::kUndefined;  ///< kUndefined: an output whose type is left to the runtime to infer
   Shape shape{};
   std::vector<std::string> symbols{};
-  bool has_rank = true;                       ///< false: nothing is known of the shape, not even its rank
-  std::optional<std::int64_t> index_limit{};  ///< inputs that select rows of constant tables: the smallest one's rows
-  std::string made_by{};                      ///< outputs: the operator that gives it
+  bool has_rank = true;  ///< false: the shape is unknown, even its rank
+  std::optional<std::int64_t>
+      index_limit{};      ///< of an input that selects rows of constant tables: the rows of the smallest
+  std::string made_by{};  ///< of an output: the operator that computes it
 };
 
-/// Where a prompt has its image: so many tokens of one id.
+/// How a prompt contains its image: `count` tokens of one id.
 struct ImagePlaces {
   std::int64_t token = 0;
   std::int64_t count = 0;
 };
 
-/// What checking a model file told, without any runtime. ONNX files only; other formats know less.
+/// What the check of a model file found, without any runtime. Files of other formats than ONNX give less.
 struct ModelInfo {
   std::filesystem::path path;
   std::string format;              ///< "onnx", "pt", "xml"

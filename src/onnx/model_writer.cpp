@@ -7,9 +7,13 @@
 #include <climits>
 #include <set>
 #include <string>
+#include <unordered_map>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
+#include "onnx/graph_check.hpp"
 #include "onnx/onnx_field_numbers.hpp"
+#include "onnx/onnx_file.hpp"
 #include "onnx/wire.hpp"
 
 namespace assay {
@@ -22,7 +26,7 @@ using wire::Field;
 constexpr std::uint32_t kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12, kValueInfo = 13,
                         kSparseInitializer = 15;
 
-// A model's fields as they stand in its file, each with its tag.
+// A model's fields as its file has them, each with its tag.
 struct Encoded {
   std::vector<Bytes> model;  ///< all but the graph and ir_version
   std::vector<Bytes> graph;  ///< all but those that follow, and inputs, outputs and value_info
@@ -62,7 +66,7 @@ Result<Encoded> take_apart(Bytes model) {
 // The graph's fields but those added.
 std::vector<Bytes> kept_fields(const Encoded& encoded, const ModelParts& parts) {
   std::vector<Bytes> kept = encoded.graph;
-  for (const int place : parts.nodes) kept.push_back(encoded.nodes[static_cast<std::size_t>(place)]);
+  for (const std::size_t place : parts.nodes) kept.push_back(encoded.nodes[place]);
   const auto keep = [&](const std::vector<Bytes>& all, const std::vector<bool>& which) {
     ASSAY_CHECK(all.size() == which.size(), "both walk the same tensors");
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -104,7 +108,7 @@ Status place(const ExternalRange& data, const fs::path& output) {
   if (target.lexically_normal() == (folder / output.filename()).lexically_normal() ||
       fs::equivalent(data.file, output, error)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is where the model's data {} belong", shown_path(output), shown_path(data.location)),
+                fmt::format("{} is the place of the model's data {}", shown_path(output), shown_path(data.location)),
                 "give the output another name");
   }
   if (fs::equivalent(data.file, target, error)) return {};
@@ -112,37 +116,99 @@ Status place(const ExternalRange& data, const fs::path& output) {
   const bool own = data.location == fs::path(output.filename().string() + ".data");
   if (fs::exists(fs::symlink_status(target, error)) && !own) {
     if (same_content(data.file, target)) return {};
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is there already and is not the model's data", shown_path(target)),
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} exists and is not the model's data", shown_path(target)),
                 "write into another folder, or move that file");
   }
   return link_or_copy(data.file, target);
 }
 
-Status place_external_data(std::span<const CheckedTensor* const> tensors, const fs::path& output) {
+Status place_external_data(const std::vector<ExternalRange>& external, const fs::path& output) {
   std::set<fs::path> placed;
-  for (const CheckedTensor* tensor : tensors)
-    if (tensor->external && placed.insert(tensor->external->location).second)
-      ASSAY_CHECK_OK(place(*tensor->external, output));
+  for (const ExternalRange& data : external)
+    if (placed.insert(data.location).second) ASSAY_CHECK_OK(place(data, output));
   return {};
+}
+
+// Below, ONNX requires every initialiser to be an input, too.
+constexpr std::int64_t kFreeInitialisers = 4;
+
+// ir_version and a missing import: nothing that the file has.
+std::string head_of(const onnx::ModelProto& before) {
+  onnx::ModelProto head;
+  head.set_ir_version(std::max(before.ir_version(), kFreeInitialisers));
+  const bool imported = std::ranges::any_of(before.opset_import(), [](const onnx::OperatorSetIdProto& import) {
+    return normal_domain(import.domain()).empty() && import.version() != 0;
+  });
+  if (!imported) head.add_opset_import()->set_version(1);
+  return head.SerializeAsString();
+}
+
+using Values = google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>;
+
+void declare(const DeclaredValue& value, onnx::ValueInfoProto& as) {
+  as.set_name(value.name);
+  if (!value.shape) return;
+  auto& type = *as.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(static_cast<std::int32_t>(value.dtype));
+  type.clear_shape();
+  type.mutable_shape();  // a scalar has one too
+  for (const std::int64_t extent : *value.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
+// `whole`: keeps what the file says of the value beside its type.
+void declare_all(const std::vector<DeclaredValue>& values, const Values& before, bool whole, Values& as) {
+  std::unordered_map<std::string_view, const onnx::ValueInfoProto*> known;
+  for (const onnx::ValueInfoProto& value : before) known.emplace(value.name(), &value);
+  for (const DeclaredValue& value : values) {
+    const auto found = known.find(value.name);
+    onnx::ValueInfoProto& declared = *as.Add();
+    if (found != known.end() && (whole || !value.shape)) declared = *found->second;
+    declare(value, declared);
+  }
+}
+
+onnx::GraphProto added_graph(const onnx::GraphProto& before, const ModelParts& parts) {
+  onnx::GraphProto added;
+  for (const AddedCopy& copy : parts.copies) {
+    onnx::NodeProto& node = *added.add_node();
+    node.set_op_type("Identity");
+    node.set_name(copy.name);
+    node.add_input(copy.from);
+    node.add_output(copy.to);
+  }
+  declare_all(parts.inputs, before.input(), true, *added.mutable_input());
+  declare_all(parts.outputs, before.output(), true, *added.mutable_output());
+  declare_all(parts.values, before.value_info(), false, *added.mutable_value_info());
+  return added;
+}
+
+onnx::GraphProto constant_graph(const std::vector<AddedConstant>& constants) {
+  onnx::GraphProto graph;
+  for (const AddedConstant& constant : constants) {
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.mutable_dims()->Add(constant.shape.begin(), constant.shape.end());
+    tensor.set_data_type(static_cast<std::int32_t>(constant.dtype));
+    tensor.set_name(constant.name);
+    tensor.set_raw_data(constant.bytes);
+  }
+  return graph;
 }
 
 }  // namespace
 
-Status write_parts(const OnnxFile& file, const ModelParts& parts, std::span<const CheckedTensor* const> kept_tensors,
-                   const fs::path& output) {
+Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path& output) {
   ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
   const std::vector<Bytes> kept = kept_fields(encoded, parts);
-  const std::string head = parts.head.SerializeAsString();
-  const std::string added = parts.added.SerializeAsString();
-  const std::string constants = parts.constants.SerializeAsString();
+  const std::string head = head_of(file.model());
+  const std::string added = added_graph(file.model().graph(), parts).SerializeAsString();
+  const std::string constants = constant_graph(parts.constants).SerializeAsString();
   std::uint64_t graph = added.size() + constants.size();
   for (const Bytes field : kept) graph += field.size();
   std::uint64_t whole = graph + head.size();
   for (const Bytes field : encoded.model) whole += field.size();
   if (whole > static_cast<std::uint64_t>(INT_MAX) - 16) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the static graph takes {} bytes: an ONNX file cannot be larger than 2 GiB", whole),
+                fmt::format("the new file would have {} bytes: an ONNX file cannot be larger than 2 GiB", whole),
                 "save the model with its weights as external data (onnx.save(…, save_as_external_data=True))");
   }
   ASSAY_TRY(PendingFile to, PendingFile::create(output));
@@ -152,7 +218,7 @@ Status write_parts(const OnnxFile& file, const ModelParts& parts, std::span<cons
   ASSAY_CHECK_OK(to.write(added));
   for (const Bytes field : kept) ASSAY_CHECK_OK(to.write(field));
   ASSAY_CHECK_OK(to.write(constants));
-  ASSAY_CHECK_OK(place_external_data(kept_tensors, output));
+  ASSAY_CHECK_OK(place_external_data(parts.external, output));
   return to.commit(Persistence::kScratch);
 }
 

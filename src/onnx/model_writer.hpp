@@ -1,34 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <onnx/onnx-ml.pb.h>
-
+#include <cstddef>
 #include <filesystem>
-#include <span>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <assay/result.hpp>
 
-#include "onnx/onnx_tensor.hpp"
+#include "base/files.hpp"
+#include "onnx/external_range.hpp"
+#include "tensor/tensor.hpp"
 
 namespace assay {
 
-/// Which parts of a model's file go into another one, and what is added. Nodes and tensors are named by their place in
-/// the graph; nothing else of it is chosen but inputs, outputs and value_info, which are only those of `added`.
-struct ModelParts {
-  onnx::ModelProto head;  ///< ir_version and further opset imports; nothing that the file has
-  std::vector<int> nodes;
-  std::vector<bool> initializers;         ///< one for each
-  std::vector<bool> sparse_initializers;  ///< one for each
-  onnx::GraphProto added;                 ///< its nodes come before those that are kept
-  onnx::GraphProto constants;             ///< its initialisers come behind them
+class OnnxFile;
+
+/// A value's type as the new file declares it.
+struct DeclaredValue {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  std::optional<Shape> shape{};  ///< nullopt: the new file declares what the old one does
 };
 
-/// Copies what is kept byte by byte, makes the external data of `kept`, the tensors among it, be there for `output`
-/// (see specialise()), and then replaces `output`, when the new file is whole. Not synced to disk: it can be made
-/// again. Errors: invalid_argument (2 GiB or more, the folder cannot be written, another file is where the data
-/// belong), internal (disk full).
-[[nodiscard]] Status write_parts(const OnnxFile& file, const ModelParts& parts,
-                                 std::span<const CheckedTensor* const> kept, const std::filesystem::path& output);
+/// A tensor that the new file has and the old one does not.
+struct AddedConstant {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  Shape shape;
+  std::string bytes;  ///< packed
+};
+
+/// An Identity node.
+struct AddedCopy {
+  std::string name, from, to;
+};
+
+/// Which parts of a model's file another file gets, and what it gets in addition. Nodes and tensors are named by their
+/// places in the graph. All other parts are copied, except inputs, outputs and value_info.
+struct ModelParts {
+  std::vector<std::size_t> nodes;
+  std::vector<bool> initializers;         ///< one for each
+  std::vector<bool> sparse_initializers;  ///< one for each
+  std::vector<ExternalRange> external;    ///< the data outside the file that the kept tensors need
+  std::vector<DeclaredValue> inputs, outputs, values;
+  std::vector<AddedCopy> copies;  ///< come before the kept nodes
+  std::vector<AddedConstant> constants;
+};
+
+/// Writes the parts: what is kept is copied byte by byte. The file gets IR version 4 or newer, because older files must
+/// list initialisers as inputs, and operator set 1 if it imports none of ONNX's own. Puts the external data beside
+/// `output` (see specialise()), and replaces `output` when the new file is complete. Not synced to disk: it can be made
+/// again.
+/// Errors: invalid_argument (2 GiB or more, the folder cannot be written, another file is where the data belong),
+/// internal (disk full).
+[[nodiscard]] Status write_parts(const OnnxFile& file, const ModelParts& parts, const std::filesystem::path& output);
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "onnx/looks_like.hpp"
 #include "onnx/onnx_field_numbers.hpp"
 #include "onnx/wire.hpp"
 
@@ -22,7 +23,8 @@ using RawTable = std::unordered_map<const onnx::TensorProto*, Bytes>;
 // Smaller nodes and attributes are parsed whole: copying a few kilobytes is cheaper than walking them.
 constexpr std::size_t kSmall = 4096;
 
-// Field by field, hands those that `wants` to `take` and merges the runs between them the usual way, in file order.
+// Goes through the fields in file order: `take` gets those that `wants` selects; the runs between them are merged by
+// protobuf.
 template <class Wants, class Take>
 Status merge(Bytes bytes, google::protobuf::MessageLite& message, Wants wants, Take take) {
   const std::byte* run = bytes.data();
@@ -86,23 +88,6 @@ Status merge_model(Bytes bytes, onnx::ModelProto& model, RawTable& raw) {
       });
 }
 
-bool starts_with(Bytes bytes, std::string_view magic, std::size_t at = 0) {
-  return bytes.size() >= at + magic.size() &&
-         std::string_view(reinterpret_cast<const char*>(bytes.data()) + at, magic.size()) == magic;
-}
-
-bool is_text(Bytes bytes) {
-  Bytes head = bytes.first(std::min<std::size_t>(bytes.size(), 512));
-  const auto is_part_of_longer = [](std::byte b) { return (b & std::byte{0x80}) != std::byte{0}; };
-  while (bytes.size() > head.size() && !head.empty() && is_part_of_longer(head.back()))
-    head = head.first(head.size() - 1);
-  const bool printable = std::all_of(head.begin(), head.end(), [](std::byte b) {
-    const auto c = std::to_integer<unsigned char>(b);
-    return c >= 0x20 ? c != 0x7F : c == '\n' || c == '\r' || c == '\t' || c == '\f';
-  });
-  return printable && is_utf8({reinterpret_cast<const char*>(head.data()), head.size()});
-}
-
 Error not_onnx(const std::filesystem::path& path, Bytes bytes, const std::string& problem) {
   const std::string_view kind = looks_like(bytes);
   if (!kind.empty()) {
@@ -110,8 +95,8 @@ Error not_onnx(const std::filesystem::path& path, Bytes bytes, const std::string
         ErrorCode::kInvalidArgument, fmt::format("{} is not an ONNX model: it is {}", shown_path(path), kind), {}, {}};
   }
   return {ErrorCode::kInvalidArgument,
-          fmt::format("{} ({} bytes) is no ONNX model, or truncated or damaged: {}", shown_path(path), bytes.size(),
-                      problem),
+          fmt::format("{} ({} bytes) is not an ONNX model, or it is truncated or damaged: {}", shown_path(path),
+                      bytes.size(), problem),
           {},
           "export or download it again"};
 }
@@ -158,63 +143,10 @@ Result<onnx::TensorProto> read_tensor_proto(const std::filesystem::path& path) {
   ASSAY_TRY(const MappedFile file, map_message(path));
   onnx::TensorProto tensor;
   if (!tensor.ParseFromArray(file.bytes().data(), static_cast<int>(file.bytes().size()))) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no ONNX tensor, or truncated", shown_path(path)));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is not an ONNX tensor, or it is truncated", shown_path(path)));
   }
   return tensor;
 }
-
-std::string_view looks_like(Bytes bytes) {
-  struct Magic {
-    std::string_view bytes;
-    std::size_t at;
-    std::string_view kind;
-  };
-  static constexpr Magic kMagics[] = {
-      {"PK\x03\x04", 0, "a zip archive (a PyTorch checkpoint, TorchScript or .npz; export it with torch.onnx)"},
-      {"\x1f\x8b", 0, "gzip-compressed: unpack it first"},
-      {"BZh", 0, "bzip2-compressed: unpack it first"},
-      {"\xFD"
-       "7zXZ",
-       0, "xz-compressed: unpack it first"},
-      {"\x28\xB5\x2F\xFD", 0, "zstd-compressed: unpack it first"},
-      {"\x80\x02", 0, "a Python pickle (a PyTorch checkpoint; export it with torch.onnx)"},
-      {"\x80\x03", 0, "a Python pickle"},
-      {"\x80\x04", 0, "a Python pickle"},
-      {"\x80\x05", 0, "a Python pickle"},
-      {"\x89HDF", 0, "an HDF5 file (Keras)"},
-      {"GGUF", 0, "a GGUF file (llama.cpp)"},
-      {"TFL3", 4, "a TensorFlow Lite model"},
-      {"ORTM", 4, "ONNX Runtime's own .ort format, not ONNX"},
-      {"\x93NUMPY", 0, "a NumPy array"},
-      {"\x7F"
-       "ELF",
-       0, "an ELF executable or library"},
-      {"\x89PNG", 0, "a PNG image"},
-      {"\xFF\xD8\xFF", 0, "a JPEG image"},
-      {"%PDF", 0, "a PDF document"},
-      {"ustar", 257, "a tar archive: unpack it first"},
-      {"version https://git-lfs", 0, "a Git LFS pointer, not the file itself: run `git lfs pull`"},
-  };
-  for (const Magic& magic : kMagics) {
-    if (starts_with(bytes, magic.bytes, magic.at)) return magic.kind;
-  }
-  if (bytes.size() > 9 && bytes[8] == std::byte{'{'} && bytes[7] == std::byte{0} && bytes[6] == std::byte{0}) {
-    return "a safetensors file (weights without a graph): give the folder with its config.json instead";
-  }
-  if (bytes.empty() || !is_text(bytes)) return {};
-  const auto* first = std::find_if(bytes.data(), bytes.data() + std::min<std::size_t>(bytes.size(), 512),
-                                   [](std::byte b) { return std::isspace(std::to_integer<unsigned char>(b)) == 0; });
-  if (first == bytes.data() + bytes.size()) return "blank text";
-  if (*first == std::byte{'<'}) return "an HTML or XML page";
-  if (*first == std::byte{'{'} || *first == std::byte{'['}) return "JSON text";
-  return "plain text";
-}
-
-std::string shown(std::string_view name) {
-  constexpr std::size_t kMost = 80;
-  return fmt::format("'{}{}'", sanitise(name.substr(0, kMost)), name.size() > kMost ? "…" : "");
-}
-
-std::string shown_path(const std::filesystem::path& path) { return fmt::format("'{}'", sanitise(path.string())); }
 
 }  // namespace assay

@@ -17,8 +17,6 @@
 
 namespace assay {
 
-using Bytes = std::span<const std::byte>;
-
 /// An ONNX file, memory-mapped and parsed without copying its weights: the `raw_data` of initialisers and of large
 /// tensors in nodes' attributes stays in the map and is reached by raw(). Nothing is checked but the encoding.
 ///
@@ -26,7 +24,7 @@ using Bytes = std::span<const std::byte>;
 class OnnxFile {
  public:
   /// Errors: not_found; invalid_argument: empty, not ONNX (says what it looks like instead), truncated or damaged
-  /// (says where), nested deeper than protobuf's limit of 100, 2 GiB or more (weights belong into external data then).
+  /// (says where), nested deeper than protobuf's limit of 100, 2 GiB or more (such weights must be external data).
   [[nodiscard]] static Result<OnnxFile> open(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -45,14 +43,7 @@ class OnnxFile {
   std::unordered_map<const onnx::TensorProto*, Bytes> raw_;
 };
 
-/// An ONNX TensorProto in a file of its own, as test_data_set_0/input_0.pb. Errors: as OnnxFile::open.
+/// Reads an ONNX TensorProto from a file of its own, such as test_data_set_0/input_0.pb. Errors: as OnnxFile::open.
 [[nodiscard]] Result<onnx::TensorProto> read_tensor_proto(const std::filesystem::path& path);
-
-/// What bytes that are no ONNX model look like: "an HTML or XML page", "a zip archive (…)", or "" for no idea.
-[[nodiscard]] std::string_view looks_like(Bytes bytes);
-
-/// A name from a file as a message shows it: quoted, clean, at most 80 bytes of it.
-[[nodiscard]] std::string shown(std::string_view name);
-[[nodiscard]] std::string shown_path(const std::filesystem::path& path);  ///< the whole of it
 
 }  // namespace assay

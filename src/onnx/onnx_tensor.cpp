@@ -2,21 +2,18 @@
 #include "onnx/onnx_tensor.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/text.hpp"
 #include "onnx/external_data.hpp"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kMostExtents = 64;
-constexpr std::uint64_t kMaxTensorElements = 1ULL << 60;
-
-// Entries of the typed field (float_data, int32_data, …) that `elements` take: complex numbers two, packed types a
+// Entries of the typed field (float_data, int32_data, …) that `elements` need: complex numbers two, packed types a
 // byte.
 std::uint64_t entries_of(DType dtype, std::uint64_t elements) {
   if (dtype == DType::kComplex64 || dtype == DType::kComplex128) return 2 * elements;
@@ -29,7 +26,7 @@ struct TypedField {
   int size;
 };
 
-// The field of TensorProto that holds elements of this type when raw_data does not (onnx-ml.proto, TensorProto).
+// The field of TensorProto that has elements of this type if raw_data does not (onnx-ml.proto, TensorProto).
 TypedField field_of(const onnx::TensorProto& t, DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -63,25 +60,25 @@ Status check_inline(const onnx::TensorProto& tensor, std::optional<Bytes> raw, c
   const TypedField field = field_of(tensor, checked.dtype);
   if (has_other_fields(tensor, field.name)) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is {} but holds data of another type", what, to_string(checked.dtype)));
+                fmt::format("{} is {} but has data of another type", what, to_string(checked.dtype)));
   }
   const bool with_raw = raw && (!raw->empty() || field.size == 0);
   if (with_raw && field.size > 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} holds its data twice: raw_data and {}", what, field.name));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} has its data twice: raw_data and {}", what, field.name));
   }
   if (with_raw && checked.dtype == DType::kString && !raw->empty()) {
-    return fail(ErrorCode::kInvalidArgument, what + " holds strings as raw_data");
+    return fail(ErrorCode::kInvalidArgument, what + " has strings as raw_data");
   }
   if (with_raw && checked.dtype != DType::kString) {
     if (raw->size() == checked.bytes) return {};
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} is {} {}, {} bytes, but holds {}", what, to_string(checked.dtype),
+                fmt::format("{} is {} {}, {} bytes, but has {}", what, to_string(checked.dtype),
                             to_string(checked.shape), checked.bytes, raw->size()));
   }
   const std::uint64_t wanted = entries_of(checked.dtype, static_cast<std::uint64_t>(checked.elements));
   if (static_cast<std::uint64_t>(field.size) == wanted) return {};
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{} is {} {}, {} entries of {}, but holds {}", what, to_string(checked.dtype),
+              fmt::format("{} is {} {}, {} entries of {}, but has {}", what, to_string(checked.dtype),
                           to_string(checked.shape), wanted, field.name, field.size));
 }
 
@@ -99,54 +96,6 @@ std::vector<std::byte> narrow(const Source& source) {
 
 }  // namespace
 
-std::uint64_t physical_memory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
-
-Result<DType> check_element_type(std::int32_t type, const std::string& what) {
-  if (type == onnx::TensorProto::FLOAT6E2M3 || type == onnx::TensorProto::FLOAT6E3M2) {
-    return fail(ErrorCode::kUnsupported, what + " has six-bit floating elements");
-  }
-  if (type < static_cast<std::int32_t>(DType::kFloat32) || type > static_cast<std::int32_t>(DType::kInt2)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} has the unknown element type {}", what, type),
-                "ONNX numbers element types from 1 (float32) to 26 (int2)");
-  }
-  return static_cast<DType>(type);
-}
-
-Result<std::uint64_t> check_extents(DType dtype, const Shape& shape, bool dynamic, std::uint64_t memory,
-                                    const std::string& what) {
-  if (shape.size() > kMostExtents) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} has {} extents, more than {}", what, shape.size(), kMostExtents));
-  }
-  std::uint64_t elements = 1;
-  bool overflow = false, empty = false;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (shape[axis] < (dynamic ? -1 : 0)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: extent {} at axis {} is below {}", what, shape[axis], axis, dynamic ? "-1" : "0"));
-    }
-    empty = empty || shape[axis] == 0;
-    const auto extent = static_cast<std::uint64_t>(shape[axis] < 0 ? 1 : shape[axis]);
-    overflow = overflow || (extent > 0 && elements > kMaxTensorElements / extent);
-    if (!overflow) elements *= extent;
-  }
-  if (empty) return 0;
-  const auto bits = static_cast<std::uint64_t>(std::max(1, bit_width(dtype)));
-  if (overflow || elements > kMaxTensorElements / bits) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: the size of {} {} overflows", what, to_string(dtype), to_string(shape)));
-  }
-  const std::uint64_t bytes = (elements * bits + 7) / 8;
-  if (bytes > memory) {
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: {} {} takes {} bytes, more than this machine's memory of {}", what, to_string(dtype),
-                            to_string(shape), bytes, memory));
-  }
-  return bytes;
-}
-
 Result<CheckedTensor> check_tensor(const onnx::TensorProto& tensor, std::optional<Bytes> raw,
                                    const std::optional<std::filesystem::path>& model, std::uint64_t memory,
                                    const std::string& what) {
@@ -161,7 +110,7 @@ Result<CheckedTensor> check_tensor(const onnx::TensorProto& tensor, std::optiona
     if (checked.dtype == DType::kString)
       return fail(ErrorCode::kInvalidArgument, what + " keeps strings as external data");
     if ((raw && !raw->empty()) || has_other_fields(tensor, "")) {
-      return fail(ErrorCode::kInvalidArgument, what + " holds data and names external data");
+      return fail(ErrorCode::kInvalidArgument, what + " has data and names external data");
     }
     ASSAY_TRY(checked.external, find_external(tensor, *model, checked.bytes, what));
     return checked;
@@ -258,6 +207,15 @@ std::vector<std::byte> decode_fields(const CheckedTensor& tensor) {
   }
 }
 
+Result<Bytes> external_bytes(const MappedFile& file, const CheckedTensor& tensor) {
+  const Bytes all = file.bytes();
+  if (tensor.external->offset > all.size() || tensor.bytes > all.size() - tensor.external->offset) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} became shorter while being read", shown_path(tensor.external->file)));
+  }
+  return all.subspan(static_cast<std::size_t>(tensor.external->offset), static_cast<std::size_t>(tensor.bytes));
+}
+
 Result<Bytes> TensorReader::bytes(const CheckedTensor& tensor) {
   if (tensor.external) {
     auto it = external_.find(tensor.external->file);
@@ -265,12 +223,7 @@ Result<Bytes> TensorReader::bytes(const CheckedTensor& tensor) {
       ASSAY_TRY(MappedFile map, MappedFile::open(tensor.external->file));
       it = external_.emplace(tensor.external->file, std::move(map)).first;
     }
-    const Bytes all = it->second.bytes();
-    if (tensor.external->offset > all.size() || tensor.bytes > all.size() - tensor.external->offset) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} became shorter while being read", shown_path(tensor.external->file)));
-    }
-    return all.subspan(static_cast<std::size_t>(tensor.external->offset), static_cast<std::size_t>(tensor.bytes));
+    return external_bytes(it->second, tensor);
   }
   if (file_.has_raw(*tensor.proto) && !file_.raw(*tensor.proto).empty()) return file_.raw(*tensor.proto);
   decoded_ = decode_fields(tensor);

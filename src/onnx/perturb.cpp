@@ -65,7 +65,7 @@ bool is_weight(const CheckedTensor& tensor, const std::unordered_set<std::string
   return has_ulp(tensor.dtype) && tensor.elements > 1 && !fixed.contains(tensor.proto->name());
 }
 
-// Tensors that decide shapes: moved by one bit, ⌊7 × 2.0⌋ would be 13.
+// Tensors that decide shapes: perturbed by one bit, ⌊7 × 2.0⌋ would be 13.
 std::unordered_set<std::string_view> shape_deciding(const onnx::GraphProto& graph) {
   std::unordered_set<std::string_view> names;
   for (const onnx::NodeProto& node : graph.node()) {
@@ -75,10 +75,10 @@ std::unordered_set<std::string_view> shape_deciding(const onnx::GraphProto& grap
   return names;
 }
 
-// What is done to the weights: rounded to a precision, or moved by one unit in its last place.
+// What is done to the weights: rounded to a precision, or perturbed by one unit in its last place.
 struct Change {
   DType precision;
-  std::optional<std::uint64_t> move_seed;  ///< nullopt: rounded
+  std::optional<std::uint64_t> perturb_seed;  ///< nullopt: rounded
 };
 
 // Changes weights in the copy, wherever they are kept.
@@ -88,16 +88,16 @@ class Editor {
       : file_(file), copy_(copy), change_(change), cancelled_(cancelled) {}
 
   Status edit_range(const CheckedTensor& tensor, Bytes bytes, const Copy& copy, std::uint64_t offset) const {
-    const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
+    const CounterRandom random(change_.perturb_seed.value_or(0), tensor.proto->name());
     const auto width = static_cast<std::size_t>(bit_width(tensor.dtype)) / 8;
-    const DType unit = change_.move_seed && !is_rounded(tensor.dtype, bytes) ? tensor.dtype : change_.precision;
+    const DType unit = change_.perturb_seed && !is_rounded(tensor.dtype, bytes) ? tensor.dtype : change_.precision;
     std::vector<std::byte> chunk;
     for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
       ASSAY_CHECK_OK(check_cancelled(cancelled_));
       const Bytes source = bytes.subspan(at, std::min(kChunk, bytes.size() - at));
       chunk.assign(source.begin(), source.end());
-      if (change_.move_seed)
-        move_by_one_ulp(tensor.dtype, chunk, unit, random, at / width);
+      if (change_.perturb_seed)
+        perturb_by_one_ulp(tensor.dtype, chunk, unit, random, at / width);
       else
         round_to_precision(tensor.dtype, chunk, change_.precision);
       ASSAY_CHECK_OK(copy.write(offset + at, chunk));
@@ -105,7 +105,7 @@ class Editor {
     return {};
   }
 
-  // raw_data, float_data and double_data hold the elements as they are; int32_data holds half-precision ones as
+  // raw_data, float_data and double_data have the elements as they are; int32_data has those of half precision as
   // varints.
   Status edit_message(const CheckedTensor& tensor, Bytes message) const {
     wire::FieldReader fields(message);
@@ -128,7 +128,7 @@ class Editor {
  private:
   static constexpr std::size_t kChunk = 1 << 20;
 
-  // Whether all elements are numbers that the precision has.
+  // Whether rounding to the precision changes no element.
   [[nodiscard]] bool is_rounded(DType dtype, Bytes bytes) const {
     std::vector<std::byte> chunk;
     for (std::size_t at = 0; at < bytes.size(); at += chunk.size()) {
@@ -144,17 +144,18 @@ class Editor {
     return static_cast<std::uint64_t>(part.data() - file_.bytes().data());
   }
 
-  // One element of two bytes, changed. `up`: where to move it.
+  // One element of two bytes, changed. `up`: the direction of a perturbation.
   [[nodiscard]] std::uint16_t edited(DType dtype, std::uint16_t value, bool up) const {
-    if (change_.move_seed) return moved_by_one_ulp(dtype, value, up, change_.precision);
+    if (change_.perturb_seed) return perturbed_by_one_ulp(dtype, value, up, change_.precision);
     auto bytes = std::bit_cast<std::array<std::byte, 2>>(value);
     round_to_precision(dtype, bytes, change_.precision);
     return std::bit_cast<std::uint16_t>(bytes);
   }
 
-  // In place, so a move that would need another length goes the other way; a rounding that would, does not happen.
+  // In place: a perturbation that needs another length goes in the other direction; a rounding that needs one is left
+  // out.
   Status edit_varints(const CheckedTensor& tensor, Bytes varints, std::uint64_t& element) const {
-    const CounterRandom random(change_.move_seed.value_or(0), tensor.proto->name());
+    const CounterRandom random(change_.perturb_seed.value_or(0), tensor.proto->name());
     std::vector<std::byte> out;
     const std::uint64_t offset = offset_of(varints);
     while (!varints.empty()) {
@@ -213,7 +214,7 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to, co
   ASSAY_CHECK_OK(make_directories(folder));
   std::error_code error;
   if (fs::equivalent(folder, from.has_parent_path() ? from.parent_path() : fs::path("."), error)) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} lies in the model's own folder", shown_path(to)),
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is in the model's own folder", shown_path(to)),
                 "write it into another folder");
   }
   ASSAY_TRY(const Copy model, Copy::make(from, to, cancelled));

@@ -11,20 +11,21 @@
 
 namespace assay {
 
-/// The file with every weight moved by one unit in the last place of the coarser of `dtype` and its own type, up or
-/// down by a seeded bit: for judging how well conditioned a model is. Written to `to`, external data beside it.
-/// A tensor that is not rounded to `dtype` moves by its own type's: among rounded weights it is a table, such as the
-/// frequencies of a rotation, that every candidate keeps whole.
+/// Writes a copy of a model whose weights are perturbed, to judge how well conditioned the model is: each weight goes
+/// up or down, by a seeded bit, one unit in the last place of the coarser of `dtype` and its own type. The copy is
+/// written to `to`, external data beside it. A tensor that is not rounded to `dtype` is perturbed by a unit of its own
+/// type: among rounded weights it is a table, such as the frequencies of rotary embeddings, which every candidate has
+/// in full precision.
 ///
-/// Weights are the initialisers of type float64, float32, float16 and bfloat16. Left as they are: zeros, infinities,
-/// NaN, single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.
-/// Errors: those of inspect_model; invalid_argument when `to` lies in the model's own folder; internal (disk full);
+/// Weights are the initialisers of type float64, float32, float16 and bfloat16. Not changed: zeros, infinities, NaN,
+/// single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.
+/// Errors: those of inspect_model; invalid_argument when `to` is in the model's own folder; internal (disk full);
 /// cancelled: part of the copy is left.
 [[nodiscard]] Status write_perturbed(const std::filesystem::path& from, DType dtype, std::uint64_t seed,
                                      const std::filesystem::path& to, const Cancelled& cancelled = {});
 
-/// The file with every weight rounded to `dtype`, ties to even, but kept in its own type; what would become infinite
-/// stays. Which the weights are, where it is written and the errors: as of write_perturbed().
+/// Writes a copy of a model whose weights are rounded to `dtype`, ties to even, and stored in their own type. A weight
+/// that would become infinite is not changed. Weights, places and errors: as in write_perturbed().
 [[nodiscard]] Status write_rounded(const std::filesystem::path& from, DType dtype, const std::filesystem::path& to,
                                    const Cancelled& cancelled = {});
 

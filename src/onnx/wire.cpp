@@ -26,7 +26,7 @@ Result<std::optional<Field>> FieldReader::next() {
   Field field;
   field.number = static_cast<std::uint32_t>(*tag >> 3);
   if (*tag > 0xFFFFFFFFU || field.number == 0) {
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is no field's tag", *tag));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a field's tag", *tag));
   }
   std::uint64_t length = 0;
   switch (*tag & 7) {

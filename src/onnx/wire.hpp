@@ -29,7 +29,7 @@ struct Field {
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> message) : rest_(message) {}
-  /// The next field; nullopt at the end. Errors: invalid_argument, saying what ends too early or is no field.
+  /// The next field; nullopt at the end. Errors: invalid_argument, which says what ends too early or is not a field.
   [[nodiscard]] Result<std::optional<Field>> next();
 
  private:

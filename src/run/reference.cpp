@@ -28,7 +28,7 @@ Result<std::vector<InputRecipe>> perturbed_inputs(const std::vector<InputRecipe>
   std::vector<InputRecipe> perturbed = recipes;
   for (std::size_t i = 0; i < perturbed.size(); ++i) {
     ASSAY_TRY(Tensor tensor, make_input(recipes[i], seed, set));
-    move_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kPerturbationSeed, recipes[i].name));
+    perturb_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kPerturbationSeed, recipes[i].name));
     perturbed[i].fill = Fill::kFile;
     perturbed[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
     const NamedView named{recipes[i].name, tensor.view()};

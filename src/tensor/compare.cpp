@@ -61,7 +61,7 @@ T load_as(const TensorView& view, std::int64_t index) {
   return value;
 }
 
-// The distance of two elements; infinity where it is none.
+// The distance of two elements; infinity if it is not a number.
 template <class Value>
 double distance(Value r, Value c) {
   if (r == c) return 0.0;
@@ -181,7 +181,7 @@ Result<Comparison> compare(const TensorView& reference, const TensorView& candid
   if (mask) {
     if (mask->shape.size() > reference.shape.size() ||
         !std::equal(mask->shape.begin(), mask->shape.end(), reference.shape.begin()))
-      return fail(ErrorCode::kMismatch, fmt::format("a mask of shape {} is no leading block of {}",
+      return fail(ErrorCode::kMismatch, fmt::format("a mask of shape {} is not a leading block of {}",
                                                     to_string(mask->shape), to_string(reference.shape)));
     ASSAY_TRY(const std::uint64_t mask_size, byte_size(mask->dtype, mask->shape));
     if (mask->bytes.size() != mask_size)

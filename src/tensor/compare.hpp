@@ -21,7 +21,7 @@ struct Tolerance {
 struct Comparison {
   std::int64_t elements = 0;      ///< compared; positions that a mask leaves out do not count
   std::int64_t exceeding = 0;     ///< elements outside the tolerance; NaN against a number is outside
-  double max_abs_error = 0.0;     ///< infinity when a NaN or an infinity stands on one side only
+  double max_abs_error = 0.0;     ///< infinity when only one side has a NaN or an infinity
   double max_rel_error = 0.0;     ///< |c - r| / max(|r|, smallest normal float)
   double worst_ratio = 0.0;       ///< max of |c - r| / (absolute + relative * |r|): <= 1 passes
   std::int64_t worst_index = -1;  ///< flat index of worst_ratio; -1 when nothing was compared
@@ -39,7 +39,7 @@ struct Comparison {
 /// Compares element by element. NaN equals NaN at the same index and nothing else; infinities must agree in sign.
 /// A difference is a finding, not an error. `mask`: same number of elements as a leading block of the shape
 /// ([B, S] against [B, S, H]): rows whose mask is 0 are left out.
-/// Errors: mismatch, when shape or dtype differ, or the mask is no leading block; the message shows both sides.
+/// Errors: mismatch, when shape or dtype differ, or the mask is not a leading block; the message shows both sides.
 ///         unsupported for strings and complex numbers.
 [[nodiscard]] Result<Comparison> compare(const TensorView& reference, const TensorView& candidate,
                                          const Tolerance& tolerance, const std::optional<TensorView>& mask = {});

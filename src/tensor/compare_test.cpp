@@ -135,7 +135,8 @@ TEST(Compare, SaysBothSidesOfAMismatch) {
   const auto ids = tensor<std::int32_t>(DType::kInt32, {2}, {1, 2});
   EXPECT_THAT(compare(a.view(), b.view(), {}).error().message, HasSubstr("the shape [2], the candidate [3]"));
   EXPECT_THAT(compare(a.view(), ids.view(), {}).error().message, HasSubstr("is float32, the candidate int32"));
-  EXPECT_THAT(compare(a.view(), a.view(), {}, b.view()).error().message, HasSubstr("[3] is no leading block of [2]"));
+  EXPECT_THAT(compare(a.view(), a.view(), {}, b.view()).error().message,
+              HasSubstr("[3] is not a leading block of [2]"));
   EXPECT_EQ(
       compare(Tensor::create(DType::kFloat32, {0})->view(), Tensor::create(DType::kFloat32, {0})->view(), {})->elements,
       0);

@@ -16,9 +16,9 @@ namespace assay {
 /// an .npy, truncated, too long); unsupported (object, string, structured, big-endian or complex elements), naming the
 /// descr. Archives of them: tensor/npz.hpp.
 [[nodiscard]] Result<Tensor> read_npy(const std::filesystem::path& path);
-/// The same from memory; `name` stands in messages.
+/// The same from memory; messages contain `name`.
 [[nodiscard]] Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::string_view name);
-/// Errors: those of write_file_atomically; unsupported (bfloat16 and other types that NumPy lacks).
+/// Errors: those of write_file_atomically; unsupported (bfloat16 and other types that NumPy does not have).
 [[nodiscard]] Status write_npy(const std::filesystem::path& path, const TensorView& view);
 
 }  // namespace assay

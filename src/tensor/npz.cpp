@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Deflate makes at most 1032 bytes of one (RFC 1951: 258 bytes from two bits), so a larger claim is a lie.
+// Deflate makes at most 1032 bytes of one (RFC 1951: 258 bytes from two bits), so a larger claim is false.
 constexpr std::uint64_t kMaxRatio = 1032;
 
 struct CloseArchive {
@@ -62,7 +62,7 @@ Result<Tensor> read_entry(zip_t* archive, zip_uint64_t index, const zip_stat_t& 
 }  // namespace
 
 Result<std::vector<NamedTensor>> read_npz(const fs::path& path) {
-  ASSAY_TRY(const MappedFile file, MappedFile::open(path));  // tells a missing file from a damaged one
+  ASSAY_TRY(const MappedFile file, MappedFile::open(path));  // so that a missing file is not reported as damaged
   int code = 0;
   const std::unique_ptr<zip_t, CloseArchive> archive(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
   if (archive == nullptr)
@@ -78,7 +78,7 @@ Result<std::vector<NamedTensor>> read_npz(const fs::path& path) {
     std::string name = entry.name;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     const std::string where = fmt::format("{}: array '{}'", path.string(), name);
-    if (!names.insert(name).second) return fail(ErrorCode::kInvalidArgument, fmt::format("{} stands twice", where));
+    if (!names.insert(name).second) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is in it twice", where));
     ASSAY_TRY(Tensor tensor, read_entry(archive.get(), i, entry, where));
     tensors.push_back({std::move(name), std::move(tensor)});
   }

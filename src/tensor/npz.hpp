@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The target assay::npz: apart from assay::tensor, so that libzip and what it drags along stay out of the worker.
+/// The target assay::npz: apart from assay::tensor, so that the worker does not link libzip and what it needs.
 
 #include <filesystem>
 #include <vector>
@@ -18,8 +18,9 @@ namespace assay {
 /// read_npy.
 [[nodiscard]] Result<std::vector<NamedTensor>> read_npz(const std::filesystem::path& path);
 
-/// Makes recipes ready for a worker, which reads no archives: where one names an .npz, the array of the recipe's name
-/// is written to `folder` as .npy, and the recipe names that. Errors: those of read_npz; not_found, listing the arrays.
+/// Makes recipes ready for a worker, which reads no archives: if a recipe names an .npz, the array of the recipe's name
+/// is written to `folder` as .npy, and the recipe names that file. Errors: those of read_npz; not_found, listing the
+/// arrays.
 [[nodiscard]] Status unpack_npz(std::vector<InputRecipe>& recipes, const std::filesystem::path& folder);
 
 }  // namespace assay

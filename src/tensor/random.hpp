@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The generator of seeded weights and inputs: counter-based, so element i of a stream needs no element before it, and
-/// pure integer arithmetic, shifted and scaled without libm, so that every machine makes the same bytes.
+/// The generator of seeded weights and inputs: counter-based, so element i of a stream needs no earlier element. It is
+/// pure integer arithmetic, shifted and scaled without libm, so every machine computes the same bytes.
 ///
 /// bits(key, i) is the SplitMix64 finaliser of key + (i + 1) * 0x9E3779B97F4A7C15 (Steele, Lea, Flood: "Fast splittable
 /// pseudorandom number generators", OOPSLA 2014).

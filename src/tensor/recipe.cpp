@@ -111,7 +111,7 @@ Status check_finite(const InputRecipe& recipe) {
               fmt::format("input '{}': the range {} … {} is not finite", recipe.name, recipe.low, recipe.high));
 }
 
-// The smallest and largest value of an integer type, cut to what int64 holds.
+// The smallest and largest value of an integer type, cut to the range of int64.
 std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
   std::pair<std::int64_t, std::int64_t> limits{0, 1};
   with_integer(dtype, [&](auto element) {
@@ -124,7 +124,7 @@ std::pair<std::int64_t, std::int64_t> integer_limits(DType dtype) {
   return limits;
 }
 
-// A whole number that the recipe's dtype holds.
+// A whole number in the range of the recipe's dtype.
 Result<std::int64_t> whole(const InputRecipe& recipe, double value) {
   const auto [least, most] = integer_limits(recipe.dtype);
   // 2^63 itself rounds up from the largest int64, so the upper bound is exclusive there.
@@ -169,7 +169,7 @@ Status fill_integer(const InputRecipe& recipe, const CounterRandom& random, Tens
   return {};
 }
 
-// Small whole numbers, for any dtype that can hold them.
+// Small whole numbers, for any dtype that has them.
 template <class F>
 Status fill_whole(const InputRecipe& recipe, Tensor& tensor, F&& value) {
   const auto visit = [&](auto element) { fill(tensor, element, value); };
@@ -187,7 +187,7 @@ Status fill_padding_mask(const InputRecipe& recipe, const CounterRandom& random,
   });
 }
 
-// Zeros, then ones from a seeded position on; type 0 alone where there is no other.
+// Zeros, then ones from a seeded position on; type 0 alone if there is no other.
 Status fill_token_types(const InputRecipe& recipe, const CounterRandom& random, Tensor& tensor, std::int64_t columns) {
   const auto width = static_cast<std::uint64_t>(columns);
   return fill_whole(recipe, tensor, [&](std::uint64_t i) {
@@ -226,7 +226,7 @@ Result<Tensor> from_file(const InputRecipe& recipe) {
   ASSAY_TRY(Tensor tensor, load(recipe));
   if (tensor.dtype() == recipe.dtype && tensor.shape() == recipe.shape) return tensor;
   return fail(ErrorCode::kMismatch,
-              fmt::format("{} holds {} of shape {}, the input '{}' takes {} of shape {}", recipe.file.string(),
+              fmt::format("{} has {} of shape {}, the input '{}' expects {} of shape {}", recipe.file.string(),
                           to_string(tensor.dtype()), to_string(tensor.shape()), recipe.name, to_string(recipe.dtype),
                           to_string(recipe.shape)));
 }

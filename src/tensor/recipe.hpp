@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// How one input's values are made. A recipe travels to the worker instead of the values.
+/// How one input's values are made. The worker gets the recipe instead of the values.
 enum class Fill {
   kNormal,       ///< N(0, 1) scaled by `high` (standard deviation), shifted by `low` (mean); floating types
   kUniform,      ///< in [low, high); floating types
@@ -26,7 +26,7 @@ enum class Fill {
   kPositions,    ///< 0, 1, 2, … along the last axis
   kConstant,     ///< all `low`
   kFile,  ///< read from `file`: an .npy, or the tensor `name` of a .safetensors. Other kinds are converted before
-          ///< (tensor/npz.hpp, the model module's .pb)
+          ///< (tensor/npz.hpp, onnx/tensor_pb.hpp)
 };
 
 /// "normal", "uniform", "integer", "padding_mask", "token_types", "positions", "constant", "file".

@@ -151,7 +151,7 @@ TEST(Recipe, ReadsFilesAndChecksThem) {
   EXPECT_EQ(*input_hash({r}, 1, 1), hash) << "the same bytes elsewhere";
   r.shape = {3};
   EXPECT_THAT(make_input(r, 0, 0).error().message,
-              HasSubstr("holds float32 of shape [2], the input 'x' takes float32 of shape [3]"));
+              HasSubstr("has float32 of shape [2], the input 'x' expects float32 of shape [3]"));
   r.name = "z";
   EXPECT_EQ(make_input(r, 0, 0).error().code, ErrorCode::kNotFound);
   r.file = "a.txt";

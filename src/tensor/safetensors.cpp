@@ -81,7 +81,7 @@ Result<TensorView> read_entry(const std::string& name, const Json& json, std::sp
   const auto known = std::find_if(kNames.begin(), kNames.end(), [&](const auto& row) { return dtype == row.first; });
   if (known == kNames.end()) return wrong(name, fmt::format("unknown dtype {}", dtype.dump()));
   const Json& extents = json["shape"];
-  if (!is_list_of_counts(extents)) return wrong(name, "its shape is no list of whole numbers from 0 on");
+  if (!is_list_of_counts(extents)) return wrong(name, "its shape is not a list of whole numbers from 0");
   TensorView view{known->second, {}, {}};
   for (const Json& extent : extents) {
     if (extent.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX))
@@ -90,7 +90,7 @@ Result<TensorView> read_entry(const std::string& name, const Json& json, std::sp
   }
   const Json& offsets = json["data_offsets"];
   if (!is_list_of_counts(offsets) || offsets.size() != 2)
-    return wrong(name, "its data_offsets are no two whole numbers from 0 on");
+    return wrong(name, "its data_offsets are not two whole numbers from 0");
   entry = {name, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
   if (entry.begin > entry.end || entry.end > data.size())
     return wrong(name, fmt::format("its bytes {} to {} are not inside the {} bytes of data", entry.begin, entry.end,
@@ -108,7 +108,7 @@ Result<TensorView> read_entry(const std::string& name, const Json& json, std::sp
 
 Result<SafetensorsContent> parse_safetensors(std::span<const std::byte> bytes, std::string_view name) {
   const Complaint wrong(name);
-  if (bytes.size() < kLengthBytes) return wrong(fmt::format("{} bytes are no safetensors file", bytes.size()));
+  if (bytes.size() < kLengthBytes) return wrong(fmt::format("{} bytes are not a safetensors file", bytes.size()));
   const std::uint64_t length = load_length(bytes);
   if (length > kMaxSafetensorsHeader || length > bytes.size() - kLengthBytes)
     return wrong(fmt::format("a header of {} bytes does not fit a file of {} bytes (and {} at most)", length,
@@ -125,9 +125,9 @@ Result<SafetensorsContent> parse_safetensors(std::span<const std::byte> bytes, s
   std::vector<Entry> entries;
   for (const auto& [key, value] : header.items()) {
     if (key == kMetadata) {
-      if (!value.is_object()) return wrong("its __metadata__ is no object");
+      if (!value.is_object()) return wrong("its __metadata__ is not an object");
       for (const auto& [word, meaning] : value.items()) {
-        if (!meaning.is_string()) return wrong(fmt::format("its metadata '{}' is no string", sanitise(word)));
+        if (!meaning.is_string()) return wrong(fmt::format("its metadata '{}' is not a string", sanitise(word)));
         content.metadata.emplace(word, meaning.get<std::string>());
       }
       continue;

@@ -17,14 +17,14 @@
 
 namespace assay {
 
-/// What a .safetensors file says; the views point into its bytes.
+/// The content of a .safetensors file; the views point into its bytes.
 struct SafetensorsContent {
   std::vector<std::string> names;  ///< in the file's data order
   std::map<std::string, TensorView> tensors;
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads a file's bytes. The header is checked whole before anything is believed: length within the file and at most
+/// Reads a file's bytes. The whole header is checked before it is used: length within the file and at most
 /// 100 MB, valid UTF-8 and JSON, known dtypes, byte ranges that match dtype x shape, that do not overlap, leave no
 /// holes and end with the file. Nothing is allocated but the header's own content.
 /// Errors: invalid_argument naming the file (`name`), the tensor and the first thing wrong with it.
@@ -40,7 +40,7 @@ class SafetensorsFile {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return content_.names; }  ///< in the file's data order
   [[nodiscard]] bool contains(const std::string& name) const { return content_.tensors.contains(name); }
-  /// Errors: not_found, naming the closest names there are.
+  /// Errors: not_found, naming the closest names in the file.
   [[nodiscard]] Result<TensorView> tensor(const std::string& name) const;
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return content_.metadata; }
 
@@ -57,8 +57,8 @@ struct NamedView {
   TensorView view;
 };
 /// Writes all at once (temporary + rename), tensors in the given order, the data beginning at a multiple of 8 bytes.
-/// Errors: those of write_file_atomically; unsupported (a dtype that the format lacks); invalid_argument (a name given
-/// twice or not UTF-8, bytes that do not match the shape).
+/// Errors: those of write_file_atomically; unsupported (a dtype that the format does not have); invalid_argument (a
+/// name given twice or not UTF-8, bytes that do not match the shape).
 [[nodiscard]] Status write_safetensors(const std::filesystem::path& path, std::span<const NamedView> tensors,
                                        const std::map<std::string, std::string>& metadata = {},
                                        Persistence persistence = Persistence::kDurable);

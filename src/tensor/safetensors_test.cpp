@@ -82,7 +82,7 @@ TEST(Safetensors, ReadsTheGoldens) {
 }
 
 TEST(Safetensors, RefusesBrokenFrames) {
-  EXPECT_THAT(complaint(""), HasSubstr("m.safetensors: 0 bytes are no safetensors file"));
+  EXPECT_THAT(complaint(""), HasSubstr("m.safetensors: 0 bytes are not a safetensors file"));
   EXPECT_THAT(complaint("1234567"), HasSubstr("7 bytes"));
   EXPECT_THAT(complaint(with_length(3, "{}")), HasSubstr("a header of 3 bytes does not fit a file of 10 bytes"));
   EXPECT_THAT(complaint(with_length(UINT64_MAX, "{}")), HasSubstr("18446744073709551615"));
@@ -92,7 +92,7 @@ TEST(Safetensors, RefusesBrokenFrames) {
   EXPECT_THAT(complaint(file_of("{}", 3)), HasSubstr("3 bytes at its end belong to no tensor"));
   EXPECT_THAT(
       complaint(file_of('{' + tensor("a", "U8", "[1]", "[0,1]") + ',' + tensor("a", "U8", "[1]", "[1,2]") + '}', 2)),
-      HasSubstr("\"a\" stands twice"));
+      HasSubstr("\"a\" is given twice"));
   EXPECT_EQ(complaint(file_of("{}   ", 0)), "accepted") << "padding with spaces is usual";
 }
 
@@ -103,13 +103,13 @@ TEST(Safetensors, NamesTheTensorThatIsWrong) {
   };
   EXPECT_EQ(wrong("F32", "[1]", "[0,4]"), "accepted");
   EXPECT_THAT(wrong("F33", "[1]", "[0,4]"), AllOf(HasSubstr("tensor 'w'"), HasSubstr("unknown dtype \"F33\"")));
-  EXPECT_THAT(wrong("F32", "[-1]", "[0,4]"), HasSubstr("no list of whole numbers"));
-  EXPECT_THAT(wrong("F32", "[1.5]", "[0,4]"), HasSubstr("no list of whole numbers"));
-  EXPECT_THAT(wrong("F32", "3", "[0,4]"), HasSubstr("no list of whole numbers"));
+  EXPECT_THAT(wrong("F32", "[-1]", "[0,4]"), HasSubstr("is not a list of whole numbers"));
+  EXPECT_THAT(wrong("F32", "[1.5]", "[0,4]"), HasSubstr("is not a list of whole numbers"));
+  EXPECT_THAT(wrong("F32", "3", "[0,4]"), HasSubstr("is not a list of whole numbers"));
   EXPECT_THAT(wrong("F32", "[2]", "[0,4]"), HasSubstr("float32 of shape [2] has 8 bytes, its data_offsets have 4"));
   EXPECT_THAT(wrong("F32", "[1]", "[0,8]"), HasSubstr("bytes 0 to 8 are not inside the 4 bytes of data"));
   EXPECT_THAT(wrong("F32", "[1]", "[4,0]"), HasSubstr("are not inside"));
-  EXPECT_THAT(wrong("F32", "[1]", "[0]"), HasSubstr("no two whole numbers"));
+  EXPECT_THAT(wrong("F32", "[1]", "[0]"), HasSubstr("are not two whole numbers"));
   EXPECT_THAT(wrong("F32", "[1]", "[0,1152921504606846976]"), HasSubstr("are not inside"));
   EXPECT_THAT(wrong("F32", "[1152921504606846976]", "[0,4]"), HasSubstr("4611686018427387904 bytes"));
   EXPECT_THAT(wrong("F32", "[4611686018427387904,16]", "[0,4]"), HasSubstr("more than 2^63 elements"));
@@ -132,8 +132,8 @@ TEST(Safetensors, RefusesOverlapsAndHoles) {
 }
 
 TEST(Safetensors, ChecksMetadata) {
-  EXPECT_THAT(complaint(file_of(R"({"__metadata__":[]})", 0)), HasSubstr("__metadata__ is no object"));
-  EXPECT_THAT(complaint(file_of(R"({"__metadata__":{"a":1}})", 0)), HasSubstr("metadata 'a' is no string"));
+  EXPECT_THAT(complaint(file_of(R"({"__metadata__":[]})", 0)), HasSubstr("__metadata__ is not an object"));
+  EXPECT_THAT(complaint(file_of(R"({"__metadata__":{"a":1}})", 0)), HasSubstr("metadata 'a' is not a string"));
 }
 
 TEST(Safetensors, SaysWhatItCannotWrite) {

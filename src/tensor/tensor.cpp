@@ -108,7 +108,8 @@ Result<std::uint64_t> byte_size(DType dtype, const Shape& shape) {
   std::uint64_t bytes = 0;
   if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(bits / 8), &bytes))
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} elements of {} are more bytes than 64 bits count", to_string(shape), to_string(dtype)));
+                fmt::format("{} elements of {} need more bytes than a 64-bit number can count", to_string(shape),
+                            to_string(dtype)));
   return bytes;
 }
 
@@ -126,7 +127,7 @@ Result<Tensor> Tensor::create(DType dtype, Shape shape) {
   Tensor tensor;
   const std::size_t allocated = (static_cast<std::size_t>(size) / kAlignment + 1) * kAlignment;
   tensor.data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, allocated)));
-  if (tensor.data_ == nullptr) return refuse(", which the system does not give");
+  if (tensor.data_ == nullptr) return refuse(", which the system refused");
   std::memset(tensor.data_.get(), 0, allocated);
   tensor.dtype_ = dtype;
   tensor.shape_ = std::move(shape);

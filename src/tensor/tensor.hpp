@@ -26,7 +26,7 @@ using Shape = std::vector<std::int64_t>;
 /// Bytes of a packed tensor. Errors: those of element_count; unsupported for strings.
 [[nodiscard]] Result<std::uint64_t> byte_size(DType dtype, const Shape& shape);
 
-/// Packed, C-order elements owned by somebody else.
+/// Packed, C-order elements that another object owns.
 struct TensorView {
   DType dtype = DType::kUndefined;
   Shape shape;

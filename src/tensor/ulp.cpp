@@ -113,15 +113,15 @@ bool has_ulp(DType dtype) {
   return dtype == DType::kFloat64 || dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-void move_by_one_ulp(DType dtype, std::span<std::byte> elements, DType precision, const CounterRandom& random,
-                     std::uint64_t first) {
+void perturb_by_one_ulp(DType dtype, std::span<std::byte> elements, DType precision, const CounterRandom& random,
+                        std::uint64_t first) {
   const Format format = coarser(dtype, precision);
   for_each(dtype, elements, [&](auto value, std::size_t i, const auto& kind) {
     return moved(value, (random.bits(first + i) & 1) != 0, format, kind);
   });
 }
 
-std::uint16_t moved_by_one_ulp(DType dtype, std::uint16_t bits, bool up, DType precision) {
+std::uint16_t perturbed_by_one_ulp(DType dtype, std::uint16_t bits, bool up, DType precision) {
   return moved(bits, up, coarser(dtype, precision), dtype == DType::kFloat16 ? kHalf : kBrainHalf);
 }
 

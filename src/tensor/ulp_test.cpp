@@ -20,7 +20,7 @@ constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kLargest = std::numeric_limits<float>::max();
 
 std::vector<float> moved(std::vector<float> values, DType precision, std::uint64_t seed = 1) {
-  move_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(values)), precision, CounterRandom(seed, "x"));
+  perturb_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(values)), precision, CounterRandom(seed, "x"));
   return values;
 }
 
@@ -38,9 +38,9 @@ TEST(MoveByOneUlp, StepsAreThoseOfThePrecision) {
 
 TEST(MoveByOneUlp, NeverStepsFinerThanTheElementsOwnType) {
   EXPECT_THAT(moved(std::vector<float>(64, 3.0F), DType::kFloat64), Each(AnyOf(3.0F + 0x1p-22F, 3.0F - 0x1p-22F)));
-  EXPECT_EQ(moved_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kFloat32), 0x3E01);
-  EXPECT_EQ(moved_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kBFloat16), 0x3E08);
-  EXPECT_EQ(moved_by_one_ulp(DType::kBFloat16, 0x4040, false, DType::kFloat16), 0x403F);
+  EXPECT_EQ(perturbed_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kFloat32), 0x3E01);
+  EXPECT_EQ(perturbed_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kBFloat16), 0x3E08);
+  EXPECT_EQ(perturbed_by_one_ulp(DType::kBFloat16, 0x4040, false, DType::kFloat16), 0x403F);
 }
 
 TEST(MoveByOneUlp, BelowTheSmallestNormalNumberTheStepStaysThatOfThePrecision) {
@@ -66,14 +66,15 @@ TEST(MoveByOneUlp, DirectionsAreTheStreamsWhereverItBegins) {
   EXPECT_THAT(whole, ::testing::Contains(std::nextafter(1.5F, 2.0F)));
   EXPECT_THAT(whole, ::testing::Contains(std::nextafter(1.5F, 1.0F)));
   std::vector<float> tail(24, 1.5F);
-  move_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(tail)), DType::kFloat32, CounterRandom(1, "x"), 40);
+  perturb_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(tail)), DType::kFloat32, CounterRandom(1, "x"),
+                     40);
   EXPECT_TRUE(std::equal(tail.begin(), tail.end(), whole.begin() + 40));
   EXPECT_NE(moved(std::vector<float>(64, 1.5F), DType::kFloat32, 2), whole);
 }
 
 TEST(MoveByOneUlp, LeavesOtherTypesAlone) {
   std::vector<std::int64_t> ids{1, 2, 3};
-  move_by_one_ulp(DType::kInt64, std::as_writable_bytes(std::span(ids)), DType::kBFloat16, CounterRandom(1, "ids"));
+  perturb_by_one_ulp(DType::kInt64, std::as_writable_bytes(std::span(ids)), DType::kBFloat16, CounterRandom(1, "ids"));
   round_to_precision(DType::kInt64, std::as_writable_bytes(std::span(ids)), DType::kBFloat16);
   EXPECT_THAT(ids, ElementsAre(1, 2, 3));
   EXPECT_FALSE(has_ulp(DType::kInt64));
