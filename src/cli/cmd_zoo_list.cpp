@@ -38,8 +38,7 @@ std::vector<Entry> all_entries() {
   std::vector<Entry> entries;
   for (const zoo::Architecture& each : zoo::architectures()) {
     Entry entry{&each, names[each.name], {}};
-    if (const auto classes = each.description.find("classes"); classes != each.description.end())
-      for (const auto& [name, description] : classes->items()) entry.classes.push_back(name);
+    for (const auto& [name, description] : each.classes) entry.classes.push_back(name);
     entries.push_back(std::move(entry));
   }
   return entries;

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using testing::image_model;
 using ::testing::IsEmpty;
 using testing::missing_target;
+using testing::model_value;
 using testing::run_info;
 using testing::target_on;
 using testing::text_model;

@@ -27,8 +27,8 @@ struct CanonicalGraph {
 /// - Initialisers with external data are weights: they are identified by name, type and shape. The others are
 ///   constants and tables: they are identified by type, shape and content.
 ///
-/// Errors: invalid_argument for features that the zoo does not use: subgraphs, tensors as attributes, local functions, a
-/// cycle, a value that nothing produces.
+/// Errors: invalid_argument for features that the zoo does not use: subgraphs, tensors as attributes, local functions,
+/// a cycle, a value that nothing produces.
 [[nodiscard]] Result<CanonicalGraph> canonical_graph(const onnx::ModelProto& model);
 
 }  // namespace assay::testing
