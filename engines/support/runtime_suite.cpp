@@ -404,7 +404,8 @@ TEST_F(Runtime, ChecksShapesAndBuffersBeforeItRuns) {
   Tensor wrong = floats({2, 3}, std::vector<float>(6)), right = floats({1, 3}, {1, 2, 3});
   EXPECT_THAT((*context)->set_input(0, 0, wrong.view()), HasError(ErrorCode::kMismatch, "[2, 3]"));
   EXPECT_THAT((*context)->set_input(0, 1, right.view()), HasError(ErrorCode::kInvalidArgument, "input 1"));
-  EXPECT_THAT((*context)->set_input(1, 0, right.view()), HasError(ErrorCode::kInvalidArgument, "bind the sets in order"));
+  EXPECT_THAT((*context)->set_input(1, 0, right.view()),
+              HasError(ErrorCode::kInvalidArgument, "bind the sets in order"));
   ASSERT_THAT((*context)->set_input(0, 0, right.view()), IsOk());
   ASSERT_THAT((*context)->run(0), IsOk());
   EXPECT_THAT(output(**context, 1), HasError(ErrorCode::kInvalidArgument, "output 1"));

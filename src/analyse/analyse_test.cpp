@@ -99,7 +99,7 @@ TEST(Recommendations, TheOnlyChoiceIsOneWhereEveryOtherWasTried) {
               ElementsAre(AllOf(Not(HasSubstr("only")), HasSubstr("no other target was tried"))));
   rows[1] = row("m", "openvino", "openvino", 1, 4);
   EXPECT_THAT(recommendations(rows), Contains(HasSubstr("there is no such result from")))
-      << "another shape is no comparison";
+      << "cells of different shapes are not compared";
 }
 
 TEST(DistinctNames, SayWhichModelWhereANameHasSeveral) {

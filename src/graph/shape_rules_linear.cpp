@@ -114,8 +114,8 @@ Status convolution_of(Site& site, std::size_t weights, DType dtype) {
   if (group < 1 || in[1] != times(weight[1], group) || weight[0] % group != 0)
     return site.contradiction(fmt::format("{} channels, weight {}, group {}", in[1], to_string(weight), group));
   const Shape kernel(weight.begin() + 2, weight.end());
-  if (const auto told = site.integers("kernel_shape"); told && *told != kernel)
-    return site.contradiction(fmt::format("kernel_shape {}, weight {}", to_string(Shape(*told)), to_string(weight)));
+  if (const auto stated = site.integers("kernel_shape"); stated && *stated != kernel)
+    return site.contradiction(fmt::format("kernel_shape {}, weight {}", to_string(Shape(*stated)), to_string(weight)));
   ASSAY_TRY(const Window window, window_of(site, kernel));
   Shape shape{in[0], weight[0]};
   for (std::size_t i = 0; i + 2 < in.size(); ++i) {

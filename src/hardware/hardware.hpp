@@ -79,8 +79,8 @@ struct Hardware {
 /// Sixteen hexadecimal digits of the hash of machine_facts(): the key of `hardware_info`.
 [[nodiscard]] std::string machine_fingerprint(const Hardware& hardware);
 
-/// Of the `python3` that a shell would start; "" without one. Cost: a process, which may take 100 ms where python3 is a
-/// script that looks for the real one.
+/// The version of the `python3` that a shell would start; "" without one. Cost: a process; 100 ms if python3 is a
+/// script that searches for the real one.
 [[nodiscard]] std::string python_version();
 
 /// The guide's `system_info`: platform, processor, python_version (null: the caller may set it to python_version()),

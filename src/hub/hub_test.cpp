@@ -111,7 +111,7 @@ TEST_F(Cache, CountsShardsOnlyTogether) {
   write("model-2.safetensors", "x");
   EXPECT_EQ(find_cached(settings_, "org/name")->weights, model_ / "snapshots/c0ffee/model.safetensors.index.json");
   fs::remove(model_ / "blobs/blob-of-model-1.safetensors");
-  EXPECT_FALSE(find_cached(settings_, "org/name")->weights) << "a link without its blob is no shard";
+  EXPECT_FALSE(find_cached(settings_, "org/name")->weights) << "a link without its blob does not count as a shard";
 }
 
 TEST_F(Cache, RefusesShardsOutsideTheFolder) {

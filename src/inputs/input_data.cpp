@@ -111,7 +111,7 @@ class Collector {
     return add(name, {source, file, tensor.dtype(), tensor.shape()});
   }
 
-  // Of two arrays for one input, neither is chosen by a guess.
+  // Two arrays for one input are an error: neither is chosen by a guess.
   Status add(const std::string& name, Offer offer) {
     const auto there = offers_.find(name);
     if (there == offers_.end()) return offers_.emplace(name, std::move(offer)), Status();

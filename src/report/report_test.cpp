@@ -196,7 +196,7 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
   EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  unsupported: hidden_act = foo\n"));
 }
 
-/// Of the four cells one was kept from an earlier run, one is done, one was cut short, and one never began.
+/// Four cells: one was kept from an earlier run, one is done, one was cut short, and one never began.
 ReportInput interrupted() {
   ReportInput input = sample();
   for (std::size_t i = 0; i < input.rows.size(); ++i) input.rows[i].attempt_id = "attempt-" + std::to_string(i);

@@ -52,7 +52,7 @@ Result<FileLock> FileLock::acquire(const std::filesystem::path& database, Kind k
                   "wait for it to end, or name another database with --db-path");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  // For the message above only, so failing to write it is no failure.
+  // Only for the message above, so a failure to write it is ignored.
   if (kind == Kind::kExclusive) {
     const std::string owner = fmt::format("{}\n", ::getpid());
     lock.writer_ = ::ftruncate(lock.file_, 0) == 0 && ::pwrite(lock.file_, owner.data(), owner.size(), 0) > 0;

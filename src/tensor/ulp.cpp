@@ -92,8 +92,7 @@ void for_each(DType dtype, std::span<std::byte> elements, const Change& change) 
   }
 }
 
-// Rounding a double by way of float32 could round twice; by 2^-29 of a unit, which no arithmetic in 16 bits tells
-// apart.
+// Rounding a double through float32 could round twice; by 2^-29 of a unit, which 16-bit arithmetic cannot distinguish.
 double rounded(double x, DType precision) {
   switch (precision) {
     case DType::kFloat32:

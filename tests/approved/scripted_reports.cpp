@@ -182,7 +182,7 @@ RunInfo scripted_run() {
   return run;
 }
 
-/// What a run of a small set may end with: everything that a report must tell apart.
+/// A possible result of a run of a small set: everything that a report must distinguish.
 ReportInput whole_run() {
   ReportInput input{scripted_run(), {}, {"plots: not part of this version of assay (--no-plots silences this note)"}};
   input.files.matrix = "./benchmark_results/hardware_compatibility_matrix.json";
@@ -245,7 +245,7 @@ ReportInput interrupted_run() {
   return input;
 }
 
-/// Few rows for the formats that tell all that is known of each.
+/// Few rows for the formats that print all fields of each.
 ReportInput two_rows() {
   ReportInput input = whole_run();
   input.run.command = "assay bench --model-id prajjwal1/bert-tiny --batch-sizes 8";

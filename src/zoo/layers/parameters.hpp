@@ -56,7 +56,7 @@ class Parameters {
   /// The same for all whose names begin so ("vision_tower.encoder.layers.23.").
   void unused_below(const std::string& prefix);
 
-  /// Of the checkpoint's tensor; nullopt when it has none of that name, or the weights are random.
+  /// The shape of the checkpoint's tensor; nullopt if there is no such tensor, or the weights are random.
   [[nodiscard]] std::optional<Shape> stored_shape(const std::string& name) const;
   [[nodiscard]] bool seeded() const { return !checkpoint_.has_value(); }
 
@@ -69,7 +69,7 @@ class Parameters {
   [[nodiscard]] Result<std::vector<std::string>> finish(const std::vector<std::string>& ignorable,
                                                         const std::vector<std::string>& buffers) const;
 
-  /// Of the checkpoint's bytes, or "seeded:SCHEME:SEED". Errors: those of MappedFile::open; cancelled.
+  /// The hash of the checkpoint's bytes, or "seeded:SCHEME:SEED". Errors: those of MappedFile::open; cancelled.
   [[nodiscard]] Result<std::string> hash(const Cancelled& cancelled) const;
 
  private:
