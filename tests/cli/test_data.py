@@ -78,7 +78,7 @@ class GivenOutputs(tool.ToolTest):
     def test_data_of_no_items_is_refused(self):
         numpy.save(self.folder / "x.npy", numpy.zeros((0, 3), numpy.float32))
         result = self.run_tool("bench", "--model", self.model, "--data", "x.npy", "--quiet", expect=2)
-        self.assertIn("batch of 0", result.stderr)
+        self.assertIn("batch size 0", result.stderr)
         self.assertEqual(result.stdout, "")
 
     def test_data_of_another_type_or_shape_is_refused(self):
@@ -87,7 +87,7 @@ class GivenOutputs(tool.ToolTest):
             data.mkdir()
             numpy.save(data / "x.npy", array)
             refused = self.run_tool("bench", "--model", self.model, "--engine", "onnxruntime", "--data", data, *FAST, expect=2)
-            self.assertIn("input 'x' takes", refused.stderr)
+            self.assertIn("input 'x' expects", refused.stderr)
         self.run_tool("bench", "--model", self.model, "--engine", "onnxruntime", "--data", "nowhere", *FAST, expect=2)
 
 
