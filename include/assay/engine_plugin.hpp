@@ -3,7 +3,8 @@
 
 /// For authors of engine plug-ins: derive from Engine, Program and Context, then write
 /// `ASSAY_EXPORT_ENGINE(MyEngine);` in one source file. Everything of engine_abi.h is generated from that.
-/// Virtual functions may throw: an exception becomes an Error of code `internal` at the boundary.
+/// Virtual functions may throw. At the boundary std::bad_alloc becomes an Error of code `out_of_memory`, any other
+/// exception one of code `internal`.
 
 #include <cstdint>
 #include <memory>
@@ -55,7 +56,8 @@ struct TensorShape {
   std::vector<std::int64_t> dims;  ///< -1 if each set_input defines it
 };
 
-/// Bound shapes, buffers and state: one request in flight. See engine_abi.h for each slot's contract.
+/// Bound shapes, buffers and state: one request in flight. engine_abi.h has the contract of each function; the names
+/// are the same there.
 class Context {
  public:
   virtual ~Context() = default;
@@ -66,14 +68,17 @@ class Context {
 
   /// Times n runs with the engine's own clock. By default has_run_timed() is false, and the host times run().
   [[nodiscard]] virtual bool has_run_timed() const { return false; }
-  [[nodiscard]] virtual Status run_timed(std::size_t, std::size_t, std::size_t, assay_samples&) {
+  [[nodiscard]] virtual Status run_timed([[maybe_unused]] std::size_t n, [[maybe_unused]] std::size_t first_set,
+                                         [[maybe_unused]] std::size_t sets, [[maybe_unused]] assay_samples& samples) {
     return fail(ErrorCode::kUnsupported, "this engine does not time its own bursts");
   }
-  [[nodiscard]] virtual Status alias_output_to_input(std::size_t, std::size_t) {
+  [[nodiscard]] virtual Status alias_output_to_input([[maybe_unused]] std::size_t output,
+                                                     [[maybe_unused]] std::size_t input) {
     return fail(ErrorCode::kUnsupported, "this engine cannot use an output as an input of the next run");
   }
   [[nodiscard]] virtual Status reset_state() { return {}; }
-  [[nodiscard]] virtual Status share_output_with_input(std::size_t, std::size_t) {
+  [[nodiscard]] virtual Status share_output_with_input([[maybe_unused]] std::size_t output,
+                                                       [[maybe_unused]] std::size_t input) {
     return fail(ErrorCode::kUnsupported, "this engine cannot put an output in the memory of an input");
   }
 };
@@ -87,8 +92,9 @@ class Program {
   /// What the runtime really uses, read back: at least "precision", "threads" and "device". For the latest context if
   /// there is one.
   [[nodiscard]] virtual Result<KeyValues> effective() = 0;
-  /// Does the work for create_context that is not compilation; called before it, not measured.
-  [[nodiscard]] virtual Status prepare_context(std::span<const TensorShape>) { return {}; }
+  /// Optional. Does work that create_context() needs but that is not compilation. It is called before create_context()
+  /// and is not timed.
+  [[nodiscard]] virtual Status prepare_context([[maybe_unused]] std::span<const TensorShape> shapes) { return {}; }
   [[nodiscard]] virtual Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) = 0;
 };
 
@@ -99,6 +105,8 @@ class Program {
 ///   `static std::vector<OptionInfo> option_infos();`
 /// and, if it has extensions (engine_abi.h), `static const void* extension(std::string_view name);`.
 /// `static constexpr bool kSharesMemory = true;` if contexts implement share_output_with_input().
+/// kCompilesShapes: create_context() compiles for new shapes, and its time is the compilation time of a cell.
+/// kConcurrentContexts: several contexts of one program may run at the same time.
 /// kTimesItself: has_run_timed() is true for at least some contexts.
 class Engine {
  public:

@@ -8,6 +8,7 @@
 
 namespace assay {
 
+/// From most to least output: a line is printed if its level is at least the current one.
 /// kVerbose: each step and its time (`--verbose`). kDebug: what happens inside a step, too (`--debug`).
 enum class LogLevel { kDebug, kVerbose, kInfo, kWarning, kError, kSilent };
 

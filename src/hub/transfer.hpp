@@ -12,12 +12,12 @@
 
 namespace assay::hub {
 
-/// How an exchange ended.
+/// The result of one HTTP GET.
 struct Answer {
   enum class Kind {
     kDone,         ///< an HTTP status and the complete body were received
     kUnreachable,  ///< no connection: name, refused, time-out, TLS
-    kCut,          ///< the connection ended or stalled within the body
+    kCut,          ///< the connection ended or stalled within the body, or the body is too long
     kDisk,         ///< the file could not be written
     kCancelled,
   };
@@ -29,12 +29,12 @@ struct Answer {
 /// Called as bytes arrive, with the file's size so far. False ends the transfer.
 using Arrived = std::function<bool(std::uint64_t bytes)>;
 
-/// GETs, by libcurl, which is loaded with the first one: proxies, TLS and redirects as everywhere on the machine.
-/// Thread: any; each call has its own connection.
+/// HTTP GET with libcurl, which is loaded on first use. Proxies and certificates are those of the machine; redirects
+/// are followed. A body of more than 64 MiB ends as kCut. Thread: any; each call has its own connection.
 [[nodiscard]] Result<Answer> get_text(const Settings& settings, const std::string& url, std::string& body,
                                       const Arrived& arrived);
-/// Into `path`, whose content so far is kept and not requested again, if the server supports that. A body is only
-/// written for a status of success. `most`: more bytes than that end the transfer as kCut.
+/// HTTP GET into a file. Resumes a partial file at `path` if the server supports ranges. The body is only written for a
+/// status of success. More than `most` bytes end the transfer as kCut.
 [[nodiscard]] Result<Answer> get_file(const Settings& settings, const std::string& url,
                                       const std::filesystem::path& path, std::uint64_t most, const Arrived& arrived);
 

@@ -29,11 +29,11 @@ struct CellShape {
 };
 
 /// One cell to run: a value without pointers, which can be written as one line of JSON. Another process, or another
-/// machine with the same files, produces the same row from it.
+/// machine with the same files, can run it and gives a row with the same keys and verdict.
 ///
 /// plan_tasks() (plan/plan.hpp) decides which tasks there are; complete() (run/complete.hpp) adds the inputs.
 struct Task {
-  Record row;          ///< what is known before it runs; with a reason_code it does not run, and this is its result
+  Record row;          ///< what is known before; if reason_code is set, the task does not run and this is its result
   std::string engine;  ///< for EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"
   CellShape shape;
 
@@ -41,22 +41,22 @@ struct Task {
   bool static_shapes = false;  ///< the engine requires fixed extents: the artefact is specialised to the inputs
   LoadRequest load;            ///< how the engine loads it; the files are those of the artefact
 
-  std::vector<InputRecipe> inputs;         ///< of the unchanged model, which is also the reference
-  std::optional<Generation> generation{};  ///< a run is a generation
-  /// What the engine gets instead if its artefact has another kind of KV cache.
+  std::vector<InputRecipe> inputs;         ///< of the unmodified model; the reference gets the same
+  std::optional<Generation> generation{};  ///< if set, each run generates tokens
+  /// Replaces `inputs` and `generation` if the artefact has another kind of KV cache.
   struct Variant {
     std::vector<InputRecipe> inputs;
     Generation generation;
   };
   std::optional<Variant> variant{};
-  std::optional<Error> contradiction{};  ///< in the file: its shapes contradict each other for these inputs
+  std::optional<Error> contradiction{};  ///< the shapes in the model file contradict each other for these inputs
 
   /// What the outputs are compared with.
   struct Reference {
-    ArtefactSpec artefact;  ///< of the unchanged model
+    ArtefactSpec artefact;  ///< the unmodified model
     std::string graph_hash, weights_hash;
-    EngineOptions signature;              ///< inputs and outputs, for an engine that computes no model
-    std::string why_none;                 ///< why there is no reference; "": there is one
+    EngineOptions signature;  ///< inputs and outputs, if the engine needs no model (needs_model of its engine.json)
+    std::string why_none;     ///< why there is no reference; "": there is one
     std::filesystem::path given_outputs;  ///< outputs that came with the model for these inputs
     std::string given_note;               ///< why outputs that came with the model are not used
   };
@@ -68,7 +68,7 @@ struct Task {
   bool default_batch = false;  ///< the batch is a default: it may be skipped if it is slow
   MeasurePlan measure;
   std::uint64_t seed = 0;
-  std::size_t input_sets = 1;                                    ///< rotating sets of inputs
+  std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of the cell, its reference included
 
   [[nodiscard]] bool runs() const { return row.reason_code.empty(); }

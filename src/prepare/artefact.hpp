@@ -29,7 +29,7 @@ struct ZooBuild {
   std::string weights_hash{};                      ///< of `weights`, if it is known
   std::uint64_t seed = 0;
   std::string precision = "float32";
-  std::optional<DType> weights_rounded_to{};
+  std::optional<DType> weights_rounded_to{};  ///< the reference of a 16-bit model: float32 with these values
   bool generates = false;  ///< graphs for generation (prepare/generation.hpp) instead of one forward pass
   zoo::KvCache kv_cache = zoo::KvCache::kGrowing;
 
@@ -37,7 +37,8 @@ struct ZooBuild {
   [[nodiscard]] zoo::BuildRequest request() const;
 };
 
-/// Which files an engine loads, and how they are made: a value. The steps that are set are done in this order.
+/// Which files an engine loads, and how they are made: plain data. Start: `file` or `zoo`, at most one; neither means
+/// that the engine loads no file. Then, in this order, each if it is set: round, perturb, specialise, convert.
 struct ArtefactSpec {
   /// A change of every weight by one unit in the last place of `dtype`.
   struct Perturbation {
@@ -45,11 +46,11 @@ struct ArtefactSpec {
     std::uint64_t seed = 0;
   };
 
-  std::filesystem::path file{};                ///< a model file as it is,
-  std::optional<ZooBuild> zoo{};               ///< or what the zoo builds; neither: the engine loads no file
-  std::optional<DType> rounded_to{};           ///< weights rounded to this type, in their own
-  std::optional<Perturbation> perturbation{};  ///< weights perturbed
-  std::map<std::string, Shape> shapes{};       ///< specialised to these shapes of the inputs
+  std::filesystem::path file{};                ///< an existing model file
+  std::optional<ZooBuild> zoo{};               ///< a model that the zoo builds
+  std::optional<DType> rounded_to{};           ///< weights rounded to the values of this type; the stored type stays
+  std::optional<Perturbation> perturbation{};  ///< of the weights
+  std::map<std::string, Shape> shapes{};       ///< of the inputs, for a graph with these shapes only
   std::string converter{};                     ///< engine whose converter writes the file in its own format
 
   [[nodiscard]] bool empty() const { return file.empty() && !zoo; }
@@ -58,16 +59,16 @@ struct ArtefactSpec {
 /// Errors: invalid_argument, naming what does not fit.
 [[nodiscard]] Result<ArtefactSpec> artefact_from_json(const Json& json);
 
-/// Made files of a model. Lifetime: temporary files are removed with the last copy.
+/// The files that were created for one ArtefactSpec. Lifetime: temporary files are removed with the last copy.
 struct Artefact {
   std::filesystem::path model{};
-  std::filesystem::path step_model{};  ///< of further tokens; empty: `model` runs them, or it does not generate
+  std::filesystem::path step_model{};  ///< runs the further tokens; empty: `model` does, or the model does not generate
   std::uint64_t bytes = 0;             ///< of all files
   std::string graph_hash{};            ///< of the file that a converter wrote; else ""
   std::shared_ptr<const void> owner{};
 };
 
-/// Makes artefacts on request. The same specification gives the same files as long as somebody uses them.
+/// Creates artefacts. Equal specifications share their files while a copy of the Artefact exists.
 /// Thread: one at a time.
 class ArtefactStore {
  public:

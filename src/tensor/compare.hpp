@@ -16,19 +16,20 @@ struct Tolerance {
   double relative = 0.0;
 };
 
-/// What comparing two outputs found. All in double, one pass, no allocation. Sums (cosine, nmse, deviation) are over
+/// The result of comparing two outputs. Floats are compared in double, integers in their own type. One pass without
+/// allocation; a second pass only if a sum of squares overflows. Sums (cosine, nmse, deviation) are over
 /// the elements that are finite on both sides.
 struct Comparison {
-  std::int64_t elements = 0;      ///< compared; positions that a mask leaves out do not count
+  std::int64_t elements = 0;      ///< number of compared elements, without masked positions
   std::int64_t exceeding = 0;     ///< elements outside the tolerance; NaN against a number is outside
-  double max_abs_error = 0.0;     ///< infinity when only one side has a NaN or an infinity
+  double max_abs_error = 0.0;     ///< infinity if NaNs or infinities do not match
   double max_rel_error = 0.0;     ///< |c - r| / max(|r|, smallest normal float)
   double worst_ratio = 0.0;       ///< max of |c - r| / (absolute + relative * |r|): <= 1 passes
   std::int64_t worst_index = -1;  ///< flat index of worst_ratio; -1 when nothing was compared
   double worst_reference = 0.0, worst_candidate = 0.0;
-  double cosine = 1.0;     ///< of the two as vectors; 1 when both are zero, 0 when one is
+  double cosine = 1.0;     ///< cosine similarity; 1 if both vectors are zero, 0 if only one is
   double nmse = 0.0;       ///< sum((r-c)^2) / sum(r^2); a zero reference gives 0 if c is zero too, else infinity
-  double agreement = 1.0;  ///< share of elements that are equal (integers: what counts)
+  double agreement = 1.0;  ///< share of equal elements; the criterion for integer outputs
   std::int64_t nan_reference = 0, nan_candidate = 0, inf_reference = 0, inf_candidate = 0;
   double reference_deviation = 0.0;  ///< standard deviation of the reference's finite elements (divided by n)
   double reference_rms = 0.0;        ///< root of their mean square

@@ -15,12 +15,13 @@
 namespace assay::zoo {
 
 // Golden folders: a configuration and weights with inputs and the outputs that Hugging Face's own code gave for them
-// (docs/zoo.md, "Checking against goldens"). This makes them ready; whoever has an engine runs and compares them.
+// (docs/zoo.md, "Checking against goldens"). This header prepares them; the caller runs them on an engine and compares.
 
-/// The folder's past/: a prefill whose states go into one decode.
+/// The subfolder past/ of a golden: a run over the prompt (prefill) whose KV cache (states) goes into the run of one
+/// more token (decode).
 struct GoldenPast {
   BuiltModel prefill, decode;
-  std::vector<InputRecipe> prefill_inputs, decode_inputs;  ///< those of decode without the states
+  std::vector<InputRecipe> prefill_inputs, decode_inputs;  ///< decode_inputs has no states: they come from prefill
   /// What each must compute, under the graphs' names: "prefill_logits" and "step_logits" are both `logits`.
   std::filesystem::path prefill_expected, decode_expected;
 };
@@ -47,7 +48,7 @@ struct GoldenRequests {
   /// Those of past/. nullopt: the folder has none.
   std::optional<BuildRequest> prefill, decode;
 };
-/// Errors: those of prepare_golden(), but for those of build().
+/// Errors: those of prepare_golden(), except the errors of build().
 [[nodiscard]] Result<GoldenRequests> golden_requests(const std::filesystem::path& folder);
 
 /// Builds a golden's model into `work`/NAME.onnx with the inputs that it gives, and those of its past/.

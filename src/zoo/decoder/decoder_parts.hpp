@@ -11,15 +11,16 @@
 
 namespace assay::zoo {
 
-// What decode() is made of.
+// The parts of decode().
 
-/// What the layers share: made once before the first.
+/// Values that all layers use: created once, before the first layer.
 struct DecoderShared {
   TokenSpan span;
-  std::map<std::int64_t, Value> masks;  ///< additive, by window; 0: none
+  std::map<std::int64_t, Value> masks;  ///< additive masks, by the size of the sliding window; 0: no window
   std::map<std::string, Rotary> rotaries;
-  std::optional<Value> bias;
-  // With a runtime KV cache: no masks, and a table instead of a rotary if the operator rotates.
+  std::optional<Value> bias;  ///< added to the attention scores, such as ALiBi
+  // With a runtime KV cache there are no masks; RoPE tables are used instead of `rotaries` if the operator applies RoPE
+  // itself.
   std::optional<NativeTokens> native;
   std::map<std::string, RotaryTable> tables;
 };
@@ -28,12 +29,12 @@ struct DecoderShared {
 Value decoder_attention(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
                         const DecoderShared& shared, const AttentionCache& cache, States& states);
 
-/// Each head's slope times the number of tokens before. Shape: [B, heads, 1, T].
+/// ALiBi: the slope of each head times the number of earlier tokens. Shape: [B, heads, 1, T].
 Value alibi_bias(const Module& at, const DecoderSpec& spec, const std::optional<Value>& mask, const TokenSpan& span);
 /// Rows of the position table for this run, which are added to the embeddings.
 Value decoder_positions(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs,
                         const TokenSpan& span);
-/// Which tokens this run has, and their positions.
+/// The number of new tokens of this run, and their positions.
 TokenSpan span_of(const Module& base, const DecoderSpec& spec, KvCache kv_cache, const DecoderInputs& inputs,
                   const std::vector<AttentionCache>& caches, const std::map<std::string, RotaryTable>& tables);
 

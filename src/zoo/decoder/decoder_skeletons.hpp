@@ -7,7 +7,7 @@
 
 namespace assay::zoo {
 
-// The builders of decoders, one per skeleton (zoo/skeletons.hpp).
+// The builder of the skeleton "decoder" (zoo/skeletons.hpp).
 [[nodiscard]] Status build_decoder(BuildContext& context);
 
 }  // namespace assay::zoo

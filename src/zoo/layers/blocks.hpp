@@ -20,7 +20,7 @@ struct Width {
 /// torch.nn.Linear over the last axis: parameters weight [out, in] and, with `bias`, bias [out]. For rank 3: a Gemm
 /// needs rank 2, and attention fusions look for a MatMul with a transposed weight.
 Value linear(const Module& at, const Value& input, Width width, bool bias = true);
-/// The same for rank 2.
+/// The same for rank 2, as a Gemm; always with a bias.
 Value linear_rank2(const Module& at, const Value& input, Width width);
 /// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
 Value multiply_tied(const Module& at, const Value& input, const Value& weight);
@@ -39,7 +39,7 @@ Value plain_layer_norm(const Module& at, const Value& input, std::int64_t width,
 /// torch.nn.BatchNorm2d in evaluation, epsilon 1e-5: weight, bias, running_mean, running_var [channels].
 Value batch_norm(const Module& at, const Value& input, std::int64_t channels);
 
-/// x / √(mean(x²) + epsilon) · weight over the last axis: the pattern that runtimes know.
+/// x / √(mean(x²) + epsilon) · weight over the last axis, in the pattern that runtimes fuse.
 Value rms_norm_with(const Module& at, const Value& input, const Value& weight, float epsilon);
 /// The same with a parameter weight [width].
 Value rms_norm(const Module& at, const Value& input, std::int64_t width, float epsilon);
