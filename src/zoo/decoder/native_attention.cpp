@@ -24,7 +24,7 @@ ByteSource waves(const RopeSpec& spec, Wave wave) {
     std::vector<float> row(spec.frequencies.size());
     for (std::int64_t position = 0; position < spec.max_positions; ++position) {
       for (std::size_t i = 0; i < row.size(); ++i) {
-        // The angle in float32, as the portable graph and transformers have it.
+        // The angle in float32, as in the graph with a growing cache and in transformers.
         const float angle = static_cast<float>(position) * spec.frequencies[i];
         row[i] = static_cast<float>(wave(static_cast<double>(angle))) * spec.attention_factor;
       }
