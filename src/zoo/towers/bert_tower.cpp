@@ -10,6 +10,7 @@ Result<Tower> bert_text_tower(BuildContext& context, const Module& base, const C
   BuildContext own{base, config, context.inputs, context.states};
   ASSAY_TRY(const TextEncoder encoder, TextEncoder::read(own, base));
   ASSAY_TRY(const Embedded embedded, embed_text(encoder));
+  base.graph().declare(embedded.hidden, {"batch", "sequence", encoder.hidden});
   ASSAY_TRY(const std::optional<Value> mask, mask_input(encoder));
   ASSAY_TRY(const Value hidden, encode_bert(encoder, embedded, mask));
   base.parameters().unused((base / "embeddings").name_of("token_type_ids"));  // a buffer of zeros
