@@ -90,7 +90,7 @@ std::string plain_message(const CLI::App& command, const CLI::ParseError& error)
   if (kind != CLI::ExitCodes::ConversionError || !said.starts_with(failed) || equals == std::string::npos) return said;
   const std::string name = said.substr(failed.size(), equals - failed.size());
   const CLI::Option* option = command.get_option_no_throw(name);
-  const bool valued = option != nullptr && option->get_type_size() > 0;
+  const bool valued = option != nullptr && !option->get_type_name().empty();  // a switch has an empty name
   return fmt::format("{}: '{}' is not valid; {}", name, said.substr(equals + 3),
                      valued ? "give " + option->get_type_name() : "it has no value");
 }

@@ -242,9 +242,9 @@ class HubTest(tool.ToolTest):
         self.assertIn("seeded", result.stdout)
         self.assertIn("safetensors", result.stderr)
 
-    def test_a_description_that_is_none(self):
+    def test_an_answer_that_is_not_a_description(self):
         self.hub.describe = lambda files: b'{"sha": "../..", "siblings": 7}'
-        self.assertIn("something else", self.build(expect=1).stderr)
+        self.assertIn("does not answer with a model's description", self.build(expect=1).stderr)
 
     def test_a_hub_that_cannot_be_reached_is_asked_once_in_a_run(self):
         self.hub.close()
