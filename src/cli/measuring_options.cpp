@@ -45,7 +45,7 @@ void MeasuringOptions::declare(CLI::App& command, const std::string& names, cons
     option = command.add_option(names, declared.words, help);
     if (reader.words == Words::kOne)
       option->expected(1);
-    else
+    else if (reader.commas)
       option->delimiter(',');
   }
   show_as(option, group, reader.value)->default_str(reader.show(member(defaults_.settings)));

@@ -189,6 +189,7 @@ Reader<OptionPairs> pairs() {
   Reader<OptionPairs> reader;
   reader.value = "KEY=VALUE";
   reader.words = Reader<OptionPairs>::Words::kMany;
+  reader.commas = false;  // a value may have some
   reader.read = [](const std::string& option, const std::vector<std::string>& words, OptionPairs& target) -> Status {
     for (const std::string& text : words) {
       const std::size_t equals = text.find('=');

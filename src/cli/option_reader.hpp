@@ -26,6 +26,7 @@ struct Reader {
 
   std::string value;  ///< what help calls the value: "N[,N…]"
   Words words = Words::kOne;
+  bool commas = true;  ///< kMany: commas separate words, too
   /// Errors: invalid_argument, naming the option, the word and what is valid.
   std::function<Status(const std::string& option, const std::vector<std::string>& words, T& target)> read;
   /// A default, for help; "" shows none.

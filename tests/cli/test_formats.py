@@ -19,6 +19,14 @@ class Formats(tool.ToolTest):
                 read = None if line[name] == "" else line[name] if isinstance(value, str) else json.loads(line[name])
                 self.assertEqual(read, value, name)
 
+    def test_each_device_has_a_file_of_its_own(self):
+        self.run_tool("bench", "--model-id", "prajjwal1/bert-tiny", "--device", "qnn,tpu", "--batch-sizes", "1", "--output-dir", "out", "--quiet")
+        files = sorted((self.folder / "out").glob("[!.]*.json"))
+        self.assertEqual([file.name.rsplit("_", 2)[0] for file in files],
+                         ["prajjwal1_bert-tiny_qnn_float32", "prajjwal1_bert-tiny_tpu_float32"])
+        for file, hardware in zip(files, ("qnn", "tpu")):
+            self.assertEqual([row["hardware"] for row in json.loads(file.read_text())["results"]], [hardware])
+
     def test_a_person_can_read_what_machine_and_software_it_was(self):
         document = self.run_json("bench", "--engine", "null", "--iterations", "5", "--quiet")
         environment = document["environment"]
