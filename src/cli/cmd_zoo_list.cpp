@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
@@ -60,21 +61,21 @@ Status keep(std::vector<Entry>& entries, const char* option, const std::string& 
 
 Status keep_text(std::vector<Entry>& entries, const std::string& wanted) {
   if (wanted.empty()) return {};
-  std::vector<std::string> words;
+  std::set<std::string> words;
   const std::string needle = lower(wanted);
   std::erase_if(entries, [&](const Entry& entry) {
     const zoo::Architecture& of = *entry.architecture;
     std::vector<std::string> here{of.name, of.category, of.family, of.skeleton};
     here.insert(here.end(), entry.names.begin(), entry.names.end());
     here.insert(here.end(), entry.classes.begin(), entry.classes.end());
-    words.insert(words.end(), here.begin(), here.end());
+    words.insert(here.begin(), here.end());
     return std::ranges::none_of(here,
                                 [&](const std::string& word) { return lower(word).find(needle) != std::string::npos; });
   });
   if (!entries.empty()) return {};
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("no architecture has '{}' in its names, classes or categories", wanted),
-              did_you_mean(wanted, words));
+              did_you_mean(wanted, {words.begin(), words.end()}));
 }
 
 std::size_t longest(const std::vector<Entry>& entries, std::string_view head, std::string zoo::Architecture::*member) {
