@@ -80,6 +80,7 @@ ErrorCode code_of(duckdb_error_type type) {
     case DUCKDB_ERROR_SYNTAX:
     case DUCKDB_ERROR_BINDER:
     case DUCKDB_ERROR_CATALOG:
+    case DUCKDB_ERROR_DEPENDENCY:
     case DUCKDB_ERROR_CONVERSION:
     case DUCKDB_ERROR_INVALID_INPUT:
       return ErrorCode::kInvalidArgument;
@@ -296,10 +297,17 @@ Status Appender::append(std::span<const Json> cells) {
 Status Appender::append(duckdb_data_chunk chunk) { return check(api_->append_data_chunk(appender_, chunk)); }
 Status Appender::close() { return check(api_->appender_close(appender_)); }
 
-std::string quoted(std::string_view text) {
-  std::string literal = "'";
-  for (const char c : text) literal += c == '\'' ? std::string("''") : std::string(1, c);
-  return literal + "'";
+namespace {
+
+std::string between(char quote, std::string_view text) {
+  std::string result(1, quote);
+  for (const char c : text) result += c == quote ? std::string(2, c) : std::string(1, c);
+  return result + quote;
 }
+
+}  // namespace
+
+std::string quoted(std::string_view text) { return between('\'', text); }
+std::string quoted_name(std::string_view name) { return between('"', name); }
 
 }  // namespace assay::duckdb

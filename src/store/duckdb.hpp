@@ -138,5 +138,7 @@ class Appender {
 
 /// `text` as a literal of SQL, quoted.
 [[nodiscard]] std::string quoted(std::string_view text);
+/// `name` as an identifier of SQL, quoted.
+[[nodiscard]] std::string quoted_name(std::string_view name);
 
 }  // namespace assay::duckdb

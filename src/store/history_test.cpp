@@ -107,6 +107,74 @@ TEST_F(HistoryTest, ADatabaseOfSchema1IsMigratedAndKeepsEveryValue) {
   EXPECT_TRUE(now->query("SELECT kv_cache FROM latest_results"));
 }
 
+TEST_F(HistoryTest, WhatUsersAddedToTheDatabaseSurvivesAMigration) {
+  make_old_database();
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    const Status added = old->execute(R"sql(
+      CREATE VIEW "top-10" AS SELECT model, latency_p50_ms FROM benchmark_results LIMIT 10;
+      CREATE VIEW of_a_column_that_gets_another_name AS SELECT form FROM benchmark_results;
+      CREATE VIEW Latest_Results AS SELECT model FROM benchmark_results;
+      CREATE TABLE latest_results_own AS SELECT 1 AS a;
+      CREATE INDEX "by-model" ON benchmark_results (model);
+      CREATE INDEX by_form ON benchmark_results (form);
+      CREATE TABLE "my ""notes" (text VARCHAR);
+      INSERT INTO "my ""notes" VALUES ('important');
+      CREATE SCHEMA x;
+      CREATE TABLE x.t AS SELECT 1 AS a;
+      CREATE TABLE x.benchmark_results AS SELECT 1 AS a;
+      CREATE VIEW x.latest_results AS SELECT a FROM x.t;)sql");
+    ASSERT_TRUE(added) << to_string(added.error());
+  }
+  {
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    ASSERT_TRUE(store) << to_string(store.error());
+    const auto ingested = store->ingest(spool_);
+    ASSERT_TRUE(ingested) << to_string(ingested.error());
+    EXPECT_EQ(ingested->known, 6U);
+    EXPECT_THAT(*store->results(), SizeIs(6));
+    const auto snapshot = store->publish_snapshot();
+    EXPECT_TRUE(snapshot) << to_string(snapshot.error());
+  }
+  auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
+  ASSERT_TRUE(now) << to_string(now.error());
+  const auto one = [&](const std::string& sql) {
+    const auto rows = now->query(sql);
+    EXPECT_TRUE(rows) << sql << ": " << to_string(rows.error());
+    return rows && !rows->rows.empty() ? rows->rows.at(0).at(0) : Json();
+  };
+  EXPECT_EQ(one("SELECT count(*) FROM \"top-10\""), 6);
+  EXPECT_EQ(one("SELECT count(*) FROM latest_results_own"), 1) << "the table keeps its name, the view gets another";
+  EXPECT_EQ(one("SELECT count(model) FROM latest_results_own_2"), 6);
+  EXPECT_TRUE(now->query("SELECT kv_cache FROM latest_results"));
+  EXPECT_EQ(one("SELECT text FROM \"my \"\"notes\""), "important");
+  EXPECT_EQ(one("SELECT count(*) FROM x.t"), 1);
+  EXPECT_EQ(one("SELECT a FROM x.benchmark_results"), 1);
+  EXPECT_EQ(one("SELECT a FROM x.latest_results"), 1);
+  EXPECT_EQ(one("SELECT string_agg(index_name) FROM duckdb_indexes()"), "by-model")
+      << "the other one is of a column that is gone";
+  EXPECT_EQ(one("SELECT sql LIKE '%COMMENT%' OR comment IS NOT NULL FROM duckdb_views() WHERE view_name = 'top-10'"),
+            false);
+}
+
+TEST_F(HistoryTest, AnObstacleToAMigrationIsNamedAndChangesNothing) {
+  make_old_database();
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(old->execute("ALTER TABLE benchmark_results ADD COLUMN kv_cache VARCHAR"));
+  }
+  const auto store = Store::open(path_, Store::Mode::kWrite);
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(store.error().message, HasSubstr("kv_cache"));
+  EXPECT_THAT(store.error().hint, HasSubstr("assay db rebuild"));
+  EXPECT_FALSE(fs::exists(path_.string() + ".tmp-migrate"));
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  EXPECT_EQ(rebuilt->ingested.bundles, 6U);
+  EXPECT_TRUE(rebuilt->kept);
+}
+
 TEST_F(HistoryTest, MigratingAndRebuildingAgree) {
   make_old_database();
   ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));

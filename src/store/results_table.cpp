@@ -37,29 +37,43 @@ Status refresh_keys(Database& database) {
       "WHERE r.result_id = k.result_id; DROP TABLE refreshed_keys");
 }
 
-Status refresh_comments(Database& database) {
+Status comment_columns(Database& database, const std::string& name) {
+  const std::string table = "main." + duckdb::quoted_name(name);
+  // Not duckdb_columns(): it looks at every view, and one of the user's may be of columns that are gone.
   ASSAY_TRY(const Rows columns,
-            database.query("SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND schema_name = "
-                           "'main' AND (table_name = 'benchmark_results' OR table_name IN (SELECT view_name FROM "
-                           "duckdb_views() WHERE NOT internal))"));
+            database.query(fmt::format("SELECT name FROM pragma_table_info({})", duckdb::quoted(table))));
   for (const auto& row : columns.rows) {
-    const Field* field = find_field(row.at(1).get<std::string>());
+    const Field* field = find_field(row.at(0).get<std::string>());
     if (field == nullptr) continue;
     const std::string unit = field->unit.empty() ? "" : fmt::format(" ({})", field->unit);
-    ASSAY_CHECK_OK(database.execute(fmt::format("COMMENT ON COLUMN {}.{} IS {}", row.at(0).get<std::string>(),
-                                                field->name, duckdb::quoted(std::string(field->meaning) + unit))));
+    ASSAY_CHECK_OK(
+        database.execute(fmt::format("COMMENT ON COLUMN {}.{} IS {}", table, duckdb::quoted_name(field->name),
+                                     duckdb::quoted(std::string(field->meaning) + unit))));
   }
+  return {};
+}
+
+Status refresh_comments(Database& database, const std::set<std::string>& views) {
+  ASSAY_CHECK_OK(comment_columns(database, "benchmark_results"));
+  ASSAY_TRY(const Rows found,
+            database.query("SELECT view_name FROM duckdb_views() WHERE NOT internal AND database_name "
+                           "= current_database() AND schema_name = 'main'"));
+  for (const auto& row : found.rows)
+    if (const auto name = row.at(0).get<std::string>(); views.contains(name))
+      ASSAY_CHECK_OK(comment_columns(database, name));
   return {};
 }
 
 }  // namespace
 
-Status refresh_results_table(Database& database) {
-  ASSAY_TRY(const Rows table,
-            database.query("SELECT 1 FROM information_schema.tables WHERE table_name = 'benchmark_results'"));
+Status refresh_results_table(Database& database, const std::set<std::string>& views) {
+  ASSAY_TRY(
+      const Rows table,
+      database.query("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' "
+                     "AND table_name = 'benchmark_results'"));
   if (table.rows.empty()) return {};
   ASSAY_CHECK_OK(refresh_keys(database));
-  return refresh_comments(database);
+  return refresh_comments(database, views);
 }
 
 }  // namespace assay::duckdb

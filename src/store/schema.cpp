@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/log.hpp"
 #include "store/results_table.hpp"
+#include "store/user_objects.hpp"
 
 namespace assay::duckdb {
 namespace fs = std::filesystem;
@@ -45,7 +46,8 @@ Status apply(Database& database, std::span<const Migration> steps, std::size_t f
     ASSAY_CHECK_OK(database.query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", parameters)
                        .map([](const Rows&) {}));
   }
-  ASSAY_CHECK_OK(with_context(refresh_results_table(database), "while refreshing keys and comments"));
+  ASSAY_CHECK_OK(
+      with_context(refresh_results_table(database, created_names(steps)), "while refreshing keys and comments"));
   ASSAY_CHECK_OK(database.execute("COMMIT"));
   return database.execute("CHECKPOINT");
 }
@@ -56,8 +58,10 @@ Result<std::size_t> schema_version(Database& database, const fs::path& path) {
                 fmt::format("'{}' is a DuckDB database, but not one of assay's", path.string()),
                 "name another file with --db-path, or replace it with `assay db init --overwrite`");
   };
-  ASSAY_TRY(const Rows tables,
-            database.query("SELECT 1 FROM information_schema.tables WHERE table_name = 'schema_version'"));
+  ASSAY_TRY(
+      const Rows tables,
+      database.query("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' "
+                     "AND table_name = 'schema_version'"));
   if (tables.rows.empty()) return refuse();
   ASSAY_TRY(const Rows version, database.query("SELECT max(version) FROM schema_version"));
   const Json& newest = version.rows.at(0).at(0);
@@ -65,14 +69,15 @@ Result<std::size_t> schema_version(Database& database, const fs::path& path) {
   return newest.get<std::size_t>();
 }
 
-/// The rows of every table, to see that a migration lost none.
-Result<std::map<std::string, std::int64_t>> table_sizes(Database& database) {
-  ASSAY_TRY(const Rows tables, database.query("SELECT table_name FROM information_schema.tables WHERE table_type = "
-                                              "'BASE TABLE' AND table_name <> 'schema_version'"));
+/// The rows of those of the tables `names` that there are, to see that a migration lost none.
+Result<std::map<std::string, std::int64_t>> table_sizes(Database& database, const std::set<std::string>& names) {
+  ASSAY_TRY(const Rows tables, database.query("SELECT table_name FROM duckdb_tables() WHERE database_name = "
+                                              "current_database() AND schema_name = 'main'"));
   std::map<std::string, std::int64_t> sizes;
   for (const auto& row : tables.rows) {
     const auto name = row.at(0).get<std::string>();
-    ASSAY_TRY(const Rows count, database.query(fmt::format("SELECT count(*) FROM \"{}\"", name)));
+    if (!names.contains(name)) continue;
+    ASSAY_TRY(const Rows count, database.query(fmt::format("SELECT count(*) FROM main.{}", quoted_name(name))));
     sizes[name] = count.rows.at(0).at(0).get<std::int64_t>();
   }
   return sizes;
@@ -80,14 +85,19 @@ Result<std::map<std::string, std::int64_t>> table_sizes(Database& database) {
 
 Status migrate_copy(const fs::path& copy, std::span<const Migration> steps, std::size_t from) {
   ASSAY_TRY(Database database, Database::open(copy, Access::kReadWrite));
-  ASSAY_TRY(const auto before, table_sizes(database));
+  const std::set<std::string> names = created_names(steps.first(from));
+  ASSAY_CHECK_OK(rename_obstacles(database, steps, from));
+  ASSAY_TRY(const std::vector<Index> indexes, drop_indexes(database, names));
+  ASSAY_TRY(const auto before, table_sizes(database, names));
   ASSAY_CHECK_OK(apply(database, steps, from));
-  ASSAY_TRY(auto after, table_sizes(database));
+  ASSAY_TRY(auto after, table_sizes(database, names));
   for (const auto& [table, rows] : before)
     if (after[table] != rows)
       return fail(ErrorCode::kInternal,
                   fmt::format("a migration left {} of the {} rows of table {}", after[table], rows, table));
-  return {};
+  if (indexes.empty()) return {};
+  create_indexes(database, indexes);
+  return database.execute("CHECKPOINT");
 }
 
 Result<Database> open_or_set_log_aside(const fs::path& path, Access access) {
@@ -160,7 +170,18 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
     return fail(ErrorCode::kInternal, fmt::format("cannot copy the database '{}': {}", path.string(), error.message()));
   if (Status migrated = migrate_copy(copy, steps, version); !migrated) {
     remove_database(copy);
-    return tl::unexpected<Error>(std::move(migrated).error());
+    Error& why = migrated.error();
+    // The SQL is assay's own, so it is something in this database that does not fit.
+    if (why.code == ErrorCode::kInvalidArgument) {
+      why.code = ErrorCode::kUnsupported;
+      why.message =
+          fmt::format("the database '{}' cannot be brought from schema version {} to {}, and is unchanged: {}",
+                      path.string(), version, steps.size(), why.message);
+      why.hint =
+          "drop or rename what the message names, if you added it; or run `assay db rebuild`, which makes a new "
+          "database from the bundles and keeps a copy of this one";
+    }
+    return tl::unexpected<Error>(std::move(why));
   }
   ASSAY_CHECK_OK(sync_file(copy));
   fs::remove(backup, error);

@@ -30,7 +30,9 @@ struct Migration {
 /// Opens a database of assay and, for writing, brings it to the newest schema; the file before that stays beside it
 /// as `<path>.v<N>.bak`. A write-ahead log that cannot be replayed is moved to `<path>.wal.corrupt-<time>` with a
 /// warning: its results come back when their bundles are ingested.
-/// Errors: those of Database::open; invalid_argument (a database of something else), unsupported (of a newer assay).
+/// What users added stays (user_objects.hpp).
+/// Errors: those of Database::open; invalid_argument (a database of something else), unsupported (of a newer assay, or
+/// something that was added does not fit the newest schema: the message names it).
 [[nodiscard]] Result<Database> open_database(const std::filesystem::path& path, Access access,
                                              std::span<const Migration> steps = migrations());
 

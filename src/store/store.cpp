@@ -267,6 +267,16 @@ Result<std::set<std::string>> Store::completed_task_keys(std::string_view run_id
   return keys;
 }
 
+Result<std::map<std::string, fs::path>> Store::bundle_paths(std::string_view run_id) {
+  const Json parameters[] = {run_id};
+  ASSAY_TRY(const Rows rows, state_->database.query("SELECT b.attempt_id, b.path FROM bundles AS b JOIN "
+                                                    "benchmark_results USING (result_id) WHERE $1 = '' OR run_id = $1",
+                                                    parameters));
+  std::map<std::string, fs::path> paths;
+  for (const auto& row : rows.rows) paths[row.at(0).get<std::string>()] = row.at(1).get<std::string>();
+  return paths;
+}
+
 Result<Samples> Store::samples(std::string_view attempt_id) {
   const Json attempt[] = {attempt_id};
   ASSAY_TRY(const Rows result,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -93,6 +94,10 @@ class Store {
   /// Tasks that need not run again: `completed`, `wrong` or `unsupported`, not cut short; of one run, or of all.
   /// `measured`: a completed one must have a latency (a verification alone has none).
   [[nodiscard]] Result<std::set<std::string>> completed_task_keys(std::string_view run_id = {}, bool measured = true);
+
+  /// The folder of each attempt's bundle in the spool, by attempt id; of one run, or of all. It has the task key of the
+  /// time when it was written.
+  [[nodiscard]] Result<std::map<std::string, std::filesystem::path>> bundle_paths(std::string_view run_id = {});
 
   /// The steady samples of an attempt, in order. Not in a snapshot: not_found.
   [[nodiscard]] Result<Samples> samples(std::string_view attempt_id);

@@ -159,6 +159,11 @@ Result<UnsavedSpool> UnsavedSpool::begin(const fs::path& spool, std::string_view
   return UnsavedSpool(folder, std::move(lock));
 }
 
+fs::path spool_of(const fs::path& folder) {
+  const std::optional<UnsavedFolder> unsaved = unsaved_folder(folder);
+  return unsaved ? unsaved->spool : folder;
+}
+
 Result<MovedBundles> move_out_of_unsaved(const fs::path& folder, const Rename& rename) {
   const std::optional<UnsavedFolder> unsaved = unsaved_folder(folder);
   if (!unsaved) return MovedBundles{folder};

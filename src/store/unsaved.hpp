@@ -39,6 +39,9 @@ struct MovedBundles {
   std::vector<Error> refused{};  ///< damaged, or still being written: they stay where they are
 };
 
+/// The spool that has the bundles of `folder` after move_out_of_unsaved(): `folder` itself, or `<spool>`.
+[[nodiscard]] std::filesystem::path spool_of(const std::filesystem::path& folder);
+
 /// rename(2); a test replaces it by one that fails.
 using Rename = std::function<int(const char* from, const char* to)>;
 

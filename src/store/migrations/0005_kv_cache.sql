@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- `form` is now called `kv_cache`, and its values have other names. The keys of all rows are computed anew after each
 -- migration (results_table.hpp); rows with the default keep theirs.
-DROP VIEW latest_results;
+DROP VIEW IF EXISTS latest_results;
 UPDATE benchmark_results SET form =
   CASE form WHEN 'portable' THEN 'growing' WHEN 'fixed' THEN 'static' WHEN 'native' THEN 'runtime' ELSE form END;
 ALTER TABLE benchmark_results RENAME COLUMN form TO kv_cache;
