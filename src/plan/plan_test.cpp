@@ -13,6 +13,7 @@
 
 namespace assay {
 namespace {
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -248,8 +249,25 @@ TEST(TaskJson, SaysWhatIsWrong) {
   task["version"] = 99;
   EXPECT_THAT(task_from_json(task).error().message, HasSubstr("version 99"));
   task = to_json(Task());
+  const auto problem_of = [](const Json& changed) {
+    const Result<Task> read = task_from_json(changed);
+    EXPECT_FALSE(read);
+    return read ? std::string() : to_string(read.error());
+  };
   task["seed"] = "seven";
-  EXPECT_EQ(task_from_json(task).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(problem_of(task), HasSubstr("error[invalid_argument]: this is not a task: \"seed\" is \"seven\": "));
+  task["seed"] = -7;
+  EXPECT_THAT(problem_of(task), HasSubstr("\"seed\" is -7: 0 or more is expected"));
+  task = to_json(Task());
+  task["arithmetic"] = "float33";
+  EXPECT_THAT(problem_of(task), HasSubstr("\"arithmetic\" is \"float33\""));
+  task = to_json(Task());
+  task["shape"]["batch"] = 1.5;
+  EXPECT_THAT(problem_of(task), AllOf(HasSubstr("\"shape\" is"), HasSubstr("\"batch\" is 1.5: an integer is")));
+  task = to_json(Task());
+  task["reference"].erase("why_none");
+  EXPECT_THAT(problem_of(task), AllOf(HasSubstr("\"reference\""), HasSubstr("\"why_none\" is absent")));
+  EXPECT_THAT(problem_of(Json::array()), HasSubstr("this is not a task"));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "worker/protocol.hpp"
@@ -47,31 +48,68 @@ T value_of(Result<T> result) {
   return std::move(*result);
 }
 
+// What `from` makes of the value of a key. Exceptions of `from` get the key and the value.
+template <class From>
+auto at(const Json& object, const char* key, const From& from) {
+  const auto value = object.find(key);
+  if (value == object.end()) throw std::invalid_argument(fmt::format("\"{}\" is absent", key));
+  try {
+    return from(*value);
+  } catch (const std::exception& problem) {
+    constexpr std::size_t kMost = 60;
+    const std::string text = value->dump();
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is {}{}: {}", key, text.substr(0, kMost), text.size() > kMost ? "…" : "", problem.what()));
+  }
+}
+
 template <class T>
-std::optional<T> maybe(const Json& json) {
-  if (json.is_null()) return std::nullopt;
-  return value_of(decode<T>(json));
+T get(const Json& object, const char* key) {
+  return at(object, key, [](const Json& json) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      if (!json.is_number_integer()) throw std::invalid_argument("an integer is expected");
+      if (std::is_unsigned_v<T> && !json.is_number_unsigned()) throw std::invalid_argument("0 or more is expected");
+    }
+    return json.get<T>();
+  });
+}
+
+template <class T>
+T decoded(const Json& object, const char* key) {
+  return at(object, key, [](const Json& json) { return value_of(decode<T>(json)); });
 }
 
 CellShape shape_from(const Json& json) {
-  return {json.at("batch"), json.at("sequence"), json.at("output_tokens"), json.at("streams"), json.at("threads")};
+  const auto number = [&](const char* key) { return get<std::int64_t>(json, key); };
+  return {number("batch"), number("sequence"), number("output_tokens"), number("streams"), number("threads")};
 }
 
 std::vector<InputRecipe> recipes_from(const Json& json) {
+  if (!json.is_array()) throw std::invalid_argument("a list is expected");
   std::vector<InputRecipe> recipes;
   for (const Json& item : json) recipes.push_back(value_of(recipe_from_json(item)));
   return recipes;
 }
 
+ArtefactSpec artefact_at(const Json& json, const char* key) {
+  return at(json, key, [](const Json& artefact) { return value_of(artefact_from_json(artefact)); });
+}
+
+DType dtype_from_json(const Json& json) {
+  const std::optional<DType> dtype = dtype_from(json.get<std::string>());
+  if (!dtype) throw std::invalid_argument("this is not an element type");
+  return *dtype;
+}
+
 Task::Reference reference_from(const Json& json) {
   Task::Reference reference;
-  reference.artefact = value_of(artefact_from_json(json.at("artefact")));
-  reference.graph_hash = json.at("graph_hash");
-  reference.weights_hash = json.at("weights_hash");
-  reference.signature = json.at("signature").get<EngineOptions>();
-  reference.why_none = json.at("why_none");
-  reference.given_outputs = json.at("given_outputs").get<std::string>();
-  reference.given_note = json.at("given_note");
+  reference.artefact = artefact_at(json, "artefact");
+  reference.graph_hash = get<std::string>(json, "graph_hash");
+  reference.weights_hash = get<std::string>(json, "weights_hash");
+  reference.signature = get<EngineOptions>(json, "signature");
+  reference.why_none = get<std::string>(json, "why_none");
+  reference.given_outputs = get<std::string>(json, "given_outputs");
+  reference.given_note = get<std::string>(json, "given_note");
   return reference;
 }
 
@@ -104,31 +142,40 @@ Json to_json(const Task& task) {
 }
 
 Result<Task> task_from_json(const Json& json) try {
-  if (json.at("version") != kTaskVersion)
+  if (const Json version = json.value("version", Json()); version != kTaskVersion)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("the task has version {}, this assay reads {}", json.at("version").dump(), kTaskVersion));
+                version.is_null()
+                    ? "this is not a task: \"version\" is absent"
+                    : fmt::format("the task has version {}, this assay reads {}", version.dump(), kTaskVersion));
   Task task;
-  task.row = value_of(record_from_json(json.at("row")));
-  task.engine = json.at("engine");
-  task.shape = shape_from(json.at("shape"));
-  task.artefact = value_of(artefact_from_json(json.at("artefact")));
-  task.static_shapes = json.at("static_shapes");
-  task.load = value_of(decode<LoadRequest>(json.at("load")));
-  task.inputs = recipes_from(json.at("inputs"));
-  task.generation = maybe<Generation>(json.at("generation"));
-  if (const Json& variant = json.at("variant"); !variant.is_null())
-    task.variant = {recipes_from(variant.at("inputs")), value_of(decode<Generation>(variant.at("generation")))};
-  if (const Json& error = json.at("contradiction"); !error.is_null())
-    task.contradiction = worker_protocol::decode_error(error);
-  task.reference = reference_from(json.at("reference"));
-  task.arithmetic = dtype_from(json.at("arithmetic").get<std::string>()).value_or(DType::kUndefined);
-  task.verify = json.at("verify");
-  task.benchmark = json.at("benchmark");
-  task.default_batch = json.at("default_batch");
-  task.measure = value_of(decode<MeasurePlan>(json.at("measure")));
-  task.seed = json.at("seed");
-  task.input_sets = json.at("input_sets");
-  task.timeout = std::chrono::nanoseconds(json.at("timeout_ns").get<std::int64_t>());
+  task.row = at(json, "row", [](const Json& row) { return value_of(record_from_json(row)); });
+  task.engine = get<std::string>(json, "engine");
+  task.shape = at(json, "shape", shape_from);
+  task.artefact = artefact_at(json, "artefact");
+  task.static_shapes = get<bool>(json, "static_shapes");
+  task.load = decoded<LoadRequest>(json, "load");
+  task.inputs = at(json, "inputs", recipes_from);
+  task.generation = at(json, "generation", [](const Json& generation) -> std::optional<Generation> {
+    if (generation.is_null()) return std::nullopt;
+    return value_of(decode<Generation>(generation));
+  });
+  task.variant = at(json, "variant", [](const Json& variant) -> std::optional<Task::Variant> {
+    if (variant.is_null()) return std::nullopt;
+    return Task::Variant{at(variant, "inputs", recipes_from), decoded<Generation>(variant, "generation")};
+  });
+  task.contradiction = at(json, "contradiction", [](const Json& error) -> std::optional<Error> {
+    if (error.is_null()) return std::nullopt;
+    return worker_protocol::decode_error(error);
+  });
+  task.reference = at(json, "reference", reference_from);
+  task.arithmetic = at(json, "arithmetic", dtype_from_json);
+  task.verify = get<bool>(json, "verify");
+  task.benchmark = get<bool>(json, "benchmark");
+  task.default_batch = get<bool>(json, "default_batch");
+  task.measure = decoded<MeasurePlan>(json, "measure");
+  task.seed = get<std::uint64_t>(json, "seed");
+  task.input_sets = get<std::size_t>(json, "input_sets");
+  task.timeout = std::chrono::nanoseconds(get<std::int64_t>(json, "timeout_ns"));
   return task;
 } catch (const std::exception& problem) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("this is not a task: {}", problem.what()));
