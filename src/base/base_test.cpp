@@ -11,6 +11,7 @@
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/shell.hpp"
 #include "base/text.hpp"
 
 namespace assay {
@@ -52,6 +53,16 @@ TEST(Text, SanitisesWhatATerminalWouldObey) {
                      "b\xC3\xA9\x7F\n"),
             "a[31mb\xC3\xA9\n");
   EXPECT_EQ(one_line("a\nb\tc"), "a b c");
+}
+
+TEST(Text, QuotesAWordForTheShell) {
+  EXPECT_EQ(shell_quoted("--output-dir=my/out_1.2"), "--output-dir=my/out_1.2");
+  EXPECT_EQ(shell_quoted("microsoft/deberta-v3@main:a,b%"), "microsoft/deberta-v3@main:a,b%");
+  EXPECT_EQ(shell_quoted(""), "''");
+  EXPECT_EQ(shell_quoted("my out"), "'my out'");
+  EXPECT_EQ(shell_quoted("it's"), R"('it'\''s')");
+  for (const char* special : {"a;b", "*", "$HOME", "~", "#x", "`ls`", "a|b", "a&b", "(a)", "a\"b", "a\\b", "a\nb", "!"})
+    EXPECT_EQ(shell_quoted(special), "'" + std::string(special) + "'");
 }
 
 TEST(Text, EscapesTheBytesOfAName) {

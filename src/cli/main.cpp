@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/guard.hpp"
+#include "base/shell.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
@@ -22,8 +23,8 @@ using namespace assay::cli;
 namespace {
 
 std::string command_line(int argc, char** argv) {
-  std::string line;
-  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(i == 0 ? "assay" : argv[i]);
+  std::string line = "assay";
+  for (int i = 1; i < argc; ++i) line += " " + shell_quoted(argv[i]);
   return line;
 }
 

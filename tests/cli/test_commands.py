@@ -5,7 +5,9 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
+import subprocess
 import tool
 
 TINY = tool.SOURCE / "tests" / "goldens" / "bert"
@@ -91,6 +93,18 @@ class Files(tool.ToolTest):
         for name in names:
             rows = json.loads((self.folder / "out" / name).read_text())["results"]
             self.assertEqual({row["model"].replace("/", "_") for row in rows}, {name.split("_cpu_")[0]})
+
+    def test_the_command_that_is_kept_can_be_given_to_a_shell(self):
+        given = [*self.BENCH, "--model", "prajjwal1/bert-tiny", "--quiet", "--output-dir", "my 'out'; $HOME"]
+        self.run_tool(*given, "--save", expect=0)
+        (command,) = {json.loads(path.read_text())["run"]["command"]
+                      for path in (self.folder / "benchmark_db.duckdb.spool").glob("*/*/environment.json")}
+        self.assertEqual(shlex.split(command), ["assay", *given, "--save"])
+        # As a person types it.
+        typed = subprocess.run(command.replace("assay", shlex.quote(str(tool.BINARY)), 1) + " --resume --output-format json", shell=True,
+                               cwd=self.folder, env=self.environment, text=True, capture_output=True)
+        self.assertEqual(typed.returncode, 0, typed.stderr)
+        self.assertEqual(len(json.loads(typed.stdout)["results"]), 1)
 
     def test_paths_in_a_custom_models_file_are_relative_to_the_file(self):
         folder = self.folder / "models"
