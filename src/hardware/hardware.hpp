@@ -79,11 +79,7 @@ struct Hardware {
 /// Sixteen hexadecimal digits of the hash of machine_facts(): the key of `hardware_info`.
 [[nodiscard]] std::string machine_fingerprint(const Hardware& hardware);
 
-/// The version of the `python3` that a shell would start; "" without one. Cost: a process; 100 ms if python3 is a
-/// script that searches for the real one.
-[[nodiscard]] std::string python_version();
-
-/// The guide's `system_info`: platform, processor, python_version (null: the caller may set it to python_version()),
+/// The guide's `system_info`: platform, processor, python_version (null: the caller may set it, see python_version.hpp),
 /// cuda_available, cuda_version (or null), gpu_count, gpus, and os, memory_gb, cpu_cores, cpu_threads.
 [[nodiscard]] Json system_info(const Hardware& hardware, const Host& host = Host());
 

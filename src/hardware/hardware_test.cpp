@@ -5,9 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
 
+#include "base/files.hpp"
 #include "hardware/fake_tree.hpp"
 #include "hardware/nvidia.hpp"
+#include "hardware/python_version.hpp"
 
 namespace assay {
 namespace {
@@ -258,6 +263,44 @@ TEST(SystemInfo, HasTheGuidesFields) {
   EXPECT_TRUE(info["cuda_version"].is_null());
   EXPECT_EQ(info["gpu_count"], 0);
   EXPECT_EQ(info["memory_gb"], 23.54);
+}
+
+/// A PATH whose first folder has a python3 with this body.
+class PythonVersionTest : public ::testing::Test {
+ protected:
+  void python_is(const std::string& body) {
+    const std::filesystem::path file = folder_.path() / "python3";
+    std::ofstream(file) << "#!/bin/sh\n" << body << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    ::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
+  }
+  void TearDown() override { ::setenv("PATH", path_.c_str(), 1); }
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+  std::string path_ = std::getenv("PATH");
+};
+
+TEST_F(PythonVersionTest, IsWhatPython3Prints) {
+  python_is("printf 'Python 3.9'; sleep 0.1; echo 9.1+; echo more");
+  EXPECT_EQ(PythonVersion().wait(std::chrono::seconds(60)), "3.99.1+");
+  python_is("echo 'command not found: use pyenv'");
+  EXPECT_EQ(PythonVersion().wait(std::chrono::seconds(60)), "");
+  ::setenv("PATH", "/nowhere", 1);
+  EXPECT_EQ(PythonVersion().wait(std::chrono::seconds(60)), "");
+}
+
+TEST_F(PythonVersionTest, ASlowPython3DelaysNobody) {
+  python_is("sleep 60; echo Python 3.1");
+  const auto began = std::chrono::steady_clock::now();
+  { const PythonVersion unused; }
+  {
+    PythonVersion late;
+    EXPECT_EQ(late.wait(std::chrono::milliseconds(100)), "");
+  }
+  {
+    PythonVersion interrupted;
+    EXPECT_EQ(interrupted.wait(std::chrono::seconds(60), [] { return true; }), "");
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
 }
 
 TEST(Hardware, ThisMachineHasACpuAndAReasonForTheRest) {

@@ -3,10 +3,7 @@
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
 
-#include <array>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 
 #include "base/hash.hpp"
 #include "base/json.hpp"
@@ -62,15 +59,6 @@ Json to_json(const HardwareDevice& device) {
 }
 
 }  // namespace
-
-std::string python_version() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen("python3 --version 2>/dev/null", "re"), &pclose);
-  std::array<char, 64> line{};
-  if (!pipe || std::fgets(line.data(), static_cast<int>(line.size()), pipe.get()) == nullptr) return {};
-  const std::string_view text = trim(line.data());
-  constexpr std::string_view kPrefix = "Python ";
-  return text.starts_with(kPrefix) ? sanitise(text.substr(kPrefix.size())) : std::string();
-}
 
 Json to_json(const CpuInfo& cpu) {
   Json caches = Json::array();

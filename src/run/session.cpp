@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <future>
 #include <iterator>
 #include <limits>
 #include <set>
@@ -21,6 +20,7 @@
 #include "base/timed_step.hpp"
 #include "base/unknown_word.hpp"
 #include "hardware/hardware.hpp"
+#include "hardware/python_version.hpp"
 #include "plan/choices.hpp"
 #include "plan/plan.hpp"
 #include "plan/row.hpp"
@@ -40,6 +40,9 @@ namespace {
 
 // Where a run leaves its name, so that --resume finds it. Hidden: the folder's *.json are results.
 constexpr const char* kRunFile = ".assay_run.json";
+
+// How long a run waits for the version of Python, which is only a fact for reports.
+constexpr std::chrono::milliseconds kPythonLimit(2000);
 
 // What makes two invocations the same plan: everything that decides which cells there are and what they measure.
 std::string plan_hash(const SessionRequest& request) {
@@ -286,8 +289,6 @@ const std::vector<std::string>& best_hardware() {
 
 Result<SessionResult> run_session(const SessionRequest& request) {
   SessionResult out;
-  // Nobody waits for it: a python3 that is a script of a version manager takes longer than all else that is looked up.
-  std::future<std::string> python = std::async(std::launch::async, python_version);
   const EngineRegistry registry(request.places);
   for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
   const Hardware machine = detect_hardware(Host(), registry.entries());
@@ -313,6 +314,8 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     out.notes.emplace_back(
         "--parallel: every target here computes on this machine's CPU, where they would disturb each other: "
         "measured one after another");
+
+  PythonVersion python;  // answers while the models are prepared
 
   // Everything that the user named is looked at before anything runs: a typing mistake costs no time. A database that
   // is busy is waited for at the end.
@@ -356,7 +359,8 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   });
   if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
   if (request.expecting) request.expecting(cells);
-  if (const std::string version = python.get(); !version.empty()) out.run.system["python_version"] = version;
+  if (const std::string version = python.wait(kPythonLimit, request.cancelled); !version.empty())
+    out.run.system["python_version"] = version;
   {
     const TimedStep step(fmt::format("ran {} cells", cells));
     ASSAY_CHECK_OK(run_tasks(models, tasks, request, std::move(services), out));

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 
 #include "base/files.hpp"
@@ -166,6 +168,22 @@ TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {
   const auto second = run_session(asked);
   ASSERT_TRUE(second) << to_string(second.error());
   EXPECT_THAT(outcomes(*second), ElementsAre("a 1 completed", "a 2 completed", "b 1 completed", "b 2 completed"));
+}
+
+TEST_F(SessionTest, ASlowPython3DelaysNoError) {
+  const std::string path = std::getenv("PATH");
+  std::ofstream(folder_.path() / "python3") << "#!/bin/sh\nsleep 20\n";
+  fs::permissions(folder_.path() / "python3", fs::perms::owner_all);
+  ::setenv("PATH", (folder_.path().string() + ":" + path).c_str(), 1);
+  const auto began = std::chrono::steady_clock::now();
+  SessionRequest asked = request({"a"});
+  asked.targets.engines = {"nonsense"};
+  EXPECT_FALSE(run_session(asked));
+  asked = request({"a"});
+  asked.cancelled = [] { return true; };
+  EXPECT_EQ(run_session(asked).error().code, ErrorCode::kCancelled);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(15));
+  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST_F(SessionTest, ARunThatIsNotSavedCannotBeResumed) {
