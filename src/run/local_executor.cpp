@@ -43,6 +43,8 @@ ArtefactStore::Services artefact_services(const ExecutorServices& services) {
 
 }  // namespace
 
+std::string resume_key(const Record& row) { return fmt::format("{}\n{}\n{}", row.task_key, row.model, row.model_id); }
+
 LocalExecutor::State::State(const RunInfo& run, ExecutorServices given, TemporaryDirectory folder)
     : services(std::move(given)),
       memory_limit(services.memory_limit_bytes.value_or(free_memory() / 10 * 9)),
@@ -93,7 +95,7 @@ Result<WorkerPool::Lease> LocalExecutor::State::acquire(const LocalTask& local, 
 void LocalExecutor::State::name_row(Record& row) const {
   row.task_key = task_key(row);
   row.series_key = series_key(row);
-  const auto before = services.attempts.find(row.task_key);
+  const auto before = services.attempts.find(resume_key(row));
   row.attempt_number = before == services.attempts.end() ? 1 : before->second + 1;
 }
 
@@ -103,7 +105,7 @@ void LocalExecutor::State::make_artefacts(std::vector<LocalTask>& tasks) {
     Task& task = local.task;
     name_row(task.row);
     // The key of a converted model is known only after the conversion.
-    const bool wanted = task.artefact.converter.empty() ? !services.resumed.contains(task.row.task_key) : true;
+    const bool wanted = task.artefact.converter.empty() ? !services.resumed.contains(resume_key(task.row)) : true;
     if (!task.runs() || !wanted || services.cancelled()) continue;
     Result<Artefact> artefact = artefacts.make(task.artefact, task.row.model);
     if (!artefact) {
@@ -148,7 +150,7 @@ void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
   std::int64_t slowest_batch = 1;
   for (LocalTask& local : tasks) {
     Task& task = local.task;
-    if (!task.verify || !task.runs() || services.resumed.contains(task.row.task_key)) continue;
+    if (!task.verify || !task.runs() || services.resumed.contains(resume_key(task.row))) continue;
     if (const Status found = find_arithmetic(local); !found) {
       set_failure(task.row, found.error());
       continue;
@@ -222,11 +224,8 @@ Result<Record> LocalExecutor::State::finish_unrun(Record row) {
 Result<Record> LocalExecutor::State::execute(LocalTask& local) {
   const Task& task = local.task;
   Record& row = local.task.row;
-  if (const auto resumed = services.resumed.find(row.task_key); resumed != services.resumed.end()) {
-    Record kept = resumed->second;
-    kept.model = row.model;  // two names of one model share the key
-    return kept;
-  }
+  if (const auto resumed = services.resumed.find(resume_key(row)); resumed != services.resumed.end())
+    return resumed->second;
   if (const double estimate = estimated_ms(row); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
   if (const std::optional<Error> fault = invalid_file(local); fault && task.runs()) set_failure(row, *fault);

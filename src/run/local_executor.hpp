@@ -37,11 +37,15 @@ struct ExecutorServices {
   std::function<std::optional<Record>(const std::string& task_key)> stored = [](const std::string&) {
     return std::nullopt;
   };
-  /// Rows that --resume takes over instead of running them again, by task key.
+  /// Rows that --resume keeps instead of running their tasks again, by resume_key().
   std::map<std::string, Record> resumed;
-  /// How often this run tried a task before it was interrupted, by task key.
+  /// How often this run tried a task before it was interrupted, by resume_key().
   std::map<std::string, std::int64_t> attempts;
 };
+
+/// Identifies a task within a run: its task key and the model's names, because one model may be in a run under two
+/// names.
+[[nodiscard]] std::string resume_key(const Record& row);
 
 /// Runs tasks on this machine, one after another: verify, then measure, each attempt in a worker of its own or a warm
 /// one of the pool, each leaving a bundle. An engine's failure is a row; an error is that the spool cannot be written.

@@ -184,8 +184,8 @@ TEST_F(Local, NothingIsMadeForTasksThatDoNotRun) {
 TEST_F(Local, WhatIsResumedIsNotRunAgainAndNothingIsMadeForIt) {
   const std::vector<Record> first = run(tasks_of("prajjwal1/bert-tiny"));
   ExecutorServices services = services_in(folder_.path(), registry_);
-  services.resumed[first[0].task_key] = first[0];
-  services.attempts[first[0].task_key] = 1;
+  services.resumed[resume_key(first[0])] = first[0];
+  services.attempts[resume_key(first[0])] = 1;
   services.making = [](const std::string& what) { ADD_FAILURE() << what; };
   EXPECT_EQ(run_tasks(tasks_of("prajjwal1/bert-tiny"), services).at(0).attempt_id, first[0].attempt_id);
   services.resumed.clear();

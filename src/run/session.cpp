@@ -80,11 +80,19 @@ std::string run_id_of(const SessionRequest& request, std::vector<std::string>& n
   return make_uuid();
 }
 
-// What the interrupted run did: its settled cells are taken over, the others run again and count on.
-void take_up(const std::vector<Record>& rows, const std::set<std::string>& settled, ExecutorServices& services) {
+// Whether --resume keeps the row. The key alone does not say it: under another name the same task may have failed.
+bool settled(const Record& row, bool benchmark) {
+  if (row.has_flag(flag::kPartial)) return false;
+  if (row.status == CellStatus::kUnsupported) return true;
+  const bool ran = row.status == CellStatus::kCompleted || row.status == CellStatus::kWrong;
+  return ran && (!benchmark || row.latency_mean_ms);
+}
+
+// What the interrupted run did: its settled rows are kept, the other tasks run again, and their attempts are counted.
+void take_up(const std::vector<Record>& rows, bool benchmark, ExecutorServices& services) {
   for (const Record& row : rows) {
-    ++services.attempts[row.task_key];
-    if (settled.contains(row.task_key)) services.resumed[row.task_key] = row;  // oldest first: the newest stays
+    ++services.attempts[resume_key(row)];
+    if (settled(row, benchmark)) services.resumed[resume_key(row)] = row;  // oldest first: the newest stays
   }
 }
 
@@ -100,9 +108,8 @@ void recall(const SessionRequest& request, SessionResult& out, ExecutorServices&
   if (const auto ingested = store->ingest(request.spool); !ingested)
     out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
   if (request.resume) {
-    const auto settled = store->completed_task_keys(out.run.run_id, request.settings.benchmark);
     const auto rows = store->results({.run_id = out.run.run_id});
-    if (settled && rows) take_up(*rows, *settled, services);
+    if (rows) take_up(*rows, request.settings.benchmark, services);
   }
   if (request.settings.verify) return;
   // Read now and not when asked: the database has one user at a time.

@@ -160,14 +160,46 @@ TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefo
 
 TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {
   SessionRequest asked = request({"a", "b"});
+  asked.models[0].reference = asked.models[1].reference = "prajjwal1/bert-tiny";
+  asked.models[0].family = "embedding";
+  asked.models[1].family = "vision";
   asked.output_dir = folder_.path() / "out";
   auto first = run_session(asked);
   ASSERT_TRUE(first) << to_string(first.error());
+  EXPECT_EQ(first->rows.at(0).task_key, first->rows.at(2).task_key);
   ASSERT_THAT(save_session(asked, *first), IsEmpty());
   asked.resume = true;
   const auto second = run_session(asked);
   ASSERT_TRUE(second) << to_string(second.error());
   EXPECT_THAT(outcomes(*second), ElementsAre("a 1 completed", "a 2 completed", "b 1 completed", "b 2 completed"));
+  ASSERT_EQ(second->rows.size(), first->rows.size());
+  for (std::size_t i = 0; i < first->rows.size(); ++i) {
+    EXPECT_EQ(second->rows[i].attempt_id, first->rows[i].attempt_id) << "row " << i;
+    EXPECT_EQ(second->rows[i].family, first->rows[i].family) << "row " << i;
+    EXPECT_EQ(second->rows[i].model_id, first->rows[i].model_id) << "row " << i;
+    EXPECT_EQ(second->rows[i].attempt_number, 1) << "row " << i;
+  }
+}
+
+TEST_F(SessionTest, ResumingRunsTheNameThatFailedAndKeepsTheOtherNameOfTheModel) {
+  SessionRequest asked = request({"a", "b"});
+  asked.models[0].reference = asked.models[1].reference = "prajjwal1/bert-tiny";
+  asked.settings.batch_sizes = {1};
+  asked.output_dir = folder_.path() / "out";
+  asked.doing = [](const std::string& what) {
+    if (what.starts_with("b on") && what.ends_with("measuring")) throw std::runtime_error("broken");
+  };
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  ASSERT_THAT(outcomes(*first), ElementsAre("a 1 completed", "b 1 failed"));
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+  asked.resume = true;
+  asked.doing = {};
+  const auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_THAT(outcomes(*second), ElementsAre("a 1 completed", "b 1 completed"));
+  EXPECT_EQ(second->rows.at(0).attempt_id, first->rows.at(0).attempt_id);
+  EXPECT_EQ(second->rows.at(0).attempt_number, 1);
 }
 
 TEST_F(SessionTest, ASlowPython3DelaysNoError) {
