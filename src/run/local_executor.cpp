@@ -26,9 +26,11 @@ Refusal slow_batch(std::int64_t batch, double milliseconds, const char* basis) {
 }
 
 // Equal for cells that differ only in the batch: the time of one is extrapolated to the next.
-std::string work_key(const Record& row) {
-  return fmt::format("{} {} {} {} {} {}", row.model, target_key(row), row.sequence_length.value_or(0),
-                     row.output_tokens.value_or(0), row.streams.value_or(1), row.threads.value_or(0));
+std::string work_key(const LocalTask& local) {
+  const Record& row = local.task.row;
+  return fmt::format("{} {} {} {} {} {} {} {}", row.model, local.model_key(), row.kv_cache, target_key(row),
+                     row.sequence_length.value_or(0), row.output_tokens.value_or(0), row.streams.value_or(1),
+                     row.threads.value_or(0));
 }
 
 WorkerPool::Limits pool_limits(const ExecutorServices& services) {
@@ -129,9 +131,9 @@ void LocalExecutor::State::make_artefacts(std::vector<LocalTask>& tasks) {
 Status LocalExecutor::State::find_arithmetic(LocalTask& local) {
   const Record& row = local.task.row;
   if (row.precision != "runtime") return {};
-  const std::string key = target_key(row);
+  const std::string target = target_key(row), key = local.model_key() + " " + target;
   if (!chosen.contains(key)) {
-    services.doing(fmt::format("{} on {}: which precision it chooses", row.model, key));
+    services.doing(fmt::format("{} on {}: which precision it chooses", row.model, target));
     ASSAY_TRY(WorkerPool::Lease leased, acquire(local, "runtime", local.task.timeout));
     Record loaded;
     set_load(loaded, leased.loaded());
@@ -142,12 +144,15 @@ Status LocalExecutor::State::find_arithmetic(LocalTask& local) {
   return {};
 }
 
-// Makes all references of a model before any candidate: the two are never in memory at the same time.
+// Makes all references before any candidate: the two are never in memory at the same time.
 void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
   made.clear();
   chosen.clear();
-  double slowest_ms = 0;
-  std::int64_t slowest_batch = 1;
+  struct Slowest {
+    double ms = 0;
+    std::int64_t batch = 1;
+  };
+  std::map<std::string, Slowest> slowest;  // by model_key()
   for (LocalTask& local : tasks) {
     Task& task = local.task;
     if (!task.verify || !task.runs() || services.resumed.contains(resume_key(task.row))) continue;
@@ -155,8 +160,9 @@ void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
       set_failure(task.row, found.error());
       continue;
     }
-    const double estimate = slowest_ms * static_cast<double>(task.shape.batch) / static_cast<double>(slowest_batch);
-    if (task.default_batch && task.shape.batch > slowest_batch && estimate > kSlowDefaultMs) {
+    Slowest& before = slowest[local.model_key()];
+    const double estimate = before.ms * static_cast<double>(task.shape.batch) / static_cast<double>(before.batch);
+    if (task.default_batch && task.shape.batch > before.batch && estimate > kSlowDefaultMs) {
       set_refusal(task.row, slow_batch(task.shape.batch, estimate, "the reference's run"));
       continue;
     }
@@ -171,10 +177,8 @@ void LocalExecutor::State::make_references(std::vector<LocalTask>& tasks) {
       reference.name = "given";
       reference.outputs = {task.reference.given_outputs};
     }
-    if (reference.run_ms > 0 && !task.generation) {  // for a generation it is the time of the prompt only
-      slowest_ms = reference.run_ms;
-      slowest_batch = task.shape.batch;
-    }
+    if (reference.run_ms > 0 && !task.generation)  // for a generation it is the time of the prompt only
+      before = {reference.run_ms, task.shape.batch};
   }
   references.release();
 }
@@ -190,8 +194,9 @@ std::optional<Error> LocalExecutor::State::invalid_file(const LocalTask& local) 
   return contradiction;
 }
 
-double LocalExecutor::State::estimated_ms(const Record& row) const {
-  const auto known = measured.find(work_key(row));
+double LocalExecutor::State::estimated_ms(const LocalTask& local) const {
+  const Record& row = local.task.row;
+  const auto known = measured.find(work_key(local));
   if (known == measured.end() || known->second.first >= row.batch_size.value_or(1)) return 0;
   return known->second.second * static_cast<double>(*row.batch_size) / static_cast<double>(known->second.first);
 }
@@ -226,7 +231,7 @@ Result<Record> LocalExecutor::State::execute(LocalTask& local) {
   Record& row = local.task.row;
   if (const auto resumed = services.resumed.find(resume_key(row)); resumed != services.resumed.end())
     return resumed->second;
-  if (const double estimate = estimated_ms(row); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
+  if (const double estimate = estimated_ms(local); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
   if (const std::optional<Error> fault = invalid_file(local); fault && task.runs()) set_failure(row, *fault);
   if (!task.runs()) return finish_unrun(row);
@@ -244,7 +249,7 @@ Result<Record> LocalExecutor::State::execute(LocalTask& local) {
     if (wrong) row.reason_code = std::string(to_string(ErrorCode::kMismatch));
     if (!task.verify) take_stored_verdict(row);
   }
-  if (row.latency_mean_ms) measured[work_key(row)] = {task.shape.batch, *row.latency_mean_ms};
+  if (row.latency_mean_ms) measured[work_key(local)] = {task.shape.batch, *row.latency_mean_ms};
   row.timestamp = iso8601(wall_now());
   std::error_code ignored;
   fs::copy_file(log, bundle.log_path(), ignored);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "run/local_state.hpp"
 #include "run/run_testing.hpp"
 
 namespace assay {
@@ -200,6 +201,26 @@ TEST_F(Local, AnArtefactThatCannotBeMadeIsARow) {
   EXPECT_EQ(rows.at(0).status, CellStatus::kFailed);
   EXPECT_EQ(rows.at(0).reason_code, "not_found");
   EXPECT_THAT(rows.at(0).message, HasSubstr("gone"));
+}
+
+TEST_F(Local, TasksOfTwoModelsInOneCallHaveEachTheirOwnReference) {
+  std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
+  const Record alone = run(tasks_of("google-bert/bert-base-uncased")).at(0);
+  for (Task& task : tasks_of("google-bert/bert-base-uncased")) tasks.push_back(std::move(task));
+  ASSERT_EQ(tasks.size(), 2U);
+  ASSERT_EQ(tasks[0].row.input_hash, tasks[1].row.input_hash);
+  const std::vector<Record> rows = run(tasks);
+  for (const Record& row : rows)
+    EXPECT_EQ(row.verification, Verification::kVerified) << row.model << ": " << row.message;
+  EXPECT_EQ(rows.at(1).worst_output, alone.worst_output);
+
+  LocalTask first{tasks[0]}, second{tasks[0]};
+  EXPECT_EQ(first.reference_key(registry_), second.reference_key(registry_));
+  second.task.reference.weights_hash = "other";
+  EXPECT_NE(first.reference_key(registry_), second.reference_key(registry_));
+  second.task = first.task;
+  second.task.reference.graph_hash = "other";
+  EXPECT_NE(first.reference_key(registry_), second.reference_key(registry_));
 }
 
 TEST_F(Local, AnInterruptionLeavesTheRowsBefore) {

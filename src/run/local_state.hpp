@@ -27,11 +27,18 @@ struct LocalTask {
   Task task;
   std::optional<Artefact> artefact{};
 
+  // Identifies the model whatever its name: tasks of several models may be in one call.
+  [[nodiscard]] std::string model_key() const {
+    const Task::Reference& reference = task.reference;
+    return fmt::format("{} {} {}", reference.graph_hash, reference.weights_hash, reference.given_outputs.string());
+  }
+
   // Equal inputs and arithmetic of one model have one reference; an engine that computes no model is its own.
   [[nodiscard]] std::string reference_key(const EngineRegistry& registry) const {
     const EngineEntry* engine = registry.entry(task.engine);
     const bool own = engine != nullptr && !engine->needs_model;
-    return fmt::format("{} {}{} {}", task.row.input_hash, to_string(task.arithmetic), own ? " " + engine->name : "",
+    return fmt::format("{} {} {}{} {}", model_key(), task.row.input_hash, to_string(task.arithmetic),
+                       own ? " " + engine->name : "",
                        task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1);
   }
 };
@@ -60,8 +67,8 @@ struct LocalExecutor::State {
   int workers = 0;                            ///< number of workers started, for the names of their logs
   std::map<int, std::filesystem::path> logs;  ///< by the worker's process id: a warm one keeps its first log
   std::map<std::string, Result<EngineLocation>> locations;  ///< by engine
-  std::map<std::string, Reference> made;                    ///< of the model that runs, by LocalTask::reference_key()
-  std::map<std::string, DType> chosen;  ///< the precision that a runtime chose for the model, by target_key()
+  std::map<std::string, Reference> made;                    ///< of this call's tasks, by LocalTask::reference_key()
+  std::map<std::string, DType> chosen;  ///< the precision that a runtime chose, by model_key() and target_key()
   std::map<std::string, std::pair<std::int64_t, double>> measured;  ///< by work_key(): the batch and its mean in ms
 
   State(const RunInfo& run, ExecutorServices given, TemporaryDirectory folder);
@@ -85,7 +92,7 @@ struct LocalExecutor::State {
   [[nodiscard]] Status check(Record& row, Worker& worker, const LocalTask& local, const Deadline& deadline,
                              Json& outputs);
   void name_row(Record& row) const;
-  [[nodiscard]] double estimated_ms(const Record& row) const;
+  [[nodiscard]] double estimated_ms(const LocalTask& local) const;
   void take_stored_verdict(Record& row) const;
 };
 
