@@ -10,6 +10,7 @@
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "store/store.hpp"
+#include "store/unsaved.hpp"
 
 namespace assay::cli {
 namespace {
@@ -64,6 +65,11 @@ Result<ExitCode> rebuild(const DbOptions& options, const Context& context) {
 }
 
 Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
+  // The default spool of a database without results does not exist yet; one that was named must.
+  if (std::error_code ignored;
+      !options.spool.empty() && !std::filesystem::is_directory(spool_of(options.spool), ignored))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}'", options.spool),
+                "check the path of --spool; without it, bundles are read from '<database>.spool'");
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kWrite));
   ASSAY_TRY(const IngestReport report, store.ingest(options.bundles()));
   ASSAY_CHECK_OK(store.publish_snapshot());

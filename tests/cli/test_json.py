@@ -26,6 +26,12 @@ class Failures(tool.ToolTest):
         self.assertIn("resnet50", error["hint"])
         self.assertIn("while preparing resnet51", error["context"])
 
+    def test_a_spool_that_does_not_exist_is_not_an_empty_one(self):
+        new = ("--db-path", "new.duckdb")
+        self.failed("db", "ingest", "--spool", "tpyo", *new, code="not_found", says="there is no spool 'tpyo'", status=2)
+        self.assertFalse((self.folder / "new.duckdb").exists())
+        self.assertEqual(self.run_json("db", "ingest", *new)["bundles"], 0)  # the default one may be absent
+
     def test_an_unknown_hardware(self):
         self.failed("run", "--hardware", "gpu9", "--quiet", code="invalid_argument", says="gpu9", status=2)
 
