@@ -96,30 +96,35 @@ void take_up(const std::vector<Record>& rows, bool benchmark, ExecutorServices& 
   }
 }
 
-// What the history gives to this run: rows that --resume takes over, verdicts for --benchmark-only.
-void recall(const SessionRequest& request, SessionResult& out, ExecutorServices& services) {
-  if (!request.resume && request.settings.verify) return;
-  Result<Store> store = Store::open(request.database, Store::Mode::kWrite);
-  if (!store) {
-    out.notes.push_back("the history cannot be read: " + store.error().message);
-    return;
-  }
+// What the history gives to this run: rows that --resume takes over with their logs, verdicts for --benchmark-only.
+Status recall(const SessionRequest& request, SessionResult& out, ExecutorServices& services) {
+  if (!request.resume && request.settings.verify) return {};
+  ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kWrite, std::chrono::seconds(2)));
   // Bundles that an interrupted run left are history too.
-  if (const auto ingested = store->ingest(request.spool); !ingested)
+  if (auto ingested = store.ingest(request.spool); !ingested) {
+    if (request.resume) return tl::unexpected<Error>(std::move(ingested).error());
     out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
-  if (request.resume) {
-    const auto rows = store->results({.run_id = out.run.run_id});
-    if (rows) take_up(*rows, request.settings.benchmark, services);
   }
-  if (request.settings.verify) return;
+  if (request.resume) {
+    ASSAY_TRY(const auto rows, store.results({.run_id = out.run.run_id}));
+    ASSAY_TRY(const auto bundles, store.bundle_paths(out.run.run_id));
+    take_up(rows, request.settings.benchmark, services);
+    // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.
+    std::error_code ignored;
+    for (const auto& [attempt, path] : bundles)
+      if (const fs::path log = request.spool / path / bundle_file::kLog; fs::exists(log, ignored))
+        out.logs[attempt] = log;
+  }
+  if (request.settings.verify) return {};
   // Read now and not when asked: the database has one user at a time.
   auto verdicts = std::make_shared<std::map<std::string, Record>>();
-  if (Result<std::vector<Record>> rows = store->results({.judged = true, .latest_per_task = true}))
-    for (Record& row : *rows) (*verdicts)[row.task_key] = std::move(row);
+  ASSAY_TRY(std::vector<Record> rows, store.results({.judged = true, .latest_per_task = true}));
+  for (Record& row : rows) (*verdicts)[row.task_key] = std::move(row);
   services.stored = [verdicts](const std::string& key) {
     const auto found = verdicts->find(key);
     return found == verdicts->end() ? std::optional<Record>() : std::optional<Record>(found->second);
   };
+  return {};
 }
 
 Status ingest(const SessionRequest& request, std::vector<std::string>& notes) {
@@ -360,11 +365,13 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     services.spool = unsaved->path();
   }
   ASSAY_CHECK_OK(make_directories(services.spool));
-  const Status recalled = guarded("while reading the history", [&]() -> Status {
-    recall(request, out, services);
-    return {};
-  });
-  if (!recalled) out.notes.push_back("the history cannot be read: " + recalled.error().message);
+  if (Status recalled = guarded("while reading the history", [&] { return recall(request, out, services); });
+      !recalled) {
+    // Without it every cell would run again.
+    if (request.resume)
+      return tl::unexpected<Error>(with_context(std::move(recalled), "while reading the history for --resume").error());
+    out.notes.push_back("the history cannot be read, so no earlier verification is used: " + recalled.error().message);
+  }
   if (request.expecting) request.expecting(cells);
   if (const std::string version = python.wait(kPythonLimit, request.cancelled); !version.empty())
     out.run.system["python_version"] = version;

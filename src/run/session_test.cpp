@@ -218,6 +218,50 @@ TEST_F(SessionTest, ASlowPython3DelaysNoError) {
   ::setenv("PATH", path.c_str(), 1);
 }
 
+TEST_F(SessionTest, ResumingWithoutTheHistoryIsAnErrorBeforeAnythingIsMeasured) {
+  SessionRequest asked = request({"a"});
+  asked.output_dir = folder_.path() / "out";
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+
+  const auto other = Store::open(asked.database, Store::Mode::kWrite);
+  ASSERT_TRUE(other) << to_string(other.error());
+  asked.resume = true;
+  std::size_t finished = 0;
+  asked.finished = [&](const Record&) { ++finished; };
+  const auto resumed = run_session(asked);
+  ASSERT_FALSE(resumed);
+  EXPECT_EQ(resumed.error().code, ErrorCode::kStoreBusy);
+  EXPECT_THAT(resumed.error().context, ElementsAre(HasSubstr("--resume")));
+  EXPECT_EQ(finished, 0U);
+
+  asked.resume = false;
+  asked.settings.verify = false;
+  const auto unverified = run_session(asked);
+  ASSERT_TRUE(unverified) << to_string(unverified.error());
+  EXPECT_THAT(unverified->notes, ElementsAre(HasSubstr("no earlier verification is used")));
+}
+
+TEST_F(SessionTest, TheLogOfAKeptRowIsFoundUnderItsFormerTaskKey) {
+  SessionRequest asked = request({"a"});
+  asked.settings.batch_sizes = {1};
+  asked.output_dir = folder_.path() / "out";
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  const std::string attempt = first->rows.at(0).attempt_id;
+  // As after an upgrade that computes other keys.
+  const fs::path former = asked.spool / std::string(64, '0');
+  fs::rename(asked.spool / first->rows[0].task_key, former);
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+  asked.resume = true;
+  const auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_THAT(second->kept, ElementsAre(attempt));
+  ASSERT_TRUE(second->logs.contains(attempt));
+  EXPECT_EQ(second->logs.at(attempt), former / attempt / "worker.log");
+}
+
 TEST_F(SessionTest, ARunThatIsNotSavedCannotBeResumed) {
   SessionRequest asked = request({"a"});
   asked.save = false;
