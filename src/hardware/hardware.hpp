@@ -79,8 +79,9 @@ struct Hardware {
 /// Sixteen hexadecimal digits of the hash of machine_facts(): the key of `hardware_info`.
 [[nodiscard]] std::string machine_fingerprint(const Hardware& hardware);
 
-/// The guide's `system_info`: platform, processor, python_version (null: the caller may set it, see python_version.hpp),
-/// cuda_available, cuda_version (or null), gpu_count, gpus, and os, memory_gb, cpu_cores, cpu_threads.
+/// The guide's `system_info`: platform, processor, python_version (null: the caller may set it, see
+/// python_version.hpp), cuda_available, cuda_version (or null), gpu_count, gpus, and os, memory_gb, cpu_cores,
+/// cpu_threads.
 [[nodiscard]] Json system_info(const Hardware& hardware, const Host& host = Host());
 
 }  // namespace assay
