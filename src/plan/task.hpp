@@ -31,7 +31,7 @@ struct CellShape {
 /// One cell to run: a value without pointers, which can be written as one line of JSON. Another process, or another
 /// machine with the same files, can run it and gives a row with the same keys and verdict.
 ///
-/// plan_tasks() (plan/plan.hpp) decides which tasks there are; complete() (run/complete.hpp) adds the inputs.
+/// plan_tasks() (plan/plan.hpp) decides which tasks there are; TaskCompleter (run/complete.hpp) adds the inputs.
 struct Task {
   Record row;          ///< what is known before; if reason_code is set, the task does not run and this is its result
   std::string engine;  ///< for EngineRegistry::locate(): "onnxruntime", "onnxruntime@1.24"
