@@ -13,7 +13,7 @@
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
 #include "model/classify.hpp"
-#include "plan/sets.hpp"
+#include "prepare/sets.hpp"
 
 namespace assay::cli {
 namespace {

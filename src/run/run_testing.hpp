@@ -8,7 +8,7 @@
 
 #include "base/files.hpp"
 #include "engine/registry.hpp"
-#include "plan/plan.hpp"
+#include "plan/plan_testing.hpp"
 #include "run/complete.hpp"
 #include "run/local_executor.hpp"
 
@@ -37,13 +37,9 @@ inline Target null_target(const EngineRegistry& registry) {
 }
 
 inline RunInfo test_run() {
-  RunInfo run;
-  run.run_id = "3f0c3d2a-0000-4000-8000-000000000001";
+  RunInfo run = run_info();
   run.command = "test";
   run.started = "2026-03-02T12:34:56Z";
-  run.host = "test";
-  run.tool_version = "0.1.0";
-  run.hardware_fingerprint = "test machine";
   return run;
 }
 

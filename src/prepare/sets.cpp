@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/sets.hpp"
+#include "prepare/sets.hpp"
 
 #include <fmt/format.h>
 
