@@ -75,7 +75,7 @@ std::string run_id_of(const SessionRequest& request, std::vector<std::string>& n
       return text("run_id");
     }
     notes.push_back(
-        fmt::format("--resume: no earlier run of this plan in '{}': starting afresh", request.output_dir.string()));
+        fmt::format("--resume: no earlier run of this plan in '{}': this is a new run", request.output_dir.string()));
   }
   return make_uuid();
 }

@@ -131,9 +131,9 @@ Status check_free_space(const fs::path& database_path, const std::vector<fs::pat
   const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= needed) return {};
   return fail(ErrorCode::kInternal,
-              fmt::format("the disk of '{}' has {} MB free, and taking in {} results needs about {} MB",
+              fmt::format("the disk of '{}' has {} MB free, and ingesting {} results needs about {} MB",
                           database_path.string(), space.available / 1'000'000, bundles.size(), needed / 1'000'000 + 1),
-              "free some disk space and run `assay db rebuild`; the results lie in the spool");
+              "free some disk space and run `assay db rebuild`; the results are in the spool");
 }
 
 /// The rows of one transaction.
@@ -257,7 +257,7 @@ Result<IngestReport> ingest_spool(Database& database, const fs::path& database_p
     // The first error is reported; after it a rollback may fail too.
     if (const Status undone = database.execute("ROLLBACK"); !undone) log_debug("{}", to_string(undone.error()));
     return tl::unexpected<Error>(
-        with_context(std::move(done), fmt::format("while taking in {} results of '{}'", bundles.size(), spool.string()))
+        with_context(std::move(done), fmt::format("while ingesting {} results of '{}'", bundles.size(), spool.string()))
             .error());
   }
   // So that the log is empty whenever nobody writes.

@@ -150,7 +150,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
   // A reader that keeps the file open is often the user's own notebook.
   if (!store && writing && store.error().code == ErrorCode::kStoreBusy)
     store.error().hint = fmt::format(
-        "nothing measured is lost: the next command that saves, or `assay db ingest`, takes it in. Programs that only "
+        "nothing measured is lost: the next command that saves, or `assay db ingest`, adds it. Programs that only "
         "read should open the snapshot '{}': it never blocks a writer",
         snapshot.string());
   if (store || writing || store.error().code != ErrorCode::kStoreBusy || is_empty_or_absent(snapshot)) return store;
@@ -300,7 +300,7 @@ Result<Samples> Store::samples(std::string_view attempt_id) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("'{}' holds {} of the {} samples of attempt '{}'", path().string(), samples.size(),
                             result.rows[0][1].dump(), attempt_id),
-                "a snapshot holds none: ask the database itself");
+                "a snapshot has no samples: query the database itself");
   return samples;
 }
 
@@ -365,7 +365,7 @@ Result<std::vector<Error>> Store::verify(const fs::path& spool) {
       findings.push_back(bundle.error());
     else if (bundle->sha256 != row[1].get<std::string>())
       findings.push_back(
-          {ErrorCode::kMismatch, fmt::format("the bundle '{}' is not the one that was taken in", name), {}, {}});
+          {ErrorCode::kMismatch, fmt::format("the bundle '{}' is not the one that was ingested", name), {}, {}});
   }
   return findings;
 }

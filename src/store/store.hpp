@@ -85,7 +85,7 @@ class Store {
   /// (seal_abandoned). A bundle is known by its attempt and its hash, so ingesting twice changes nothing. What cannot
   /// be read is reported and left out. The bundles of `<spool>/.unsaved/<run>` move to their spool first, which is then
   /// ingested (move_out_of_unsaved).
-  /// Errors: internal (disk full, says how much is needed); then nothing was taken in and the bundles are all there.
+  /// Errors: internal (disk full, says how much is needed); then nothing was ingested and the bundles are all there.
   [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
 
   /// Oldest first.
