@@ -20,24 +20,24 @@ struct Architecture {
   std::string name;      ///< model_type: "bert"
   std::string category;  ///< text_encoders, vision, …
   std::string family;    ///< embedding, vision, …
-  std::string skeleton;  ///< which builder: "bert_encoder"
+  std::string skeleton;  ///< the name of its builder: "bert_encoder"
   std::string reference_checkpoint;
-  std::string base_prefix;  ///< where a class with a head has its base model: "bert"
+  std::string base_prefix;  ///< the module of the base model in a class with a head: "bert"
   std::string default_class;
-  Named<ClassSpec> classes;                     ///< none: it is only a part of others
+  Named<ClassSpec> classes;                     ///< empty: it is only a part of other architectures
   std::vector<std::string> other_classes;       ///< those that are not built
-  std::vector<std::string> other_head_tensors;  ///< what their heads' tensors begin with
+  std::vector<std::string> other_head_tensors;  ///< how the names of their heads' tensors begin
   Field<std::vector<std::string>> inputs;
   std::vector<std::string> constants;  ///< inputs whose values decide the graph's shapes
   Named<KeyRule> keys;
   Named<PartRule> parts;
-  std::map<std::string, std::string> same;  ///< another name of a key, which may only repeat it
+  std::map<std::string, std::string> same;  ///< second name of a key → the key: both must have the same value
   std::vector<std::string> ignored;         ///< keys that change no graph
   std::vector<std::string> non_parameters;  ///< endings of the names of tensors that are not parameters
-  std::vector<std::pair<std::string, std::string>> renames;  ///< of parts of tensors' names
+  std::vector<std::pair<std::string, std::string>> renames;  ///< older part of a tensor's name, newer one
   Field<std::string> layout;                                 ///< an entry of zoo/layouts.json
   LayerNames laid_out;                                       ///< that entry
-  Field<std::int64_t> image_size{0};                         ///< usual side, if the configuration does not have it
+  Field<std::int64_t> image_size{0};                         ///< height and width, if the configuration has none
   VisionSpec vision;
   TextTowerSpec text;
   Variations variations;
@@ -47,7 +47,7 @@ struct Architecture {
     static_cast<void>(layout.get());
     return laid_out;
   }
-  /// The variations, as the type that the skeleton reads. Bug: of another skeleton.
+  /// The variations, of the type of the skeleton. Bug: T belongs to another skeleton.
   template <class T>
   [[nodiscard]] const T& varied() const {
     const T* found = std::get_if<T>(&variations);
@@ -56,44 +56,45 @@ struct Architecture {
   }
 };
 
-/// One of zoo/tasks.json: a word for all categories, or words by category.
+/// An entry of zoo/tasks.json: one task for all categories, or one for each category.
 struct TaskWord {
-  std::string word;                                ///< "" if it depends on the category
+  std::string word;                                ///< "": `by_category` has the tasks
   std::map<std::string, std::string> by_category;  ///< "else": the other categories
 };
 
 /// All files of zoo/.
 struct Catalogue {
   std::vector<Architecture> architectures;  ///< those that are built
-  std::vector<Architecture> parts;          ///< those that are only parts of others
+  std::vector<Architecture> parts;          ///< those that are only parts of other architectures
   std::vector<std::string> ignored;         ///< keys that change no graph, whatever the architecture
   std::map<std::string, Json> neutral;      ///< keys with the values that change nothing
   std::vector<std::string> non_parameters;
   std::map<std::string, TaskWord> class_tasks, ending_tasks;
   std::map<std::string, std::vector<std::pair<std::string, std::string>>> sets;  ///< name and model_id
   std::map<std::string, std::pair<std::string, std::string>> planned;            ///< category and family
-  std::vector<Statement*> statements;  ///< each place where a file states a key of a struct
+  std::vector<Statement*> statements;  ///< every key that a file states, with its place
 };
 
-/// Reads zoo/*.json: the text of each file by its name ("bert"). Errors: invalid_argument, with file, line and what is
-/// valid there: an unknown key, a wrong type, an unknown word, a file that is extended and does not exist.
+/// Reads zoo/*.json. `files`: the text of each file, by its name ("bert"). Errors: invalid_argument, with the file, the
+/// line and what is valid there, for an unknown key, a value of a wrong type, an unknown word, or "extends" with a file
+/// that does not exist.
 [[nodiscard]] Result<Catalogue> read_catalogue(const std::map<std::string, std::string_view>& files);
 
-/// The files that are compiled into the program. Bug: one is invalid.
+/// The catalogue of the files that are compiled into the program. Bug: a file is invalid.
 [[nodiscard]] const Catalogue& catalogue();
 
 [[nodiscard]] inline const std::vector<Architecture>& architectures() { return catalogue().architectures; }
-/// nullptr when no architecture of that model_type is built.
+/// nullptr: no architecture of that model_type is built.
 [[nodiscard]] const Architecture* find_architecture(const std::string& model_type);
-/// The same, and what is built only as a part of others.
+/// The same, also for architectures that are only parts of others.
 [[nodiscard]] const Architecture* find_description(const std::string& model_type);
 
-/// The keys that the objects of a file may have, as far as builders read them: "variations.layer.query" of each family
-/// of skeletons, "classes.head", "vision.patch".
+/// The keys of the objects that builders read, for all skeletons: "variations.layer.query", "classes.head",
+/// "vision.patch".
 [[nodiscard]] std::vector<std::string> declared_keys();
 
-/// What a class of the architecture is for: family and category are the architecture's unless the class has its own,
-/// the task goes by the class's name (zoo/tasks.json).
+/// Family, category and task of a class. Family and category are those of the class, otherwise those of the
+/// architecture. The task follows from the name of the class (zoo/tasks.json).
 [[nodiscard]] Classification classify(const Architecture& architecture, const std::string& model_class);
 
 }  // namespace assay::zoo

@@ -12,27 +12,52 @@
 
 namespace assay::zoo {
 
-// "variations": how an architecture differs from the others of its skeleton. One struct for each family of skeletons;
-// docs/zoo-authors.md explains the keys.
+// The object "variations" of a file in zoo/ says how an architecture differs from the others of its skeleton. There is
+// one struct for each family of skeletons. Each comment ends with an example model. docs/zoo-authors.md lists the keys.
 
-/// BART, its relatives, and decoders of their kind.
+/// BART, its relatives, and decoders that are built like BART's.
 struct BartVariations {
-  Field<std::map<std::string, std::string>> keys{};  ///< what the configuration calls a key of BART's
-  Field<std::string> encoder{"tokens"};              ///< none: a decoder alone
-  Field<std::string> positions{"learned"};    ///< sinusoidal: if the checkpoint has no table; config: a flag says which
-  Field<std::string> embedding_norm{"none"};  ///< sum, decoder_tokens (before positions are added), config (a flag)
-  Field<std::string> shared_table{};          ///< the module of the words' table; "": the decoder has its own
+  /// The configuration's name of a key, by BART's name of it: {"d_model": "hidden_size"} (musicgen).
+  Field<std::map<std::string, std::string>> keys{};
+  /// What the encoder reads. "tokens": text (bart). "whisper": mel frames, two convolutions. "speech_to_text": filter
+  /// banks, strided convolutions. "none": the model has no encoder (trocr).
+  Field<std::string> encoder{"tokens"};
+  /// Where positions come from. "learned": a table in the checkpoint (bart). "sinusoidal": computed, unless the
+  /// checkpoint has a table (pegasus). "sinusoidal_by_ids": computed; padding tokens are not counted (m2m_100).
+  /// "config": use_learned_position_embeddings chooses learned or sinusoidal_by_ids (trocr).
+  Field<std::string> positions{"learned"};
+  /// A norm of the embeddings. "none": there is none (pegasus). "sum": of tokens plus positions (bart).
+  /// "decoder_tokens": in the decoder, of the tokens before positions are added; in the encoder, of the sum
+  /// (blenderbot-small). "config": layernorm_embedding chooses sum or none (trocr).
+  Field<std::string> embedding_norm{"none"};
+  /// The module of the table that encoder and decoder share: "shared" (bart). "": the decoder has its own (whisper).
+  Field<std::string> shared_table{};
+  /// The module of the matrix that computes the logits: "proj_out" (whisper).
   Field<std::string> language_head{"lm_head"};
-  Field<std::int64_t> position_offset{0};  ///< rows before the first position
-  Field<bool> pre_norm{false};             ///< norms before attention and MLP
-  Field<bool> final_norm{false};           ///< a norm after the last layer
-  Field<bool> logits_bias{false}, no_bias{false}, no_key_bias{false};
-  Field<bool> no_embedding_scale{false};  ///< scale_embedding changes nothing (whisper)
-  Field<bool> decoder_unscaled{false};    ///< it changes nothing in the decoder (blenderbot-small)
-  Field<bool> decoder_vocabulary{false};  ///< the decoder can have words of its own (marian)
-  Field<bool> shifts_ids{false};          ///< without decoder ids, they are the encoder's one place to the right
-  Field<bool> codebooks{false};           ///< several tokens at each place (musicgen)
-  Field<bool> encoder_width{false};       ///< cross_attention_hidden_size is the width of what it attends to
+  /// How many rows of the position table come before the row of position 0: 2 (bart).
+  Field<std::int64_t> position_offset{0};
+  /// True: norms are before attention and MLP (mbart). False: behind the residual sums (bart).
+  Field<bool> pre_norm{false};
+  /// True: there is a norm behind the last layer (mbart).
+  Field<bool> final_norm{false};
+  /// True: final_logits_bias is added to the logits (bart).
+  Field<bool> logits_bias{false};
+  /// True: linear layers have no bias (musicgen).
+  Field<bool> no_bias{false};
+  /// True: the projection of the keys has no bias (whisper).
+  Field<bool> no_key_bias{false};
+  /// True: the class ignores the key scale_embedding (whisper).
+  Field<bool> no_embedding_scale{false};
+  /// True: scale_embedding has an effect in the encoder only (blenderbot-small).
+  Field<bool> decoder_unscaled{false};
+  /// True: the decoder may have a vocabulary of its own, decoder_vocab_size (marian).
+  Field<bool> decoder_vocabulary{false};
+  /// True: if decoder_input_ids is not given, the encoder's ids are used, shifted one place to the right (bart).
+  Field<bool> shifts_ids{false};
+  /// True: each position has one token of each of num_codebooks vocabularies (musicgen).
+  Field<bool> codebooks{false};
+  /// True: cross_attention_hidden_size is the width of the encoder's output (trocr).
+  Field<bool> encoder_width{false};
 
   template <class Visit>
   static void fields(Visit&& visit) {
@@ -58,10 +83,16 @@ struct BartVariations {
   }
 };
 
+/// T5 and its relatives.
 struct T5Variations {
-  Field<bool> sparse{false};                  ///< experts in some layers (switch_transformers)
-  Field<bool> bias_in_every_layer{false};     ///< umt5
-  Field<std::string> scaled_logits{"never"};  ///< tied: if tie_word_embeddings; config: scale_decoder_outputs
+  /// True: some layers have experts and a router (switch_transformers).
+  Field<bool> sparse{false};
+  /// True: each layer has a table of position biases (umt5). False: the layers of a stack share one table (t5).
+  Field<bool> bias_in_every_layer{false};
+  /// Whether the decoder's output is divided by the square root of d_model before the head. "never" (mt5). "always"
+  /// (umt5). "tied": if tie_word_embeddings is true (switch_transformers). "config": if scale_decoder_outputs is true;
+  /// without that key, if tie_word_embeddings is (t5).
+  Field<std::string> scaled_logits{"never"};
 
   template <class Visit>
   static void fields(Visit&& visit) {
@@ -71,12 +102,19 @@ struct T5Variations {
   }
 };
 
+/// wav2vec2 and its relatives.
 struct Wav2Vec2Variations {
-  Field<std::string> positions{"convolution"};  ///< with a normalised weight; stack: several, norms between (data2vec)
-  Field<bool> layer_features{false};            ///< each convolution has a LayerNorm, whatever feat_extract_norm says
-  Field<bool> gives_features{false};            ///< the base class has the output extract_features
-  Field<bool> relative_bias{false};             ///< gated, by distance (wavlm)
-  Field<bool> squeeze{false};                   ///< the encoder works at a fraction of the rate (sew)
+  /// How positions are computed. "convolution": by one convolution with a normalised weight (wav2vec2). "stack": by
+  /// several convolutions with norms between them (data2vec-audio).
+  Field<std::string> positions{"convolution"};
+  /// True: each convolution of the feature extractor has a LayerNorm; feat_extract_norm is ignored (data2vec-audio).
+  Field<bool> layer_features{false};
+  /// True: the base class has the output extract_features (wav2vec2).
+  Field<bool> gives_features{false};
+  /// True: a gated bias by distance is added to the attention scores (wavlm).
+  Field<bool> relative_bias{false};
+  /// True: the layers run on fewer frames: one for each squeeze_factor frames of the feature extractor (sew).
+  Field<bool> squeeze{false};
 
   template <class Visit>
   static void fields(Visit&& visit) {
@@ -88,9 +126,12 @@ struct Wav2Vec2Variations {
   }
 };
 
+/// LLaVA and its relatives.
 struct LlavaVariations {
-  Field<bool> projector_norm{false};  ///< a norm before the projection, whose biases are always there (vipllava)
-  Field<bool> tiles{false};           ///< images are cut into tiles (llava_next)
+  /// True: there is a norm before the projection, and the projection always has biases (vipllava).
+  Field<bool> projector_norm{false};
+  /// True: images are cut into tiles, and their number follows from image_sizes (llava_next).
+  Field<bool> tiles{false};
 
   template <class Visit>
   static void fields(Visit&& visit) {
@@ -99,8 +140,12 @@ struct LlavaVariations {
   }
 };
 
+/// CLIP and other models of two towers.
 struct TwoTowerVariations {
-  Field<bool> bias{false}, projected{true};
+  /// True: logit_bias is added to the similarities (siglip).
+  Field<bool> bias{false};
+  /// True: a projection follows each tower (clip). False: the towers' outputs are compared directly (siglip).
+  Field<bool> projected{true};
 
   template <class Visit>
   static void fields(Visit&& visit) {
@@ -109,7 +154,9 @@ struct TwoTowerVariations {
   }
 };
 
+/// DETR and its relatives.
 struct DetrVariations {
+  /// True: norms are before attention and MLP (table-transformer). False: behind the residual sums (detr).
   Field<bool> norm_first{false};
 
   template <class Visit>
@@ -118,7 +165,9 @@ struct DetrVariations {
   }
 };
 
+/// ConvNeXt and its relatives.
 struct ConvNextVariations {
+  /// True: the MLP has a global response norm (convnextv2). False: a layer may have a layer scale (convnext).
   Field<bool> response_norm{false};
 
   template <class Visit>
@@ -127,7 +176,7 @@ struct ConvNextVariations {
   }
 };
 
-/// For skeletons whose architectures differ by their configurations alone.
+/// For skeletons whose architectures differ only by their configurations: resnet_cnn.
 struct NoVariations {
   template <class Visit>
   static void fields(Visit&&) {}

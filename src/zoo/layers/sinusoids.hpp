@@ -6,13 +6,15 @@
 
 namespace assay::zoo {
 
-// Tables of positions that transformers computes instead of learning them. Row by row, [rows, width] float32.
+// Position tables that transformers computes. Each function returns a table [rows, width], row by row.
 
-/// Pegasus's and Marian's: sines in the first half of a row, cosines in the second, of position / 10000^(2i/width).
+/// The table of Pegasus and Marian. The first half of row p has sin(p / 10000^(2i/width)), the second half the cosines
+/// of the same angles.
 [[nodiscard]] std::vector<float> halved_sinusoids(std::int64_t rows, std::int64_t width);
 
-/// fairseq's: position · 10000^(-i / (width/2 - 1)), sines then cosines; a last column of zeros where width is odd; the
-/// row of the padding token is zero (`padding` < 0: none is). `cosines_first`: the halves the other way round.
+/// The table of fairseq. The first half of row p has sin(p · 10000^(-i / (width/2 - 1))), the second half the cosines
+/// of the same angles; `cosines_first` exchanges the halves. If `width` is odd, the last column is zero. Row `padding`
+/// is zero; if `padding` is negative, no row is.
 [[nodiscard]] std::vector<float> fairseq_sinusoids(std::int64_t rows, std::int64_t width, std::int64_t padding,
                                                    bool cosines_first = false);
 

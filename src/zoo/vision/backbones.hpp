@@ -12,23 +12,25 @@
 
 namespace assay::zoo {
 
-/// What a convolutional stage gives: [B, channels, height, width].
+/// The output of a convolutional stage. Shape of `value`: [B, channels, height, width].
 struct FeatureMap {
   Value value{};
   std::int64_t channels = 0, height = 0, width = 0;
 };
 
-/// The input pixel_values with the sides of the request, else those of the architecture's "image_size".
+/// The input pixel_values. Its height and width are those of the request, otherwise the architecture's "image_size".
 /// Errors: invalid_argument.
 [[nodiscard]] Result<FeatureMap> take_image(BuildContext& context, std::int64_t channels,
                                             const std::string& batch = "batch");
 
-/// transformers' ResNet without its pooler, one map per stage. Errors: invalid_argument, unsupported.
+/// ResNet of transformers without the pooler: the output of each stage. Errors: invalid_argument, unsupported.
 [[nodiscard]] Result<std::vector<FeatureMap>> resnet_features(const Module& base, const Config& config,
                                                               const FeatureMap& pixels);
 
-/// timm's ResNet (resnet18 to resnet152), as far as its fourth stage. Depths, widths and the kind of block are those of
-/// the checkpoint's tensors; without a checkpoint those of the name. Errors: unsupported ("unsupported: KEY = NAME").
+/// ResNet of timm (resnet18 to resnet152): the output of each of the four stages. Depths and widths follow from the
+/// shapes of the checkpoint's tensors; without a checkpoint, and for the kind of block, from `name`. Errors:
+/// unsupported
+/// ("unsupported: KEY = NAME").
 [[nodiscard]] Result<std::vector<FeatureMap>> timm_resnet_features(const Module& base, const std::string& name,
                                                                    const std::string& key, const FeatureMap& pixels);
 
