@@ -40,7 +40,7 @@ Result<ExitCode> init(const DbOptions& options, const Context& context) {
                     {"moved_aside", names(moved)}});
     return ExitCode::kSuccess;
   }
-  for (const std::filesystem::path& path : moved) std::printf("moved aside: %s\n", path.c_str());
+  for (const std::filesystem::path& path : moved) std::printf("renamed: the previous one is now %s\n", path.c_str());
   std::printf("database: %s\nbundles:  %s\n", options.database().c_str(), options.bundles().c_str());
   return ExitCode::kSuccess;
 }
@@ -59,13 +59,17 @@ Result<ExitCode> rebuild(const DbOptions& options, const Context& context) {
   }
   std::printf("%s: %zu bundles, %llu samples\n", options.database().c_str(), report.bundles,
               static_cast<unsigned long long>(report.samples));
-  if (rebuilt.kept) std::printf("the old database had more than the bundles and is kept: %s\n", rebuilt.kept->c_str());
+  if (rebuilt.kept)
+    std::printf(
+        "the old database is kept as %s: it has results, tables or views that the new one lacks, or could not be "
+        "read\n",
+        rebuilt.kept->c_str());
   print_refused(report);
   return code;
 }
 
 Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
-  // The default spool of a database without results does not exist yet; one that was named must.
+  // The default spool of a database without results does not exist yet; a given one must exist.
   if (std::error_code ignored;
       !options.spool.empty() && !std::filesystem::is_directory(spool_of(options.spool), ignored))
     return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}'", options.spool),
@@ -83,7 +87,7 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
     return code;
   }
   if (report.moved > 0) std::printf("%zu unsaved bundles moved into the spool\n", report.moved);
-  std::printf("%zu bundles added, %zu were there before\n", report.bundles, report.known);
+  std::printf("%zu bundles added, %zu were in the database already\n", report.bundles, report.known);
   print_refused(report);
   return code;
 }
@@ -97,7 +101,7 @@ Result<ExitCode> verify(const DbOptions& options, const Context& context) {
     return code;
   }
   for (const Error& finding : findings) std::printf("%s\n", sanitise(to_string(finding)).c_str());
-  if (findings.empty()) std::printf("the database has the contents of the bundles\n");
+  if (findings.empty()) std::printf("the database and the bundles agree\n");
   return code;
 }
 
@@ -133,13 +137,14 @@ void register_db(CLI::App& app, Commands& commands) {
     add_storage_options(*command, options->db_path, options->spool);
     if (std::string_view(name) == "init")
       show_as(command->add_flag("--overwrite", options->overwrite,
-                                "Move an existing database and its bundles aside and begin anew"),
+                                "Rename an existing database and its spool (nothing is deleted), then create an empty "
+                                "database"),
               kStorage);
     add_output_format(*command, options->output_format);
     commands.add(command, [options, action](Context& context) { return action(*options, context); });
   };
-  add("init", "Create an empty database", init);
-  add("rebuild", "Make the database again from the bundles", rebuild);
+  add("init", "Create an empty database and its spool", init);
+  add("rebuild", "Rebuild the database from the bundles", rebuild);
   add("ingest", "Add the bundles that are not in the database yet", ingest);
   add("verify", "Compare the database with the bundles", verify);
   add("info", "Print the numbers of runs, results, samples and bundles", info);

@@ -81,6 +81,13 @@ bool Record::ranked() const {
          !has_flag(flag::kSoftware) && !has_flag(flag::kPartial);
 }
 
+bool Record::settled(bool measured) const {
+  if (has_flag(flag::kPartial)) return false;
+  if (status == CellStatus::kUnsupported) return true;
+  const bool ran = status == CellStatus::kCompleted || status == CellStatus::kWrong;
+  return ran && (!measured || latency_mean_ms);
+}
+
 std::optional<std::string_view> Hashing::default_for(std::string_view engine) const {
   std::optional<std::string_view> found;
   for (std::size_t i = 0; i < default_count; ++i) {

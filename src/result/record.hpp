@@ -52,6 +52,9 @@ struct Record {
   void add_flag(std::string_view name);
   /// Completed and verified, not simulated, software or partial: included in rankings, speed-ups and ratings.
   [[nodiscard]] bool ranked() const;
+  /// Whether --resume keeps the row instead of running its task again: `completed`, `wrong` or `unsupported`, not cut
+  /// short. `measured`: one that ran must have a latency (a verification alone has none).
+  [[nodiscard]] bool settled(bool measured) const;
 };
 
 /// Whether the keys hash a field (result/keys.hpp).

@@ -134,7 +134,11 @@ TEST_F(HistoryTest, WhatUsersAddedToTheDatabaseSurvivesAMigration) {
     EXPECT_EQ(ingested->known, 6U);
     EXPECT_THAT(*store->results(), SizeIs(6));
     const auto snapshot = store->publish_snapshot();
-    EXPECT_TRUE(snapshot) << to_string(snapshot.error());
+    ASSERT_TRUE(snapshot) << to_string(snapshot.error());
+    auto copy = duckdb::open_database(*snapshot, duckdb::Access::kReadOnly);
+    ASSERT_TRUE(copy) << to_string(copy.error());
+    for (const char* table : {"\"my \"\"notes\"", "latest_results_own", "x.t", "x.benchmark_results"})
+      EXPECT_EQ(copy->query(fmt::format("SELECT count(*) FROM {}", table))->rows.at(0).at(0), 1) << table;
   }
   auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
   ASSERT_TRUE(now) << to_string(now.error());

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <sys/vfs.h>
 
-#include <array>
 #include <limits>
+#include <set>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -16,6 +16,7 @@
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
 #include "store/schema.hpp"
+#include "store/snapshot.hpp"
 #include "store/unsaved.hpp"
 
 namespace assay {
@@ -38,10 +39,6 @@ void warn_of_network_disk(const fs::path& database) {
           database.string());
 }
 
-fs::path snapshot_path(const fs::path& database) {
-  return database.parent_path() / (database.stem().string() + ".snapshot" + database.extension().string());
-}
-
 bool is_empty_or_absent(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
@@ -56,9 +53,6 @@ Status move_aside(const fs::path& from, const fs::path& to) {
                 fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
   return {};
 }
-
-// The name under which the snapshot is attached; no file of a user is called so.
-constexpr const char* kSnapshot = "assay_snapshot_in_the_making";
 
 /// A suffix that neither `path` nor its companions have yet.
 std::string backup_suffix(const fs::path& path) {
@@ -188,6 +182,26 @@ Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::pa
   return kept;
 }
 
+namespace {
+
+// Whether a database has results, or tables and views of users, that the other one lacks.
+Result<bool> has_more(Database& database, Database& other) {
+  for (const char* sql :
+       {"SELECT attempt_id FROM benchmark_results",
+        "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()",
+        "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE database_name = current_database()"}) {
+    ASSAY_TRY(const Rows here, database.query(sql));
+    ASSAY_TRY(const Rows there, other.query(sql));
+    std::set<std::string> known;
+    for (const auto& row : there.rows) known.insert(row.at(0).dump());
+    for (const auto& row : here.rows)
+      if (!known.contains(row.at(0).dump())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& spool) {
   if (std::error_code ignored; !fs::is_directory(spool, ignored))
     return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}' to make the database from", spool.string()),
@@ -206,11 +220,8 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
     Result<Database> old = duckdb::open_database(database, Access::kReadWrite);
     if (!old && old.error().code == ErrorCode::kStoreBusy) return tl::unexpected<Error>(old.error());
     if (!old) return void(keep_old = true), Status();
-    ASSAY_TRY(const Rows before, old->query("SELECT attempt_id FROM benchmark_results"));
-    ASSAY_TRY(const Rows after, made.query("SELECT attempt_id FROM benchmark_results"));
-    std::set<std::string> made_ids;
-    for (const auto& row : after.rows) made_ids.insert(row.at(0).dump());
-    for (const auto& row : before.rows) keep_old = keep_old || !made_ids.contains(row.at(0).dump());
+    // If it cannot be read, nobody knows what it has.
+    keep_old = has_more(*old, made).value_or(true);
     return {};
   };
   if (Status built = build(); !built) {
@@ -228,6 +239,9 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   fs::remove(database.string() + ".wal", ignored);
   fs::remove(snapshot_path(database), ignored);  // of the old one
   ASSAY_CHECK_OK(move_aside(fresh, database));
+  ASSAY_TRY(Database made, duckdb::open_database(database, Access::kReadWrite));
+  if (const auto published = write_snapshot(made, database); !published)
+    log_warning("the snapshot for readers is missing: {}", published.error().message);
   return rebuilt;
 }
 
@@ -251,20 +265,6 @@ Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
   if (filter.latest_per_task)
     where += " QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, result_id DESC) = 1";
   return read_records(state_->database, where + " ORDER BY timestamp, result_id", parameters);
-}
-
-Result<std::set<std::string>> Store::completed_task_keys(std::string_view run_id, bool measured) {
-  const Json parameters[] = {run_id, measured};
-  ASSAY_TRY(
-      const Rows rows,
-      state_->database.query(
-          "SELECT DISTINCT task_key FROM benchmark_results WHERE ($1 = '' OR run_id = $1) AND task_key IS NOT NULL "
-          "AND NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial') AND (status = 'unsupported' OR "
-          "(status IN ('completed', 'wrong') AND (NOT $2 OR latency_mean_ms IS NOT NULL)))",
-          parameters));
-  std::set<std::string> keys;
-  for (const auto& row : rows.rows) keys.insert(row.at(0).get<std::string>());
-  return keys;
 }
 
 Result<std::map<std::string, fs::path>> Store::bundle_paths(std::string_view run_id) {
@@ -304,41 +304,7 @@ Result<Samples> Store::samples(std::string_view attempt_id) {
   return samples;
 }
 
-Result<fs::path> Store::publish_snapshot() {
-  const fs::path snapshot = snapshot_path(state_->path), fresh = snapshot.string() + ".tmp-publish";
-  const auto remove_fresh = [&] {
-    std::error_code ignored;
-    fs::remove(fresh, ignored);
-    fs::remove(fresh.string() + ".wal", ignored);
-  };
-  remove_fresh();  // of a process that was killed
-  Database& database = state_->database;
-  ASSAY_TRY(const Rows name, database.query("SELECT replace(current_database(), '\"', '\"\"')"));
-  const std::string own = fmt::format("\"{}\"", name.rows.at(0).at(0).get<std::string>());
-  const auto fill = [&]() -> Status {
-    // Tables, views and comments as they are here: that takes a tenth of the time of all migrations.
-    ASSAY_CHECK_OK(database.execute(fmt::format("COPY FROM DATABASE {} TO {} (SCHEMA)", own, kSnapshot)));
-    ASSAY_CHECK_OK(database.execute("BEGIN"));
-    for (const char* table : {"schema_version", "benchmark_runs", "hardware_info", "benchmark_results", "bundles"})
-      ASSAY_CHECK_OK(database.execute(
-          fmt::format("INSERT INTO {0}.{1} BY NAME SELECT * FROM {2}.main.{1}", kSnapshot, table, own)));
-    ASSAY_CHECK_OK(database.execute("COMMIT"));
-    return database.execute(fmt::format("CHECKPOINT {}", kSnapshot));
-  };
-  Status filled = database.execute(fmt::format("ATTACH {} AS {}", duckdb::quoted(fresh.string()), kSnapshot));
-  if (filled) {
-    filled = fill();
-    if (!filled) static_cast<void>(database.execute("ROLLBACK"));
-    if (const Status detached = database.execute(fmt::format("DETACH {}", kSnapshot)); filled) filled = detached;
-  }
-  if (filled) filled = sync_file(fresh);
-  if (filled) filled = move_aside(fresh, snapshot);
-  if (!filled) {
-    remove_fresh();
-    return tl::unexpected<Error>(with_context(std::move(filled), "while publishing the snapshot").error());
-  }
-  return snapshot;
-}
+Result<fs::path> Store::publish_snapshot() { return write_snapshot(state_->database, state_->path); }
 
 Result<std::vector<Error>> Store::verify(const fs::path& spool) {
   if (!state_->lock)

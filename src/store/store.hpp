@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,8 +64,9 @@ class Store {
                                                                        const std::filesystem::path& spool,
                                                                        bool overwrite);
 
-  /// Makes the database anew from the bundles and puts it in the old one's place. The old one is kept as
-  /// `<database>.bak-<time>`, the path in `kept`, if it could not be read or had results that no bundle has.
+  /// Makes the database anew from the bundles, puts it in the old one's place and publishes its snapshot. The old one
+  /// is kept as `<database>.bak-<time>`, the path in `kept`, if it could not be read, had results that no bundle has,
+  /// or tables and views that users added.
   struct Rebuilt {
     IngestReport ingested;
     std::optional<std::filesystem::path> kept;
@@ -91,10 +91,6 @@ class Store {
   /// Oldest first.
   [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});
 
-  /// Tasks that need not run again: `completed`, `wrong` or `unsupported`, not cut short; of one run, or of all.
-  /// `measured`: a completed one must have a latency (a verification alone has none).
-  [[nodiscard]] Result<std::set<std::string>> completed_task_keys(std::string_view run_id = {}, bool measured = true);
-
   /// The folder of each attempt's bundle in the spool, by attempt id; of one run, or of all. It has the task key of the
   /// time when it was written.
   [[nodiscard]] Result<std::map<std::string, std::filesystem::path>> bundle_paths(std::string_view run_id = {});
@@ -103,7 +99,8 @@ class Store {
   [[nodiscard]] Result<Samples> samples(std::string_view attempt_id);
 
   /// Writes `<name>.snapshot<extension>` beside the database, with everything but the samples, atomically: readers
-  /// and writers do not disturb each other. Returns its path.
+  /// and writers do not disturb each other. Tables that users added are copied, too; one that cannot be copied is empty
+  /// there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
   /// Compares the database with the bundles: hashes, and the number of samples. Empty: all is well. Errors: store_busy

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <fstream>
 #include <functional>
+#include <set>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -381,6 +382,34 @@ TEST_F(StoreTest, RebuildKeepsTheOldDatabaseWhenASpoolLacksSomeOfIt) {
   EXPECT_EQ(Store::rebuild(path_, folder_.path() / "no-spool").error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(StoreTest, RebuildKeepsAnOldDatabaseThatCanBeOpenedButNotRead) {
+  for (int i = 0; i < 5; ++i) add(fmt::format("m{}", i), 100, 7);
+  ASSERT_TRUE(open().ingest(spool_));
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(database->execute("DROP VIEW IF EXISTS latest_results; DROP TABLE benchmark_results CASCADE"));
+  }
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  EXPECT_EQ(rebuilt->ingested.bundles, 5U);
+  EXPECT_TRUE(rebuilt->kept);
+  EXPECT_THAT(*open().results(), SizeIs(5));
+}
+
+TEST_F(StoreTest, RebuildKeepsADatabaseWithTablesOfUsersAndPublishesTheSnapshot) {
+  add("a");
+  ASSERT_TRUE(open().ingest(spool_));
+  ASSERT_TRUE(duckdb::open_database(path_, duckdb::Access::kReadWrite)
+                  ->execute("CREATE VIEW fastest AS SELECT * FROM benchmark_results"));
+  const auto rebuilt = Store::rebuild(path_, spool_);
+  ASSERT_TRUE(rebuilt) << to_string(rebuilt.error());
+  ASSERT_TRUE(rebuilt->kept);
+  EXPECT_TRUE(duckdb::open_database(*rebuilt->kept, duckdb::Access::kReadOnly)->query("SELECT * FROM fastest"));
+  const auto snapshot = duckdb::open_database(folder_.path() / "history.snapshot.duckdb", duckdb::Access::kReadOnly);
+  ASSERT_TRUE(snapshot);
+  EXPECT_FALSE(Store::rebuild(path_, spool_)->kept) << "now there is nothing of a user";
+}
+
 TEST_F(StoreTest, InitOverwritesOnlyOnRequestAndMovesTheOldFilesAside) {
   ASSERT_THAT(*Store::init(path_, spool_, false), IsEmpty());
   add("a");
@@ -499,9 +528,16 @@ TEST_F(StoreTest, ResumingRunsAgainWhatFailedOrWasCutShort) {
   put("skipped", CellStatus::kSkipped, false);
   Store store = open();
   ASSERT_TRUE(store.ingest(spool_));
-  EXPECT_EQ(*store.completed_task_keys(), (std::set{done, wrong, refused}));
-  EXPECT_EQ(*store.completed_task_keys("run-1", false), (std::set{done, wrong, refused, verified}));
-  EXPECT_THAT(*store.completed_task_keys("run-2"), IsEmpty());
+  const auto settled = [&](const char* run, bool with_latency) {
+    std::set<std::string> keys;
+    const auto rows = store.results({.run_id = run});
+    for (const Record& row : *rows)
+      if (row.settled(with_latency)) keys.insert(row.task_key);
+    return keys;
+  };
+  EXPECT_EQ(settled("run-1", true), (std::set{done, wrong, refused}));
+  EXPECT_EQ(settled("run-1", false), (std::set{done, wrong, refused, verified}));
+  EXPECT_THAT(settled("run-2", true), IsEmpty());
 }
 
 TEST_F(StoreTest, VerifyFindsWhatChanged) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/snapshot.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+using duckdb::Database;
+using duckdb::Rows;
+namespace {
+
+// The name under which the snapshot is attached; no file of a user is called so.
+constexpr const char* kSnapshot = "assay_snapshot_in_the_making";
+
+Status replace(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (!error) return {};
+  return fail(ErrorCode::kInternal,
+              fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
+}
+
+constexpr std::array kPublished{"schema_version", "benchmark_runs", "hardware_info", "benchmark_results", "bundles"};
+
+// Rows of the tables that users added. One that cannot be copied stays empty: it must not cost the snapshot.
+Status copy_own_tables(Database& database, const std::string& source) {
+  ASSAY_TRY(
+      const Rows tables,
+      database.query("SELECT replace(schema_name, '\"', '\"\"'), replace(table_name, '\"', '\"\"') FROM "
+                     "duckdb_tables() WHERE database_name = current_database() AND NOT internal AND NOT temporary "
+                     "ORDER BY table_oid"));
+  for (const auto& row : tables.rows) {
+    const auto schema = row.at(0).get<std::string>(), table = row.at(1).get<std::string>();
+    const bool ours =
+        schema == "main" && (table == "raw_benchmark_data" || std::ranges::find(kPublished, table) != kPublished.end());
+    if (ours) continue;
+    const Status copied = database.execute(fmt::format(
+        "INSERT INTO {0}.\"{1}\".\"{2}\" SELECT * FROM {3}.\"{1}\".\"{2}\"", kSnapshot, schema, table, source));
+    if (!copied) log_warning("the snapshot has table '{}' without its rows: {}", table, copied.error().message);
+  }
+  return {};
+}
+
+}  // namespace
+
+fs::path snapshot_path(const fs::path& database) {
+  return database.parent_path() / (database.stem().string() + ".snapshot" + database.extension().string());
+}
+
+Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
+  const fs::path snapshot = snapshot_path(path), fresh = snapshot.string() + ".tmp-publish";
+  const auto remove_fresh = [&] {
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    fs::remove(fresh.string() + ".wal", ignored);
+  };
+  remove_fresh();  // of a process that was killed
+  ASSAY_TRY(const Rows name, database.query("SELECT replace(current_database(), '\"', '\"\"')"));
+  const std::string own = fmt::format("\"{}\"", name.rows.at(0).at(0).get<std::string>());
+  const auto fill = [&]() -> Status {
+    // Tables, views and comments as they are here: that takes a tenth of the time of all migrations.
+    ASSAY_CHECK_OK(database.execute(fmt::format("COPY FROM DATABASE {} TO {} (SCHEMA)", own, kSnapshot)));
+    ASSAY_CHECK_OK(database.execute("BEGIN"));
+    for (const char* table : kPublished)
+      ASSAY_CHECK_OK(database.execute(
+          fmt::format("INSERT INTO {0}.{1} BY NAME SELECT * FROM {2}.main.{1}", kSnapshot, table, own)));
+    ASSAY_CHECK_OK(database.execute("COMMIT"));
+    ASSAY_CHECK_OK(copy_own_tables(database, own));
+    return database.execute(fmt::format("CHECKPOINT {}", kSnapshot));
+  };
+  Status filled = database.execute(fmt::format("ATTACH {} AS {}", duckdb::quoted(fresh.string()), kSnapshot));
+  if (filled) {
+    filled = fill();
+    if (!filled) static_cast<void>(database.execute("ROLLBACK"));
+    if (const Status detached = database.execute(fmt::format("DETACH {}", kSnapshot)); filled) filled = detached;
+  }
+  if (filled) filled = sync_file(fresh);
+  if (filled) filled = replace(fresh, snapshot);
+  if (!filled) {
+    remove_fresh();
+    return tl::unexpected<Error>(with_context(std::move(filled), "while publishing the snapshot").error());
+  }
+  return snapshot;
+}
+
+}  // namespace assay
