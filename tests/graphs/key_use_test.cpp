@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every key that a file of zoo/ states is read by the builder of an architecture that has it: a key that changes
-// nothing would be one that its author believes in.
+// Every key that a file of zoo/ states is read by the builder of an architecture that has it, or has a single value
+// that is built, and configurations with another value are refused. A key that changes nothing would be one that its
+// author believes in.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -116,20 +117,47 @@ TEST(Catalogue, EveryKeyThatAFileStatesIsReadByABuilder) {
   build_all(requests);
   // An architecture that extends a file reads it again: one of the statements of a place is enough.
   struct Use {
-    bool read = false, unused = false;
+    bool read = false, unused = false, fixed = false;
   };
   std::map<std::pair<std::string, std::string>, Use> uses;
   for (const Statement* statement : catalogue().statements) {
     Use& use = uses[{statement->file, statement->key}];
     use.read |= statement->read;
     use.unused |= statement->unused;
+    use.fixed |= statement->fixed;
   }
   for (const auto& [place, use] : uses) {
-    EXPECT_TRUE(use.read || use.unused) << "zoo/" << place.first << ".json: nothing reads " << place.second;
+    EXPECT_TRUE(use.read || use.unused || use.fixed)
+        << "zoo/" << place.first << ".json: nothing reads " << place.second;
     EXPECT_FALSE(use.read && use.unused) << "zoo/" << place.first << ".json: " << place.second
                                          << " is read, and said to be unused";
   }
   EXPECT_GT(uses.size(), 1000U);
+}
+
+// Another value of the type of `value`.
+Json another(const Json& value) {
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>() + 1;
+  return value.get<std::string>() + "x";
+}
+
+TEST(Catalogue, OtherValuesOfAKeyThatIsBuiltForOneValueAreRefused) {
+  std::size_t keys = 0;
+  for (const Architecture& architecture : architectures()) {
+    for (const auto& [key, rule] : architecture.keys) {
+      if (rule.values.size() != 1) continue;
+      Json config;
+      config["model_type"] = architecture.name;
+      config[key] = another(rule.values.front());
+      const Result<Config> read = Config::read(config, "");
+      ASSERT_FALSE(read) << architecture.name << ": " << key;
+      EXPECT_EQ(read.error().code, ErrorCode::kUnsupported) << to_string(read.error());
+      EXPECT_EQ(read.error().message, "unsupported: " + key + " = " + shown(config[key]));
+      ++keys;
+    }
+  }
+  EXPECT_GT(keys, 50U);
 }
 
 }  // namespace

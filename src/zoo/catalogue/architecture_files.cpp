@@ -293,7 +293,7 @@ void ArchitectureFiles::read_keys(FileLayer& layer, ObjectReader& object, Archit
     Statement& statement = layer.note("keys." + name);
     statement.unused = rule.unused;
     rule.statement = &statement;
-    if (!rule.values.empty()) rule.mark();  // read when a configuration is: only these values pass
+    statement.fixed = rule.values.size() == 1;
   }
   layer.finish(*keys);
 }

@@ -24,6 +24,7 @@ namespace assay::zoo {
 struct Statement {
   std::string file, key;  ///< "bert", "variations.layer.query"
   bool unused = false;    ///< the file says so itself
+  bool fixed = false;  ///< a key with one built value: configurations with another are refused, so no builder reads it
   mutable std::atomic<bool> read = false;
 
   Statement(std::string its_file, std::string its_key) : file(std::move(its_file)), key(std::move(its_key)) {}

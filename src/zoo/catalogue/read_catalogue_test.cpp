@@ -90,6 +90,17 @@ TEST(ReadCatalogue, AKeyHasTheCommonRuleWithItsOwnDefault) {
   EXPECT_THAT(more(*found).keys.at("new").values, ElementsAre("a"));
 }
 
+TEST(ReadCatalogue, AListOfValuesIsNotAReader) {
+  const Result<Catalogue> found = read({{"more", R"({"model_type": "more", "extends": "base", "keys": {
+    "one": {"type": "text", "values": ["a"], "default": "a"},
+    "two": {"type": "text", "values": ["a", "b"], "default": "a"}}})"}});
+  ASSERT_TRUE(found) << to_string(found.error());
+  const Named<KeyRule>& keys = more(*found).keys;
+  for (const char* key : {"one", "two"}) EXPECT_FALSE(keys.at(key).statement->read) << "only builders read";
+  EXPECT_TRUE(keys.at("one").statement->fixed) << "other values are refused, there is nothing to read";
+  EXPECT_FALSE(keys.at("two").statement->fixed) << "a builder has to choose";
+}
+
 TEST(ReadCatalogue, RefusesAnUnknownKeyWithFileLineAndTheNearestKey) {
   EXPECT_EQ(message_for(",\n  \"skelton\": \"decoder\"\n}"),
             "zoo/more.json:4: unknown key \"skelton\"; did you mean \"skeleton\"?");
