@@ -17,6 +17,7 @@
 #include "prepare/prepare.hpp"
 #include "prepare/zoo_check.hpp"
 #include "prepare/zoo_show.hpp"
+#include "report/model_facts.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {

@@ -156,6 +156,8 @@ Result<StaticValue> constant_of(const graph::Graph& graph, const std::string& na
 
 }  // namespace
 
+std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
+
 Result<StaticGraph> StaticGraph::infer(const std::filesystem::path& model, const std::map<std::string, Shape>& shapes) {
   ASSAY_TRY(const StaticModel opened, StaticModel::open(model));
   return opened.infer(shapes);

@@ -40,6 +40,10 @@ struct StaticCost {
                                             ///< their own; values without a shape are left out
 };
 
+/// Bytes of memory: the weights twice, in the file's layout and in the runtime's, and the activations that are in use
+/// at once.
+[[nodiscard]] std::uint64_t memory_to_run(const StaticCost& cost);
+
 /// An ONNX graph with the shapes that follow from those of its inputs, and with integers and bools folded that depend
 /// on shapes and constants alone. Immutable; created by StaticModel.
 class StaticGraph {

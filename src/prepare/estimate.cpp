@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "report/model_facts.hpp"
+#include "graph/static_graph.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {

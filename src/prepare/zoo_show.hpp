@@ -6,7 +6,7 @@
 #include <assay/result.hpp>
 
 #include "hub/hub.hpp"
-#include "report/model_facts.hpp"
+#include "model/model_facts.hpp"
 
 namespace assay {
 

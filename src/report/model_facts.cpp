@@ -30,8 +30,6 @@ Json values_json(const std::vector<ModelValue>& values) {
 
 }  // namespace
 
-std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
-
 Json model_facts_json(const ModelFacts& facts) {
   const auto text = [](const std::string& word) { return word.empty() ? Json(nullptr) : Json(word); };
   Json shapes = Json::object();
@@ -74,7 +72,7 @@ std::string model_facts_text(const ModelFacts& facts) {
   const auto megabytes = [](std::uint64_t bytes) { return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6); };
   line("model", facts.model_id);
   if (!facts.architecture.empty()) line("architecture", fmt::format("{}, {}", facts.architecture, facts.model_class));
-  line("task", fmt::format("{} (family {}, category {}), by its {}", facts.what.task, facts.what.family,
+  line("task", fmt::format("{} (family {}, category {}), classified by its {}", facts.what.task, facts.what.family,
                            facts.what.category, facts.what.basis));
   line("size", facts.size);
   line("weights", facts.source + (facts.note.empty() ? "" : ": " + facts.note));
@@ -97,8 +95,8 @@ std::string model_facts_text(const ModelFacts& facts) {
                    facts.cost.counted < 1 ? fmt::format(", of {:.1f} % of the operators; not of {}",
                                                         100 * facts.cost.counted, join(facts.unknown_operators, ", "))
                                           : ""));
-  line("  moved", fmt::format("{:.1f} MB, nothing fused", facts.cost.bytes / 1e6));
-  line("  activations", megabytes(facts.cost.peak_activation_bytes) + " at once");
+  line("  traffic", fmt::format("{:.1f} MB of reads and writes, without operator fusion", facts.cost.bytes / 1e6));
+  line("  activations", "at most " + megabytes(facts.cost.peak_activation_bytes) + " at the same time");
   const std::uint64_t needed = memory_to_run(facts.cost);
   line("memory to run", fmt::format("about {}; {} are free{}", megabytes(needed), megabytes(free_memory()),
                                     needed > free_memory() ? ": it does not fit" : ""));
