@@ -82,6 +82,7 @@ struct DecoderVariations {
   NumberSetting query_scalar{}, score_scale{}, attention_soft_cap{}, logits_soft_cap{}, clip_qkv{};
   NumberSetting embedding_scale{Setting<float>(1.0F)}, residual_scale{Setting<float>(1.0F)};
   NumberSetting logits_scale{Setting<float>(1.0F)}, logits_divisor{};
+  FlagSetting causal{Setting<bool>(true)};  ///< false: each token sees all tokens, also later ones (eurobert)
   FlagSetting multi_query{}, parallel{}, residual_after_norm{}, masked_positions{}, sinusoidal{}, head_bias{};
   FlagSetting weights_in_first{};  ///< linear weights are stored [in, out], as in gpt2
   FlagSetting qkv_bias{Setting<bool>::of("attention_bias")}, output_bias{Setting<bool>::of("attention_bias")};
@@ -152,6 +153,7 @@ void DecoderVariations::fields(Visit&& visit) {
   visit("residual_scale", &D::residual_scale);
   visit("logits_scale", &D::logits_scale);
   visit("logits_divisor", &D::logits_divisor);
+  visit("causal", &D::causal);
   visit("multi_query", &D::multi_query);
   visit("parallel", &D::parallel);
   visit("residual_after_norm", &D::residual_after_norm);

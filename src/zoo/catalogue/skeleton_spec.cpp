@@ -26,7 +26,7 @@ const std::vector<SkeletonSpec>& skeleton_specs() {
       {"convbert_encoder", text, TextVariations{}},
       {"convnext_cnn", images, ConvNextVariations{}},
       {"deberta_encoder", text, TextVariations{}},
-      {"decoder", {"none", "causal_lm"}, DecoderVariations{}},
+      {"decoder", {"none", "causal_lm", "masked_lm"}, DecoderVariations{}},
       {"detr_detector", {"none", "object_detection"}, DetrVariations{}},
       {"fnet_encoder", text, TextVariations{}},
       {"hifigan_vocoder", {"none"}, NoVariations{}},

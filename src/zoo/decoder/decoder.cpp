@@ -41,6 +41,15 @@ Result<Value> decoder_layer(const Module& layer, const DecoderSpec& spec, const 
   return norm(spec.names.after_mlp, sum);
 }
 
+// What is added to the scores of the layers with this window; nullopt: every token sees every token.
+std::optional<Value> layer_mask(const Module& at, bool causal, const TokenSpan& span, const std::optional<Value>& kept,
+                                const std::optional<std::int64_t>& window) {
+  if (!causal && !window) return kept ? std::optional(additive_mask(at, *kept)) : std::nullopt;
+  const auto [queries, keys] = token_positions(at, span);
+  return additive(
+      at, causal ? causal_mask(at, queries, keys, kept, window) : nearby_mask(at, queries, keys, kept, *window));
+}
+
 }  // namespace
 
 Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Shape& weight_shape, float epsilon) {
@@ -119,6 +128,10 @@ Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Valu
 }
 
 Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs, States& states) {
+  if (!spec.causal && states.gives()) {
+    return unsupported("part", std::string(part_name(states.part())),
+                       "a token sees later tokens, so its keys and values cannot be kept");
+  }
   const KvCache kv_cache = states.take_kv_cache();
   if (kv_cache == KvCache::kRuntime) ASSAY_CHECK_OK(check_native(spec, inputs));
   const Extent tokens = kv_cache == KvCache::kGrowing ? "past" : "cache";
@@ -156,9 +169,8 @@ Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderI
   for (const LayerKind& layer : spec.layers) {
     const std::int64_t window = layer.window.value_or(0);
     if (shared.native || shared.masks.contains(window)) continue;
-    const auto [queries, keys] = token_positions(mask_place, shared.span);
-    shared.masks.emplace(
-        window, additive(mask_place, causal_mask(mask_place, queries, keys, inputs.attention_mask, layer.window)));
+    if (const auto mask = layer_mask(mask_place, spec.causal, shared.span, inputs.attention_mask, layer.window))
+      shared.masks.emplace(window, *mask);
   }
 
   if (spec.alibi != Alibi::kNone) {

@@ -54,9 +54,10 @@ enum class Alibi {
 
 /// How one layer attends.
 struct LayerKind {
-  std::optional<std::int64_t> window{};  ///< tokens that a token sees, itself included
-  std::string rope{};                    ///< key of DecoderSpec::ropes; "": not rotated
-  float scale = 1.0F;                    ///< of the scores
+  /// Causal: how many tokens a token sees, itself included. Not causal: how far it sees to the left and to the right.
+  std::optional<std::int64_t> window{};
+  std::string rope{};  ///< key of DecoderSpec::ropes; "": not rotated
+  float scale = 1.0F;  ///< of the scores
 };
 
 struct DecoderSpec {
@@ -74,6 +75,7 @@ struct DecoderSpec {
   float epsilon = 1e-6F;
   QkvLayout qkv_layout = QkvLayout::kSeparate;
   QueryKeyNorm query_key_norm = QueryKeyNorm::kNone;
+  bool causal = true;                ///< false: a token also sees later tokens; there are no states
   bool parallel = false;             ///< attention and MLP of the same input
   bool residual_after_norm = false;  ///< the residual is the normed input (bloom)
   bool weights_in_first = false;     ///< weights are stored [in, out] (gpt2)
@@ -105,7 +107,8 @@ struct DecoderInputs {
 /// The embedding table's rows, scaled as the architecture does. `base`: where "embed_tokens" is.
 Value decoder_embeddings(const Module& base, const DecoderSpec& spec, const Value& ids);
 /// The layers and the final norm: [B, S, hidden]. Takes from and gives to `states` the keys and values of each layer.
-/// Errors: unsupported, if the attention cannot be expressed with this KV cache.
+/// Errors: unsupported, if the attention cannot be expressed with this KV cache, or for states of a spec that is not
+/// causal.
 [[nodiscard]] Result<Value> decode(const Module& base, const DecoderSpec& spec, const DecoderInputs& inputs,
                                    States& states);
 /// [B, S, vocabulary], or [B, 1, vocabulary] with `last_only`. `parent`: where "lm_head" is; `base` as above: a tied

@@ -119,7 +119,8 @@ Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind&
   attention.scale = kind.scale;
   attention.soft_cap = spec.attention_soft_cap;
   if (shared.bias) attention.biases.push_back(*shared.bias);
-  attention.biases.push_back(shared.masks.at(kind.window.value_or(0)));
+  if (const auto mask = shared.masks.find(kind.window.value_or(0)); mask != shared.masks.end())
+    attention.biases.push_back(mask->second);
   return merge_heads(at, attend(at, now.query, {keys, values}, attention), attention.heads);
 }
 

@@ -167,7 +167,7 @@ Status read_decoder_layers(const Config& config, const DecoderSettings& settings
       return fail(ErrorCode::kInvalidArgument, "a layer slides, and sliding_window is missing or not in use");
     }
     // transformers' cache of a window of 1 keeps everything: its numbers depend on how the tokens were cut into runs.
-    if (slides && *window == 1) return unsupported(settings->window->key, "1");
+    if (slides && spec.causal && *window == 1) return unsupported(settings->window->key, "1");
     if (slides) layer.window = window;
     if (rotated[index]) layer.rope = slides ? kSliding : kFull;
     layer.scale = by_depth ? scale / static_cast<float>(i + 1) : scale;

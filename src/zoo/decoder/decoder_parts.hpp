@@ -16,7 +16,8 @@ namespace assay::zoo {
 /// Values that all layers use: created once, before the first layer.
 struct DecoderShared {
   TokenSpan span;
-  std::map<std::int64_t, Value> masks;  ///< additive masks, by the size of the sliding window; 0: no window
+  /// Additive masks, by the size of the sliding window; 0: no window. A layer whose mask is not here sees all tokens.
+  std::map<std::int64_t, Value> masks;
   std::map<std::string, Rotary> rotaries;
   std::optional<Value> bias;  ///< added to the attention scores, such as ALiBi
   // With a runtime KV cache there are no masks; RoPE tables are used instead of `rotaries` if the operator applies RoPE

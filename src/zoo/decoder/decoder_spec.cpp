@@ -133,6 +133,7 @@ Result<DecoderSpec> read_decoder(const Config& config) {
                                                         {"full", QueryKeyNorm::kFull},
                                                         {"per_head", QueryKeyNorm::kPerHead}});
   }
+  spec.causal = settings.flag(settings->causal);
   spec.parallel = settings.flag(settings->parallel);
   spec.residual_after_norm = settings.flag(settings->residual_after_norm);
   spec.weights_in_first = settings.flag(settings->weights_in_first);

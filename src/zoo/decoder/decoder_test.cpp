@@ -72,6 +72,29 @@ TEST_F(Decoder, AnArchitectureWithoutStatesRefusesOtherParts) {
   EXPECT_EQ(build_part(golden_config("bert"), Part::kDecode).error().message, "unsupported: part = decode");
 }
 
+TEST_F(Decoder, AnEncoderOfItsLayersSeesLaterTokensAndHasNoStates) {
+  Json config = golden_config("llama");
+  config["model_type"] = "eurobert";
+  config["architectures"] = {"EuroBertForMaskedLM"};
+  const auto compares = [&] {
+    const onnx::ModelProto built = model();
+    return std::ranges::any_of(built.graph().node(), [](const auto& node) { return node.op_type() == "LessOrEqual"; });
+  };
+  const Result<BuiltModel> whole = build_part(config, Part::kWhole);
+  ASSERT_TRUE(whole) << to_string(whole.error());
+  EXPECT_EQ(whole->task, "fill-mask");
+  EXPECT_THAT(whole->outputs, ElementsAre("logits"));
+  EXPECT_FALSE(compares()) << "positions make no difference to what a token sees";
+
+  for (const Part part : {Part::kPrefill, Part::kDecode})
+    EXPECT_EQ(build_part(config, part).error().message, "unsupported: part = " + std::string(part_name(part)));
+  config["architectures"] = {"EuroBertModel"};
+  EXPECT_EQ(build_part(config, Part::kPrefill).error().message, "unsupported: part = prefill");
+
+  ASSERT_TRUE(build_part(golden_config("llama"), Part::kWhole));
+  EXPECT_TRUE(compares());
+}
+
 TEST_F(Decoder, GivesTheLastPositionsLogitsAloneWhenAsked) {
   ASSERT_TRUE(build_part(golden_config("llama"), Part::kWhole, true));
   EXPECT_EQ(shown(model().graph().output(0)), "batch, 1, 99");

@@ -28,6 +28,13 @@ Value repeat_heads(const Module& at, const Value& input, const Attention& attent
   return reshape(at, repeated, {0, heads, -1, width});
 }
 
+// `allowed` [Q, K] and what `kept` [B, K] leaves: [B, 1, Q, K].
+Value and_kept(const Module& at, const Value& allowed, const std::optional<Value>& kept) {
+  if (!kept) return allowed;
+  const Value columns = at.node("Unsqueeze", {cast(at, *kept, DType::kBool), at.graph().integers({1, 2})});
+  return at.node("And", {columns, allowed});
+}
+
 }  // namespace
 
 Value causal_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
@@ -39,8 +46,15 @@ Value causal_mask(const Module& at, const Value& queries, const Value& keys, con
     const Value before_first = at.node("Sub", {rows, graph.integer(*window)});
     allowed = at.node("And", {allowed, at.node("Greater", {keys, before_first}, {}, DType::kBool)});
   }
-  if (!kept) return allowed;
-  return at.node("And", {at.node("Unsqueeze", {cast(at, *kept, DType::kBool), graph.integers({1, 2})}), allowed});
+  return and_kept(at, allowed, kept);
+}
+
+Value nearby_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
+                  std::int64_t distance) {
+  GraphBuilder& graph = at.graph();
+  const Value rows = at.node("Unsqueeze", {queries, graph.integers({1})});
+  const Value apart = at.node("Abs", {at.node("Sub", {keys, rows})});
+  return and_kept(at, at.node("LessOrEqual", {apart, graph.integer(distance)}, {}, DType::kBool), kept);
 }
 
 Value additive(const Module& at, const Value& allowed) {

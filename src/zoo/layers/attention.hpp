@@ -19,6 +19,10 @@ namespace assay::zoo {
 Value causal_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
                   std::optional<std::int64_t> window = std::nullopt);
 
+/// The same without an order: a query sees the keys that are at most `distance` places before or behind it.
+Value nearby_mask(const Module& at, const Value& queries, const Value& keys, const std::optional<Value>& kept,
+                  std::int64_t distance);
+
 /// 0 where `allowed`, the smallest float elsewhere: to be added to scores.
 Value additive(const Module& at, const Value& allowed);
 /// 0 where `mask` [B, S] is not zero, the smallest float elsewhere; [B, 1, 1, S], to be added to attention scores.
