@@ -17,11 +17,32 @@ namespace {
 const EngineDevice* best_device(const FoundEngine& found, const std::string& hardware, const std::string& wanted) {
   const EngineDevice* best = nullptr;
   for (const EngineDevice& device : found.devices) {
-    if (device.hardware != hardware && !(wanted == device.id && !wanted.empty())) continue;
+    if (device.hardware != hardware) continue;
     if (!wanted.empty() && lower(device.id) != lower(wanted)) continue;
     if (best == nullptr || device.score > best->score) best = &device;
   }
   return best;
+}
+
+Refusal no_device(const FoundEngine& found, const std::string& hardware, const std::string& wanted) {
+  const std::string& engine = found.entry.name;
+  std::vector<std::string> all, ids;  // of the engine; of this hardware
+  std::string other;                  // hardware that has the wanted one
+  for (const EngineDevice& device : found.devices) {
+    all.push_back(device.id);
+    if (device.hardware == hardware) ids.push_back(device.id);
+    if (lower(device.id) == lower(wanted)) other = device.hardware;
+  }
+  Refusal refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), "", ""};
+  if (ids.empty()) {
+    refusal.message =
+        fmt::format("{} {} offers no {} device here (it has: {})", engine, found.version, hardware, join(all, ", "));
+  } else {
+    refusal.message = fmt::format("{} has no {} device '{}' (it has: {})", engine, hardware, wanted, join(ids, ", "));
+    refusal.hint =
+        other.empty() ? did_you_mean(wanted, ids) : fmt::format("'{}' is a device of --hardware {}", wanted, other);
+  }
+  return refusal;
 }
 
 Target make_target(const std::string& hardware, const std::string& engine, const std::string& device_id,
@@ -55,15 +76,7 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   }
   const EngineDevice* device = best_device(target.found, hardware, device_id);
   if (device == nullptr) {
-    std::vector<std::string> ids;
-    ids.reserve(target.found.devices.size());
-    for (const EngineDevice& each : target.found.devices) ids.push_back(each.id);
-    target.refusal = Refusal{
-        CellStatus::kUnavailable, std::string(reason::kNoRuntime),
-        device_id.empty() ? fmt::format("{} {} offers no {} device here (it has: {})", engine, target.found.version,
-                                        hardware, join(ids, ", "))
-                          : fmt::format("{} has no device '{}' (it has: {})", engine, device_id, join(ids, ", ")),
-        ""};
+    target.refusal = no_device(target.found, hardware, device_id);
     return target;
   }
   target.device = *device;
@@ -121,8 +134,8 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
         if (registry.entry(engine)->serves(hardware)) served.push_back(hardware);
       if (served.empty())
         return fail(ErrorCode::kInvalidArgument,
-                    fmt::format("the engine '{}' does not serve {}", engine, join(words, ", ")),
-                    "`assay engines` lists what each engine serves");
+                    fmt::format("the engine '{}' does not support {}", engine, join(words, ", ")),
+                    "`assay engines` lists the hardware that each engine supports");
       // With no hardware named, an engine runs on the best there is for it: what is here before what is not, then
       // where it is the default.
       if (!asked) {

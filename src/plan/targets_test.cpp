@@ -77,6 +77,19 @@ TEST_F(Targets, HardwareThatIsAskedForAndNotHereSaysSoAndNoRuntimeIsLoadedForIt)
   EXPECT_THAT(asked_, IsEmpty());
 }
 
+TEST_F(Targets, AWrongDeviceIsAnsweredWithTheNearest) {
+  TargetRequest request;
+  request.engines = {"openvino"};
+  request.hardware = {"cpu"};
+  request.device = "CPU.0";
+  const auto targets = resolve(request);
+  ASSERT_TRUE(targets && targets->size() == 1 && targets->front().refusal);
+  EXPECT_EQ(targets->front().refusal->message, "openvino has no cpu device 'CPU.0' (it has: CPU)");
+  EXPECT_EQ(targets->front().refusal->hint, "did you mean CPU?");
+  request.device = "cpu";
+  EXPECT_THAT(words_of(request), ElementsAre("cpu openvino CPU"));
+}
+
 TEST_F(Targets, EachEngineIsAskedOnce) {
   machine_.entries[0].available = true;
   TargetRequest request;
@@ -110,7 +123,14 @@ TEST_F(Targets, ADeviceIsChosenByItsScoreOrItsName) {
   request.device = "gpu.0";
   EXPECT_THAT(words_of(request), ElementsAre("openvino openvino GPU.0"));
   request.device = "GPU.7";
-  EXPECT_THAT(resolve(request)->at(0).refusal->message, HasSubstr("no device 'GPU.7' (it has: CPU, GPU.0, GPU.1)"));
+  EXPECT_THAT(resolve(request)->at(0).refusal->message, HasSubstr("no openvino device 'GPU.7' (it has: GPU.0, GPU.1)"));
+  EXPECT_THAT(resolve(request)->at(0).refusal->hint, HasSubstr("GPU.0"));
+  // A row says which hardware was measured: a device of another one is refused.
+  request.hardware = {"cpu"};
+  request.engines = {"openvino"};
+  request.device = "GPU.1";
+  EXPECT_THAT(words_of(request), ElementsAre("cpu openvino no_runtime"));
+  EXPECT_THAT(resolve(request)->at(0).refusal->hint, HasSubstr("--hardware openvino"));
 }
 
 TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {
@@ -129,7 +149,7 @@ TEST_F(Targets, UnknownWordsAreTheUsersMistake) {
   EXPECT_THAT(resolve(request).error().hint, HasSubstr("onnxruntime"));
   request.engines = {"onnxruntime"};
   request.hardware = {"tpu"};
-  EXPECT_THAT(resolve(request).error().message, HasSubstr("does not serve tpu"));
+  EXPECT_THAT(resolve(request).error().message, HasSubstr("does not support tpu"));
 }
 
 TEST_F(Targets, AllAndOtherSpellingsAreWords) {

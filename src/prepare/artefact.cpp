@@ -67,10 +67,15 @@ std::uint64_t size_of(const fs::path& file) {
 }
 
 // A model's file, and the one beside it with its weights, where it has one.
-std::uint64_t size_with_weights(const fs::path& model) {
+std::uint64_t size_with_weights(const fs::path& model, const std::vector<EngineEntry>& engines) {
   if (model.empty()) return 0;
-  return size_of(model) + size_of(model.string() + ".data") +
-         (model.extension() == ".xml" ? size_of(fs::path(model).replace_extension(".bin")) : 0);
+  const std::optional<fs::path> companion = companion_of(model, engines);
+  return size_of(model) + size_of(model.string() + ".data") + (companion ? size_of(*companion) : 0);
+}
+
+ArtefactSpec with_open_shapes(ArtefactSpec spec) {
+  spec.shapes.clear();
+  return spec;
 }
 
 ArtefactSpec before_conversion(ArtefactSpec spec) {
@@ -130,6 +135,7 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
       Artefact again = known->second.second;
       again.owner = std::move(owner);
       log_debug("{}: the file of another task is used again: {}", name, again.model.string());
+      if (const auto use = expected_.find(key); use != expected_.end()) use->second.made = again;
       return again;
     }
   }
@@ -141,11 +147,26 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
   if (!made) return made;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (made->owner) log_debug("{}: made {} in {:.3f} s", name, made->model.string(), seconds);
-  made->bytes = size_with_weights(made->model) + size_with_weights(made->step_model);
+  const std::vector<EngineEntry>& engines = services_.registry->entries();
+  made->bytes = size_with_weights(made->model, engines) + size_with_weights(made->step_model, engines);
   Artefact without_owner = *made;
   without_owner.owner.reset();
+  if (const auto use = expected_.find(key); use != expected_.end()) use->second.made = *made;
   made_[std::move(key)] = {made->owner, std::move(without_owner)};
   return made;
+}
+
+void ArtefactStore::expect(const ArtefactSpec& spec) {
+  if (spec.empty()) return;
+  ++expected_[json_text(to_json(spec))].uses;
+  if (!spec.shapes.empty()) expect(with_open_shapes(spec));
+}
+
+void ArtefactStore::done(const ArtefactSpec& spec) {
+  const auto use = expected_.find(json_text(to_json(spec)));
+  if (use == expected_.end()) return;
+  if (--use->second.uses == 0) expected_.erase(use);
+  if (!spec.shapes.empty()) done(with_open_shapes(spec));
 }
 
 Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& name) {
@@ -185,6 +206,7 @@ Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::str
   services_.making(fmt::format("converting {} for {}", name, spec.converter));
   const EngineEntry& engine = *services_.registry->entry(spec.converter);
   Stateful with;
+  with.engine = engine.framework_title;
   with.program = services_.registry->converter(engine);
   with.timeout = services_.timeout;
   with.cancelled = services_.cancelled;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -68,8 +69,8 @@ struct Artefact {
   std::shared_ptr<const void> owner{};
 };
 
-/// Creates artefacts. Equal specifications share their files while a copy of the Artefact exists.
-/// Thread: one at a time.
+/// Creates artefacts. Equal specifications share their files while a copy of the Artefact exists, or while a further
+/// use is expected. Thread: one at a time.
 class ArtefactStore {
  public:
   struct Services {
@@ -85,13 +86,23 @@ class ArtefactStore {
   /// make_stateful; cancelled.
   [[nodiscard]] Result<Artefact> make(const ArtefactSpec& spec, const std::string& name);
 
+  /// Once the files of `spec` are made, they stay until done() was called as often as expect(). The same holds for the
+  /// model with open shapes if `spec` has fixed ones, because it is specialised again for the next shape.
+  void expect(const ArtefactSpec& spec);
+  void done(const ArtefactSpec& spec);
+
  private:
+  struct Expected {
+    std::size_t uses = 0;
+    Artefact made{};
+  };
   [[nodiscard]] Result<Artefact> build(const ZooBuild& build, const std::string& name);
   [[nodiscard]] Result<Artefact> convert(const ArtefactSpec& spec, const std::string& name);
   [[nodiscard]] Result<Artefact> change(const ArtefactSpec& spec, const std::string& name);
 
   Services services_;
   std::map<std::string, std::pair<std::weak_ptr<const void>, Artefact>> made_;  ///< by the spec's JSON, without owners
+  std::map<std::string, Expected> expected_;                                    ///< by the spec's JSON
 };
 
 }  // namespace assay

@@ -48,7 +48,11 @@ struct ExecutorServices {
 [[nodiscard]] std::string resume_key(const Record& row);
 
 /// Runs tasks on this machine, one after another: verify, then measure, each attempt in a worker of its own or a warm
-/// one of the pool, each leaving a bundle. An engine's failure is a row; an error is that the spool cannot be written.
+/// one of the pool, each leaving a bundle. Whatever happens to a task, an exception included, is in its row and bundle.
+/// If the bundle cannot be written, the row is `failed`, says so, and keeps its numbers.
+///
+/// Rows name the machine that ran them: this one, from `run`. A task that was planned on another machine gets this
+/// machine's facts and keys; it does not run if its device, or its version of the runtime, is not here.
 /// Thread: one at a time.
 class LocalExecutor final : public Executor {
  public:

@@ -7,17 +7,21 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <ranges>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "run/local_state.hpp"
+#include "result/keys.hpp"
+#include "run/local_task.hpp"
 #include "run/run_testing.hpp"
 
 namespace assay {
 namespace {
+using ::testing::AllOf;
 using testing::complete_tasks;
-using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::quick_settings;
 using testing::run_tasks;
@@ -154,6 +158,80 @@ TEST_F(Local, AnEngineOfStaticShapesGetsTheGraphOfItsCell) {
   const Record row = run(tasks).at(0);
   EXPECT_EQ(row.status, CellStatus::kCompleted) << row.message;
   EXPECT_EQ(row.verification, Verification::kVerified) << "its reference is the model as it is";
+}
+
+TEST_F(Local, TheFilesOfAShapeAreRemovedAfterItsCell) {
+  Target target = testing::null_target(registry_);
+  target.found.entry.static_shapes = true;
+  settings_.batch_sizes = {1, 2, 4};
+  std::vector<Task> tasks;
+  {  // a prepared model has files, too
+    const PreparedModel model = zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path());
+    tasks = plan_tasks(model, {target}, settings_, testing::test_run());
+    TaskCompleter completer(model, folder_.path() / "inputs", {});
+    for (Task& task : tasks) completer.complete(task);
+  }
+  std::vector<std::string> built;
+  std::vector<std::ptrdiff_t> folders;
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.making = [&](const std::string& what) { built.push_back(what); };
+  services.doing = [&](const std::string& what) {
+    if (!what.ends_with(": measuring")) return;
+    const fs::directory_iterator models(folder_.path() / "cache/models");
+    folders.push_back(std::ranges::distance(models));
+  };
+  for (const Record& row : run_tasks(tasks, services)) EXPECT_EQ(row.status, CellStatus::kCompleted) << row.message;
+  EXPECT_THAT(folders, ElementsAre(2, 2, 2)) << "the model and its copy for this shape";
+  EXPECT_THAT(built, ElementsAre("building prajjwal1/bert-tiny")) << "the model is built once";
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "cache/models"));
+}
+
+TEST_F(Local, ATaskOfAnotherMachineGetsTheFactsOfThisOne) {
+  const std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
+  RunInfo here = testing::test_run();
+  here.host = "here";
+  here.tool_version = "9.9";
+  here.hardware_fingerprint = "this machine";
+  const ExecutorServices services = services_in(folder_.path(), registry_);
+  const Record row = run_tasks(tasks, services, here).at(0);
+  EXPECT_EQ(row.status, CellStatus::kCompleted) << row.message;
+  EXPECT_EQ(row.host, "here");
+  EXPECT_EQ(row.tool_version, "9.9");
+  EXPECT_EQ(row.hardware_id, "this machine");
+  EXPECT_NE(row.device_name, tasks[0].row.device_name) << "as the runtime names it here";
+  EXPECT_EQ(row.task_key, task_key(row));
+  EXPECT_NE(row.task_key, run_tasks(tasks, services).at(0).task_key);
+
+  std::vector<Task> elsewhere = tasks;
+  elsewhere[0].load.device_id = "gpu7";
+  const Record without_device = run_tasks(elsewhere, services, here).at(0);
+  EXPECT_EQ(without_device.status, CellStatus::kUnavailable);
+  EXPECT_EQ(without_device.reason_code, "no_hardware");
+  EXPECT_THAT(without_device.message, HasSubstr("gpu7"));
+}
+
+TEST_F(Local, ATaskThatWasPlannedForAnotherVersionOfTheRuntimeDoesNotRun) {
+  std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
+  tasks[0].row.engine_version = "0.9";
+  const Record row = run(tasks).at(0);
+  EXPECT_EQ(row.status, CellStatus::kFailed);
+  EXPECT_EQ(row.reason_code, "not_found");
+  EXPECT_THAT(row.message, AllOf(HasSubstr("null 0.9"), HasSubstr("this machine has 1.0")));
+  EXPECT_FALSE(row.latency_mean_ms);
+}
+
+TEST_F(Local, AnExceptionWhileFilesAreMadeIsARow) {
+  settings_.batch_sizes = {1, 2};
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  int calls = 0;
+  services.making = [&](const std::string&) {
+    if (++calls <= 2) throw std::runtime_error("broken");  // for each of the two references
+  };
+  const std::vector<Record> rows = run_tasks(tasks_of("prajjwal1/bert-tiny"), services);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].reason_code, "internal");
+  EXPECT_THAT(rows[0].message, HasSubstr("broken"));
+  EXPECT_EQ(bundles(), 2U);
 }
 
 TEST_F(Local, TheOtherTasksGoOnAfterACrash) {

@@ -107,19 +107,19 @@ std::size_t distinct_sets(const std::vector<InputRecipe>& recipes) {
 
 /// Shared by the references of one model: the workers of the model and of the perturbed model, loaded once for all
 /// shapes.
-struct ReferenceMaker::Live {
+struct ReferenceMaker::Loaded {
   std::string key;  ///< of engine, model and precision
   ArtefactSpec spec;
   std::optional<TemporaryDirectory> folder{};  ///< for inputs that a recipe cannot describe
-  Artefact artefact{}, twin{};                 ///< kept while their workers may read them
-  std::unique_ptr<Worker> worker{}, twin_worker{};
+  Artefact artefact{}, perturbed{};            ///< kept while their workers may read them
+  std::unique_ptr<Worker> worker{}, perturbed_worker{};
 };
 
 ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, fs::path cache,
                                Cancelled cancelled)
     : registry_(registry), artefacts_(artefacts), cache_(std::move(cache)), cancelled_(std::move(cancelled)) {}
 ReferenceMaker::~ReferenceMaker() = default;
-void ReferenceMaker::release() { live_.reset(); }
+void ReferenceMaker::release() { loaded_.reset(); }
 
 Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine, const Task& task,
                                                       const Artefact& artefact, Until until) const {
@@ -137,18 +137,18 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
   return worker;
 }
 
-Status ReferenceMaker::revive(const EngineEntry& engine, const Task& task, DType precision, Until until) {
+Status ReferenceMaker::load(const EngineEntry& engine, const Task& task, DType precision, Until until) {
   const ArtefactSpec spec = engine.needs_model ? rounded(task.reference.artefact, precision) : task.reference.artefact;
   std::string key = fmt::format("{} {} {}", engine.name, to_string(precision), json_text(to_json(spec)));
-  if (live_ && live_->key == key && live_->worker->alive()) return {};
-  live_.reset();
-  Live live{.key = std::move(key), .spec = spec};
+  if (loaded_ && loaded_->key == key && loaded_->worker->alive()) return {};
+  loaded_.reset();
+  Loaded loaded{.key = std::move(key), .spec = spec};
   if (engine.needs_model) {
-    ASSAY_TRY(live.folder, TemporaryDirectory::create("assay-reference-"));
+    ASSAY_TRY(loaded.folder, TemporaryDirectory::create("assay-reference-"));
   }
-  ASSAY_TRY(live.artefact, artefacts_.make(spec, task.row.model));
-  ASSAY_TRY(live.worker, start(engine, task, live.artefact, until));
-  live_ = std::make_unique<Live>(std::move(live));
+  ASSAY_TRY(loaded.artefact, artefacts_.make(spec, task.row.model));
+  ASSAY_TRY(loaded.worker, start(engine, task, loaded.artefact, until));
+  loaded_ = std::make_unique<Loaded>(std::move(loaded));
   return {};
 }
 
@@ -159,10 +159,10 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
     if (!status && status.error().code == ErrorCode::kInvalidArgument) reference.invalid_file = status.error();
     return status;
   };
-  ASSAY_CHECK_OK(judged(revive(engine, task, precision, until)));
+  ASSAY_CHECK_OK(judged(load(engine, task, precision, until)));
   const std::vector<InputRecipe>& recipes = task.inputs;
   const std::size_t sets = distinct_sets(recipes);
-  const fs::path files = live_->folder ? live_->folder->path() : fs::path();
+  const fs::path files = loaded_->folder ? loaded_->folder->path() : fs::path();
   const bool wider = expects_wider_inputs(task);
   const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
     if (!wider) return given;
@@ -172,26 +172,26 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
     // Inputs in files belong to one set: bind again for the next.
     if (set == 0 || wider) {
       ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
-      const Result<BindReply> bound = live_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
+      const Result<BindReply> bound = loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
-    const Result<InferReply> ran = live_->worker->infer({set, folder / output_name(kOutputs, set)}, left(until));
+    const Result<InferReply> ran = loaded_->worker->infer({set, folder / output_name(kOutputs, set)}, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
   }
   if (!engine.needs_model) return {};  // its numbers are exact
 
-  if (!live_->twin_worker || !live_->twin_worker->alive()) {
-    ASSAY_TRY(live_->twin, artefacts_.make(perturbed(live_->spec, precision), task.row.model));
-    ASSAY_TRY(live_->twin_worker, start(engine, task, live_->twin, until));
+  if (!loaded_->perturbed_worker || !loaded_->perturbed_worker->alive()) {
+    ASSAY_TRY(loaded_->perturbed, artefacts_.make(perturbed(loaded_->spec, precision), task.row.model));
+    ASSAY_TRY(loaded_->perturbed_worker, start(engine, task, loaded_->perturbed, until));
   }
   for (std::size_t set = 0; set < sets; ++set) {
     ASSAY_TRY(std::vector<InputRecipe> perturbed, perturbed_inputs(recipes, task.seed, set, precision, files));
     ASSAY_TRY(perturbed, widened(perturbed, set));
     ASSAY_TRY([[maybe_unused]] const BindReply again,
-              live_->twin_worker->bind({perturbed, task.seed, 1, 1, task.generation}, left(until)));
+              loaded_->perturbed_worker->bind({perturbed, task.seed, 1, 1, task.generation}, left(until)));
     ASSAY_TRY([[maybe_unused]] const InferReply run,
-              live_->twin_worker->infer({0, folder / output_name(kPerturbedOutputs, set)}, left(until)));
+              loaded_->perturbed_worker->infer({0, folder / output_name(kPerturbedOutputs, set)}, left(until)));
   }
   return {};
 }

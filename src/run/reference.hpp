@@ -51,19 +51,19 @@ class ReferenceMaker {
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }
 
  private:
-  struct Live;
+  struct Loaded;
   using Until = std::chrono::steady_clock::time_point;  ///< the deadline of all steps together
   const EngineRegistry& registry_;
   ArtefactStore& artefacts_;
   std::filesystem::path cache_;
   Cancelled cancelled_;
   std::optional<std::uint64_t> memory_limit_;
-  std::unique_ptr<Live> live_;
+  std::unique_ptr<Loaded> loaded_;
 
   [[nodiscard]] Result<std::unique_ptr<Worker>> start(const EngineEntry& engine, const Task& task,
                                                       const Artefact& artefact, Until until) const;
-  /// Sets live_ for this engine, the task's model and the precision.
-  [[nodiscard]] Status revive(const EngineEntry& engine, const Task& task, DType precision, Until until);
+  /// Sets loaded_ for this engine, the task's model and the precision.
+  [[nodiscard]] Status load(const EngineEntry& engine, const Task& task, DType precision, Until until);
   [[nodiscard]] Status run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const std::filesystem::path& folder, Reference& reference);
 };

@@ -88,10 +88,11 @@ inline std::vector<Task> complete_tasks(const PreparedModel& model, const RunSet
   return tasks;
 }
 
-/// The rows of an executor of its own.
-inline std::vector<Record> run_tasks(std::vector<Task> tasks, ExecutorServices services) {
+/// The rows of an executor of its own, on the machine of `run`.
+inline std::vector<Record> run_tasks(std::vector<Task> tasks, ExecutorServices services,
+                                     const RunInfo& run = test_run()) {
   std::vector<Record> rows;
-  const auto executor = LocalExecutor::create(test_run(), std::move(services)).value();
+  const auto executor = LocalExecutor::create(run, std::move(services)).value();
   const Status done = executor->run(std::move(tasks), [&](const Record& row) { rows.push_back(row); });
   if (!done) throw std::runtime_error(to_string(done.error()));
   return rows;

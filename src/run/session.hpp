@@ -32,10 +32,10 @@ struct SessionRequest {
   bool resume = false;
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
-  std::function<void(std::size_t cells)> expecting = {};  ///< called once, before the first cell
-  std::function<void(const Record&)> finished = {};
-  std::function<void(const std::string&)> doing = {};   ///< called before a step that takes time
-  std::function<void(const std::string&)> making = {};  ///< called before model files are written
+  std::function<void(std::size_t cells)> expecting = {};        ///< called once, before the first cell
+  std::function<void(const Record&, bool kept)> finished = {};  ///< `kept`: by --resume, nothing was run
+  std::function<void(const std::string&)> doing = {};           ///< called before a step that takes time
+  std::function<void(const std::string&)> making = {};          ///< called before model files are written
 };
 
 struct SessionResult {
@@ -56,7 +56,7 @@ struct SessionResult {
 
 /// Runs everything; each attempt leaves a bundle. Nothing is put into the database: save_session() does that, after
 /// the reports are written. Errors: invalid_argument or not_found for what the user named; anything that happens to a
-/// model or a cell, an exception included, is a row, and the others run. When nothing that was asked for is built,
+/// model or a cell, an exception included, is a row, and the others run. When nothing that was requested is built,
 /// invalid_argument says so.
 [[nodiscard]] Result<SessionResult> run_session(const SessionRequest& request);
 

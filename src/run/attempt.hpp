@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "result/record.hpp"
+#include "run/local_task.hpp"
+#include "run/local_workers.hpp"
+#include "run/reference.hpp"
+
+namespace assay {
+
+/// One execution of a cell in a worker: load, bind, verify, measure. Out of scope: the bundle, the final status.
+/// Thread: one at a time. Used once.
+class Attempt {
+ public:
+  struct Services {
+    LocalWorkers& workers;
+    Reference& reference;                                  ///< of the cell
+    std::filesystem::path scratch;                         ///< a folder for outputs
+    std::filesystem::path samples;                         ///< the file to write
+    const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
+  };
+  /// Lifetime: `local` and `row`, which may be a part of it, outlive the object.
+  Attempt(const LocalTask& local, Record& row, Services services);
+
+  /// Sets what is verified and measured in the row; after an error, the fields that were set before it stay. Errors:
+  /// those of the worker; unsupported if the runtime computes in fewer bits than requested; timeout.
+  [[nodiscard]] Status run();
+
+  /// What the bundle gets beside the row.
+  [[nodiscard]] const Json& environment() const { return environment_; }
+  [[nodiscard]] const Json& outputs() const { return outputs_; }           ///< fingerprint; null: no outputs
+  [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< of the worker; may not exist
+
+ private:
+  [[nodiscard]] Status use(WorkerPool::Lease& leased, const Deadline& deadline);
+  [[nodiscard]] Status bind(Worker& worker, const Deadline& deadline);
+  [[nodiscard]] Status verify(Worker& worker, const Deadline& deadline);
+  [[nodiscard]] Status measure(WorkerPool::Lease& leased, const Deadline& deadline);
+  [[nodiscard]] Status judge_outputs(const std::vector<std::filesystem::path>& computed);
+
+  const LocalTask& local_;
+  const Task& task_;
+  Record& row_;
+  Services services_;
+  std::string name_;  ///< of the cell, for people
+  Json environment_ = Json::object(), outputs_;
+  std::filesystem::path log_;
+};
+
+}  // namespace assay

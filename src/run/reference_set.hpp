@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "run/local_executor.hpp"
+#include "run/local_task.hpp"
+#include "run/local_workers.hpp"
+#include "run/reference.hpp"
+
+namespace assay {
+
+/// The references of the tasks of one call. All are made before the first candidate runs: the two are never in memory
+/// at the same time. Thread: one at a time.
+class ReferenceSet {
+ public:
+  /// Lifetime: everything that is given outlives the object.
+  ReferenceSet(const ExecutorServices& services, ReferenceMaker& maker, LocalWorkers& workers)
+      : services_(services), maker_(maker), workers_(workers) {}
+
+  /// Makes a reference for each task that runs and is verified; equal ones once. A task whose precision the runtime
+  /// chooses gets its arithmetic from a worker that loads its artefact. A task may become one that does not run: its
+  /// runtime fails, or its batch is slow. References of earlier calls are forgotten.
+  void make(std::vector<LocalTask>& tasks);
+
+  /// The task's reference; one with the name "none" if there is none.
+  [[nodiscard]] Reference& of(const LocalTask& local) { return made_[local.reference_key(*services_.registry)]; }
+
+  /// Why the task's model file is invalid. A file that contradicts itself has no right numbers, although some runtimes
+  /// run it. If ONNX Runtime could compute the reference, the file does not contradict itself.
+  [[nodiscard]] std::optional<Error> invalid_file(const LocalTask& local) const;
+
+ private:
+  struct Slowest {
+    double ms = 0;
+    std::int64_t batch = 1;
+  };
+  [[nodiscard]] Status choose_arithmetic(LocalTask& local);
+  [[nodiscard]] Status make_for(LocalTask& local, Slowest& slowest);
+
+  const ExecutorServices& services_;
+  ReferenceMaker& maker_;
+  LocalWorkers& workers_;
+  std::map<std::string, Reference> made_;  ///< by LocalTask::reference_key()
+  std::map<std::string, DType> chosen_;    ///< the precision that a runtime chose, by model_key() and target_key()
+};
+
+}  // namespace assay

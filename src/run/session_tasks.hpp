@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "plan/task.hpp"
+#include "prepare/prepare.hpp"
+#include "run/local_executor.hpp"
+#include "run/session.hpp"
+
+namespace assay {
+
+/// The tasks of a prepared model.
+struct PlannedModel {
+  PreparedModel model;
+  std::vector<Task> tasks;
+};
+
+/// Runs all tasks, model by model, and appends a row for each of them to `out.rows`: those that an interruption left
+/// out are `skipped` with the reason `cancelled`. Calls `request.finished` for each row that is not left out. An error
+/// of one model's tasks is in their rows. Errors: there is no folder for scratch files.
+[[nodiscard]] Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request,
+                                 ExecutorServices services, SessionResult& out);
+
+}  // namespace assay
