@@ -76,6 +76,13 @@ void check_together(ObjectReader& reader, const EngineEntry& entry) {
       reader.refuse(
           "formats",
           fmt::format("\"{}\" is not an extension such as \"onnx\": use lower-case letters and digits", format));
+  for (const auto& [format, companion] : entry.companions) {
+    if (!entry.reads(format))
+      reader.refuse("companions", fmt::format("\"companions\" has \"{}\", which \"formats\" does not have", format));
+    if (!is_name(companion) || companion == format)
+      reader.refuse("companions", fmt::format("the companion \"{}\" of \"{}\" is not an extension such as \"bin\"",
+                                              companion, format));
+  }
 }
 
 }  // namespace
@@ -105,6 +112,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   reader.read_words("hardware", entry.hardware, hardware_words());
   reader.read_words("default_for", entry.default_for, hardware_words());
   reader.read("formats", entry.formats);
+  reader.read("companions", entry.companions);
   bool planned = false;
   reader.read("planned", planned);
   entry.built = !planned;
@@ -136,6 +144,19 @@ std::vector<std::string> engines_for(std::string_view hardware_word, const std::
       if (engine.serves(hardware_word) && contains(engine.default_for, hardware_word) == first)
         names.push_back(engine.name);
   return names;
+}
+
+std::optional<std::filesystem::path> companion_of(const std::filesystem::path& model,
+                                                  const std::vector<EngineEntry>& engines) {
+  const std::string extension = lower(model.extension().string());
+  for (const EngineEntry& engine : engines)
+    for (const auto& [format, companion] : engine.companions) {
+      if (extension != "." + format) continue;
+      std::error_code error;
+      std::filesystem::path file = std::filesystem::path(model).replace_extension(companion);
+      if (std::filesystem::is_regular_file(file, error)) return file;
+    }
+  return std::nullopt;
 }
 
 const std::vector<EngineEntry>& own_engines() {

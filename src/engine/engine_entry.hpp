@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -25,10 +26,12 @@ struct EngineEntry {
   std::vector<std::string> hardware;     ///< names of hardware_words() that it supports
   std::vector<std::string> default_for;  ///< those of them for which it is first whatever the preference
   std::vector<std::string> formats;      ///< extensions of the model files that it reads: "onnx", "xml"
-  bool built = true;                     ///< there is a plug-in; rows of a planned engine are not_built
-  bool needs_model = true;               ///< false: it does not compute models; options define its signature
-  bool static_shapes = false;            ///< it accepts only models whose extents are all fixed
-  std::string cpu_device = "cpu";        ///< the device that computes on the processor
+  /// The extension of the file with the weights, by format: {"xml", "bin"} means that NAME.bin belongs to NAME.xml.
+  std::vector<std::pair<std::string, std::string>> companions;
+  bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built
+  bool needs_model = true;         ///< false: it does not compute models; options define its signature
+  bool static_shapes = false;      ///< it accepts only models whose extents are all fixed
+  std::string cpu_device = "cpu";  ///< the device that computes on the processor
 
   /// The kinds of KV cache that it runs in the zoo's graphs: "growing", "static".
   std::vector<std::string> kv_cache{"growing", "static"};
@@ -73,6 +76,11 @@ void sort_engines(std::span<EngineEntry> engines);
 /// of `engines`. Empty if no engine supports it.
 [[nodiscard]] std::vector<std::string> engines_for(std::string_view hardware_word,
                                                    const std::vector<EngineEntry>& engines);
+
+/// The file with the weights that belongs to a model file, as `companions` of the engines that read its format say.
+/// nullopt: its format has none, or the file is not there.
+[[nodiscard]] std::optional<std::filesystem::path> companion_of(const std::filesystem::path& model,
+                                                                const std::vector<EngineEntry>& engines);
 
 /// The engines in assay's own tree (engines/*/engine.json, compiled in), built or planned, in order of preference.
 [[nodiscard]] const std::vector<EngineEntry>& own_engines();

@@ -44,7 +44,7 @@ TEST(EngineFile, HasDefaultsForAllButThreeKeys) {
 
 TEST(EngineFile, ReadsEveryKey) {
   const EngineEntry engine = parse_engine(R"({"name": "toy", "framework": "Toys", "planned": true, "preference": 7,
-    "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "needs_model": false,
+    "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "companions": {"toy": "weights"}, "needs_model": false,
     "shapes": "static", "cpu_device": "CPU", "kv_cache": ["static"],
     "runtime_cache": {"converter": "toy-convert", "format": "toy"},
     "reference": {"name": "plain", "options": {"fuse": "none"}},
@@ -57,6 +57,7 @@ TEST(EngineFile, ReadsEveryKey) {
   EXPECT_EQ(engine.preference, 7);
   EXPECT_TRUE(engine.serves("cuda") && engine.reads("toy") && engine.static_shapes);
   EXPECT_THAT(engine.default_for, ElementsAre("cuda"));
+  EXPECT_THAT(engine.companions, ElementsAre(Pair("toy", "weights")));
   EXPECT_EQ(engine.cpu_device, "CPU");
   EXPECT_THAT(engine.kv_cache, ElementsAre("static"));
   EXPECT_EQ(engine.runtime_cache->converter, "toy-convert");
@@ -82,6 +83,8 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndTheValidValues) {
   };
   EXPECT_THAT(with(R"("default_for": ["cuda"])"),
               HasSubstr("\"default_for\" has \"cuda\", which \"hardware\" does not have"));
+  EXPECT_THAT(with(R"("companions": {"toy": "bin"})"), HasSubstr("has \"toy\", which \"formats\" does not have"));
+  EXPECT_THAT(with(R"("companions": {"onnx": ".data"})"), HasSubstr("companion \".data\" of \"onnx\" is not"));
   EXPECT_THAT(with(R"("shapes": "fixed")"), HasSubstr("\"shapes\" has the unknown value \"fixed\""));
   EXPECT_THAT(with(R"("kv_cache": ["runtime"])"), HasSubstr("\"kv_cache\" has the unknown value \"runtime\""));
   EXPECT_THAT(with(R"("runtime_cache": {})"), HasSubstr("needs either \"graph\" or \"converter\""));
@@ -92,6 +95,21 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndTheValidValues) {
               HasSubstr("\"My-Toy\" may contain"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": ["cpu"], "formats": [".onnx"]})"), HasSubstr("not an extension"));
   EXPECT_THAT(refusal(R"({"name": "toy", "hardware": [], "formats": []})"), HasSubstr("\"hardware\" is empty"));
+}
+
+TEST(EngineFile, SaysWhichFileBelongsToAModel) {
+  const EngineEntry toy = parse_engine(
+                              R"({"name": "toy", "hardware": ["cpu"], "formats": ["toy", "one"],
+                                  "companions": {"toy": "weights"}})",
+                              "engine.json")
+                              .value();
+  const TemporaryDirectory folder = TemporaryDirectory::create().value();
+  for (const char* name : {"m.weights", "m.bin"}) ASSERT_TRUE(write_file_atomically(folder.path() / name, "w"));
+  EXPECT_EQ(companion_of(folder.path() / "m.toy", {toy}), folder.path() / "m.weights");
+  EXPECT_EQ(companion_of(folder.path() / "m.TOY", {toy}), folder.path() / "m.weights");
+  EXPECT_EQ(companion_of(folder.path() / "m.one", {toy}), std::nullopt);
+  EXPECT_EQ(companion_of(folder.path() / "other.toy", {toy}), std::nullopt) << "it is not there";
+  EXPECT_EQ(companion_of(folder.path() / "m.toy", {}), std::nullopt);
 }
 
 TEST(EngineFile, HasEachKeyInTheDocument) {

@@ -34,7 +34,7 @@ bool is_torchscript(Bytes bytes) {
 }
 
 Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
-  if (is_torchscript(bytes)) return ModelReference{.kind = Kind::kTorchScript, .path = path};
+  if (is_torchscript(bytes)) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "pt"};
   const bool is_pickle = text_of(bytes).starts_with("PK") || (!bytes.empty() && bytes[0] == std::byte{0x80});
   if (!is_pickle) {
     const std::string_view kind = looks_like(bytes);
@@ -52,21 +52,24 @@ Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
                   sanitise(path.string()), sanitise(fs::path(path).replace_extension(".script.pt").string())));
 }
 
-Result<ModelReference> identify_file(const fs::path& path) {
+Result<ModelReference> identify_file(const fs::path& path, const std::vector<std::string>& runtime_formats) {
   const std::string extension = lower(path.extension().string());
   if (path.filename() == "config.json")
     return identify_model(path.has_parent_path() ? path.parent_path().string() : ".");
   if (extension == ".onnx") return ModelReference{.kind = Kind::kOnnxFile, .path = path};
   ASSAY_TRY(const MappedFile file, MappedFile::open(path));
   const Bytes bytes = file.bytes();
-  if (is_any(extension, {".pt", ".pth", ".ckpt", ".bin", ".torchscript"})) return identify_torch(path, bytes);
+  if (extension == ".pt") return identify_torch(path, bytes);
   if (extension == ".xml") {
     if (text_of(bytes.first(std::min<std::size_t>(bytes.size(), 4096))).find("<net") != std::string_view::npos) {
-      return ModelReference{.kind = Kind::kOpenVinoIr, .path = path};
+      return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "xml"};
     }
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} is not an OpenVINO IR: it has no <net> element", shown_path(path)));
   }
+  for (const std::string& format : runtime_formats)
+    if (extension == "." + format) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = format};
+  if (is_any(extension, {".pth", ".ckpt", ".bin", ".torchscript"})) return identify_torch(path, bytes);
   const std::string_view kind = looks_like(bytes);
   if (bytes.empty() || !kind.empty()) {
     return fail(
@@ -141,7 +144,7 @@ bool is_path_like(const std::string& argument) {
 
 }  // namespace
 
-Result<ModelReference> identify_model(const std::string& argument) {
+Result<ModelReference> identify_model(const std::string& argument, const std::vector<std::string>& runtime_formats) {
   if (trim(argument).empty())
     return fail(ErrorCode::kInvalidArgument, "the model's name is empty", std::string(kValid));
   if (argument.find('\0') != std::string::npos)
@@ -154,7 +157,7 @@ Result<ModelReference> identify_model(const std::string& argument) {
     case fs::file_type::directory:
       return identify_folder(argument);
     case fs::file_type::regular:
-      return identify_file(argument);
+      return identify_file(argument, runtime_formats);
     case fs::file_type::not_found:
       break;
     case fs::file_type::none:

@@ -40,11 +40,11 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
   EXPECT_EQ(identify_model(folder.write(small_model(), "a b ü.onnx").string())->kind, Kind::kOnnxFile);
   EXPECT_EQ(identify_model(folder.write(small_model(), "blob").string())->kind, Kind::kOnnxFile);
   EXPECT_EQ(identify_model(folder.write_bytes("<?xml version=\"1.0\"?>\n<net name=\"m\">", "m.xml").string())->kind,
-            Kind::kOpenVinoIr);
+            Kind::kRuntimeFile);
   EXPECT_THAT(identify_model(folder.write_bytes("<html>", "page.xml").string()).error().message,
               HasSubstr("not an OpenVINO IR"));
   EXPECT_EQ(identify_model(folder.write_bytes("PK\x03\x04 m/code/__torch__.py m/constants.pkl", "s.pt").string())->kind,
-            Kind::kTorchScript);
+            Kind::kRuntimeFile);
   const auto pickle = identify_model(folder.write_bytes("PK\x03\x04 archive/data.pkl", "p.pt").string());
   EXPECT_THAT(pickle.error().message, HasSubstr("Python pickle (torch.save), not TorchScript"));
   EXPECT_THAT(pickle.error().hint, HasSubstr("torch.jit.script(m)"));
@@ -53,6 +53,18 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
   EXPECT_THAT(identify_model(folder.write_bytes("notes", "notes.txt").string()).error().message,
               HasSubstr("plain text"));
   EXPECT_THAT(identify_model(folder.write_bytes("GGUF....", "m.gguf").string()).error().message, HasSubstr("GGUF"));
+}
+
+TEST(IdentifyModel, KnowsTheFormatsOfRuntimesThatItIsGiven) {
+  const ModelFolder folder;
+  const std::string file = folder.write_bytes("text of its own", "m.TOY").string();
+  EXPECT_FALSE(identify_model(file));
+  const auto found = identify_model(file, {"other", "toy"});
+  ASSERT_TRUE(found) << to_string(found.error());
+  EXPECT_EQ(found->kind, Kind::kRuntimeFile);
+  EXPECT_EQ(found->format, "toy");
+  EXPECT_EQ(identify_model(folder.write_bytes("<net name=\"m\">", "m.xml").string())->format, "xml");
+  EXPECT_FALSE(identify_model(folder.write_bytes("<html>", "page.xml").string(), {"xml"})) << "its content is known";
 }
 
 TEST(IdentifyModel, LooksIntoFolders) {

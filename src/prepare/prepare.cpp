@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -22,8 +23,10 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kOnnx = "onnx";
+
 Status prepare_onnx(PreparedModel& model, const Preparing& with) {
-  model.format = "onnx";
+  model.format = kOnnx;
   ASSAY_TRY(model.info, inspect_model(model.artefact.file, with.cancelled));
   model.graph = model.artefact.file;
   Record& row = model.identity;
@@ -53,33 +56,24 @@ Status prepare_runtime_file(PreparedModel& model, const std::string& format, con
   model.format = format;
   const fs::path& file = model.artefact.file;
   ASSAY_TRY(model.identity.graph_hash, sha256_file(file, with.cancelled));
-  if (const fs::path weights = fs::path(file).replace_extension(".bin"); fs::exists(weights)) {
-    ASSAY_TRY(model.identity.weights_hash, sha256_file(weights, with.cancelled));
+  if (const std::optional<fs::path> weights = companion_of(file, with.registry->entries())) {
+    ASSAY_TRY(model.identity.weights_hash, sha256_file(*weights, with.cancelled));
   }
   return {};
 }
 
-// The extension of a file that only a runtime reads, where an engine says that it does; empty for others.
-std::string runtime_format(const std::string& reference, const std::vector<EngineEntry>& engines) {
-  std::error_code error;
-  const fs::path file = reference;
-  if (file.extension() == ".onnx" || !fs::is_regular_file(file, error)) return {};
-  const std::string format = lower(file.extension().string());
-  const bool known = format.size() > 1 && std::ranges::any_of(engines, [&](const EngineEntry& engine) {
-                       return engine.reads(std::string_view(format).substr(1));
-                     });
-  return known ? format.substr(1) : std::string();
+// The extensions of files that only runtimes read.
+std::vector<std::string> runtime_formats(const std::vector<EngineEntry>& engines) {
+  std::vector<std::string> formats;
+  for (const EngineEntry& engine : engines)
+    std::ranges::copy_if(engine.formats, std::back_inserter(formats), [](const auto& each) { return each != kOnnx; });
+  return formats;
 }
 
 Status resolve(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
   using Kind = ModelReference::Kind;
-  const std::string format = runtime_format(model.choice.reference, with.registry->entries());
-  const bool own_kind = format.empty() || format == "xml" || format == "pt";  // what identify_model looks into
-  ModelReference found{.path = model.choice.reference};
-  if (own_kind) {
-    ASSAY_TRY(found, identify_model(model.choice.reference));
-  }
-  if (own_kind && (found.kind == Kind::kName || found.kind == Kind::kConfigFolder)) {
+  ASSAY_TRY(ModelReference found, identify_model(model.choice.reference, runtime_formats(with.registry->entries())));
+  if (found.kind == Kind::kName || found.kind == Kind::kConfigFolder) {
     // Nothing is fetched for a model that no engine runs.
     if (with.engines.empty() && zoo::find_known(found.name)) found.zoo_only = true;
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub));
@@ -91,9 +85,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
   model.artefact.file = found.path;
   model.identity.weights = "given";
   model.identity.size = "as_is";
-  if (!own_kind) return prepare_runtime_file(model, format, with);
-  if (found.kind == Kind::kOnnxFile) return prepare_onnx(model, with);
-  return prepare_runtime_file(model, found.kind == Kind::kTorchScript ? "pt" : "xml", with);
+  return found.kind == Kind::kOnnxFile ? prepare_onnx(model, with) : prepare_runtime_file(model, found.format, with);
 }
 
 // An unsupported model is a result, a row with a refusal; a wrong name or file is an error.

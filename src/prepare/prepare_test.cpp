@@ -7,8 +7,10 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "base/files.hpp"
+#include "base/hash.hpp"
 #include "onnx/inspect.hpp"
 
 namespace assay {
@@ -102,9 +104,34 @@ TEST_F(Prepare, WhatNothingRunsIsNamedAndNotLookedInto) {
   EXPECT_EQ(model->identity.model_id, "meta-llama/Llama-2-7b-hf");
   EXPECT_EQ(model->identity.architecture, "llama");
   EXPECT_EQ(model->identity.family, "text_generation");
-  EXPECT_FALSE(model->refusal) << "its memory is not asked for either";
+  EXPECT_FALSE(model->refusal) << "its memory is not checked either";
   EXPECT_FALSE(model->info);
   EXPECT_FALSE(fs::exists(with_.cache));
+}
+
+TEST_F(Prepare, AModelsWeightsAreTheFileThatItsEngineSaysAndNoOther) {
+  const fs::path engine = folder_.path() / "engines" / "toy";
+  ASSERT_TRUE(write_file_atomically(engine / "engine.json",
+                                    R"({"name": "toy", "hardware": ["cpu"], "formats": ["alone", "pair"],
+                                        "companions": {"pair": "weights"}})"));
+  ASSERT_TRUE(write_file_atomically(engine / "assay_engine_toy.so", ""));
+  EngineRegistry::Places places;
+  places.engine_folders = {engine};
+  const EngineRegistry registry(std::move(places));
+  with_.registry = &registry;
+  for (const char* file : {"m.alone", "m.pair", "m.weights", "m.bin"})
+    ASSERT_TRUE(write_file_atomically(folder_.path() / file, file));
+  ASSERT_TRUE(write_file_atomically(folder_.path() / "m.xml", "<net name=\"m\">"));
+  const auto weights_hash = [&](const char* file) {
+    const Result<PreparedModel> model = prepare(folder_.path() / file);
+    EXPECT_TRUE(model) << to_string(model.error());
+    EXPECT_FALSE(model->identity.graph_hash.empty()) << file;
+    EXPECT_EQ(model->format, fs::path(file).extension().string().substr(1));
+    return model->identity.weights_hash;
+  };
+  EXPECT_EQ(weights_hash("m.alone"), "") << "m.bin is another model's";
+  EXPECT_EQ(weights_hash("m.pair"), sha256_hex("m.weights"));
+  EXPECT_EQ(weights_hash("m.xml"), sha256_hex("m.bin"));
 }
 
 TEST_F(Prepare, EndsWhenTheUserWants) {
