@@ -5,8 +5,13 @@
 # An engine's group is the folder engines/<name>/setup and has the engine's name. Which hardware words need which engine is
 # read from engines/*/engine.json.
 
-# Whose results every other engine's are compared with: kReferenceEngine in src/engine/engine_entry.hpp.
-reference_engine=onnxruntime
+# Sets `reference_engine`, whose results every other engine's are compared with: the program's own constant.
+read_reference_engine() {
+  local text pattern='kReferenceEngine[[:space:]]*=[[:space:]]*"([a-z0-9_]+)"'
+  IFS= read -r -d '' text <"$root/src/engine/engine_entry.hpp" || true
+  [[ $text =~ $pattern ]] || { echo "src/engine/engine_entry.hpp does not define kReferenceEngine" >&2; return 1; }
+  reference_engine=${BASH_REMATCH[1]}
+}
 
 # Sets `value` to the words behind a key of a JSON text: those of a list, or one; empty when the key is absent.
 json_words() {
@@ -63,7 +68,7 @@ add_engine_group() {
 
 # Sets `groups` for the arguments of ./assay.
 find_groups() {
-  local argument command="" list="" engines="" hardware="" name word computes=""
+  local argument command="" list="" engines="" hardware="" name word computes="" reference_engine
   groups=(core)
   for argument; do
     case $argument in
@@ -88,6 +93,7 @@ find_groups() {
     *) return ;;
   esac
   read_engines
+  read_reference_engine
   # A named engine decides alone. What an engine computes is compared with the reference.
   local wanted=()
   for name in ${engines//,/ }; do

@@ -26,14 +26,13 @@ tl::unexpected<Error> no_such_cache(zoo::KvCache kv_cache) {
               "--kv-cache growing");
 }
 
-// This assay's converter does not run with this OpenVINO.
-tl::unexpected<Error> no_stateful(const std::string& why) {
-  return fail(
-      ErrorCode::kUnsupported,
-      fmt::format("unsupported: kv_cache = runtime: OpenVINO's stateful model is made by a program for the release "
-                  "that assay was built with: {}",
-                  why),
-      "build assay with this release of OpenVINO, or use --kv-cache growing");
+// This assay's converter does not run with this release of the runtime.
+tl::unexpected<Error> no_stateful(const std::string& engine, const std::string& why) {
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("unsupported: kv_cache = runtime: the stateful model for {0} is made by a program for the "
+                          "release of {0} that assay was built with: {1}",
+                          engine, why),
+              fmt::format("build assay with this release of {}, or use --kv-cache growing", engine));
 }
 
 }  // namespace
@@ -74,6 +73,7 @@ Result<CacheGraph> describe_stateful(const GenerationGraphs& growing) {
   std::erase_if(graph.info.outputs, kept);
   graph.info.path.clear();
   graph.info.graph_hash.clear();
+  graph.info.file_bytes = 0;
   return graph;
 }
 
@@ -87,25 +87,23 @@ Result<CacheGraph> make_stateful(const GenerationGraphs& growing, const Stateful
   options.environment = {
       {"LD_LIBRARY_PATH", with.runtime.home.string() + (libraries != nullptr ? std::string(":") + libraries : "")}};
   Result<ChildProcess> process = ChildProcess::spawn(options);
-  if (!process) return no_stateful(process.error().message);
+  if (!process) return no_stateful(with.engine, process.error().message);
   const auto until = std::chrono::steady_clock::now() + with.timeout;
   std::optional<ProcessEnd> end;
   while (!end && check_cancelled(with.cancelled) && std::chrono::steady_clock::now() < until)
     end = process->wait(std::chrono::milliseconds(200));
   if (!end) ASSAY_CHECK_OK(check_cancelled(with.cancelled));
   if (!end)
-    return fail(ErrorCode::kTimeout, "OpenVINO's stateful model was not made within --timeout", "give more time");
+    return fail(ErrorCode::kTimeout,
+                fmt::format("the stateful model for {} was not made within --timeout", with.engine), "give more time");
   constexpr int kNotLoaded = 127;  // what the system's loader exits with
   const std::string words = join(process->last_words(), "; ");
-  if (end->exit_status == kNotLoaded) return no_stateful(words);
+  if (end->exit_status == kNotLoaded) return no_stateful(with.engine, words);
   if (end->exit_status != 0 || end->signal != 0)
-    return fail(ErrorCode::kInternal, fmt::format("OpenVINO's stateful model was not made: {}", words));
+    return fail(ErrorCode::kInternal, fmt::format("the stateful model for {} was not made: {}", with.engine, words));
   graph.model.path = file;
   graph.info.path = file;
   ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
-  std::error_code unknown;
-  graph.info.file_bytes =
-      fs::file_size(file, unknown) + fs::file_size(fs::path(file).replace_extension(".bin"), unknown);
   return graph;
 }
 

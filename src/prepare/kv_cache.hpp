@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -26,26 +27,27 @@ struct CacheGraph {
   Generation generation{};  ///< its lengths are a cell's to set
 };
 
-/// `request` asks for a whole model and is left so. Errors: those of zoo::build; unsupported ("unsupported: kv_cache =
+/// `request` is for a whole model and is not changed. Errors: those of zoo::build; unsupported ("unsupported: kv_cache =
 /// …") for a model whose prompt needs a graph of its own, or whose attention this kind of cache cannot express.
 [[nodiscard]] Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
                                                    const std::filesystem::path& file);
 
 /// How a model is made whose cache is the runtime's own (EngineEntry::RuntimeCache::converter).
 struct Stateful {
+  std::string engine;             ///< in messages
   std::filesystem::path program;  ///< the engine's converter
   EngineLocation runtime;         ///< of the release that the converter was built with
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   Cancelled cancelled{};
 };
 
-/// Describes the stateful model that make_stateful() would write: without states, file and hash. Errors: unsupported,
-/// for a model whose prompt needs a graph of its own.
+/// Describes the stateful model that make_stateful() would write: without states, file, its size and hash. Errors:
+/// unsupported, for a model whose prompt needs a graph of its own.
 [[nodiscard]] Result<CacheGraph> describe_stateful(const GenerationGraphs& growing);
 
-/// Converts the graphs with a growing cache to OpenVINO's stateful model and writes it to `file` (.xml, weights beside
-/// it). Errors: unsupported, for a model whose prompt needs a graph of its own, and where the program does not run with
-/// this OpenVINO; timeout; cancelled; internal: what it says.
+/// Converts the graphs with a growing cache to the engine's stateful model and writes it to `file`, in the format of
+/// EngineEntry::RuntimeCache. Errors: unsupported, for a model whose prompt needs a graph of its own, and if the
+/// program does not run with this release of the runtime; timeout; cancelled; internal: what it says.
 [[nodiscard]] Result<CacheGraph> make_stateful(const GenerationGraphs& growing, const Stateful& with,
                                                const std::filesystem::path& file);
 
