@@ -62,10 +62,19 @@ timed() {
 }
 times_text() { local text; text=$(printf ', %s' "${times[@]}"); printf '%s' "${text:2}"; }
 
+# True when the build folder of PRESET is configured with another dependency folder than this one.
+has_other_deps() {
+  local cache=$root/build/$1/CMakeCache.txt text
+  [[ -f $cache ]] || return 1
+  IFS= read -r -d '' text <"$cache" || true
+  [[ $text != *$'\n'ASSAY_DEPS_DIR:PATH="$deps"$'\n'* ]]
+}
+
 # True when PRESET, or its TARGET, was built from what lies here now, against these groups.
 build_is_current() {
   local built=$root/build/$1/.built${2:+-$2} sources=(src engines include zoo cmake CMakeLists.txt CMakePresets.json) line
   [[ -f $built ]] || return 1
+  ! has_other_deps "$1" || return 1
   read -r line <"$built"
   [[ $line == "$deps" ]] || return 1
   [[ $1 == release ]] || sources+=(tests bench)
@@ -121,10 +130,10 @@ build_preset() {
     use_compiler_cache
     cd "$root"
     printf '%s\n' "$deps" >"$folder/.building"  # its time is the start: an edit during the build makes the next call build again
-    # Against another dependency folder nothing that was found before is true.
+    # What was found in another dependency folder is not valid in this one.
     local fresh=() first=''
     [[ -f $stamp ]] || first=', which takes minutes the first time'
-    [[ ! -f $stamp || $(<"$stamp") == "$deps" ]] || fresh=(--fresh)
+    ! has_other_deps "$preset" || fresh=(--fresh)
     logged configure cmake --preset "$preset" "${fresh[@]}" -DASSAY_DEPS_DIR="$deps" >&2
     say "building ($preset)$first; log: build/$preset/build.log"
     : >"$folder/build.log"
@@ -134,4 +143,28 @@ build_preset() {
     fi
     mv "$folder/.building" "$stamp"
   ) 9>"$root/build/.$preset.lock"
+}
+
+# Prints the cases in logs of CTest, one a line: "ran PROGRAM:CASE" or "skipped PROGRAM:CASE". A test of CTest is a program
+# with many cases, of GoogleTest or of Python's unittest (in verbose mode, which prints a description on a second line). One
+# that is skipped as a whole is named in CTest's own output: "skipped TEST".
+list_cases() {
+  awk '
+    /^Command: / { split($0, word, "\""); program = word[2] ~ /python[0-9.]*$/ ? word[4] : word[2]; sub(".*/", "", program) }
+    /^\[ .* \([0-9]+ ms\)$/ && ($2 == "OK" || $2 == "FAILED" || $2 == "SKIPPED") {
+      sub(",$", "", $4)
+      print $2 == "SKIPPED" ? "skipped" : "ran", program ":" $4
+    }
+    /^test_[A-Za-z0-9_]+ \(/ { end("ran"); name = $2; gsub("[()]", "", name); sub("^__main__[.]", "", name) }
+    / \.\.\. skipped / { end("skipped") }
+    / Test +#[0-9]+: .*\*\*\*Skipped/ { sub(".*#[0-9]+: ", ""); print "skipped", $1 }
+    /^----/ { end("ran") }
+    END { end("ran") }
+    function end(how) { if (name) print how, program ":" name; name = "" }
+  ' "$@"
+}
+
+# Prints the cases that are "skipped" and never "ran" in what list_cases() printed.
+never_run() {
+  awk '$1 == "ran" { ran[$2] } $1 == "skipped" { skipped[$2] } END { for (name in skipped) if (!(name in ran)) print name }' "$@" | sort
 }

@@ -41,11 +41,6 @@ class Faults(tool.ToolTest):
         row, = self.null("--engine-option", "hang_at_run=5", "--timeout", "10", expect=1)
         self.assertEqual((row["status"], row["reason_code"]), ("failed", "timeout"))
 
-    @unittest.skipIf(os.environ.get("ASSAY_SANITIZED") == "1", "no memory limit beside a sanitiser's shadow")
-    def test_out_of_memory(self):
-        row, = self.null("--engine-option", "oom_at_run=3", "--memory-limit", "500", expect=1)
-        self.assertEqual((row["status"], row["reason_code"]), ("failed", "out_of_memory"))
-
     def test_wrong_numbers_are_a_finding(self):
         row, = self.null("--engine-option", "wrong=0.5", expect=3)
         self.assertEqual((row["status"], row["verification"], row["reason_code"]), ("wrong", "wrong", "mismatch"))
@@ -395,6 +390,13 @@ class Faults(tool.ToolTest):
         result = self.run_tool("bench", "--engine", "null", expect=2)
         self.assertIn("/proc/nowhere", result.stderr)
         self.assertIn("ASSAY_CACHE_DIR", result.stderr)
+
+
+class MemoryLimits(tool.ToolTest):
+    @unittest.skipIf(os.environ.get("ASSAY_SANITIZED") == "1", "no memory limit beside a sanitiser's shadow")
+    def test_out_of_memory(self):
+        row, = self.null("--engine-option", "oom_at_run=3", "--memory-limit", "500", expect=1)
+        self.assertEqual((row["status"], row["reason_code"]), ("failed", "out_of_memory"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# lib_test.sh ROOT: tests when the wrappers consider a group or a build current. In a made-up checkout, without network.
+# lib_test.sh ROOT: tests when the wrappers consider a group or a build current, and which cases they find in a log of CTest.
+# In a made-up checkout, without network.
 library=$1/setup/lib.sh
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -40,6 +41,66 @@ touch -d '1 minute ago' "$root/src/base/a.cpp"
 echo /elsewhere >"$root/build/release/.built"
 touch -d '1 second' "$root/build/release/.built"
 expect no "a build against another dependency folder is current" build_is_current release
+
+# One build folder has several targets with a stamp each, and one cache: that of the last configuration.
+mkdir -p "$root/build/dev"
+expect no "a folder that was never configured has other dependencies" has_other_deps dev
+printf '%s\n' '# This is the CMakeCache file.' 'ASSAY_DEPS_DIR:PATH=/elsewhere' 'CCACHE:FILEPATH=' >"$root/build/dev/CMakeCache.txt"
+expect yes "a folder that is configured with another dependency folder has other dependencies" has_other_deps dev
+echo "$deps" >"$root/build/dev/.built-unit_tests"
+touch -d '1 second' "$root/build/dev/.built-unit_tests"
+mkdir -p "$root"/{tests,bench}
+touch -d '1 minute ago' "$root"/{tests,bench}
+expect no "a target is current though its folder was configured with other dependencies after it" build_is_current dev unit_tests
+printf '%s\n' '# This is the CMakeCache file.' "ASSAY_DEPS_DIR:PATH=$deps" 'CCACHE:FILEPATH=' >"$root/build/dev/CMakeCache.txt"
+expect no "a folder that is configured with this dependency folder has other dependencies" has_other_deps dev
+expect yes "a target that was built after the last edit is current" build_is_current dev unit_tests
+
+cat >"$root/asan.log" <<'LOG'
+Command: "/build/bin/assay_limits_test" "--gtest_filter=Limits.*"
+[==========] Running 3 tests from 1 test suite.
+[       OK ] Limits.Time (3 ms)
+a message[  SKIPPED ] not a line of its own (0 ms)
+[  SKIPPED ] Limits.Memory (0 ms)
+[  FAILED  ] Limits.Disk/2, where GetParam() = 3 (0 ms)
+[  PASSED  ] 1 test.
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Limits.Memory
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] Limits.Disk/2, where GetParam() = 3
+Command: "/usr/bin/python3" "/tests/cli/test_faults.py" "Faults"
+test_a_crash (__main__.Faults.test_a_crash) ... ok
+test_a_full_disk (__main__.Faults.test_a_full_disk)
+Its text stands on a second line. ... skipped 'no limit here'
+test_memory (__main__.Faults.test_memory) ... skipped "no limit beside a sanitiser's shadow"
+test_that_prints (__main__.Faults.test_that_prints) ... a line of the program
+ok
+----------------------------------------------------------------------
+Ran 4 tests in 1.0s
+LOG
+cat >"$root/ctest.log" <<'LOG'
+ 1/50 Test  #1: base .............................   Passed    0.32 sec
+44/50 Test #44: tree.format ......................***Skipped   0.00 sec
+LOG
+list_cases "$root"/{asan,ctest}.log >"$root/asan.cases"
+expected='ran assay_limits_test:Limits.Time
+skipped assay_limits_test:Limits.Memory
+ran assay_limits_test:Limits.Disk/2
+ran test_faults.py:Faults.test_a_crash
+skipped test_faults.py:Faults.test_a_full_disk
+skipped test_faults.py:Faults.test_memory
+ran test_faults.py:Faults.test_that_prints
+skipped tree.format'
+[[ $(<"$root/asan.cases") == "$expected" ]] || { echo "cases of a log: $(<"$root/asan.cases")"; failed=1; }
+cat >"$root/others.log" <<'LOG'
+Command: "/build/bin/assay_limits_test"
+[       OK ] Limits.Memory (1 ms)
+Command: "/usr/bin/python3" "/tests/cli/test_other.py"
+test_memory (__main__.Faults.test_memory) ... ok
+LOG
+list_cases "$root/others.log" >"$root/others.cases"
+[[ $(never_run "$root"/{asan,others}.cases) == $'test_faults.py:Faults.test_a_full_disk\ntest_faults.py:Faults.test_memory\ntree.format' ]] ||
+  { echo "cases skipped in every suite: $(never_run "$root"/{asan,others}.cases)"; failed=1; }
 
 (logged "a step" bash -c 'echo the reason; exit 3') 2>"$root/messages"
 grep -q "the reason" "$root/messages" && grep -q "a step failed; the whole output is in $deps/log/a-step.log" "$root/messages" ||
