@@ -134,6 +134,23 @@ TEST_F(FittingTest, WhatIsTooSlowIsReplacedByTheLargestThatIsNotAndSaysSo) {
   EXPECT_THAT(model.note, HasSubstr("--timeout gives 1 s"));
 }
 
+TEST_F(FittingTest, TheChosenSizeIsPartOfThePlanAndTheTimeItselfIsNot) {
+  const auto sizes = [&](bool any_size, std::chrono::nanoseconds timeout) {
+    timeout_ = timeout;
+    std::vector<PreparedModel> models;
+    models.push_back(prepared(any_size, 100 * kGiga));
+    return chosen_sizes(models);
+  };
+  const Json whole = sizes(true, std::chrono::hours(1)), tiny = sizes(true, std::chrono::seconds(1));
+  EXPECT_FALSE(different_size(whole, sizes(true, std::chrono::hours(2))));
+  EXPECT_EQ(different_size(whole, tiny),
+            "vit was google/vit-base-patch16-224, size reference and is now WinKawaks/vit-tiny-patch16-224, size tiny");
+  const Json named = sizes(false, std::chrono::seconds(1));
+  EXPECT_TRUE(named.at(0).is_null()) << "its size depends on nothing";
+  EXPECT_FALSE(different_size(named, tiny));
+  EXPECT_FALSE(different_size(Json(), tiny)) << "a run of an earlier version";
+}
+
 TEST_F(FittingTest, WhereAllAreTooSlowTheQuickestRuns) {
   const PreparedModel model = prepared(true, 1e3);
   EXPECT_EQ(model.identity.model_id, "WinKawaks/vit-tiny-patch16-224");

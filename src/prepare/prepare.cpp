@@ -149,6 +149,32 @@ Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings
   return model;
 }
 
+Json chosen_sizes(const std::vector<PreparedModel>& models) {
+  Json sizes = Json::array();
+  for (const PreparedModel& model : models) {
+    const Record& row = model.identity;
+    const bool chosen = model.choice.any_size && !model.refusal;
+    sizes.push_back(chosen ? Json{{"model", row.model}, {"model_id", row.model_id}, {"size", row.size}} : Json());
+  }
+  return sizes;
+}
+
+std::optional<std::string> different_size(const Json& before, const Json& now) {
+  if (!before.is_array() || !now.is_array()) return std::nullopt;
+  const auto word = [](const Json& size, const char* key) {
+    return size.contains(key) && size[key].is_string() ? size[key].get<std::string>() : std::string("unknown");
+  };
+  const auto text = [&](const Json& size) {
+    return fmt::format("{}, size {}", word(size, "model_id"), word(size, "size"));
+  };
+  for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    const Json &old = before[i], &size = now[i];
+    if (!old.is_object() || !size.is_object() || old == size) continue;
+    return fmt::format("{} was {} and is now {}", word(size, "model"), text(old), text(size));
+  }
+  return std::nullopt;
+}
+
 Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
                                       const std::string& precision, std::uint64_t seed, const fs::path& output,
                                       hub::Hub& hub, const Cancelled& cancelled) {

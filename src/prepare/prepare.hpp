@@ -78,6 +78,13 @@ struct Preparing {
 [[nodiscard]] Result<PreparedModel> prepare_model(const ModelChoice& choice, const RunSettings& settings,
                                                   const Preparing& with);
 
+/// The size that was chosen for each model of a set, in their order; null for other models, and for those that cannot
+/// run. It is part of the identity of a plan, because it depends on --timeout, the free memory and the machine's rate.
+[[nodiscard]] Json chosen_sizes(const std::vector<PreparedModel>& models);
+/// The first model whose size differs between two results of chosen_sizes(), as a clause for people; nullopt if none
+/// does.
+[[nodiscard]] std::optional<std::string> different_size(const Json& before, const Json& now);
+
 /// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and perhaps weights.
 /// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
 /// planned.
