@@ -4,7 +4,9 @@
 
 The order of modules is the one in which the root's CMakeLists.txt adds them, the order of a module's folders is in its
 CMakeLists.txt ("set(folders a b c)"). CMake itself allows cycles between static libraries. Engines and the installed
-headers include nothing of src/.
+headers include nothing of src/. A module's own tests follow the order of modules, but not that of the module's folders.
+
+Not checked: tests/ and bench/, whose programs may use every module; includes with <>; what CMake links.
 """
 import pathlib
 import re
@@ -55,6 +57,7 @@ def check_itself():
     assert count("src/b/low/x.cpp", '#include "b/low/y.hpp"\n#include "b/high/y.hpp"') == 1
     assert count("src/b/high/x.cpp", '#include "b/z.hpp"') == 1
     assert count("src/b/low/x_test.cpp", '#include "b/z.hpp"') == 0
+    assert count("src/a/x_test.cpp", '#include "b/z.hpp"') == 1
 
 
 def main(root):
