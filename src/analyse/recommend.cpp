@@ -142,7 +142,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     switch (row.status) {
       case CellStatus::kWrong:
         once(kWrong, "wrong" + where,
-             fmt::format("{} computes other numbers ({}): do not use it; `assay verify {} --engines {} --debug` prints "
+             fmt::format("{} computes wrong numbers ({}): do not use it; `assay verify {} --engines {} --debug` prints "
                          "the details",
                          where, row.message, row.model_id.empty() ? row.model : row.model_id, row.engine));
         break;
@@ -158,7 +158,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
       case CellStatus::kSkipped:
         if (row.reason_code == reason::kNoTime)
           once(kMissing, "no_time" + where,
-               fmt::format("{}: larger batches were skipped for time; ask for them with --batch-sizes", where));
+               fmt::format("{}: larger batches were skipped for time; --batch-sizes measures them", where));
         break;
       default:
         break;
@@ -166,7 +166,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     if (row.status == CellStatus::kCompleted && row.verification == Verification::kDegenerate)
       once(kUnproven, "degenerate" + row.model,
            fmt::format(
-               "{}: its output does not depend on its input, so nothing is proved; verify with real weights or --data",
+               "{}: its output does not depend on its input, so it cannot be verified; use real weights or --data",
                row.model));
     if (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))
       once(kWeak, "noise", "some cells were unsteady or noisy: `assay doctor` says what to change on this machine");
@@ -179,8 +179,8 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
            fmt::format("open {} to see what is known about each family on each hardware", files.matrix.string()));
     if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.has_flag(flag::kSeeded); }))
       once(kGeneral, "seeded",
-           "the weights are random: speeds are valid, accuracy is unknown; give a folder with model.safetensors to use "
-           "real ones");
+           "the weights are random: times are valid, accuracy is unknown; to use real weights, give a folder with "
+           "model.safetensors");
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> steps;

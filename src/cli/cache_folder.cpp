@@ -58,7 +58,7 @@ Result<CacheFolder> CacheFolder::open() {
     return tl::unexpected<Error>(std::move(error));
   }
   if (!made) {
-    log_warning("{}: references are kept in a temporary folder for this run; ASSAY_CACHE_DIR can name a lasting one",
+    log_warning("{}: references are cached only for this run; set ASSAY_CACHE_DIR to a folder to keep them",
                 made.error().message);
     ASSAY_TRY(TemporaryDirectory temporary, TemporaryDirectory::create("assay-cache-"));
     cache.temporary_ = std::move(temporary);

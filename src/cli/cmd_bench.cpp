@@ -10,15 +10,15 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
+#include "cli/known_engines.hpp"
 #include "cli/measure_command.hpp"
-#include "engine/registry.hpp"
 
 namespace assay::cli {
 namespace {
 
 MeasuringDefaults bench_defaults() {
   MeasuringDefaults defaults;
-  defaults.hardware = "the first that is available of " + join(best_hardware(), ", ");
+  defaults.hardware = "the first of " + join(best_hardware(), ", ") + " that this machine has";
   defaults.settings.batch_sizes = {1, 8, 32, 128};
   defaults.settings.measure.warmup_iterations = 10;
   defaults.settings.measure.iterations = 50;
@@ -33,43 +33,36 @@ struct BenchOptions {
   std::string framework;
   std::string dtype, data_source;
   std::string output_dir = "results/raw";
-  bool save = false, verify_only = false, benchmark_only = false;
+  StepOptions steps;
+  bool save = false;
 };
 
-// Engines that stand for a framework of the guides: "pytorch" is libtorch, "jax" is xla.
-std::vector<EngineEntry> framework_engines() {
-  std::vector<EngineEntry> engines;
-  for (const EngineEntry& engine : own_engines())
-    if (engine.framework != engine.name) engines.push_back(engine);
-  return engines;
-}
-
-// "pytorch (libtorch), jax (xla)"
-std::string show_frameworks(std::string_view pattern, std::string_view separator) {
+// "pytorch selects libtorch, jax selects xla"
+std::string framework_list() {
   std::vector<std::string> parts;
-  for (const EngineEntry& engine : framework_engines())
-    parts.push_back(fmt::format(fmt::runtime(pattern), engine.framework, engine.name));
-  return join(parts, separator);
+  for (const Framework& each : frameworks(engine_registry()))
+    parts.push_back(fmt::format("{} selects {}", each.name, each.engine));
+  return join(parts, ", ");
 }
 
+// The valid values of --framework, each once.
 std::vector<std::string> framework_words() {
   std::vector<std::string> words{"both"};
-  for (const EngineEntry& engine : framework_engines()) words.push_back(engine.framework);
+  for (const Framework& each : frameworks(engine_registry()))
+    if (std::ranges::find(words, each.name) == words.end()) words.push_back(each.name);
   return words;
 }
 
-// Whether every engine that was named computes no model, so that none has to be named.
+// Whether none of the given engines computes models, so that no model has to be given.
 bool need_no_model(const std::vector<std::string>& engines) {
-  if (engines.empty()) return false;
-  const EngineRegistry registry(EngineRegistry::default_places());
-  return std::ranges::all_of(engines, [&](const std::string& name) {
-    const EngineEntry* entry = registry.entry(name);
+  return !engines.empty() && std::ranges::all_of(engines, [](const std::string& name) {
+    const EngineEntry* entry = engine_registry().entry(name);
     return entry != nullptr && !entry->needs_model;
   });
 }
 
-// `imitator`: the engine that needs no model, where all are such.
-Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& imitator) {
+// `stand_in`: the engine whose name stands for the model if no given engine needs a model; else "".
+Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& stand_in) {
   std::vector<std::string> names;
   for (const std::string& name : options.models) {
     if (name == "both") {
@@ -80,7 +73,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
   }
   if (!options.model_id.empty()) names.push_back(options.model_id);
   std::vector<ModelChoice> models;
-  if (names.empty() && !imitator.empty()) models.push_back({imitator, "", "other", "", "", "", false, true});
+  if (names.empty() && !stand_in.empty()) models.push_back({stand_in, "", "other", "", "", "", false, true});
   for (const std::string& name : names) {
     ASSAY_CHECK_OK(check_named(name));
     ModelChoice choice;
@@ -90,18 +83,16 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "bench requires a model, such as --model resnet50 or --model-id bert-base-uncased",
-                "only an engine that computes no model does without: `--engine null`");
+                "only engines that compute no model need none, such as `--engine null`");
   return models;
 }
 
 Status choose_engines(const BenchOptions& options, SessionRequest& request) {
   if (options.framework.empty()) return {};
   if (!request.targets.engines.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                "--framework and --engine exclude each other: " + show_frameworks("{} means {}", ", "));
-  for (const EngineEntry& engine : framework_engines())
-    if (options.framework == "both" || options.framework == engine.framework)
-      request.targets.engines.push_back(engine.name);
+    return fail(ErrorCode::kInvalidArgument, "--framework and --engine cannot be combined: " + framework_list());
+  for (const Framework& each : frameworks(engine_registry()))
+    if (options.framework == "both" || options.framework == each.name) request.targets.engines.push_back(each.engine);
   return {};
 }
 
@@ -131,8 +122,6 @@ std::vector<ResultFile> result_files(const ReportInput& input, const std::string
 }
 
 Result<SessionRequest> bench_request(const BenchOptions& options, const Context& context) {
-  if (options.verify_only && options.benchmark_only)
-    return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
   MeasuringOptions measuring = options.measuring;
   if (!options.dtype.empty()) {
     ASSAY_TRY(const RunSettings given, measuring.settings());
@@ -144,8 +133,7 @@ Result<SessionRequest> bench_request(const BenchOptions& options, const Context&
   }
   if (!options.data_source.empty() && options.data_source != "synthetic") measuring.set("--data", options.data_source);
   ASSAY_TRY(SessionRequest request, make_request(measuring, context));
-  request.settings.verify = !options.benchmark_only;
-  request.settings.benchmark = !options.verify_only;
+  ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
   ASSAY_CHECK_OK(choose_engines(options, request));
   const bool no_model = need_no_model(request.targets.engines);
   ASSAY_TRY(request.models, chosen_models(options, no_model ? request.targets.engines.front() : ""));
@@ -168,13 +156,13 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   output.document = [&] { return results_json(input); };
   output.text = [&](const std::string& stamp) {
     const auto path = [&](const ResultFile& file) { return output.folder / (file.prefix + stamp + file.suffix); };
-    if (stamp.empty()) return bench_console(input, {});
-    std::string text = bench_console(input, path(output.files.front()));
+    if (stamp.empty()) return bench_console(input, {}, output_width());
+    std::string text = bench_console(input, path(output.files.front()), output_width());
     for (std::size_t i = 1; i < output.files.size(); ++i)
       text += "Results saved to: " + path(output.files[i]).string() + "\n";
     return text;
   };
-  output.verifies = options.verify_only;
+  output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, session);
 }
 
@@ -183,30 +171,26 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
 void register_bench(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command =
-      app.add_subcommand("bench", "Measure one model with a fixed number of inferences")->group(kFirstCommands);
+      app.add_subcommand("bench", "Measure the given models with a fixed number of inferences")->group(kFirstCommands);
   show_as(command->add_option("--model", options->models,
-                              "A file, a folder, a name such as resnet50 or bert, or a Hugging Face id; both means "
+                              "A file, a folder, a name such as resnet50 or bert, or a Hugging Face id; both selects "
                               "resnet50 and vit_b_16"),
           kModel, "MODEL[,MODEL…]")
       ->delimiter(',');
   show_as(command->add_option("--model-id", options->model_id, "Hugging Face id, such as bert-base-uncased"), kModel,
           "ID");
-  show_as(
-      command->add_option("--data-source", options->data_source, "The same as --data, or synthetic for random inputs"),
-      kModel, "PATH");
+  show_as(command->add_option("--data-source", options->data_source,
+                              "Another name of --data; synthetic means random inputs"),
+          kModel, "PATH");
   only_words(show_as(command->add_option("--framework", options->framework,
-                                         "Framework in place of --engines: " + show_frameworks("{} is {}", ", ")),
+                                         "Engines by their framework, in place of --engines: " + framework_list() +
+                                             "; both selects all of these"),
                      kMatrix, join(framework_words(), "|")),
              framework_words());
-  show_as(command->add_option("--dtype", options->dtype, "The same as --precision"), kMatrix, "NAME");
-  show_as(command->add_flag("--verify-only", options->verify_only,
-                            "Only verify that the model loads, runs and computes the right numbers"),
-          kMeasuring);
-  show_as(command->add_flag("--benchmark-only", options->benchmark_only,
-                            "Only measure; verdicts are read from the database"),
-          kMeasuring);
-  show_as(command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder of the results"), kOutput,
-          "FOLDER")
+  show_as(command->add_option("--dtype", options->dtype, "Another name of --precision"), kMatrix, "NAME");
+  options->steps.add_to(*command);
+  show_as(command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder for the files of results"),
+          kOutput, "FOLDER")
       ->default_str(options->output_dir);
   show_as(command->add_flag("--save", options->save, "Save the results in the database"), kStorage);
   options->measuring.add_to(*command);

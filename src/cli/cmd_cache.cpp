@@ -46,13 +46,14 @@ std::vector<Place> places(const CacheOptions& options) {
   const fs::path database = database_path(options.db_path);
   std::vector<Place> places;
   if (!cache.empty())
-    places = {{"references", cache / "references", "outputs that engines are compared with"},
-              {"inputs", cache / "inputs", "input files in the format that workers read"},
-              {"models", cache / "models", "models of a run; removed when their cells are done"}};
+    places = {{"references", cache / "references", "cached outputs of reference runs"},
+              {"inputs", cache / "inputs", "input files, converted to the format that workers read"},
+              {"models", cache / "models", "models of a run, which are removed after their last cell"},
+              {"rates", cache / "machine_rates.json", "speed of this machine, for 30 days; sizes are chosen by it"}};
   if (const fs::path hub = hub::settings_from_environment().cache; !hub.empty())
-    places.push_back({"checkpoints", hub, "from Hugging Face; shared with its own tools"});
-  places.push_back({"database", database, "the results; not a cache"});
-  places.push_back({"bundles", spool_path(options.spool, database), "all samples; not a cache"});
+    places.push_back({"checkpoints", hub, "downloads from Hugging Face; its own tools use the same folder"});
+  places.push_back({"database", database, "the results, not a cache"});
+  places.push_back({"bundles", spool_path(options.spool, database), "all samples, not a cache"});
   return places;
 }
 
@@ -71,10 +72,11 @@ Result<ExitCode> cache(const CacheOptions& options, const Context& context) {
   if (context.json) {
     print_document({{"cache", folder.empty() ? Json(nullptr) : Json(folder.string())}, {"places", std::move(list)}});
   } else if (folder.empty()) {
-    std::printf("\nThere is no cache folder: HOME is not set. ASSAY_CACHE_DIR names one.\n");
+    std::printf("\nThere is no cache folder, because HOME is not set. To use one, set ASSAY_CACHE_DIR to its path.\n");
   } else {
     std::printf(
-        "\nThe cache can be removed while no assay runs: rm -r '%s'\nASSAY_CACHE_DIR names another folder for it.\n",
+        "\nWhile assay is not running, the cache may be removed: rm -r '%s'\nTo use another folder for it, set "
+        "ASSAY_CACHE_DIR.\n",
         escape_bytes(folder.string()).c_str());
   }
   return ExitCode::kSuccess;

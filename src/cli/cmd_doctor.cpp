@@ -27,18 +27,18 @@ void print(const Diagnosis& diagnosis, bool colour) {
                 colour ? "\x1b[0m" : "", finding.item.c_str(), finding.value.c_str());
     if (!finding.remedy.empty()) std::printf("%-23s to do: %s\n", "", finding.remedy.c_str());
   }
-  std::printf("\nscore: %d of 100 (100: nothing found that disturbs timings)\n", diagnosis.score);
+  std::printf("\nscore: %d of 100; 100 means that nothing was found that disturbs timings\n", diagnosis.score);
 }
 
 }  // namespace
 
 void register_doctor(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app.add_subcommand("doctor", "Rate this machine for measurements, and say what to change")
+  CLI::App* command = app.add_subcommand("doctor", "Check how reliable timings on this machine are, and what to change")
                           ->group(kMachineCommands);
   add_storage_options(*command, options->db_path, options->spool);
   add_output_format(*command, options->output_format);
-  command->footer("The disk of the bundles' folder is examined, too.");
+  command->footer("It also checks the disk of the spool (--spool).");
   commands.add(command, [options](Context&) -> Result<ExitCode> {
     const Diagnosis diagnosis = examine_machine(spool_path(options->spool, database_path(options->db_path)));
     if (options->output_format == "json")

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -14,10 +16,15 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
+#include "cli/known_engines.hpp"
+#include "cli/measure_command.hpp"
+#include "report/terminal.hpp"
 #include "worker/probe.hpp"
 
 namespace assay::cli {
 namespace {
+
+constexpr const char* kEngine = "Engine";
 
 struct EnginesOptions {
   std::string name;
@@ -64,23 +71,33 @@ Json engine_json(const FoundEngine& found) {
       {"options", std::move(options)}};
 }
 
+// Prints lines for one engine: its name in the first column, and behind it each line folded at the terminal's width.
 void print(const FoundEngine& found, bool options) {
+  constexpr std::size_t kNameWidth = 13;
+  const auto width = static_cast<std::size_t>(output_width());
+  std::string first = padded(found.entry.name + " ", kNameWidth);
+  const auto line = [&](const std::string& text) {
+    std::fputs(folded(std::exchange(first, std::string(kNameWidth, ' ')), text, kNameWidth + 2, width).c_str(), stdout);
+  };
   if (!found.available) {
-    std::printf("%-12s not available: %s\n", found.entry.name.c_str(), found.why_not.c_str());
-    if (!found.entry.how_to_get.empty()) std::printf("%-12s to get it: %s\n", "", found.entry.how_to_get.c_str());
+    line("not available: " + one_line(found.why_not));
+    // A runtime that is missing is named with its command already.
+    const bool in_reason = found.why_not.find(found.entry.how_to_get) != std::string::npos;
+    if (!found.location.plugin.empty() && !in_reason) line("to install it: " + found.entry.how_to_get);
     return;
   }
-  std::printf("%-12s %s, found by %s%s%s\n", found.entry.name.c_str(), found.version.c_str(), found.found_by.c_str(),
-              found.location.home.empty() ? "" : " in ", found.location.home.c_str());
-  std::printf("%-12s serves %s; loads %s\n", "", join(found.entry.hardware, " ").c_str(),
-              join(found.entry.formats, " ").c_str());
+  line(found.location.home.empty() ? found.version
+                                   : fmt::format("{} in {} (from {})", found.version,
+                                                 escape_bytes(found.location.home.string()), found.found_by));
+  line("supports the hardware " + join(found.entry.hardware, ", "));
+  line("reads the formats " + join(found.entry.formats, ", "));
   for (const EngineDevice& device : found.devices)
-    std::printf("%-12s device %s (%s): %s%s%s\n", "", device.id.c_str(), device.hardware.c_str(), device.name.c_str(),
-                device.simulated ? ", simulated" : "", device.software ? ", software" : "");
+    line(fmt::format("device {} for {}: {}{}{}", device.id, device.hardware, one_line(device.name),
+                     device.simulated ? ", simulated" : "", device.software ? ", emulated in software" : ""));
   if (options)
     for (const EngineOptionInfo& option : found.options)
-      std::printf("%-12s option %s (%s, default %s): %s\n", "", option.name.c_str(), option.type.c_str(),
-                  option.default_value.empty() ? "none" : option.default_value.c_str(), option.help.c_str());
+      line(fmt::format("option {} ({}{}): {}", option.name, option.type,
+                       option.default_value.empty() ? "" : ", default " + option.default_value, option.help));
 }
 
 // Replaces this process by the conformance tests of one engine.
@@ -92,12 +109,12 @@ Result<ExitCode> check_engine(const EngineRegistry& registry, const std::string&
   std::fflush(nullptr);
   execl(program.c_str(), program.c_str(), filter.c_str(), static_cast<const char*>(nullptr));
   return fail(ErrorCode::kNotFound,
-              fmt::format("the conformance tests are not part of this assay: there is no '{}'", program.string()),
-              "assay must be built where GoogleTest is installed (docs/engines.md)");
+              fmt::format("the conformance tests are not installed: there is no '{}'", program.string()),
+              "install GoogleTest and build assay again (docs/engines.md)");
 }
 
 Result<ExitCode> engines(const EnginesOptions& options) {
-  const EngineRegistry registry(EngineRegistry::default_places());
+  const EngineRegistry& registry = engine_registry();
   std::vector<std::string> names = registry.names();
   if (!options.name.empty()) {
     if (registry.entry(options.name) == nullptr) {
@@ -107,7 +124,7 @@ Result<ExitCode> engines(const EnginesOptions& options) {
     names = {options.name};
   }
   if (options.check) {
-    if (options.name.empty()) return fail(ErrorCode::kInvalidArgument, "--check needs the NAME of one engine");
+    if (options.name.empty()) return fail(ErrorCode::kInvalidArgument, "--check requires the NAME of one engine");
     return check_engine(registry, options.name);
   }
   Json list = Json::array(), problems = Json::array();
@@ -121,13 +138,17 @@ Result<ExitCode> engines(const EnginesOptions& options) {
   for (const Error& problem : registry.problems()) {
     problems.push_back({{"message", problem.message}, {"hint", problem.hint}});
     if (options.output_format != "json")
-      std::printf("left out: %s%s\n", problem.message.c_str(),
-                  problem.hint.empty() ? "" : (" (" + problem.hint + ")").c_str());
+      std::fputs(folded("",
+                        "left out: " + one_line(problem.message) +
+                            (problem.hint.empty() ? "" : " (" + one_line(problem.hint) + ")"),
+                        2, static_cast<std::size_t>(output_width()))
+                     .c_str(),
+                 stdout);
   }
   if (options.output_format == "json")
     print_document({{"engines", std::move(list)}, {"problems", std::move(problems)}});
   else if (options.name.empty())
-    std::printf("\n`assay engines NAME` lists an engine's options.\n");
+    std::printf("\n`assay engines NAME` lists the options of an engine.\n");
   return ExitCode::kSuccess;
 }
 
@@ -137,10 +158,10 @@ void register_engines(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<EnginesOptions>();
   CLI::App* command =
       app.add_subcommand("engines", "List the inference runtimes, their devices and options")->group(kMachineCommands);
-  show_as(command->add_option("NAME", options->name, "Only this engine, with its options"), kMachineCommands, "NAME");
+  show_as(command->add_option("NAME", options->name, "Only this engine, with its options"), kEngine, "NAME");
   show_as(command->add_flag("--check", options->check,
-                            "Run the conformance tests on this engine: what every engine must do"),
-          kMachineCommands);
+                            "Run the conformance tests, which every engine must pass, on this engine"),
+          kEngine);
   add_output_format(*command, options->output_format);
   command->footer("Examples:\n  assay engines\n  assay engines NAME --check");
   commands.add(command, [options](Context&) { return engines(*options); });

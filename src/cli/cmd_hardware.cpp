@@ -4,13 +4,16 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/help.hpp"
-#include "engine/registry.hpp"
+#include "cli/known_engines.hpp"
+#include "cli/measure_command.hpp"
 #include "hardware/hardware.hpp"
+#include "report/terminal.hpp"
 #include "result/status.hpp"
 
 namespace assay::cli {
@@ -18,25 +21,35 @@ namespace {
 
 void print(const Hardware& machine) {
   const CpuInfo& cpu = machine.cpu;
-  std::printf("%s: %d cores, %d threads, %.1f GB%s\n%s\n\n", cpu.model.empty() ? "unknown CPU" : cpu.model.c_str(),
-              cpu.cores, cpu.threads, static_cast<double>(cpu.memory_bytes) / 1e9,
-              cpu.virtualised ? ", virtual machine" : "", join(cpu.isa, " ").c_str());
+  const auto width = static_cast<std::size_t>(output_width());
+  const auto print_folded = [&](const std::string& first, const std::string& text, std::size_t left) {
+    std::fputs(folded(first, text, left, width).c_str(), stdout);
+  };
+  print_folded(
+      "",
+      fmt::format("{}: {} cores, {} threads, {:.1f} GB{}", cpu.model.empty() ? "unknown CPU" : cpu.model, cpu.cores,
+                  cpu.threads, static_cast<double>(cpu.memory_bytes) / 1e9, cpu.virtualised ? ", virtual machine" : ""),
+      2);
+  print_folded("", join(cpu.isa, " ") + "\n", 2);
+  constexpr std::size_t kWordWidth = 10;
   for (const HardwareEntry& entry : machine.entries) {
-    if (entry.available) {
-      std::printf("%-9s available%s\n", entry.word.c_str(),
-                  entry.needs_runtime.empty()
-                      ? ""
-                      : (" if the runtime " + entry.needs_runtime + " is found (`assay engines`)").c_str());
-    } else {
-      std::printf("%-9s %s: %s\n", entry.word.c_str(),
-                  entry.reason_code == reason::kNotBuilt ? "not built yet" : "not available", entry.why_not.c_str());
-      if (!entry.how_to_get.empty()) std::printf("%-9s   to get it: %s\n", "", entry.how_to_get.c_str());
-    }
+    const auto line = [&](const std::string& first, const std::string& text) {
+      print_folded(padded(first, kWordWidth), text, kWordWidth + 2);
+    };
+    const std::string state = entry.available                          ? "available"
+                              : entry.reason_code == reason::kNotBuilt ? "planned"
+                                                                       : "not available";
+    const std::string condition =
+        entry.available && !entry.needs_runtime.empty()
+            ? fmt::format(" if the runtime {} is found (`assay engines`)", entry.needs_runtime)
+            : std::string();
+    line(entry.word, state + condition + (entry.available ? "" : ": " + one_line(entry.why_not)));
+    if (!entry.available && !entry.how_to_get.empty()) line("", "  required: " + entry.how_to_get);
     for (const HardwareDevice& device : entry.devices)
-      std::printf("%-9s   %s: %s%s\n", "", device.id.c_str(), device.name.c_str(),
-                  device.memory_bytes
-                      ? fmt::format(", {:.1f} GB", static_cast<double>(*device.memory_bytes) / 1e9).c_str()
-                      : "");
+      line("",
+           fmt::format(
+               "  {}: {}{}", device.id, one_line(device.name),
+               device.memory_bytes ? fmt::format(", {:.1f} GB", static_cast<double>(*device.memory_bytes) / 1e9) : ""));
   }
 }
 
@@ -44,12 +57,11 @@ void print(const Hardware& machine) {
 
 void register_hardware(CLI::App& app, Commands& commands) {
   auto format = std::make_shared<std::string>("text");
-  CLI::App* command = app.add_subcommand("hardware", "List the hardware that is here, and why the rest is not")
-                          ->group(kMachineCommands);
+  CLI::App* command =
+      app.add_subcommand("hardware", "List known hardware, and why some of it is unavailable")->group(kMachineCommands);
   add_output_format(*command, *format);
   commands.add(command, [format](Context&) -> Result<ExitCode> {
-    const EngineRegistry registry(EngineRegistry::default_places());
-    const Hardware machine = detect_hardware(Host(), registry.entries());
+    const Hardware machine = detect_hardware(Host(), engine_registry().entries());
     if (*format == "json")
       std::printf("%s\n", json_text(to_json(machine), 2).c_str());
     else

@@ -24,7 +24,7 @@ struct RunOptions {
   std::string models_set = "key";
   std::string custom_models;
   std::vector<std::string> specific_models, model_families;
-  bool verify_only = false, benchmark_only = false;
+  StepOptions steps;
   bool no_plots = false, no_compatibility_update = false;
   bool parallel = false, include_web_platforms = false, small_models_only = false;
 };
@@ -32,8 +32,8 @@ struct RunOptions {
 Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
   const std::string set = options.small_models_only ? "small" : options.models_set;
   if (set == "custom" && options.custom_models.empty())
-    return fail(ErrorCode::kInvalidArgument, "--models-set custom needs --custom-models FILE",
-                R"(a JSON file such as {"my_bert": {"name": "prajjwal1/bert-tiny", "family": "embedding"}})");
+    return fail(ErrorCode::kInvalidArgument, "--models-set custom requires --custom-models FILE",
+                R"(FILE is JSON, such as {"my_bert": {"name": "prajjwal1/bert-tiny", "family": "embedding"}})");
   if (set != "custom" && !options.custom_models.empty())
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--custom-models requires --models-set custom, not '{}'", set));
@@ -57,26 +57,23 @@ Result<std::vector<ModelChoice>> chosen_models(const RunOptions& options) {
     return !listed(options.specific_models, model.name) || !listed(options.model_families, model.family);
   });
   if (models.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("no model of the set '{}' is in the families {}", set, join(options.model_families, ", ")));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("no model of the set '{}' belongs to the families {}", set,
+                                                         join(options.model_families, ", ")));
   return models;
 }
 
 Result<ExitCode> run(const RunOptions& options, Context& context) {
   options.measuring.apply();
-  if (options.verify_only && options.benchmark_only)
-    return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only exclude each other");
   ASSAY_TRY(SessionRequest request, make_request(options.measuring, context));
   ASSAY_TRY(request.models, chosen_models(options));
   request.targets.include_web = options.include_web_platforms;
-  request.settings.verify = !options.benchmark_only;
-  request.settings.benchmark = !options.verify_only;
+  ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
   request.settings.parallel = options.parallel;
   request.output_dir = options.output_dir;
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
   if (!options.no_plots)
-    session.notes.emplace_back("plots: not part of this version of assay (--no-plots silences this note)");
+    session.notes.emplace_back("plots are not part of this version of assay; --no-plots omits this note");
   ReportInput input = report_input(session);
   if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
   Output output;
@@ -93,7 +90,7 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
     return text;
   };
   output.matrix = !options.no_compatibility_update;
-  output.verifies = options.verify_only;
+  output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, session);
 }
 
@@ -101,39 +98,41 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
 
 void register_run(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<RunOptions>();
-  CLI::App* command = app.add_subcommand("run", "Verify and measure a set of models on all hardware found");
+  CLI::App* command = app.add_subcommand("run", "Verify and measure a set of models on all hardware of this machine");
   command->group(kFirstCommands);
-  only_words(show_as(command->add_option("--models-set", options->models_set, "Set of models: key has 13, small has 5"),
+  only_words(show_as(command->add_option(
+                         "--models-set", options->models_set,
+                         "Set of models: key (13 models), small (5 models), or custom: those of --custom-models"),
                      kModel, "key|small|custom"),
              {"key", "small", "custom"})
       ->default_str(options->models_set);
-  show_as(command->add_flag("--small-models-only", options->small_models_only, "The same as --models-set small"),
-          kModel);
-  show_as(command->add_option("--custom-models", options->custom_models,
-                              "JSON file with the models of --models-set custom; paths in it are relative to it"),
-          kModel, "FILE");
+  show_as(
+      command->add_flag("--small-models-only", options->small_models_only, "Another way to write --models-set small"),
+      kModel);
+  show_as(
+      command->add_option("--custom-models", options->custom_models,
+                          "JSON file with the models of --models-set custom; paths in it are relative to its folder"),
+      kModel, "FILE");
   show_as(command->add_option("--specific-models", options->specific_models, "Only these models of the set"), kModel,
           "NAME[,NAME…]")
       ->delimiter(',');
   show_as(command->add_option("--model-families", options->model_families,
-                              "Only these families: " + join(model_families(), " ")),
+                              "Only these families of models: " + join(model_families(), ", ")),
           kModel, "NAME[,NAME…]")
       ->delimiter(',');
   show_as(
-      command->add_flag("--include-web-platforms", options->include_web_platforms, "Add the hardware webnn and webgpu"),
+      command->add_flag("--include-web-platforms", options->include_web_platforms, "Measure on webnn and webgpu, too"),
       kMatrix);
-  show_as(command->add_flag("--verify-only", options->verify_only,
-                            "Only verify that the models load, run and compute the right numbers"),
-          kMeasuring);
-  show_as(command->add_flag("--benchmark-only", options->benchmark_only,
-                            "Only measure; verdicts are read from the database"),
-          kMeasuring);
-  show_as(command->add_flag("--parallel", options->parallel,
-                            "Measure at the same time on hardware that shares nothing; today all of it shares the CPU"),
-          kMeasuring);
-  show_as(command->add_option("--output-dir", options->output_dir, "Folder of the results"), kOutput, "FOLDER")
+  options->steps.add_to(*command);
+  show_as(
+      command->add_flag("--parallel", options->parallel,
+                        "Measure on independent hardware at the same time; without effect in this version, because all "
+                        "its targets compute on the CPU"),
+      kMeasuring);
+  show_as(command->add_option("--output-dir", options->output_dir, "Folder for the files of results"), kOutput,
+          "FOLDER")
       ->default_str(options->output_dir);
-  show_as(command->add_flag("--no-plots", options->no_plots, "Draw no plots; today there are none"), kOutput);
+  show_as(command->add_flag("--no-plots", options->no_plots, "Do not draw plots; this version draws none"), kOutput);
   show_as(command->add_flag("--no-compatibility-update", options->no_compatibility_update,
                             "Do not write hardware_compatibility_matrix.json"),
           kOutput);

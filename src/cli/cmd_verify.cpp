@@ -57,8 +57,8 @@ void register_verify(CLI::App& app, Commands& commands) {
   show_as(command->add_flag("--save", options->save, "Save the verdicts in the database"), kStorage);
   options->measuring.add_to(*command);
   command->footer(
-      "Exit status: 0 verified, 3 wrong numbers, 4 inconclusive, 1 the model was\n"
-      "refused or failed, 2 wrong usage.\n\n"
+      "Exit status: 0 verified, 1 a model is not supported or failed, 2 wrong usage,\n"
+      "3 wrong numbers, 4 no verdict is possible.\n\n"
       "Examples:\n"
       "  assay verify model.onnx\n"
       "  assay verify bert resnet50 --hardware cpu");

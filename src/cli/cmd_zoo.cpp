@@ -138,7 +138,7 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
     (result.status == "passed" ? passed : result.status == "failed" ? failed : unsupported) += 1;
     if (!context.json)
       std::printf("%-11s %-40s %s%s\n", result.status.c_str(), one_line(result.name).c_str(),
-                  result.worst ? fmt::format("worst error {:.3g} of its tolerance", *result.worst).c_str() : "",
+                  result.worst ? fmt::format("largest error: {:.3g} of its tolerance", *result.worst).c_str() : "",
                   result.message.empty() ? "" : ((result.worst ? "; " : "") + one_line(result.message)).c_str());
     Json by_engine = Json::object();
     for (const auto& [engine, status] : result.by_engine) by_engine[engine] = status;
@@ -165,14 +165,15 @@ Result<ExitCode> check(const CheckOptions& options, const Context& context) {
 }  // namespace
 
 void register_zoo(CLI::App& app, Commands& commands) {
-  CLI::App* zoo_app = app.add_subcommand("zoo", "Models that assay builds itself: list, show, build, check them")
+  CLI::App* zoo_app = app.add_subcommand("zoo", "List, show, build and check the models that assay builds itself")
                           ->group(kModelCommands);
   zoo_app->footer("`assay zoo COMMAND --help` describes a command and its options.");
   zoo_app->require_subcommand(1);
   register_zoo_list(*zoo_app, commands);
 
   auto build_options = std::make_shared<BuildOptions>();
-  CLI::App* build_command = zoo_app->add_subcommand("build", "Write an ONNX model from a name or a config.json");
+  CLI::App* build_command =
+      zoo_app->add_subcommand("build", "Build a model from a name or a config.json and write it as ONNX");
   show_as(
       build_command->add_option("MODEL", build_options->model, "A name such as bert, a Hugging Face id, or a folder"),
       kModel, "MODEL")
@@ -185,7 +186,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(build_command->add_option("--precision", build_options->precision, "Element type of weights and arithmetic"),
           kModel, "float32|float16|bfloat16")
       ->default_str(build_options->precision);
-  show_as(build_command->add_option("-o,--output", build_options->output, "File to write, .onnx"), kOutput, "FILE")
+  show_as(build_command->add_option("-o,--output", build_options->output, "ONNX file to write"), kOutput, "FILE")
       ->required();
   add_output_format(*build_command, build_options->output_format);
   build_command->footer("Examples:\n  assay zoo build bert -o bert.onnx\n  assay zoo build ./folder -o model.onnx");
@@ -201,13 +202,14 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(show_command->add_option("--class", show_options->model_class, "Class to show, such as BertForMaskedLM"),
           kModel, "NAME")
       ->default_str("the class of the configuration");
-  show_as(show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Items in one inference"), kModel,
-          "N")
-      ->default_str(show_options->batch);
   show_as(
-      show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence, "Tokens in one input"),
+      show_command->add_option("--batch-sizes,--batch-size", show_options->batch, "Number of items in one inference"),
       kModel, "N")
-      ->default_str("128, or the model's positions if they are fewer");
+      ->default_str(show_options->batch);
+  show_as(show_command->add_option("--sequence-lengths,--sequence-length", show_options->sequence,
+                                   "Number of tokens in one input"),
+          kModel, "N")
+      ->default_str("128, or the maximum of the model if it is less");
   add_output_format(*show_command, show_options->output_format);
   show_command->footer("Examples:\n  assay zoo show bert\n  assay zoo show model.onnx --batch-size 8");
   commands.add(show_command, [show_options](Context& context) { return show(*show_options, context); });
@@ -216,7 +218,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
 
   auto check_options = std::make_shared<CheckOptions>();
   CLI::App* check_command =
-      zoo_app->add_subcommand("check", "Build and run goldens and compare with their recorded outputs");
+      zoo_app->add_subcommand("check", "Build and run the model of each golden, and compare its outputs");
   show_as(check_command->add_option("DIR", check_options->folder, "Folder of goldens, or one golden"), kModel, "DIR")
       ->required();
   show_as(check_command->add_option("--engine,--engines", check_options->engines, "Engines to run on"), kMeasuring,
@@ -224,18 +226,19 @@ void register_zoo(CLI::App& app, Commands& commands) {
       ->delimiter(',')
       ->default_str(kReferenceEngine);
   show_as(check_command->add_flag("--static", check_options->specialise,
-                                  "Run each model as `zoo specialise` writes it for the golden's shapes"),
+                                  "Specialise each model to the shapes of the golden before it runs"),
           kMeasuring);
   show_as(check_command->add_option("--timeout", check_options->timeout, "Time limit of one golden"), kMeasuring,
           "SECONDS")
       ->default_str("120");
   show_as(check_command->add_flag("--strict", check_options->strict, "Count unsupported goldens as failed"),
           kMeasuring);
-  show_as(check_command->add_option("--keep", check_options->keep, "Keep the models in this folder"), kOutput,
+  show_as(check_command->add_option("--keep", check_options->keep, "Keep the built models in this folder"), kOutput,
           "FOLDER");
   add_output_format(*check_command, check_options->output_format);
   check_command->footer(
-      "A golden is a folder with recorded inputs and outputs of the original\nimplementation.\n\n"
+      "A golden is a folder with a configuration, weights, and recorded inputs and\noutputs of the original "
+      "implementation.\n\n"
       "Examples:\n  assay zoo check ../goldens");
   commands.add(check_command, [check_options](Context& context) { return check(*check_options, context); });
 }

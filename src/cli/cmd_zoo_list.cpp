@@ -13,6 +13,7 @@
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
+#include "report/terminal.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {
@@ -95,7 +96,8 @@ void print_table(const std::vector<Entry>& entries) {
   const auto print = [&](const std::string& first, const std::string& second, const std::string& rest) {
     const std::string line = fmt::format("{:<{}}{:<{}}", first, name, second, category);
     const std::size_t left = narrow ? 4 : line.size();
-    std::fputs((line + (narrow ? "\n" : "") + folded(rest, left, narrow ? 0 : left, width)).c_str(), stdout);
+    std::fputs((narrow ? line + "\n" + folded("    ", rest, left, width) : folded(line, rest, left, width)).c_str(),
+               stdout);
   };
   print("ARCHITECTURE", "CATEGORY", "NAMES");
   for (const Entry& entry : entries)
@@ -116,7 +118,7 @@ void print_tree(const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
       if (!here(entry)) continue;
       std::printf("  %s (%s)\n", entry.architecture->name.c_str(), entry.architecture->skeleton.c_str());
-      std::fputs(folded(join(entry.classes, " "), 4, 0, width).c_str(), stdout);
+      std::fputs(folded("    ", join(entry.classes, " "), 4, width).c_str(), stdout);
     }
   }
 }
@@ -152,16 +154,18 @@ Result<ExitCode> list(const ListOptions& options, const Context& context) {
 
 void register_zoo_list(CLI::App& zoo, Commands& commands) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = zoo.add_subcommand("list", "List the architectures and the names that stand for them");
-  show_as(
-      command->add_option("TEXT", options->text, "Only those with this text in a name, class, category or skeleton"),
-      kFilter, "TEXT");
+  CLI::App* command =
+      zoo.add_subcommand("list", "List the architectures that assay builds, and the names of their models");
+  show_as(command->add_option("TEXT", options->text,
+                              "Only architectures with this text in a name, class, category or skeleton"),
+          kFilter, "TEXT");
   show_as(command->add_option("--category", options->category, "Only this category, such as text_encoders"), kFilter,
           "NAME");
   show_as(command->add_option("--family", options->family, "Only this family, such as vision"), kFilter, "NAME");
-  show_as(command->add_option("--skeleton", options->skeleton, "Only this skeleton (builder), such as bert_encoder"),
+  show_as(command->add_option("--skeleton", options->skeleton,
+                              "Only this skeleton (the builder that they share), such as bert_encoder"),
           kFilter, "NAME");
-  show_as(command->add_flag("--tree", options->tree, "Print category, architecture and its classes as a tree"),
+  show_as(command->add_flag("--tree", options->tree, "Print categories, their architectures and the classes of each"),
           kOutput);
   add_output_format(*command, options->output_format);
   command->footer("Examples:\n  assay zoo list --category vision\n  assay zoo list whisper --tree");

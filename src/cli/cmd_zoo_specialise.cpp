@@ -71,15 +71,15 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
   ASSAY_TRY(const ZooSpecialiseRequest request, request_of(options));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
   ASSAY_TRY(const ZooSpecialised done, specialise_by_name(request, hub, interrupted));
-  // The file is written and runs on engines with dynamic shapes, but it is not what the user asked for.
+  // The file is written and runs on engines with dynamic shapes, but it is not what the user requested.
   const ExitCode code = done.model.dynamic.empty() ? ExitCode::kSuccess : ExitCode::kFailure;
   if (context.json) return print_document(to_json(done)), code;
-  std::printf("%s: %zu of %zu nodes; %zu constants replace the others\n", done.model.path.c_str(), done.model.nodes,
-              done.model.nodes_before, done.model.constants);
+  std::printf("%s: %zu of %zu nodes remain; %zu constants replace the others\n", done.model.path.c_str(),
+              done.model.nodes, done.model.nodes_before, done.model.constants);
   for (const auto& [name, shape] : done.shapes)
     std::printf("input %s %s\n", one_line(name).c_str(), to_string(shape).c_str());
   for (const DynamicNode& node : done.model.dynamic)
-    std::printf("not static: node '%s' (%s): its shape depends on data, or assay has no rule for it\n",
+    std::printf("not static: node '%s' (%s): its shape depends on data, or assay has no shape rule for its operator\n",
                 node.name.c_str(), node.op_type.c_str());
   return code;
 }
@@ -88,7 +88,8 @@ Result<ExitCode> specialise(const SpecialiseOptions& options, const Context& con
 
 void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
   auto options = std::make_shared<SpecialiseOptions>();
-  CLI::App* command = zoo.add_subcommand("specialise", "Write a model with static shapes, their arithmetic folded");
+  CLI::App* command =
+      zoo.add_subcommand("specialise", "Write a model with static shapes; shape calculations are folded");
   show_as(command->add_option("MODEL", options->model, "A name, a Hugging Face id, a folder, or an .onnx file"), kModel,
           "MODEL")
       ->required();
@@ -96,19 +97,22 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
           "NAME")
       ->default_str("the class of the configuration");
   show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
-  show_as(command->add_option("--batch-sizes,--batch-size", options->batch, "Items in one inference"), kShapes, "N")
-      ->default_str("the file's own, else 1");
-  show_as(command->add_option("--sequence-lengths,--sequence-length", options->sequence, "Tokens in one input"),
+  show_as(command->add_option("--batch-sizes,--batch-size", options->batch, "Number of items in one inference"),
           kShapes, "N")
+      ->default_str("the fixed batch of the file, or 1");
+  show_as(
+      command->add_option("--sequence-lengths,--sequence-length", options->sequence, "Number of tokens in one input"),
+      kShapes, "N")
       ->default_str(options->sequence);
-  show_as(command->add_option("--extent", options->extents, "Another dynamic extent, by its name in the file"), kShapes,
-          "SYMBOL=N")
+  show_as(command->add_option("--extent", options->extents,
+                              "Value of another dynamic extent; SYMBOL is its name in the file"),
+          kShapes, "SYMBOL=N")
       ->allow_extra_args(false);
   show_as(command->add_option("--constant", options->constants,
-                              "Input that becomes a constant: integers joined by commas, or an .npy file"),
+                              "Make this input a constant; VALUES are integers joined by commas, or an .npy file"),
           kShapes, "NAME=VALUES")
       ->allow_extra_args(false);
-  show_as(command->add_option("-o,--output", options->output, "File to write, .onnx"), kOutput, "FILE")->required();
+  show_as(command->add_option("-o,--output", options->output, "ONNX file to write"), kOutput, "FILE")->required();
   add_output_format(*command, options->output_format);
   command->footer("Examples:\n  assay zoo specialise bert -o bert_1x128.onnx --sequence-length 128");
   commands.add(command, [options](Context& context) { return specialise(*options, context); });

@@ -4,17 +4,23 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string_view>
 
 namespace assay::cli {
 namespace {
 
 volatile std::sig_atomic_t g_interrupted = 0;
 
-extern "C" void on_interrupt(int) {
+constexpr std::string_view kCtrlC = "\nStopping; finished cells are kept. Press Ctrl-C again to end at once.\n";
+constexpr std::string_view kTerm = "\nStopping after SIGTERM; finished cells are kept. A second signal ends at once.\n";
+constexpr std::string_view kHangUp =
+    "\nStopping after SIGHUP (the terminal was closed); finished cells are kept. A second signal ends at once.\n";
+
+extern "C" void on_interrupt(int signal) {
   if (g_interrupted != 0) _exit(static_cast<int>(ExitCode::kInterrupted));
   g_interrupted = 1;
-  constexpr char kNote[] = "\nStopping; finished cells are kept. Press Ctrl-C again to end at once.\n";
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kNote, sizeof kNote - 1);
+  const std::string_view note = signal == SIGINT ? kCtrlC : signal == SIGTERM ? kTerm : kHangUp;
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, note.data(), note.size());
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct Context {
 /// Returns the exit status, or an Error, which main() prints and whose code decides the status (exit_code_of).
 using Action = std::function<Result<ExitCode>(Context&)>;
 
-/// The subcommands and their actions; the one that was typed runs.
+/// The subcommands and their actions. The action of the subcommand on the command line runs.
 class Commands {
  public:
   void add(CLI::App* command, Action action) { entries_.emplace_back(command, std::move(action)); }
@@ -42,8 +42,8 @@ class Commands {
 /// 2 for the user's input, 130 for an interruption, 1 for everything else.
 [[nodiscard]] ExitCode exit_code_of(ErrorCode code);
 
-/// True once the user pressed Ctrl-C, closed the terminal (SIGHUP), or the system sent SIGTERM. A second signal ends
-/// the process at once.
+/// Whether SIGINT (Ctrl-C), SIGHUP (the terminal was closed) or SIGTERM arrived. A second signal ends the process at
+/// once.
 [[nodiscard]] bool interrupted();
 void watch_interrupts();
 
@@ -58,6 +58,6 @@ void register_zoo_list(CLI::App& zoo, Commands& commands);
 void register_zoo_specialise(CLI::App& zoo, Commands& commands);
 void register_db(CLI::App& app, Commands& commands);
 void register_cache(CLI::App& app, Commands& commands);
-void register_later(CLI::App& app, Commands& commands);
+void register_planned(CLI::App& app, Commands& commands);
 
 }  // namespace assay::cli

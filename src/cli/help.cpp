@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
+#include "report/terminal.hpp"
 
 namespace assay::cli {
 namespace {
@@ -14,21 +15,17 @@ namespace {
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kOptionColumn = 29;
 constexpr std::size_t kCommandColumn = 14;
-
-// Columns that a text takes: its code points.
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
+constexpr std::size_t kHelpWidth = 80;
+constexpr const char* kOptions = "Options";  // where the parser puts --help
 
 std::string entry(const std::string& name, std::string_view text, std::size_t column) {
   std::string line = std::string(kIndent, ' ') + name;
-  std::size_t at = width_of(line);
-  if (at + 2 > column) {
-    line += "\n";
-    at = 0;
+  std::string before;
+  if (columns_of(line) + 2 > column) {
+    before = line + "\n";
+    line.clear();
   }
-  return line + folded(text, column, at);
+  return before + folded(padded(line, column), text, column, kHelpWidth);
 }
 
 // "-o, --output FILE", "--use-resource-pool, --no-resource-pool", "MODEL…"
@@ -75,11 +72,11 @@ std::string command_list(const CLI::App& app) {
   for (const CLI::App* command : commands)
     if (std::ranges::find(groups, command->get_group()) == groups.end()) groups.push_back(command->get_group());
   for (const std::string& group : groups) {
-    if (group == kLaterCommands) {
+    if (group == kPlannedCommands) {
       std::vector<std::string> names;
       for (const CLI::App* command : commands)
         if (command->get_group() == group) names.push_back(command->get_name());
-      text += "\n" + folded(group + ": " + join(names, ", "), 0, 0);
+      text += "\n" + folded("", group + ": " + join(names, ", "), 0, kHelpWidth);
       continue;
     }
     text += "\n" + group + ":\n";
@@ -96,10 +93,14 @@ std::string option_list(const CLI::App& app) {
   std::vector<std::string> groups;
   const std::vector<const CLI::Option*> options =
       app.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
-  // Headings in the order above, then those of the command's own.
-  for (const char* group : {kModel, kMatrix, kMeasuring, kOutput, kStorage}) groups.emplace_back(group);
+  const std::vector<std::string> common{kMatrix, kMeasuring, kOutput, kStorage, kOptions};
+  // The model, then the command's own headings, then the common ones.
+  groups.emplace_back(kModel);
   for (const CLI::Option* option : options)
-    if (std::ranges::find(groups, option->get_group()) == groups.end()) groups.push_back(option->get_group());
+    if (std::ranges::find(groups, option->get_group()) == groups.end() &&
+        std::ranges::find(common, option->get_group()) == common.end())
+      groups.push_back(option->get_group());
+  groups.insert(groups.end(), common.begin(), common.end());
   std::string text;
   for (const std::string& group : groups) {
     std::string lines;
@@ -112,28 +113,13 @@ std::string option_list(const CLI::App& app) {
 
 }  // namespace
 
-std::string folded(std::string_view text, std::size_t left, std::size_t at, std::size_t width) {
-  std::string out;
-  for (const std::string& word : split(text, ' ')) {
-    if (at > left && at + 1 + width_of(word) > width) {
-      out += "\n";
-      at = 0;
-    }
-    const std::size_t space = at < left ? left - at : at > left ? 1 : 0;
-    out.append(space, ' ');
-    out += word;
-    at += space + width_of(word);
-  }
-  return out + "\n";
-}
-
 CLI::Option* show_as(CLI::Option* option, const char* group, std::string value) {
   return option->group(group)->type_name(std::move(value));
 }
 
 CLI::Option* add_output_format(CLI::App& command, std::string& format) {
   CLI::Option* option =
-      command.add_option("--output-format", format, "Format of what is printed; json is one document");
+      command.add_option("--output-format", format, "Format of the output; json prints one JSON document");
   return only_words(show_as(option, kOutput, "text|json"), {"text", "json"})->default_str("text");
 }
 
@@ -151,7 +137,7 @@ CLI::Option* only_words(CLI::Option* option, std::vector<std::string> valid) {
 std::string help_text(const CLI::App& app, const std::string& name) {
   const bool commands = !commands_of(app).empty();
   std::string text;
-  for (const std::string& line : split(app.get_description(), '\n')) text += folded(line, 0, 0);
+  for (const std::string& line : split(app.get_description(), '\n')) text += folded("", line, 0, kHelpWidth);
   text += "\n" + usage(app, name.empty() ? app.get_name() : name, commands);
   text += commands ? command_list(app) : "";
   text += option_list(app);

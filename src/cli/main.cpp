@@ -42,9 +42,8 @@ bool wants_json(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "assay verifies machine-learning models, measures them on every inference runtime and hardware that it finds, "
-      "keeps "
-      "every sample and explains the result.",
+      "assay verifies and measures machine-learning models on the inference runtimes and hardware of this machine. It "
+      "stores every sample and explains the result.",
       "assay"};
   app.formatter_fn(
       [](const CLI::App* shown, const std::string& name, CLI::AppFormatMode) { return help_text(*shown, name); });
@@ -62,16 +61,16 @@ int main(int argc, char** argv) {
   register_zoo(app, commands);
   register_db(app, commands);
   register_cache(app, commands);
-  register_later(app, commands);
+  register_planned(app, commands);
   // After the commands, which would inherit it.
   app.footer(
       "`assay COMMAND --help` describes a command and its options.\n"
       "Exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong numbers,\n"
-      "4 inconclusive, 130 interrupted.");
+      "4 no verdict, 130 interrupted.");
 
   Context context{command_line(argc, argv), isatty(STDERR_FILENO) == 1, wants_json(argc, argv)};
-  if (const std::optional<Failure> refused = refuse_other_bytes(argc, argv)) {
-    print_failure(*refused, context.json);
+  if (const std::optional<Failure> failure = check_utf8(argc, argv)) {
+    print_failure(*failure, context.json);
     return static_cast<int>(ExitCode::kUsage);
   }
   try {

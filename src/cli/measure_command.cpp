@@ -16,6 +16,7 @@
 #include "base/log.hpp"
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
+#include "cli/known_engines.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
@@ -85,7 +86,7 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   request.doing = [&](const std::string& what) { progress.doing(what); };
   request.making = [&](const std::string& what) { progress.making(what); };
   request.expecting = [&](std::size_t cells) { progress.expect(cells); };
-  request.finished = [&](const Record& row) { progress.finished(finished_line(row)); };
+  request.finished = [&](const Record& row, bool kept) { progress.finished(finished_line(row), kept); };
   return run_session(request);
 }
 
@@ -96,7 +97,8 @@ ReportInput report_input(const SessionResult& session) {
           session.interrupted,
           session.resume_command,
           session.kept,
-          {.logs = session.logs, .matrix = {}}};
+          {.logs = session.logs, .matrix = {}},
+          engine_registry().entries()};
 }
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,

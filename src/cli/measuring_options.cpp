@@ -10,7 +10,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
-#include "engine/engine_entry.hpp"
+#include "cli/known_engines.hpp"
 #include "result/hardware_words.hpp"
 #include "result/record.hpp"
 #include "store/bundle.hpp"
@@ -21,13 +21,6 @@ namespace {
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
-}
-
-std::vector<std::string> built_engines() {
-  std::vector<std::string> names;
-  for (const EngineEntry& engine : own_engines())
-    if (engine.built) names.push_back(engine.name);
-  return names;
 }
 
 }  // namespace
@@ -55,17 +48,20 @@ void MeasuringOptions::declare(CLI::App& command, const std::string& names, cons
 }
 
 void MeasuringOptions::add_to(CLI::App& command) {
-  show_as(command.add_option("--hardware,--device", hardware,
-                             "Hardware to measure on: all " + join(hardware_words(), " ") + " (qualcomm means qnn)"),
+  show_as(command.add_option(
+              "--hardware,--device", hardware,
+              "Hardware to measure on: all, " + join(hardware_words(), ", ") + "; qualcomm is another name of qnn"),
           kMatrix, "WORD[,WORD…]")
       ->delimiter(',')
       ->default_str(defaults_.hardware);
-  show_as(command.add_option("--engines,--engine", engines, "Inference runtimes: " + join(built_engines(), " ")),
+  show_as(command.add_option("--engines,--engine", engines,
+                             "Inference runtimes: " + join(usable_engines(engine_registry()), ", ")),
           kMatrix, "NAME[,NAME…]")
       ->delimiter(',')
-      ->default_str("the default engine of the hardware");
-  show_as(command.add_option("--device-id", device, "Device of the engine, such as GPU.0"), kMatrix, "ID")
-      ->default_str("the best device of the engine");
+      ->default_str("the default engine of each hardware");
+  show_as(command.add_option("--device-id", device, "Device by its id, such as GPU.0; `assay engines` lists them"),
+          kMatrix, "ID")
+      ->default_str("the device that the engine prefers for the hardware");
 #define VALUE(type, member, initial, identity)
 #define FLAG(type, member, initial, identity, option, group, reader, help) OPTION(member, option, group, reader, help)
 #define OPTION(member, option, group, reader, help) \
@@ -73,11 +69,13 @@ void MeasuringOptions::add_to(CLI::App& command) {
 #include "prepare/settings.def"
   command.add_option("--form", form_)->group("");
   add_output_format(command, output_format);
-  show_as(command.add_flag("--quiet", quiet, "Print no progress, only results, warnings and errors"), kOutput);
-  show_as(command.add_flag("--verbose", verbose, "Print each step and how long it took"), kOutput);
-  show_as(command.add_flag("--debug", debug, "Like --verbose, and print processes, files and cache hits"), kOutput);
+  show_as(command.add_flag("--quiet", quiet, "Do not print progress, only results, warnings and errors"), kOutput);
+  show_as(command.add_flag("--verbose", verbose, "Print each step and its duration"), kOutput);
+  show_as(command.add_flag("--debug", debug, "Like --verbose; also print processes, files and cache hits"), kOutput);
   add_storage_options(command, db_path, spool);
-  show_as(command.add_flag("--resume", resume, "Continue the last interrupted run of the output folder"), kStorage);
+  show_as(command.add_flag("--resume", resume,
+                           "Continue the last interrupted run in the output folder: measure only what is missing"),
+          kStorage);
 }
 
 const MeasuringOptions::Declared& MeasuringOptions::declared(std::string_view option) const {
@@ -95,7 +93,7 @@ void MeasuringOptions::set(std::string_view option, std::string word) {
 
 Status check_named(const std::string& model) {
   if (!model.empty()) return {};
-  return fail(ErrorCode::kInvalidArgument, "a model has an empty name",
+  return fail(ErrorCode::kInvalidArgument, "the name of a model is empty",
               "give a file, a folder, or a name such as bert-base-uncased");
 }
 
@@ -115,12 +113,15 @@ Result<RunSettings> MeasuringOptions::settings() const {
   if (!given("--output-tokens")) return out;
   if (out.output_tokens.size() > 1 && out.output_tokens.front() == 0)
     return fail(ErrorCode::kInvalidArgument,
-                "--output-tokens: '0' measures a forward pass instead of a generation and excludes other values");
+                "--output-tokens: '0' measures a forward pass instead of a generation; it cannot be combined with "
+                "other values");
   if (out.output_tokens.front() > 0 && !out.data.empty())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--output-tokens {}: with --data a forward pass is measured, not a generation",
-                            out.output_tokens.front()),
-                "give only one of the two options");
+    return fail(
+        ErrorCode::kInvalidArgument,
+        fmt::format("--output-tokens {} and --data cannot be combined: with --data, a forward pass is measured, not "
+                    "a generation",
+                    out.output_tokens.front()),
+        "give only one of the two options");
   return out;
 }
 
@@ -128,10 +129,29 @@ void MeasuringOptions::apply() const {
   set_log_level(debug ? LogLevel::kDebug : verbose ? LogLevel::kVerbose : quiet ? LogLevel::kWarning : LogLevel::kInfo);
 }
 
+void StepOptions::add_to(CLI::App& command) {
+  show_as(command.add_flag("--verify-only", verify_only,
+                           "Only verify that the models load, run and compute the right numbers; do not measure"),
+          kMeasuring);
+  show_as(command.add_flag("--benchmark-only", benchmark_only,
+                           "Only measure; verdicts come from earlier results in the database"),
+          kMeasuring);
+}
+
+Status StepOptions::apply_to(RunSettings& settings) const {
+  if (verify_only && benchmark_only)
+    return fail(ErrorCode::kInvalidArgument, "--verify-only and --benchmark-only cannot be combined",
+                "without either, cells are verified and measured");
+  settings.verify = !benchmark_only;
+  settings.benchmark = !verify_only;
+  return {};
+}
+
 void add_storage_options(CLI::App& command, std::string& database, std::string& spool) {
   show_as(command.add_option("--db-path,--db", database, "Database of the results"), kStorage, "FILE")
-      ->default_str("$ASSAY_DB_PATH, else ./benchmark_db.duckdb");
-  show_as(command.add_option("--spool", spool, "Folder of the bundles: the results of each attempt with all samples"),
+      ->default_str("$ASSAY_DB_PATH or ./benchmark_db.duckdb");
+  show_as(command.add_option("--spool", spool,
+                             "Folder of the bundles, which contain the results and all samples of each attempt"),
           kStorage, "FOLDER")
       ->default_str("<database>.spool");
 }

@@ -22,15 +22,15 @@ namespace assay::cli {
 /// Errors: invalid_argument, for an empty name of a model.
 [[nodiscard]] Status check_named(const std::string& model);
 
-/// What one measuring command does without options: its help states it, and its settings begin with it.
+/// What one measuring command does without options. Its help states it, and its settings start from it.
 struct MeasuringDefaults {
   RunSettings settings{};
-  std::string hardware = "all that is available";
+  std::string hardware = "all that this machine has";
 };
 
-/// The options that every measuring command has: those of prepare/settings.def, and those that say where to measure,
-/// what to print and where to keep it. Lists are written `1,2,4` or `1 2 4`. It may be copied once its options are
-/// added; the copy has the words that were given.
+/// The options that every measuring command has: those of prepare/settings.def, and those for targets, output and
+/// storage. Lists are written `1,2,4` or `1 2 4`. After add_to() it may be copied; the copy has the words that were
+/// given.
 class MeasuringOptions {
  public:
   explicit MeasuringOptions(MeasuringDefaults defaults = {}) : defaults_(std::move(defaults)) {}
@@ -72,8 +72,17 @@ class MeasuringOptions {
   [[nodiscard]] const Declared& declared(std::string_view option) const;
 
   MeasuringDefaults defaults_;
-  std::optional<std::string> form_;  // --kv-cache under its old name: refused
+  std::optional<std::string> form_;  // the old name of --kv-cache: an error
   std::deque<Declared> declared_;    // the parser keeps their addresses
+};
+
+/// `--verify-only` and `--benchmark-only`: which of the two steps of a cell are done.
+struct StepOptions {
+  bool verify_only = false, benchmark_only = false;
+
+  void add_to(CLI::App& command);
+  /// Errors: invalid_argument, if both are given.
+  [[nodiscard]] Status apply_to(RunSettings& settings) const;
 };
 
 /// Adds `--db-path` and `--spool` to a command.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
@@ -32,6 +33,18 @@ std::vector<std::string> published_sizes() {
 Status check_word(const std::string& option, const std::string& text, const std::vector<std::string>& valid) {
   if (std::ranges::find(valid, text) != valid.end()) return {};
   return unknown_word(option + ": unknown value", text, valid);
+}
+
+Status add_pair(const std::string& option, std::string key, std::string value, OptionPairs& pairs) {
+  const auto given = std::ranges::find(pairs, key, &OptionPairs::value_type::first);
+  if (given == pairs.end()) {
+    pairs.emplace_back(std::move(key), std::move(value));
+    return {};
+  }
+  if (given->second == value) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("{}: '{}' is given twice, as '{}' and as '{}'", option, key, given->second, value),
+              "give each key once");
 }
 
 }  // namespace
@@ -95,15 +108,15 @@ Reader<std::uint64_t> seed_number() {
   return reader;
 }
 
-Reader<double> share() {
+Reader<double> fraction() {
   Reader<double> reader;
-  reader.value = "SHARE";
+  reader.value = "FRACTION";
   reader.read = [](const std::string& option, const std::vector<std::string>& words, double& target) -> Status {
-    ASSAY_TRY(target, number(option, words.front(), "a share of the layers, more than 0 and at most 1",
+    ASSAY_TRY(target, number(option, words.front(), "a fraction of the layers, more than 0 and at most 1",
                              [](double x) { return x > 0 && x <= 1; }));
     return {};
   };
-  reader.show = [](double x) { return x == 1.0 ? std::string("all of them") : fmt::format("{}", x); };
+  reader.show = [](double x) { return x == 1.0 ? std::string("1, all layers") : fmt::format("{}", x); };
   return reader;
 }
 
@@ -160,7 +173,7 @@ Reader<std::string> size_word() {
     target = words.front();
     return {};
   };
-  reader.show = [](const std::string& size) { return size.empty() ? "the size of the named model" : size; };
+  reader.show = [](const std::string& size) { return size.empty() ? "the size of the given model" : size; };
   return reader;
 }
 
@@ -195,7 +208,7 @@ Reader<OptionPairs> pairs() {
       const std::size_t equals = text.find('=');
       if (equals == std::string::npos || equals == 0)
         return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not valid; give KEY=VALUE", option, text));
-      target.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+      ASSAY_CHECK_OK(add_pair(option, text.substr(0, equals), text.substr(equals + 1), target));
     }
     return {};
   };

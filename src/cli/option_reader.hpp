@@ -17,9 +17,9 @@
 
 namespace assay::cli {
 
-/// How the words behind an option become a value, and how help shows that value. The readers are what the column
-/// `reader` of prepare/settings.def names. Numbers are checked here and not by the parser, which would clamp those that
-/// are too large.
+/// How the arguments of an option become a value, and how help shows that value. The column `reader` of
+/// prepare/settings.def names one of the functions below. Numbers are checked here and not by the parser, which would
+/// replace those that are too large by the largest.
 template <class T>
 struct Reader {
   enum class Words { kNone, kOne, kMany };
@@ -34,16 +34,16 @@ struct Reader {
 };
 
 constexpr std::int64_t kMostExtent = 1 << 24;
-constexpr std::int64_t kMostOutputTokens = 8192;  ///< each is a sample, and a burst has room for those of one run
-constexpr std::int64_t kMostRuns = 10'000'000;    ///< each is a sample that is kept: 170 MB, times the tokens of each
+constexpr std::int64_t kMostOutputTokens = 8192;  ///< each is a sample; a burst has space for the samples of one run
+constexpr std::int64_t kMostRuns = 10'000'000;    ///< each is a stored sample: 170 MB, times the tokens of each run
 
-/// A list of integers; read sorted, each once. `zero`: what a default of 0 stands for.
+/// A list of integers, which becomes sorted and without duplicates. `zero`: how help shows a default of 0.
 [[nodiscard]] Reader<std::vector<std::int64_t>> integers(std::int64_t least, std::int64_t most, std::string zero = "");
-/// One integer. `absent`: what happens without it.
+/// One integer. `absent`: how help shows the default, if it is not a number.
 [[nodiscard]] Reader<std::optional<std::int64_t>> count(std::int64_t least, std::int64_t most, std::string absent);
 [[nodiscard]] Reader<std::uint64_t> seed_number();
 /// More than 0 and at most 1.
-[[nodiscard]] Reader<double> share();
+[[nodiscard]] Reader<double> fraction();
 [[nodiscard]] Reader<std::chrono::nanoseconds> seconds();
 [[nodiscard]] Reader<std::optional<std::uint64_t>> megabytes(std::string absent);
 /// One of these words.
@@ -64,12 +64,12 @@ template <class T>
   reader.show = [name](const T& value) { return std::string(name(value)); };
   return reader;
 }
-/// A size that some architecture is published in.
+/// A size in which an architecture of the zoo is published.
 [[nodiscard]] Reader<std::string> size_word();
 [[nodiscard]] Reader<std::filesystem::path> existing_path(std::string value, std::string absent);
-/// KEY=VALUE, any number of times.
+/// KEY=VALUE, any number of times. A key with two different values is an error.
 [[nodiscard]] Reader<OptionPairs> pairs();
-/// A switch; the words are what help shows for true and false.
+/// An option without a value; help shows `on` for true and `off` for false.
 [[nodiscard]] Reader<bool> on_off(std::string on, std::string off);
 
 /// The value of an option that expects one integer. Errors: invalid_argument, naming option, text and what is valid.

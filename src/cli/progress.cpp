@@ -36,13 +36,14 @@ void Progress::making(const std::string& what) {
   if (!terminal_ && !quiet_) std::fprintf(stderr, "%s\n", one_line(what).c_str());
 }
 
-void Progress::finished(const std::string& line) {
+void Progress::finished(const std::string& line, bool kept) {
   ++done_;
+  if (kept) ++kept_;
   if (quiet_) return;
   if (terminal_)
     draw();
   else
-    std::fprintf(stderr, "[%zu/%zu] %s\n", done_, expected_, one_line(line).c_str());
+    std::fprintf(stderr, "[%zu/%zu] %s%s\n", done_, expected_, one_line(line).c_str(), kept ? " (kept)" : "");
 }
 
 void Progress::draw() {
@@ -51,10 +52,12 @@ void Progress::draw() {
   const auto filled = static_cast<std::size_t>(share * kBar);
   std::string line = "[" + std::string(filled, '#') + std::string(kBar - filled, '.') + "] ";
   if (expected_ > 0) line += fmt::format("{}/{}", done_, expected_);
-  if (done_ > 0 && done_ < expected_) {
+  if (kept_ > 0) line += fmt::format(" ({} kept)", kept_);
+  const std::size_t measured = done_ - kept_;  // kept cells took no time
+  if (measured > 0 && done_ < expected_) {
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     line += fmt::format("  about {} left",
-                        clock_text(elapsed / static_cast<double>(done_) * static_cast<double>(expected_ - done_)));
+                        clock_text(elapsed / static_cast<double>(measured) * static_cast<double>(expected_ - done_)));
   }
   if (!doing_.empty()) line += "  " + doing_;
   std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_width() - 1).c_str());

@@ -20,8 +20,8 @@ class Progress {
   void doing(const std::string& what);
   /// Files are made for cells. Prints a line if there is no bar, because it may take a while before the next cell ends.
   void making(const std::string& what);
-  /// A cell finished; `line` is printed if there is no bar.
-  void finished(const std::string& line);
+  /// A cell finished, or --resume kept its row; `line` is printed if there is no bar.
+  void finished(const std::string& line, bool kept);
   void clear();
 
  private:
@@ -30,7 +30,7 @@ class Progress {
   bool terminal_, quiet_;
   std::chrono::steady_clock::time_point start_;
   std::string doing_;
-  std::size_t done_ = 0, expected_ = 0;
+  std::size_t done_ = 0, kept_ = 0, expected_ = 0;
   bool drawn_ = false;
 };
 

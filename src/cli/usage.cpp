@@ -50,7 +50,7 @@ std::optional<Failure> unknown_command(const CLI::App& app, int argc, char** arg
     const auto found = std::ranges::find(commands, argv[i], [](const CLI::App* c) { return c->get_name(); });
     if (found == commands.end()) {
       const Error error = unknown_word("unknown command", argv[i], names_of(commands)).value();
-      return wrong_usage(error.message, with_hint(error.hint, "`" + program + " --help` describes them"));
+      return wrong_usage(error.message, with_hint(error.hint, "`" + program + " --help` describes the commands"));
     }
     at = *found;
     program += " " + at->get_name();
@@ -97,7 +97,7 @@ std::string plain_message(const CLI::App& command, const CLI::ParseError& error)
 
 }  // namespace
 
-std::optional<Failure> refuse_other_bytes(int argc, char** argv) {
+std::optional<Failure> check_utf8(int argc, char** argv) {
   const char* const hint = "rename the file or folder";
   for (int i = 1; i < argc; ++i)
     if (!is_utf8(argv[i]))
@@ -126,7 +126,7 @@ Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc,
     if (std::optional<Failure> unknown = unexpected(*command, help)) return *unknown;
   if (!missing.empty())
     return wrong_usage(fmt::format("`{}` needs a command; valid: {}", name, join(names_of(missing), ", ")),
-                       "`" + name + " --help` describes them");
+                       "`" + name + " --help` describes the commands");
   return wrong_usage(plain_message(*command, error), help);
 }
 

@@ -8,9 +8,9 @@
 
 namespace assay::cli {
 
-/// Why a command line with bytes that are not UTF-8 is refused: names and paths are written into files of results,
-/// which are UTF-8. nullopt for one without such bytes.
-[[nodiscard]] std::optional<Failure> refuse_other_bytes(int argc, char** argv);
+/// The failure for arguments or environment variables that are not valid UTF-8; nullopt if all are. Files of results
+/// are UTF-8 and contain names and paths.
+[[nodiscard]] std::optional<Failure> check_utf8(int argc, char** argv);
 
 /// What is wrong with a command line that the parser refused, with the nearest command or option.
 [[nodiscard]] Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv);

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "base/text.hpp"
 #include "inputs/input_axes.hpp"
@@ -25,6 +25,15 @@ std::string chosen_shape(const ModelValue& input, ExtentBinder& binder) {
   return chosen ? "[" + join(extents, ", ") + "]" : std::string();
 }
 
+// Why a task has a shorter sequence than the default.
+std::string why_cut(const PreparedModel& model, const Task& task) {
+  const std::string positions = fmt::format("the model has {} positions", *model.max_sequence);
+  if (!task.generation || !model.generation || !model.generation->prompt_in_states) return positions;
+  const std::int64_t image = task.generation->prompt_tokens - task.shape.sequence;
+  return fmt::format("{}, and {} output tokens{} need some of them", positions, task.shape.output_tokens,
+                     image > 0 ? fmt::format(" and {} image tokens", image) : "");
+}
+
 }  // namespace
 
 std::vector<std::string> silent_choices(const PreparedModel& model, std::span<const Task> tasks,
@@ -35,20 +44,23 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
   if (!runs) return notes;
   if (model.identity.weights == "seeded" && model.note.find("random weights") == std::string::npos)
     notes.push_back(name +
-                    ": random weights: the name of an architecture or of a folder without weights stands for no "
-                    "checkpoint, a Hugging Face id does; times are valid, accuracy is unknown");
+                    ": random weights, because no checkpoint was given (a Hugging Face id selects one): times are "
+                    "valid, accuracy is unknown");
   const bool has_sequence =
       std::ranges::any_of(model.signatures, [](const auto& each) { return each.second && each.second->uses_sequence; });
   if (settings.default_lengths && model.max_sequence && has_sequence) {
-    std::set<std::int64_t> lengths;
+    std::map<std::int64_t, std::string> reasons;  // by length
     for (const Task& task : tasks)
       if (task.runs() &&
           std::ranges::find(settings.sequence_lengths, task.shape.sequence) == settings.sequence_lengths.end())
-        lengths.insert(task.shape.sequence);
-    for (const std::int64_t length : lengths)
-      notes.push_back(fmt::format("{}: sequence length {} instead of {}: the model has {} positions", name, length,
-                                  settings.sequence_lengths.front(), *model.max_sequence));
+        reasons.emplace(task.shape.sequence, why_cut(model, task));
+    for (const auto& [length, reason] : reasons)
+      notes.push_back(fmt::format("{}: sequence length {} instead of {}: {}", name, length,
+                                  settings.sequence_lengths.front(), reason));
   }
+  if (settings.kv_cache != zoo::KvCache::kGrowing && !model.generation)
+    notes.push_back(fmt::format("{}: --kv-cache {} has no effect: no tokens are generated with this model", name,
+                                zoo::kv_cache_name(settings.kv_cache)));
   if (model.info && settings.data.empty() && !model.given) {
     ExtentBinder binder(InputAxes{});
     for (const ModelValue& input : model.info->inputs)

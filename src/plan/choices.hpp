@@ -11,8 +11,9 @@
 
 namespace assay {
 
-/// What assay chose for a model and nobody asked for, a note each that begins with the model's name: random weights, a
-/// shorter sequence, the extents of a file's open inputs. Preparation has already noted weights that could not be had.
+/// What assay chose for a model without a request, a note each that begins with the model's name: random weights, a
+/// shorter sequence, the extents of a file's open inputs; also a requested KV cache that has no effect. Preparation has
+/// already noted weights that are not available.
 [[nodiscard]] std::vector<std::string> silent_choices(const PreparedModel& model, std::span<const Task> tasks,
                                                       const RunSettings& settings);
 

@@ -132,9 +132,20 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   settings.default_lengths = false;
   EXPECT_THAT(notes(model, settings), IsEmpty());
 
+  PreparedModel decoder = decoder_model();
+  decoder.identity.weights = "given";
+  EXPECT_THAT(notes(decoder, {}),
+              ElementsAre("text: sequence length 33 instead of 128: the model has 64 positions, and 32 output tokens "
+                          "need some of them"));
+
   PreparedModel image = image_model();
   image.identity.weights = "given";
   EXPECT_THAT(notes(image, {}), IsEmpty()) << "only the batch is open";
+  RunSettings runtime_cache;
+  runtime_cache.kv_cache = zoo::KvCache::kRuntime;
+  EXPECT_THAT(notes(image, runtime_cache),
+              ElementsAre("image: --kv-cache runtime has no effect: no tokens are generated with this model"));
+  EXPECT_THAT(notes(decoder, runtime_cache), ElementsAre(HasSubstr("sequence length")));
   image.info->inputs = {model_value("pixels", DType::kFloat32, {-1, 3, -1, -1}, {"batch", "", "height", "width"})};
   EXPECT_THAT(notes(image, {}),
               ElementsAre("image: the input 'pixels' has open extents; it is given [batch, 3, 224, 224]"));

@@ -25,19 +25,22 @@ inline constexpr const char* kReportSchema = "1.0";
 /// Half the width of the median's 95 % interval in ms, two digits; "–" if there is no interval.
 [[nodiscard]] std::string show_half_width(const Record& row);
 
+/// Whether the quality of a percentile says that it comes from too few samples.
+[[nodiscard]] bool has_few_samples(const std::string& quality);
+
 /// A percentile with its quality: "~12.00" if it comes from too few samples.
-[[nodiscard]] std::string show_weak(const Number& value, const std::string& quality);
+[[nodiscard]] std::string show_percentile(const Number& value, const std::string& quality);
 
-/// A word for people: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".
-[[nodiscard]] std::string verdict_words(const Record& row);
+/// The status and verdict in words: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".
+[[nodiscard]] std::string verdict_text(const Record& row);
 
-/// The row's message without the status that verdict_words() shows before it.
+/// The row's message without the status that verdict_text() shows before it.
 [[nodiscard]] std::string message_text(const Record& row);
 
 /// Whether no row has a time: the run only verified, or nothing ran.
 [[nodiscard]] bool measured_nothing(std::span<const Record> rows);
 
-/// The verdict's words behind a mark: ✅ for what may be relied on, ❌ for what is wrong or failed, ➖ for the rest.
+/// The verdict's text after a mark: ✅ for verified rows, ❌ for those that are wrong or failed, ➖ for all others.
 [[nodiscard]] std::string show_verdict(const Record& row);
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-bool never_began(const Record& row) { return row.status == CellStatus::kSkipped && unfinished(row); }
+bool never_started(const Record& row) { return row.status == CellStatus::kSkipped && unfinished(row); }
 
 std::size_t finished_cells(const ReportInput& input) {
   return input.rows.size() - static_cast<std::size_t>(std::ranges::count_if(input.rows, unfinished));
@@ -47,7 +47,7 @@ std::string how_to_resume(const ReportInput& input) {
                                       : fmt::format("`{}` runs the missing cells.", input.resume_command);
 }
 
-std::string kept_words(const ReportInput& input, const Record& row) {
+std::string kept_note(const ReportInput& input, const Record& row) {
   constexpr std::size_t kDay = 10, kMinute = 16;  // of "2026-03-02T14:55:12Z"
   if (!input.kept.contains(row.attempt_id) || row.timestamp.size() < kMinute) return {};
   const std::string day = row.timestamp.substr(0, kDay);
@@ -55,8 +55,8 @@ std::string kept_words(const ReportInput& input, const Record& row) {
   return fmt::format(" (kept from {}{} UTC)", input.run.started.starts_with(day) ? "" : day + " ", time);
 }
 
-std::vector<Record> begun_rows(std::vector<Record> rows) {
-  std::erase_if(rows, never_began);
+std::vector<Record> started_rows(std::vector<Record> rows) {
+  std::erase_if(rows, never_started);
   return rows;
 }
 

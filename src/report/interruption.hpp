@@ -15,11 +15,11 @@ namespace assay {
 /// What to do about them: the command, or that there is none.
 [[nodiscard]] std::string how_to_resume(const ReportInput& input);
 
-/// " (kept from 14:55 UTC)" for a row that --resume took over, with the day if it is another than the run's; else "".
-[[nodiscard]] std::string kept_words(const ReportInput& input, const Record& row);
+/// " (kept from 14:55 UTC)" for a row that --resume kept, with the day if it is not the run's; else "".
+[[nodiscard]] std::string kept_note(const ReportInput& input, const Record& row);
 
-/// The rows without those that never began.
-[[nodiscard]] std::vector<Record> begun_rows(std::vector<Record> rows);
+/// The rows without those of cells that never started.
+[[nodiscard]] std::vector<Record> started_rows(std::vector<Record> rows);
 
 /// For JSON: cells, finished, missing, resume; null for a run that was not interrupted.
 [[nodiscard]] Json interruption_json(const ReportInput& input);

@@ -128,7 +128,7 @@ std::string verification_section(const ReportInput& input, const std::vector<Rec
       heading({"Model", "Hardware", "Shape", "Verdict", "Reference", "Max abs error", "Limit", "Message"});
   for (const Record& row : rows)
     out += line_of({row.model, target_key(row), row.batch_size ? shape_key(row) : "–",
-                    show_verdict(row) + kept_words(input, row), row.reference,
+                    show_verdict(row) + kept_note(input, row), row.reference,
                     row.max_abs_error ? fmt::format("{:.3g}", *row.max_abs_error) : "–",
                     row.error_limit ? fmt::format("{:.3g}", *row.error_limit) : "–", message_text(row)});
   return out + "\n";
@@ -173,10 +173,10 @@ std::string shapes_table(const std::vector<Record>& rows) {
                              "Throughput (items/s)", "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags"});
   for (const Record& row : rows)
     if (row.latency_p50_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row),
-                      show_weak(row.latency_p50_ms, row.latency_p50_quality),
-                      show_weak(row.latency_p90_ms, row.latency_p90_quality),
-                      show_weak(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row),
+                      show_percentile(row.latency_p50_ms, row.latency_p50_quality),
+                      show_percentile(row.latency_p90_ms, row.latency_p90_quality),
+                      show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
                       show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
                       row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags)});
   if (out.find("| ~") != std::string::npos)
@@ -188,7 +188,7 @@ std::string generation_table(const std::vector<Record>& rows) {
   std::string out;
   for (const Record& row : rows)
     if (row.ttft_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_words(row), row.kv_cache, show(row.ttft_ms),
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), row.kv_cache, show(row.ttft_ms),
                       show(row.tpot_ms), show(row.tpot_p50_ms), show(row.tpot_p99_ms), show(row.tokens_per_second),
                       show(row.prompt_tokens_per_second)});
   if (out.empty()) return out;
@@ -297,7 +297,7 @@ std::string list(const char* head, const std::vector<std::string>& lines, const 
 }  // namespace
 
 std::string markdown_report(const ReportInput& input) {
-  const std::vector<Record> all = with_distinct_names(input.rows), rows = begun_rows(all);
+  const std::vector<Record> all = with_distinct_names(input.rows), rows = started_rows(all);
   std::string out = fmt::format("# Hardware Benchmark Report - {}\n\n", guide_timestamp(input.run));
   out += interruption_section(input, all);
   out += system_section(input.run) + hardware_section(input.run) + models_section(rows) +

@@ -10,6 +10,7 @@
 
 #include "analyse/analyse.hpp"
 #include "base/json.hpp"
+#include "engine/engine_entry.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
 
@@ -18,19 +19,20 @@ namespace assay {
 /// What every report is made from: one run's rows in order of execution. Nothing is measured or looked up here.
 struct ReportInput {
   RunInfo run;
-  std::vector<Record> rows;  ///< of an interrupted run, too: what it did not reach is `skipped`, `cancelled`
+  std::vector<Record> rows;  ///< an interrupted run has rows for cells that it did not reach: `skipped`, `cancelled`
   std::vector<std::string> notes;
   bool interrupted = false;
   std::string resume_command{};  ///< runs the cells that are missing; empty: there is none
   std::set<std::string> kept{};  ///< attempt_ids of the rows that --resume took over from before
   ReportedFiles files{};
+  std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
 };
 
 /// "interrupted: 20 of 30 cells"; nullopt for a run that was not interrupted.
 [[nodiscard]] std::optional<std::string> interruption_text(const ReportInput& input);
 
 /// The hardware guide's JSON (docs/formats.md): timestamp, system_info, benchmarks.FAMILY.MODEL.KEY.benchmark_results
-/// .batch_B[_seq_S]…, performance_summary; extra fields allowed, none missing. Carries `schema_version`.
+/// .batch_B[_seq_S]…, performance_summary; extra fields allowed, none missing. Has a `schema_version`.
 [[nodiscard]] Json guide_json(const ReportInput& input);
 
 /// The guide's Markdown sections.
@@ -49,14 +51,14 @@ inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
 [[nodiscard]] Json results_json(const ReportInput& input);
 
 /// The summary for a terminal of `width` columns: a line for each row, recommendations, next steps, notes. Nothing is
-/// wider than the terminal: sentences are folded, and a table that is too wide gives each model a line of its own and
-/// then leaves out the less important columns, which it names. Marks such as "~" are explained below the table.
+/// wider than the terminal: sentences are folded; a table that is too wide gives each model a line of its own, and then
+/// omits the less important columns and names them. Marks such as "~" are explained below the table.
 [[nodiscard]] std::string summary_table(const ReportInput& input, bool colour, int width);
 
 /// One line per row: what was compared with what, and the verdict with its figures; width as above.
 [[nodiscard]] std::string verification_table(const ReportInput& input, bool colour, int width);
 
-/// The bench runner's console blocks, as guide 004 prints them.
-[[nodiscard]] std::string bench_console(const ReportInput& input, const std::filesystem::path& csv);
+/// The bench runner's console blocks, as guide 004 prints them; sentences are folded at `width` columns.
+[[nodiscard]] std::string bench_console(const ReportInput& input, const std::filesystem::path& csv, int width);
 
 }  // namespace assay

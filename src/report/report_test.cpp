@@ -144,7 +144,7 @@ TEST(Console, PrintsNothingThatATerminalWouldObey) {
   input.rows[0].model = "a\x1b[2Jb";
   input.notes = {"x\x1b]0;title\x07y"};
   for (const std::string& text :
-       {summary_table(input, false, 120), verification_table(input, false, 160), bench_console(input, {})})
+       {summary_table(input, false, 120), verification_table(input, false, 160), bench_console(input, {}, 200)})
     EXPECT_THAT(text, AllOf(HasSubstr("a[2Jb"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
 }
 
@@ -173,12 +173,42 @@ TEST(Console, FoldsLongSentencesAndKeepsEveryWord) {
   EXPECT_THAT(text, HasSubstr("  one two three four five six seven eight\n    nine ten eleven twelve\n"));
 }
 
+TEST(Console, FoldsTheSentencesOfBlocksButNotTheirPaths) {
+  ReportInput input = sample();
+  input.rows.back().status = CellStatus::kFailed;
+  input.rows.back().message = "one two three four five six seven eight nine ten";
+  input.rows.back().attempt_id = "a1";
+  const std::string log = "a folder/with a name that is longer than the terminal/worker.log";
+  input.files.logs["a1"] = log;
+  input.notes = {"one two three four five six seven eight nine ten", "`a command that is longer than the terminal is`"};
+  const std::string text = bench_console(input, {}, 44);
+  EXPECT_THAT(text, HasSubstr("three four\n    five six seven eight nine ten\n"));
+  EXPECT_THAT(text, HasSubstr("\nnote: one two three four five six seven\n  eight nine ten\n"));
+  EXPECT_THAT(text, HasSubstr("\n  `a command that is longer than the terminal is`\n"));
+  EXPECT_THAT(text, HasSubstr("\n  Log: " + log + "\n"));
+}
+
+TEST(Console, AnExternalEngineHasItsFrameworkAndItsTraits) {
+  ReportInput input = sample();
+  input.rows.resize(1);
+  input.rows[0].engine = "ours";
+  input.rows[0].wall_time_per_iteration_ns = 1234;
+  EXPECT_THAT(bench_console(input, {}, 80), AllOf(HasSubstr("ours Benchmark: bert"), Not(HasSubstr("Wall time"))));
+  EngineEntry ours;
+  ours.name = "ours";
+  ours.framework_title = "OurFrame";
+  ours.needs_model = false;
+  input.engines.push_back(ours);
+  EXPECT_THAT(bench_console(input, {}, 80),
+              AllOf(HasSubstr("OurFrame Benchmark: bert"), HasSubstr("Wall time per iteration: 1234ns")));
+}
+
 TEST(Console, ATableThatIsTooWideNamesWhatItLeavesOut) {
   const std::string wide = summary_table(sample(), false, 200);
-  EXPECT_THAT(wide, Not(HasSubstr("Left out")));
+  EXPECT_THAT(wide, Not(HasSubstr("too narrow")));
   const std::string narrow = summary_table(sample(), false, 72);
-  EXPECT_THAT(narrow, HasSubstr("Left out for the width of the terminal: MB"));
-  EXPECT_LE(widest_line(narrow.substr(0, narrow.find("Left out"))), 72U) << narrow;
+  EXPECT_THAT(narrow, HasSubstr("The terminal is too narrow for the columns MB"));
+  EXPECT_LE(widest_line(narrow.substr(0, narrow.find("Recommendations"))), 72U) << narrow;
 }
 
 TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
@@ -193,10 +223,10 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
   row.status = CellStatus::kUnsupported;
   row.reason_code = "unsupported";
   row.message = "unsupported: hidden_act = foo";
-  EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  unsupported: hidden_act = foo\n"));
+  EXPECT_THAT(bench_console(input, {}, 200), HasSubstr("\n  unsupported: hidden_act = foo\n"));
 }
 
-/// Four cells: one was kept from an earlier run, one is done, one was cut short, and one never began.
+/// Four cells: one was kept from an earlier run, one is done, one was cut short, and one never started.
 ReportInput interrupted() {
   ReportInput input = sample();
   for (std::size_t i = 0; i < input.rows.size(); ++i) input.rows[i].attempt_id = "attempt-" + std::to_string(i);
@@ -215,7 +245,7 @@ TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
   const ReportInput input = interrupted();
   const std::string missing = "bert on openvino: batch_1_seq_32, batch_4_seq_32";
   for (const std::string& text :
-       {summary_table(input, false, 200), verification_table(input, false, 200), bench_console(input, {})})
+       {summary_table(input, false, 200), verification_table(input, false, 200), bench_console(input, {}, 200)})
     EXPECT_THAT(text, AllOf(HasSubstr("interrupted: 2 of 4 cells"), HasSubstr("issing: " + missing),
                             HasSubstr("`assay run --resume` runs the missing cells."),
                             HasSubstr("(kept from 12:34 UTC)"), Not(HasSubstr("before it ran"))));
@@ -309,7 +339,7 @@ TEST(Console, NamesTheLogOfWhatFailed) {
   input.rows.back().status = CellStatus::kFailed;
   input.rows.back().attempt_id = "a1";
   input.files.logs["a1"] = "spool/key/a1/worker.log";
-  EXPECT_THAT(bench_console(input, {}), HasSubstr("\n  Log: spool/key/a1/worker.log\n"));
+  EXPECT_THAT(bench_console(input, {}, 200), HasSubstr("\n  Log: spool/key/a1/worker.log\n"));
 }
 
 TEST(Console, CellsThatDifferInOneSettingSayWhich) {
@@ -319,7 +349,7 @@ TEST(Console, CellsThatDifferInOneSettingSayWhich) {
   row.threads = 3;
   row.streams = 4;
   row.precision = "bfloat16";
-  EXPECT_THAT(bench_console(input, {}), HasSubstr("streams: 4, threads: 3, precision: bfloat16"));
+  EXPECT_THAT(bench_console(input, {}, 200), HasSubstr("streams: 4, threads: 3, precision: bfloat16"));
 }
 
 }  // namespace

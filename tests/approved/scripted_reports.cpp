@@ -184,7 +184,7 @@ RunInfo scripted_run() {
 
 /// A possible result of a run of a small set: everything that a report must distinguish.
 ReportInput whole_run() {
-  ReportInput input{scripted_run(), {}, {"plots: not part of this version of assay (--no-plots silences this note)"}};
+  ReportInput input{scripted_run(), {}, {"plots are not part of this version of assay; --no-plots omits this note"}};
   input.files.matrix = "./benchmark_results/hardware_compatibility_matrix.json";
   input.files.logs["attempt-2"] = "benchmark_db.duckdb.spool/task-2/attempt-2/worker.log";
   auto& rows = input.rows;
@@ -218,7 +218,7 @@ ReportInput whole_run() {
   degenerate.message = "the reference's output prob_1 is the same for two different inputs";
   rows.push_back(degenerate);
   rows.push_back(ended(row_of(kLight, kCpu, 4), CellStatus::kUnsupported, reason::kFixedShape, "the file's batch is 1",
-                       "ask for --batch-sizes 1"));
+                       "--batch-sizes 1"));
 
   for (const Place& place : {kCpu, kOpenvino, kSimulator})
     rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, reason::kNotBuilt,
@@ -294,7 +294,8 @@ const std::map<std::string, std::function<std::string()>>& formats() {
       {"interrupted.txt", [] { return summary_table(interrupted_run(), false, 120); }},
       {"interrupted.md", [] { return markdown_report(interrupted_run()); }},
       {"verification.txt", [] { return verification_table(whole_run(), false, 160); }},
-      {"bench.txt", [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv"); }},
+      {"bench.txt",
+       [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv", 120); }},
   };
   return all;
 }

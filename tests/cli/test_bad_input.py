@@ -73,8 +73,8 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--engine", "null", "--save", says=["ASSAY_DB_PATH", "d\\xff.duckdb"])
 
     def test_empty_names(self):
-        self.refused("verify", "", says="empty name")
-        self.refused("bench", "--engine", "null", "--model", "", says="empty name")
+        self.refused("verify", "", says="name of a model is empty")
+        self.refused("bench", "--engine", "null", "--model", "", says="name of a model is empty")
         self.refused("zoo", "build", "bert", "-o", "", says="--output")
 
     def test_options_that_contradict_each_other(self):

@@ -1,14 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Engines of others: what their engine.json says is what the program does. The plug-in is the null engine's."""
+import fcntl
 import json
+import os
 import pathlib
+import pty
 import shutil
+import struct
+import subprocess
+import termios
 
 import tool
 
 NULL = pathlib.Path(tool.BINARY).parents[1] / "lib/assay/engines/assay_engine_null.so"
 FAST = ["--iterations", "3", "--warmup", "0", "--batch-sizes", "1"]
+
+
+def on_terminal(command, columns, folder, environment):
+    """The lines that a command writes to a terminal of this width."""
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=terminal, stderr=subprocess.DEVNULL) as process:
+        os.close(terminal)
+        text = b""
+        while True:
+            try:
+                part = os.read(controller, 65536)
+            except OSError:  # Linux: the other side is closed
+                break
+            if not part:
+                break
+            text += part
+    os.close(controller)
+    assert process.returncode == 0, process.returncode
+    return text.decode().replace("\r", "").splitlines()
 
 
 class Others(tool.ToolTest):
@@ -32,6 +58,28 @@ class Others(tool.ToolTest):
         names = [engine["name"] for engine in self.run_json("engines")["engines"]]
         self.assertEqual(names[0], "onnxruntime")
         self.assertEqual(names[-1], "ours")
+
+    def test_the_options_and_the_output_of_bench_know_it(self):
+        self.engine("ours", framework="OurFrame", needs_model=False)
+        text = " ".join(self.run_tool("bench", "--help", expect=0).stdout.split())
+        self.assertIn("null, ours.", text)
+        self.assertIn("--framework both|pytorch|jax|ourframe", text)
+        self.assertIn("ourframe selects ours", text)
+        result = self.run_tool("bench", "--framework", "ourframe", "--output-dir", "out", *FAST, expect=0)
+        self.assertIn("OurFrame Benchmark: ours\n", result.stdout)
+        self.assertIn("Wall time per iteration:", result.stdout)
+        self.assertIn("did you mean ourframe", self.run_tool("bench", "--framework", "ourfrme", expect=2).stderr)
+
+    def test_lines_of_the_listings_fit_the_terminal(self):
+        self.engine("ours")
+        (self.folder / "engines" / "ours" / "assay_engine_ours.so").unlink()
+        self.engine("wrong", formats=["ours"], hardwear="cpu")
+        width = 72
+        for command, word in (("engines", "ours "), ("hardware", "cuda ")):
+            lines = on_terminal([tool.BINARY, command], width, self.folder, self.environment)
+            self.assertTrue(any(line.startswith(word) for line in lines), lines)
+            for line in lines:
+                self.assertTrue(len(line) <= width or " " not in line.strip(), line)  # a path is not divided
 
     def test_rows_have_its_name_framework_and_key(self):
         self.engine("ours", framework="OurFrame", needs_model=False)

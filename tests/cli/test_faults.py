@@ -249,6 +249,13 @@ class Faults(tool.ToolTest):
             rows = self.null(*crashing, "--resume", batch="1 4", expect=1)
             self.assertEqual(attempts(rows), {1: 1, 4: expected}, "the finished cell is taken over, the other tried again")
 
+    def test_progress_marks_the_cells_that_resume_keeps(self):
+        bench = ["bench", "--engine", "null", "--engine-option", "crash_at_run=5", "only_batch=4", "--batch-sizes", "1", "4", "--iterations", "20",
+                 "--warmup", "1", "--save", "--output-dir", "out"]
+        self.assertNotIn("(kept)", self.run_tool(*bench, expect=1).stderr)
+        lines = self.run_tool(*bench, "--resume", expect=1).stderr.splitlines()
+        self.assertEqual([line.endswith(" (kept)") for line in lines if line.startswith("[")], [True, False], lines)
+
     def test_interrupting_keeps_what_was_measured(self):
         process = self.start(*self.matrix_that_hangs(), start_new_session=True)
         self.addCleanup(process.kill)
@@ -310,6 +317,8 @@ class Faults(tool.ToolTest):
                 out, err = process.communicate(timeout=tool.DEADLINE)
                 self.assertEqual(process.returncode, 130, out + err)
                 self.assertIn("Stopping", err)
+                self.assertEqual("Press Ctrl-C again" in err, number == signal.SIGINT, err)
+                self.assertEqual(number.name in err, number != signal.SIGINT, err)
                 self.assertEqual(list((cache / "models").iterdir()), [])
 
     def test_a_second_signal_ends_at_once(self):

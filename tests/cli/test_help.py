@@ -28,7 +28,7 @@ class Help(tool.ToolTest):
         for command, example in zip(first[::2], first[1::2]):
             self.assertTrue(example.strip().startswith(f"$ assay {command.split()[0]} "), example)
         rest = "\n".join(lines[start + 7:])
-        for group in ("This machine:", "Models:", "Results and files:", "Not built yet: suite,"):
+        for group in ("This machine:", "Models:", "Results and files:", "Planned, not part of this version: suite,"):
             self.assertIn(group, rest)
 
     def test_options_are_in_groups(self):
@@ -59,9 +59,9 @@ class Help(tool.ToolTest):
         self.assertEqual(self.default_of("run", "--batch-sizes"), "1,4,8")
         self.assertEqual(self.default_of("bench", "--batch-sizes"), "1,8,32,128")
         self.assertEqual(self.default_of("verify", "--batch-sizes"), "1")
-        self.assertEqual(self.default_of("run", "--hardware"), "all that is available")
-        self.assertEqual(self.default_of("bench", "--hardware"), "the first that is available of cuda, rocm, mps, cpu")
-        self.assertEqual(self.default_of("run", "--iterations"), "until the median is known to 0.5 %")
+        self.assertEqual(self.default_of("run", "--hardware"), "all that this machine has")
+        self.assertEqual(self.default_of("bench", "--hardware"), "the first of cuda, rocm, mps, cpu that this machine has")
+        self.assertEqual(self.default_of("run", "--iterations"), "adaptive, until the 95 % interval of the median is within ± 0.5 %")
         self.assertEqual(self.default_of("bench", "--iterations"), "50")
         self.assertEqual(self.default_of("bench", "--output-dir"), "results/raw")
         rows = self.null(batch="1")
@@ -110,6 +110,13 @@ class Nearest(tool.ToolTest):
         self.assertEqual(self.error("bench", "--quiet=maybe")["message"], "--quiet: 'maybe' is not valid; it has no value")
         self.assertEqual(self.error("verify")["message"], "MODEL is required")
 
+    def test_a_key_of_an_engine_option_has_one_value(self):
+        bench = ("bench", "--engine", "null", "--iterations", "3", "--warmup", "0", "--batch-sizes", "1", "--quiet")
+        error = self.error(*bench, "--engine-option", "cost_ns=1", "--engine-option", "spread=0.5", "cost_ns=2")
+        self.assertEqual(error["message"], "--engine-option: 'cost_ns' is given twice, as '1' and as '2'")
+        (row,) = self.run_json(*bench, "--engine-option", "cost_ns=1000", "cost_ns=1000")["results"]
+        self.assertEqual(row["status"], "completed")
+
     def test_words(self):
         bench = ("bench", "--engine", "null")
         self.nearest(*bench, "--precision", "flaot16", wrong="flaot16", valid="bfloat16, runtime", near="float16")
@@ -140,6 +147,12 @@ class Nearest(tool.ToolTest):
         error = self.run_json("zoo", "show", ".", expect=1)["error"]
         self.assertIn("model_type = brt", error["message"])
         self.assertRegex(error["hint"], r"^did you mean [a-z ]*\bbert\b.*\? built are albert")
+
+    def test_keys_of_a_configuration(self):
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "bert", "hiden_size": 32}))
+        error = self.run_json("zoo", "show", ".", expect=1)["error"]
+        self.assertIn("hiden_size = 32", error["message"])
+        self.assertIn("did you mean hidden_size? assay does not know what this key changes", error["hint"])
 
     def test_a_misspelt_hugging_face_id_names_the_nearest(self):
         error = self.error("zoo", "show", "google-bert/bert-base-uncasd")

@@ -122,7 +122,7 @@ class Zoo(tool.ToolTest):
         facts = self.run_json("zoo", "show", file)
         self.assertEqual([facts[key] for key in ("family", "category", "task", "classified_by")],
                          ["vision", "vision", "image-classification", "graph"])
-        self.assertIn("task           image-classification (family vision, category vision), by its graph\n", self.run_tool("zoo", "show", file).stdout)
+        self.assertIn("task           image-classification (family vision, category vision), classified by its graph\n", self.run_tool("zoo", "show", file).stdout)
         (row,) = self.null("--model", file)
         self.assertEqual((row["family"], row["category"]), ("vision", "vision"))
 

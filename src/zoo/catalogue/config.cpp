@@ -115,6 +115,14 @@ bool is_same(const Json& config, const Architecture& architecture, const std::st
   return value == (config.contains(meant) ? config[meant] : architecture.keys.at(meant).standard);
 }
 
+std::vector<std::string> known_keys(const Architecture& architecture) {
+  std::vector<std::string> keys;
+  for (const auto& [key, rule] : architecture.keys) keys.push_back(key);
+  for (const auto& [key, part] : architecture.parts) keys.push_back(key);
+  for (const auto& [key, meant] : architecture.same) keys.push_back(key);
+  return keys;
+}
+
 // No key may be left that could change the graph without assay knowing.
 Status check_other_keys(const Json& config, const Architecture& architecture, const std::string& prefix) {
   const Catalogue& common = catalogue();
@@ -129,7 +137,8 @@ Status check_other_keys(const Json& config, const Architecture& architecture, co
     if (is_same(config, architecture, key, value)) continue;
     const auto neutral = common.neutral.find(key);
     if (neutral != common.neutral.end() && std::ranges::find(neutral->second, value) != neutral->second.end()) continue;
-    return unsupported(prefix + sanitise(key), shown(value), "assay does not know what this key changes");
+    return unsupported(prefix + sanitise(key), shown(value),
+                       nearest_and(key, known_keys(architecture), "assay does not know what this key changes"));
   }
   return {};
 }

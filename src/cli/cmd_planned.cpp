@@ -10,15 +10,14 @@
 namespace assay::cli {
 namespace {
 
-struct Later {
+struct PlannedCommand {
   const char* name;
   const char* what;
   const char* instead;
 };
 
-/// Commands that the guides name and a later version will have. They are known, and print what to use instead; exit
-/// status 2.
-constexpr Later kLater[] = {
+/// Commands that the guides name and that this version does not include. They print what to use instead; exit status 2.
+constexpr PlannedCommand kPlanned[] = {
     {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"},
     {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"},
     {"query", "Query the database", "any DuckDB client reads the database that --db-path names"},
@@ -33,14 +32,14 @@ constexpr Later kLater[] = {
 
 }  // namespace
 
-void register_later(CLI::App& app, Commands& commands) {
-  for (const Later& later : kLater) {
-    CLI::App* command = app.add_subcommand(later.name, fmt::format("{} (not built yet)", later.what));
+void register_planned(CLI::App& app, Commands& commands) {
+  for (const PlannedCommand& planned : kPlanned) {
+    CLI::App* command = app.add_subcommand(planned.name, fmt::format("{} (planned)", planned.what));
     command->allow_extras();
-    command->group(kLaterCommands);
-    commands.add(command, [&later](Context& context) -> Result<ExitCode> {
+    command->group(kPlannedCommands);
+    commands.add(command, [&planned](Context& context) -> Result<ExitCode> {
       print_failure({std::string(reason::kNotBuilt),
-                     fmt::format("`assay {}` is not part of this version of assay", later.name), later.instead},
+                     fmt::format("`assay {}` is not part of this version of assay", planned.name), planned.instead},
                     context.json);
       return ExitCode::kUsage;
     });

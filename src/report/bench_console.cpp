@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/analyse.hpp"
+#include "report/console.hpp"
+#include "report/format.hpp"
+#include "report/interruption.hpp"
+#include "report/terminal.hpp"
+
+namespace assay {
+namespace {
+
+// The settings of a cell beside batch and sequence length that are not the default.
+std::string settings_text(const Record& row) {
+  std::string text;
+  if (row.output_tokens) text += fmt::format(", output tokens: {}", *row.output_tokens);
+  if (row.streams.value_or(1) != 1) text += fmt::format(", streams: {}", *row.streams);
+  if (row.threads.value_or(0) != 0) text += fmt::format(", threads: {}", *row.threads);
+  if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is")
+    text += ", precision: " + row.precision;
+  if (!row.kv_cache.empty() && row.kv_cache != "growing") text += ", KV cache: " + row.kv_cache;
+  return text;
+}
+
+// " (too few samples: n=5<11)"; "" if there are enough.
+std::string few_samples_note(const std::string& quality) {
+  if (!has_few_samples(quality)) return {};
+  const std::size_t bracket = quality.find('(');
+  return bracket == quality.npos ? " (too few samples)" : " (too few samples: " + quality.substr(bracket + 1);
+}
+
+class BenchConsole {
+ public:
+  BenchConsole(ReportInput input, std::size_t width) : input_(std::move(input)), width_(width) {}
+
+  std::string text(const std::filesystem::path& csv) {
+    for (const Record& row : started_rows(input_.rows)) add_row(row);
+    add_summary(csv);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const EngineEntry* engine_of(const Record& row) const {
+    const auto found = std::ranges::find(input_.engines, row.engine, &EngineEntry::name);
+    return found == input_.engines.end() ? nullptr : &*found;
+  }
+
+  // Paths do not go through here: a line end inside one would be copied with it.
+  void add_sentence(const std::string& indent, const std::string& text) {
+    out_ += folded(indent, text, indent.size() + 2, width_);
+  }
+
+  void add_heading(const Record& row, const std::string& framework) {
+    const std::string rule(60, '=');
+    out_ += fmt::format("{0}\n{1} Benchmark: {2}\n{0}\nDevice: {3}\n  Type: {4}\n  Available: {5}\n", rule, framework,
+                        row.model, row.device_name.empty() ? row.hardware : row.device_name,
+                        row.device_type.empty() ? row.hardware : row.device_type,
+                        row.status == CellStatus::kUnavailable ? "False" : "True");
+    if (row.has_flag(flag::kSeeded)) out_ += "  Weights: random\n";
+    if (row.has_flag(flag::kScaled))
+      out_ += fmt::format("  Scaled: smaller than the published model (size {})\n", row.size);
+  }
+
+  void add_row(const Record& row) {
+    const EngineEntry* engine = engine_of(row);
+    const std::string framework = engine != nullptr ? engine->framework_title : row.engine;
+    const std::string heading = fmt::format("{} Benchmark: {}", framework, row.model) + "\n" + row.device;
+    if (heading != heading_) {
+      if (!heading_.empty()) out_ += "\n";
+      heading_ = heading;
+      add_heading(row, framework);
+    }
+    if (row.batch_size)
+      out_ += fmt::format("\nBenchmarking batch size: {}{}{}{}\n", *row.batch_size,
+                          row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "",
+                          settings_text(row), kept_note(input_, row));
+    add_verdict(row);
+    add_times(row);
+    if (row.memory_mb) out_ += fmt::format("  Memory: {:.2f} MB\n", *row.memory_mb);
+    if (row.wall_time_per_iteration_ns && engine != nullptr && !engine->needs_model)
+      out_ += fmt::format("  Wall time per iteration: {:.0f}ns\n", *row.wall_time_per_iteration_ns);
+  }
+
+  void add_verdict(const Record& row) {
+    const bool completed = row.status == CellStatus::kCompleted;
+    if (!completed) add_sentence("  ", fmt::format("{}: {}", verdict_text(row), message_text(row)));
+    if (const auto log = input_.files.logs.find(row.attempt_id);
+        row.status == CellStatus::kFailed && log != input_.files.logs.end())
+      out_ += fmt::format("  Log: {}\n", log->second.string());
+    if (completed && row.has_flag(flag::kPartial))
+      out_ += "  Partial: the measurement was interrupted; the samples until then are kept\n";
+    if (completed && row.verification != Verification::kVerified)
+      add_sentence("  ", fmt::format("Verification: {}{}", to_string(row.verification),
+                                     row.message.empty() ? "" : ": " + row.message));
+  }
+
+  void add_times(const Record& row) {
+    if (row.latency_p50_ms)
+      out_ +=
+          fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms, few_samples_note(row.latency_p50_quality));
+    if (row.throughput_ips)
+      out_ += fmt::format("  Throughput: {:.2f} {}/sec\n", *row.throughput_ips,
+                          row.family == "vision" ? "images" : "items");
+    if (row.ttft_ms) out_ += fmt::format("  Time to first token: {:.3f}ms\n", *row.ttft_ms);
+    if (row.tpot_ms)
+      out_ += fmt::format("  Time per output token: {:.3f}ms ({:.2f} tokens/sec)\n", *row.tpot_ms,
+                          row.tokens_per_second.value_or(0));
+  }
+
+  void add_summary(const std::filesystem::path& csv) {
+    const std::optional<std::string> interruption = interruption_text(input_);
+    out_ += fmt::format("\n{0}\nBenchmark Suite {2}\n{0}\nTotal configurations: {1}\n", std::string(60, '='),
+                        input_.rows.size(), interruption ? *interruption : "Complete");
+    if (interruption) {
+      for (const std::string& line : missing_cells(input_.rows)) add_sentence("", "Missing: " + line);
+      add_sentence("", how_to_resume(input_));
+    }
+    if (!csv.empty()) out_ += "Results saved to: " + csv.string() + "\n";
+    for (const std::string& note : input_.notes) add_sentence("", "note: " + note);
+  }
+
+  ReportInput input_;
+  std::size_t width_;
+  std::string out_, heading_;
+};
+
+}  // namespace
+
+std::string bench_console(const ReportInput& input, const std::filesystem::path& csv, int width) {
+  return BenchConsole(for_terminal(input), usable_width(width)).text(csv);
+}
+
+}  // namespace assay
