@@ -27,8 +27,12 @@ Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::KvCache kv
   return variant;
 }
 
-Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine) {
+// `file`: for the graph of an engine whose runtime cache the zoo builds itself. Its hash names the model: the same for
+// every engine, so that their rows can be compared.
+Result<CacheVariant> describe_converted(const ZooDescription& model, const std::string& engine, const fs::path& file) {
   ASSAY_TRY(CacheGraph graph, describe_stateful(*model.generation));
+  if (const auto built = describe_graph(model, zoo::KvCache::kRuntime, file))
+    graph.model.config_hash = built->config_hash;
   CacheVariant variant{{.zoo = model.build, .converter = engine}, std::move(graph.info), std::move(graph.generation)};
   variant.config_hash = graph.model.config_hash;
   return variant;
@@ -60,28 +64,34 @@ ZooBuild zoo_build(const ZooSource& source, const RunSettings& settings) {
   return build;
 }
 
-Result<std::uint64_t> weight_bytes_of(const ZooBuild& build, const fs::path& folder) {
-  ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-graph-", folder));
-  ASSAY_TRY(const zoo::BuiltModel built, zoo::build(graph_request(build), scratch.path() / "model.onnx"));
-  const std::uint64_t element = build.precision == "float32" ? 4 : 2;
-  return element * static_cast<std::uint64_t>(built.parameter_count);
-}
-
-Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path& folder, const Cancelled& cancelled) {
+Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path& folder, const Cancelled& cancelled,
+                                const Shortfall& shortfall) {
   ASSAY_CHECK_OK(check_cancelled(cancelled));
   ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-graph-", folder));
   ZooDescription model;
   model.folder = std::make_shared<const TemporaryDirectory>(std::move(made));
   zoo::BuildRequest request = graph_request(build);
+  request.cancelled = cancelled;
+  const auto check = [&](const zoo::BuiltModel& built) -> Status {
+    const std::uint64_t element = build.precision == "float32" ? 4 : 2;
+    const auto why = shortfall ? shortfall(element * static_cast<std::uint64_t>(built.parameter_count)) : std::nullopt;
+    if (why) return fail(ErrorCode::kOutOfMemory, *why);
+    return check_cancelled(cancelled);
+  };
   if (generation) {
-    ASSAY_TRY(model.generation, build_generation(request, model.folder->path()));
+    ASSAY_TRY(model.generation, build_generation(request, model.folder->path(), check));
   }
   if (model.generation) {
     model.built = model.generation->prompt;
   } else {
     ASSAY_TRY(model.built, zoo::build(request, model.folder->path() / "model.onnx"));
+    ASSAY_CHECK_OK(check(model.built));
   }
-  ASSAY_TRY(model.info, inspect_graph(model.built.path));
+  if (model.generation && !model.generation->step) {
+    model.info = model.generation->step_info;  // of the same file
+  } else {
+    ASSAY_TRY(model.info, inspect_graph(model.built.path));
+  }
   model.weight_bytes = model.info.weight_bytes;
   if (model.generation && model.generation->step) model.weight_bytes += model.generation->step_info.weight_bytes;
   build.generates = model.generation.has_value();
@@ -110,7 +120,7 @@ std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescripti
     else if (entry->runtime_cache->converter.empty())
       variants.emplace(engine, describe_graph(model, kv_cache, file()));
     else
-      variants.emplace(engine, describe_converted(model, engine));
+      variants.emplace(engine, describe_converted(model, engine, file()));
   }
   return variants;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,14 +35,15 @@ struct ZooDescription {
 /// The zoo's build of a source with these settings. Cost: none.
 [[nodiscard]] ZooBuild zoo_build(const ZooSource& source, const RunSettings& settings);
 
-/// Bytes of a build's weights. Its graph is made in `folder` (a cache), but not looked into: one tensor alone may be
-/// larger than what a file may have on this machine. Errors: those of zoo::build.
-[[nodiscard]] Result<std::uint64_t> weight_bytes_of(const ZooBuild& build, const std::filesystem::path& folder);
+/// Why weights of so many bytes do not fit; nullopt: they fit.
+using Shortfall = std::function<std::optional<std::string>(std::uint64_t weight_bytes)>;
 
-/// `generation`: describe the graphs for generation, where the class has any. Errors: those of zoo::build and
-/// inspect_graph; cancelled.
+/// `generation`: describe the graphs for generation, where the class has any. `shortfall` is asked before the first
+/// graph is looked into: one tensor alone may be larger than what a file may have on this machine. Each graph is built
+/// once. Errors: those of zoo::build and inspect_graph; out_of_memory, with the answer of `shortfall`; cancelled, which
+/// is checked before each graph.
 [[nodiscard]] Result<ZooDescription> describe(ZooBuild build, bool generation, const std::filesystem::path& folder,
-                                              const Cancelled& cancelled);
+                                              const Cancelled& cancelled, const Shortfall& shortfall = {});
 
 /// A generative model with a static KV cache or the runtime's own.
 struct CacheVariant {

@@ -95,14 +95,40 @@ std::optional<std::string> memory_shortfall(std::uint64_t weight_bytes, std::uin
                      gigabytes(static_cast<double>(available)));
 }
 
-std::optional<std::string> disk_shortfall(std::uint64_t weight_bytes, const std::filesystem::path& folder) {
+DiskUse disk_use(std::uint64_t weight_bytes, const RunSettings& settings, const std::vector<EngineEntry>& engines,
+                 bool generates) {
+  DiskUse use;
+  const auto add = [&](const char* file, std::uint64_t bytes) {
+    use.bytes += bytes;
+    use.files += fmt::format("{}{} {}", use.files.empty() ? "" : ", ", file, gigabytes(static_cast<double>(bytes)));
+  };
+  add("the model", weight_bytes);
+  const auto is_converted = [](const EngineEntry& engine) {
+    return engine.runtime_cache && !engine.runtime_cache->converter.empty();
+  };
+  if (generates && settings.kv_cache == zoo::KvCache::kRuntime && std::ranges::any_of(engines, is_converted))
+    add("its conversion", weight_bytes);
+  if (settings.verify && std::ranges::any_of(engines, &EngineEntry::needs_model)) {
+    // The reference computes in float32, with the weights of the other precision.
+    const DType precision = dtype_from(settings.precision).value_or(DType::kFloat32);
+    const std::uint64_t wide = bit_width(precision) < 32 ? 2 * weight_bytes : weight_bytes;
+    if (wide > weight_bytes || settings.precision == "runtime") add("its reference", wide);
+    add("the reference with perturbed weights", wide);
+  } else if (std::ranges::any_of(engines, &EngineEntry::static_shapes)) {
+    add("a copy with fixed shapes", weight_bytes);  // one at a time, when the reference is done
+  }
+  return use;
+}
+
+std::optional<std::string> disk_shortfall(const DiskUse& use, const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::path place = std::filesystem::absolute(folder, error);
   while (!std::filesystem::exists(place, error) && place != place.parent_path()) place = place.parent_path();
   const std::filesystem::space_info space = std::filesystem::space(place, error);
-  if (error || space.available >= weight_bytes) return std::nullopt;
-  return fmt::format("the model's weights need {}, '{}' has {} free", gigabytes(static_cast<double>(weight_bytes)),
-                     place.string(), gigabytes(static_cast<double>(space.available)));
+  if (error || space.available >= use.bytes) return std::nullopt;
+  return fmt::format("its files need {} at the same time ({}), '{}' has {} free",
+                     gigabytes(static_cast<double>(use.bytes)), use.files, place.string(),
+                     gigabytes(static_cast<double>(space.available)));
 }
 
 std::optional<std::string> time_shortfall(const CellTime& time, const RunSettings& settings) {

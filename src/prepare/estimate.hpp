@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <assay/result.hpp>
 
+#include "engine/engine_entry.hpp"
 #include "onnx/model_info.hpp"
 #include "prepare/cost.hpp"
 #include "prepare/description.hpp"
@@ -39,9 +41,18 @@ struct CellTime {
 [[nodiscard]] std::optional<std::string> memory_shortfall(std::uint64_t weight_bytes, std::uint64_t activation_bytes,
                                                           std::uint64_t available);
 
-/// Why weights do not fit on the disk of `folder`, which need not exist. nullopt: they fit, or it is unknown.
-[[nodiscard]] std::optional<std::string> disk_shortfall(std::uint64_t weight_bytes,
-                                                        const std::filesystem::path& folder);
+/// The files of a zoo model that are on the disk at the same time while its cells run.
+struct DiskUse {
+  std::uint64_t bytes = 0;
+  std::string files{};  ///< what they are and their sizes, for people
+};
+/// `engines` may run the model; `generates`: it generates tokens, so that settings.kv_cache counts. The reference and
+/// its perturbed copy count even if an earlier run left its outputs in the cache.
+[[nodiscard]] DiskUse disk_use(std::uint64_t weight_bytes, const RunSettings& settings,
+                               const std::vector<EngineEntry>& engines, bool generates);
+
+/// Why the files do not fit on the disk of `folder`, which need not exist. nullopt: they fit, or it is unknown.
+[[nodiscard]] std::optional<std::string> disk_shortfall(const DiskUse& use, const std::filesystem::path& folder);
 
 /// Why a cell would probably not end within its --timeout: it takes more than half of it, and runtimes differ in how
 /// much of a machine they use. nullopt: it would end, or it is unknown.

@@ -13,6 +13,8 @@
 
 namespace assay {
 namespace {
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr double kGiga = 1e9;
@@ -78,8 +80,61 @@ TEST(Shortfall, SaysWhatThereIsTooLittleOf) {
   EXPECT_EQ(time_shortfall({0, 301, "a run"}, settings),
             "a cell takes about 301 s at least, and --timeout gives 600 s: a run");
   const TemporaryDirectory folder = TemporaryDirectory::create().value();
-  EXPECT_FALSE(disk_shortfall(1, folder.path() / "not" / "there"));
-  EXPECT_THAT(disk_shortfall(std::uint64_t{1} << 62, folder.path() / "not" / "there").value(), HasSubstr("GB free"));
+  EXPECT_FALSE(disk_shortfall({1, "the model"}, folder.path() / "not" / "there"));
+  EXPECT_THAT(
+      disk_shortfall({std::uint64_t{1} << 62, "the model 4 EB"}, folder.path() / "not" / "there").value(),
+      AllOf(HasSubstr("its files need 4611686018.4 GB at the same time (the model 4 EB), '"), HasSubstr("GB free")));
+}
+
+TEST(DiskUseTest, CountsAllFilesThatAreThereAtOnce) {
+  constexpr std::uint64_t kModel = 10'000'000'000;
+  EngineEntry imitates, computes, converts, fixed;
+  imitates.needs_model = false;
+  converts.runtime_cache = EngineEntry::RuntimeCache{"", "convert", "xml"};
+  fixed.static_shapes = true;
+  const auto bytes = [](const RunSettings& settings, const EngineEntry& engine) {
+    return disk_use(kModel, settings, {engine}, true).bytes;
+  };
+  RunSettings settings;
+  EXPECT_EQ(bytes(settings, imitates), kModel);
+  EXPECT_EQ(disk_use(kModel, settings, {imitates, computes}, true).files,
+            "the model 10.0 GB, the reference with perturbed weights 10.0 GB");
+  EXPECT_EQ(bytes(settings, computes), 2 * kModel);
+  EXPECT_EQ(bytes(settings, fixed), 2 * kModel) << "the reference is done when shapes are fixed";
+  EXPECT_EQ(bytes(settings, converts), 2 * kModel) << "a growing KV cache";
+  settings.kv_cache = zoo::KvCache::kRuntime;
+  EXPECT_EQ(bytes(settings, converts), 3 * kModel);
+  EXPECT_EQ(disk_use(kModel, settings, {converts}, false).bytes, 2 * kModel) << "it does not generate";
+  settings.precision = "float16";
+  EXPECT_EQ(bytes(settings, computes), 5 * kModel) << "the reference has 32 bits, twice";
+  settings.precision = "runtime";
+  EXPECT_EQ(bytes(settings, computes), 3 * kModel);
+  settings.verify = false;
+  EXPECT_EQ(bytes(settings, computes), kModel);
+  EXPECT_EQ(bytes(settings, fixed), 2 * kModel);
+}
+
+TEST_F(EstimateTest, AGraphIsNotBuiltAfterAnInterruption) {
+  const ZooSource source = source_of("google/t5-efficient-tiny");
+  const auto error = [&](int allowed) {
+    const auto model = describe(zoo_build(source, {}), true, folder_.path(), [&] { return allowed-- <= 0; });
+    return model ? ErrorCode::kInternal : model.error().code;
+  };
+  for (int allowed = 0; allowed < 4; ++allowed) EXPECT_EQ(error(allowed), ErrorCode::kCancelled) << allowed;
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+}
+
+TEST_F(EstimateTest, WhatDoesNotFitIsNotLookedInto) {
+  const ZooSource source = source_of("google/t5-efficient-tiny");
+  std::vector<std::uint64_t> asked;
+  const auto model = describe(zoo_build(source, {}), true, folder_.path(), {}, [&](std::uint64_t bytes) {
+    asked.push_back(bytes);
+    return std::optional<std::string>("too little");
+  });
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::kOutOfMemory);
+  EXPECT_EQ(model.error().message, "too little");
+  EXPECT_THAT(asked, ElementsAre(::testing::Gt(50'000'000U)));
 }
 
 class FittingTest : public ::testing::Test {

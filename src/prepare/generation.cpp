@@ -81,10 +81,12 @@ Generation describe_generation(const zoo::BuiltModel& prompt, const zoo::BuiltMo
   return generation;
 }
 
-Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request, const fs::path& folder) {
+Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request, const fs::path& folder,
+                                                         const std::function<Status(const zoo::BuiltModel&)>& check) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
   if (kind == zoo::Generates::kNothing) return std::optional<GenerationGraphs>();
-  const auto build = [&](zoo::Part part, const char* name) {
+  const auto build = [&](zoo::Part part, const char* name) -> Result<zoo::BuiltModel> {
+    ASSAY_CHECK_OK(check_cancelled(request.cancelled));
     request.part = part;
     request.last_logits_only = true;
     Result<zoo::BuiltModel> built = zoo::build(request, folder / name);
@@ -98,6 +100,7 @@ Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& requ
   if (!prompt && refuses_parts(prompt.error())) return std::optional<GenerationGraphs>();
   if (!prompt) return tl::unexpected<Error>(std::move(prompt).error());
   graphs.prompt = std::move(*prompt);
+  if (check) ASSAY_CHECK_OK(check(graphs.prompt));
   if (!alone) {
     ASSAY_TRY(graphs.step, build(zoo::Part::kDecode, "step.onnx"));
   }

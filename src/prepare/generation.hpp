@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include <assay/result.hpp>
@@ -35,9 +36,11 @@ struct GenerationGraphs {
                                              const ModelInfo& info);
 
 /// Builds them into `folder` (model.onnx, step.onnx). nullopt: the model does not generate, or not in a way that assay
-/// can run. `request` is for a whole model and is not changed. Errors: those of zoo::build.
-[[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(zoo::BuildRequest& request,
-                                                                       const std::filesystem::path& folder);
+/// can run. `request` is for a whole model and is not changed. `check` is called with the first graph, before it is
+/// looked into and another is built. Errors: those of zoo::build and of `check`.
+[[nodiscard]] Result<std::optional<GenerationGraphs>> build_generation(
+    zoo::BuildRequest& request, const std::filesystem::path& folder,
+    const std::function<Status(const zoo::BuiltModel&)>& check = {});
 
 /// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding. Before
 /// the tokens that `axes` requests are those of the prompt's image, if it has one; such ids are files in `axes.cache`.

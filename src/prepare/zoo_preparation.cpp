@@ -133,21 +133,34 @@ class ZooPreparation {
   [[nodiscard]] Result<Candidate> look_at(const ZooSource& source) const {
     ASSAY_CHECK_OK(check_cancelled(with_.cancelled));
     Candidate candidate{source};
-    ZooBuild build = zoo_build(source, settings_);
-    ASSAY_TRY(const std::uint64_t weights, weight_bytes_of(build, with_.cache));
     const std::uint64_t memory = free_memory();
-    candidate.space = memory_shortfall(weights, 0, memory);
-    if (!candidate.space) candidate.space = disk_shortfall(weights, with_.cache);
-    if (candidate.space) return candidate;
     // The user's data is for a forward pass.
     const bool generation = settings_.output_tokens.front() > 0 && settings_.data.empty();
-    ASSAY_TRY(candidate.described, describe(std::move(build), generation, with_.cache, with_.cancelled));
-    candidate.space = memory_shortfall(candidate.described->weight_bytes, 0, memory);
+    const auto shortfall = [&](std::uint64_t weights, bool generates) {
+      std::optional<std::string> why = memory_shortfall(weights, 0, memory);
+      return why ? why : disk_shortfall(disk_use(weights, settings_, engines(), generates), with_.cache);
+    };
+    const auto first = [&](std::uint64_t weights) { return candidate.space = shortfall(weights, false); };
+    Result<ZooDescription> described =
+        describe(zoo_build(source, settings_), generation, with_.cache, with_.cancelled, first);
+    if (candidate.space) return candidate;
+    if (!described) return tl::unexpected<Error>(std::move(described).error());
+    candidate.described = std::move(*described);
+    candidate.space = shortfall(candidate.described->weight_bytes, candidate.described->generation.has_value());
     if (candidate.space || !any_size_) return candidate;
+    ASSAY_CHECK_OK(check_cancelled(with_.cancelled));
     ASSAY_TRY(const Estimate needs, estimate(*candidate.described, settings_));
     candidate.space = memory_shortfall(needs.weight_bytes, needs.activation_bytes, memory);
     if (!candidate.space) set_time(candidate, needs);
     return candidate;
+  }
+
+  // The engines that may run the model.
+  [[nodiscard]] std::vector<EngineEntry> engines() const {
+    std::vector<EngineEntry> entries;
+    for (const std::string& name : with_.engines)
+      if (const EngineEntry* entry = with_.registry->entry(name)) entries.push_back(*entry);
+    return entries;
   }
 
   void set_time(Candidate& candidate, const Estimate& needs) const {
@@ -198,6 +211,7 @@ class ZooPreparation {
     model_.format = "onnx";
     model_.max_sequence =
         described.info.max_sequence ? described.info.max_sequence : max_sequence_of(described.build.config);
+    ASSAY_CHECK_OK(check_cancelled(with_.cancelled));
     model_.variants = describe_variants(described, settings_.kv_cache, with_.engines, *with_.registry);
     model_.artefact.zoo = described.build;
     model_.graph = described.built.path;
