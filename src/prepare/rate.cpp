@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -73,11 +74,20 @@ struct Multiplier {
   [[nodiscard]] Result<MachineRate> rate() const {
     ASSAY_TRY(const double wide, seconds(512, 2048, 2048));
     ASSAY_TRY(const double thin, seconds(1, 4096, 16384));
-    return MachineRate{2.0 * 512 * 2048 * 2048 / wide, 4.0 * 4096 * 16384 / thin, location.engine};
+    return MachineRate{2.0 * 512 * 2048 * 2048 / wide, 4.0 * 4096 * 16384 / thin, location.engine, location.version};
   }
 };
 
 }  // namespace
+
+std::vector<EngineLocation> rate_runtimes(const EngineRegistry& registry) {
+  std::vector<EngineLocation> runtimes;
+  for (const EngineEntry& engine : registry.entries()) {
+    if (!engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
+    if (Result<EngineLocation> location = registry.locate(engine.name)) runtimes.push_back(std::move(*location));
+  }
+  return runtimes;
+}
 
 Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, const fs::path& folder,
                                  const Cancelled& cancelled) {
@@ -85,11 +95,8 @@ Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads, co
   ASSAY_TRY(const TemporaryDirectory own, TemporaryDirectory::create("assay-rate-", folder));
   Result<MachineRate> rate =
       fail(ErrorCode::kNotFound, "there is no runtime to measure the rate of multiplication with");
-  for (const EngineEntry& engine : registry.entries()) {
-    if (!engine.needs_model || !engine.serves("cpu") || !engine.reads("onnx")) continue;
-    const Result<EngineLocation> location = registry.locate(engine.name);
-    if (!location) continue;
-    rate = Multiplier{registry, *location, threads > 0 ? threads : usable_threads(), own.path(), cancelled}.rate();
+  for (const EngineLocation& location : rate_runtimes(registry)) {
+    rate = Multiplier{registry, location, threads > 0 ? threads : usable_threads(), own.path(), cancelled}.rate();
     if (rate || rate.error().code == ErrorCode::kCancelled) return rate;
   }
   return rate;

@@ -136,6 +136,7 @@ class Files(tool.ToolTest):
         places = {each["what"]: each for each in shown["places"]}
         self.assertEqual(places["references"]["path"], os.path.join(self.cache.name, "references"))
         self.assertEqual(places["bundles"]["path"], "benchmark_db.duckdb.spool")
+        self.assertEqual(places["rates"]["path"], os.path.join(self.cache.name, "machine_rates.json"))
         for what in ("references", "database", "bundles"):
             self.assertGreater(places[what]["bytes"], 0, what)
         self.assertIn(f"rm -r '{self.cache.name}'", self.run_tool("cache", expect=0).stdout)
