@@ -2,7 +2,7 @@
 // Compares the speed of several graphs of one model.
 //
 // For each runtime: rounds of fresh processes, each the bare loop (bare_*.cpp) on one of the files, with the same
-// inputs, rotation, threads, warm-up and number of samples, taken in turns. Prints for each baseline the ratio of
+// inputs, rotation, threads, warm-up and number of samples, interleaved. Prints for each baseline the ratio of
 // medians (candidate / baseline) and its 95 % interval over the rounds.
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // Compares the times that assay reports with those of a bare loop on the runtime's own API.
 //
 // For each runtime and model: pairs of fresh processes, one running the bare loop (bare_*.cpp), one assay's worker;
-// same model file, inputs, rotation, threads, warm-up and number of samples, taken in turns. Prints the ratio of
+// same model file, inputs, rotation, threads, warm-up and number of samples, interleaved. Prints the ratio of
 // medians (assay / bare), its 95 % interval over the pairs, and the difference in microseconds with its interval.
 
 #include <fmt/format.h>

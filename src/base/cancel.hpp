@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// Whether the user wants the work to end (Ctrl-C). Long work calls it a few times a second; empty: it never ends
+/// Whether the user cancelled the work (Ctrl-C). Long work calls it a few times a second; empty: it never ends
 /// early.
 using Cancelled = std::function<bool()>;
 

@@ -311,7 +311,7 @@ TEST_F(Specialise, OutputsThatNoArithmeticMakes) {
     EXPECT_EQ(extents(each), each.name() == "shape" ? Shape{1} : Shape{4}) << each.name();
 }
 
-// Nodes may stand in any order in a file that checks; runtimes want theirs sorted, captured values included.
+// Nodes may stand in any order in a file that checks; runtimes expect sorted nodes, captured values included.
 TEST_F(Specialise, NodesFollowThoseThatTheyRead) {
   input("x", {"n"});
   output("y");

@@ -13,7 +13,7 @@ namespace assay::hub {
 namespace {
 namespace fs = std::filesystem;
 
-// The environment as one test wants it.
+// The environment of one test.
 class Environment : public testing::Test {
  protected:
   void SetUp() override {

@@ -23,10 +23,10 @@ using RawTable = std::unordered_map<const onnx::TensorProto*, Bytes>;
 // Smaller nodes and attributes are parsed whole: copying a few kilobytes is cheaper than walking them.
 constexpr std::size_t kSmall = 4096;
 
-// Goes through the fields in file order: `take` gets those that `wants` selects; the runs between them are merged by
-// protobuf.
-template <class Wants, class Take>
-Status merge(Bytes bytes, google::protobuf::MessageLite& message, Wants wants, Take take) {
+// Goes through the fields in file order: `take` gets those that `selects` returns true for; the runs between them are
+// merged by protobuf.
+template <class Selects, class Take>
+Status merge(Bytes bytes, google::protobuf::MessageLite& message, Selects selects, Take take) {
   const std::byte* run = bytes.data();
   const auto flush = [&](const std::byte* end) -> Status {
     google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(run), static_cast<int>(end - run));
@@ -40,7 +40,7 @@ Status merge(Bytes bytes, google::protobuf::MessageLite& message, Wants wants, T
   for (;;) {
     ASSAY_TRY(const std::optional<Field> field, fields.next());
     if (!field) return flush(bytes.data() + bytes.size());
-    if (field->type != Field::kBytes || !wants(*field)) continue;
+    if (field->type != Field::kBytes || !selects(*field)) continue;
     ASSAY_CHECK_OK(flush(field->whole.data()));
     ASSAY_CHECK_OK(take(*field));
     run = field->whole.data() + field->whole.size();

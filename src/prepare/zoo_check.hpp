@@ -35,7 +35,7 @@ struct ZooCheckEngines {
 /// or a runtime refuses it and names what is missing; `failed`: everything else. It fails if it fails on one engine.
 struct ZooCheckResult {
   std::string name, status, message;
-  std::vector<std::pair<std::string, std::string>> by_engine;  ///< each engine's own status, in the order asked for
+  std::vector<std::pair<std::string, std::string>> by_engine;  ///< each engine's own status, in the requested order
   std::optional<double> worst;  ///< largest error as a share of its tolerance: at most 1 passes
   std::string worst_output;
   std::optional<double> max_abs_error;

@@ -21,7 +21,7 @@ class BatchTimes {
  public:
   /// Remembers the cell's mean latency, if it has one.
   void add(const LocalTask& local);
-  /// Of one inference of the cell in ms, extrapolated from a smaller batch; 0: unknown.
+  /// The time of one inference of the cell in ms, extrapolated from a smaller batch; 0: unknown.
   [[nodiscard]] double estimate(const LocalTask& local) const;
 
  private:

@@ -22,7 +22,7 @@ struct FoundEngine {
   std::vector<EngineOptionInfo> options;
 };
 
-/// Loads the runtime in a separate worker and asks for version, devices and options. Never fails: see `why_not`.
+/// Loads the runtime in a separate worker and requests version, devices and options. Never fails: see `why_not`.
 [[nodiscard]] FoundEngine probe_engine(const EngineRegistry& registry, std::string_view name);
 
 }  // namespace assay

@@ -200,7 +200,7 @@ TEST_F(Build, NamesMissingMisshapenAndUnknownTensors) {
   EXPECT_EQ(built.error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(built.error().message, HasSubstr("'encoder.layer.1.output.dense.bias' of shape [32] is missing"));
   EXPECT_THAT(built.error().message,
-              HasSubstr("'pooler.dense.weight' has shape [16, 64], the configuration asks for [32, 32]"));
+              HasSubstr("'pooler.dense.weight' has shape [16, 64], the configuration requires [32, 32]"));
   EXPECT_THAT(built.error().message, HasSubstr("'encoder.layer.2.output.dense.bias' is not a parameter of this model"));
   EXPECT_FALSE(std::filesystem::exists(path("model.onnx")));
 }

@@ -53,7 +53,7 @@ Status check_fixed_arguments(const Json& meta) {
   return {};
 }
 
-// What a folder of another library or an architecture that is not built has instead of what Config wants. A diffusion
+// What a folder of another library or an architecture that is not built has instead of what Config expects. A diffusion
 // configuration has no model_type: then meta.json says what it is.
 Status check_known(const Json& config, const Json& meta) {
   ASSAY_TRY(const std::string said, text_of(meta, "model_type"));

@@ -146,7 +146,7 @@ class HubTest(tool.ToolTest):
         self.assertEqual({path.name for path in (self.cached / "blobs").iterdir()}, blobs)
         before = len(self.hub.requests)
         self.weights_are_the_checkpoints(self.build())
-        self.assertEqual(len(self.hub.requests), before, "what is in the cache was asked for again")
+        self.assertEqual(len(self.hub.requests), before, "what is in the cache was requested again")
         self.environment["HF_HUB_OFFLINE"] = "1"
         self.weights_are_the_checkpoints(self.build())
 

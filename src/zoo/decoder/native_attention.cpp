@@ -12,7 +12,7 @@
 namespace assay::zoo {
 namespace {
 
-// What the operator's checks ask for (ONNX Runtime 1.31; so did earlier versions).
+// What the operator's checks require (ONNX Runtime 1.31; so did earlier versions).
 constexpr std::int64_t kHeadMultiple = 8, kTurnedHeadMultiple = 16, kTurnedPairsMultiple = 8;
 /// Longer tables than this are not written: two of them with 64 pairs take 67 MB.
 constexpr std::int64_t kMostNativePositions = 131'072;

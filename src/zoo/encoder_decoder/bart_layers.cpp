@@ -47,7 +47,7 @@ Result<Value> positions(BuildContext& context, const Module& stack, const BartSi
   GraphBuilder& graph = context.graph();
   if (kind == "sinusoidal_by_ids") {
     if (sizes.padding < 0) return unsupported("pad_token_id", "null", "positions are counted by it");
-    // transformers lengthens the table when it is too short; here it is made long enough for what was asked for.
+    // transformers lengthens the table when it is too short; here it is made long enough for what was requested.
     std::int64_t longest = context.inputs.longest();
     for (const char* input : {"input_ids", "decoder_input_ids", "input_features"}) {
       if (const auto shape = context.inputs.shape(input); shape && shape->size() >= 2)

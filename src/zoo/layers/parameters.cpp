@@ -105,7 +105,7 @@ FloatReader Parameters::stored(const std::string& name, const Shape& shape) {
   }
   used_.insert(checkpoint_->canonical(name));
   if (view->shape != shape) {
-    complain(fmt::format("tensor '{}' has shape {}, the configuration asks for {}", name, to_string(view->shape),
+    complain(fmt::format("tensor '{}' has shape {}, the configuration requires {}", name, to_string(view->shape),
                          to_string(shape)));
     return zeros();
   }

@@ -35,7 +35,7 @@ Status States::finish() {
     const auto given =
         std::find_if(given_.begin(), given_.end(), [&](const Given& item) { return item.output == state.output; });
     if (given == given_.end()) {
-      ASSAY_CHECK(part_ == Part::kDecode, "a prefill gives every state that it asked for");
+      ASSAY_CHECK(part_ == Part::kDecode, "a prefill gives every state that it requested");
       state.output.clear();
       continue;
     }

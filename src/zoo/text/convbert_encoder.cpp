@@ -53,7 +53,7 @@ Value separable(const TextEncoder& encoder, const Module& at, const Value& input
   return at.node("Transpose", {value}, {{"perm", Integers{0, 2, 1}}});
 }
 
-// Each token's neighbours, weighed by the kernel that the token asks for. [B, S, heads, width].
+// Each token's neighbours, weighed by the kernel that the token computes. [B, S, heads, width].
 Value span_convolution(const TextEncoder& encoder, const Module& self, const Value& input, const Value& query,
                        const ConvBertSizes& sizes) {
   GraphBuilder& graph = encoder.graph();

@@ -32,7 +32,7 @@ struct Image {
   std::optional<Value> mask{};  ///< bool [B, height, width]
 };
 
-// transformers: the last of the maps asked for. What lies behind it would be parameters without use.
+// transformers: the last of the requested maps. What lies behind it would be parameters without use.
 Status check_last_stage(const Config& backbone) {
   const Json& features = backbone.json("out_features");
   const Json& indices = backbone.json("out_indices");
