@@ -18,7 +18,6 @@ using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr nanoseconds kStartTimeout = 30s;
-constexpr std::chrono::milliseconds kFarewell = 10s;  ///< time for an interrupted measurement to write its samples
 
 /// How often this kernel killed a process because of memory.
 std::uint64_t oom_kill_count() {
@@ -121,7 +120,7 @@ Result<Json> WorkerClient::exchange(const Json* request, const std::string& doin
       cancelled = steady_clock::now();
       process_.signal(SIGTERM);
     }
-    if (cancelled && steady_clock::now() - *cancelled > kFarewell) return fail(ErrorCode::kCancelled, "interrupted");
+    if (cancelled && steady_clock::now() - *cancelled > kTimeToStop) return fail(ErrorCode::kCancelled, "interrupted");
     if (process_.ended()) return fail(ErrorCode::kWorkerDied, "");
     return {};
   };
@@ -135,7 +134,7 @@ Result<Json> WorkerClient::exchange(const Json* request, const std::string& doin
   alive_ = false;
   Error error = cancelled ? Error{ErrorCode::kCancelled, "interrupted"} : std::move(reply).error();
   if (error.code == ErrorCode::kWorkerDied) {
-    const auto end = process_.wait(kFarewell);
+    const auto end = process_.wait(kTimeToStop);
     error = end ? obituary(*end) : Error{ErrorCode::kWorkerDied, fmt::format("{} closed its connection", name_)};
   }
   process_.kill();
@@ -169,7 +168,7 @@ Result<MeasureReply> WorkerClient::measure(const MeasureRequest& request, nanose
   return call<MeasureReply>("measure", "while measuring", request, timeout);
 }
 Result<worker_protocol::Description> WorkerClient::describe(nanoseconds timeout) {
-  return call<worker_protocol::Description>("describe", "while asking for its devices and options",
+  return call<worker_protocol::Description>("describe", "while listing its devices and options",
                                             worker_protocol::Nothing{}, timeout);
 }
 

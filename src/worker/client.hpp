@@ -18,7 +18,7 @@ class WorkerClient final : public Worker {
   [[nodiscard]] static Result<std::unique_ptr<WorkerClient>> start(const EngineLocation& location,
                                                                    StartOptions options);
 
-  [[nodiscard]] bool alive() const override { return alive_; }
+  [[nodiscard]] bool alive() override { return alive_ && !process_.ended(); }
   [[nodiscard]] int pid() const override { return process_.pid(); }
   [[nodiscard]] Result<LoadReply> load(const LoadRequest& request, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] Result<BindReply> bind(const BindRequest& request, std::chrono::nanoseconds timeout) override;
@@ -40,7 +40,7 @@ class WorkerClient final : public Worker {
   std::string name_;  ///< "the onnxruntime worker"
   StartOptions options_;
   std::uint64_t oom_kills_;  ///< of this machine's kernel before the start
-  bool alive_ = true;
+  bool alive_ = true;        ///< false after an exchange that failed
 };
 
 }  // namespace assay

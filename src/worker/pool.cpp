@@ -47,12 +47,18 @@ Result<WorkerPool::Lease> WorkerPool::acquire(const EngineLocation& location, co
   std::string key = key_of(location, request, options);
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::ranges::find(idle_, key, &Idle::key);
-    if (found != idle_.end()) {
-      Lease lease(*this, std::move(key), std::move(found->worker), std::move(found->loaded), true);
+    while (true) {
+      const auto found = std::ranges::find(idle_, key, &Idle::key);
+      if (found == idle_.end()) break;
+      Idle idle = std::move(*found);
       idle_.erase(found);
-      log_debug("worker {}: reused, it has loaded {}", lease.worker().pid(), request.model.string());
-      return lease;
+      // The kernel kills a waiting worker first when memory runs out.
+      if (!idle.worker->alive()) {
+        log_debug("worker {}: ended while it waited", idle.worker->pid());
+        continue;
+      }
+      log_debug("worker {}: reused, it has loaded {}", idle.worker->pid(), request.model.string());
+      return Lease(*this, std::move(key), std::move(idle.worker), std::move(idle.loaded), true);
     }
   }
   ASSAY_TRY(std::unique_ptr<Worker> worker, start_(location, std::move(options)));

@@ -58,7 +58,8 @@ class WorkerPool {
   };
 
   /// A warm worker that has loaded exactly this (same engine files, model, device, precision, threads, streams,
-  /// options, environment and memory limit), else a fresh one that loads it. A warm worker keeps its first log.
+  /// options, environment and memory limit) and still runs, else a fresh one that loads it. A warm worker keeps its
+  /// first log.
   /// Errors: those of Worker::start and load.
   [[nodiscard]] Result<Lease> acquire(const EngineLocation& location, const LoadRequest& request,
                                       Worker::StartOptions options, std::chrono::nanoseconds load_timeout);

@@ -13,6 +13,7 @@ using std::chrono::seconds;
 struct World {
   int started = 0;
   std::set<int> living;
+  std::set<int> killed;       ///< by something else than its pool
   std::uint64_t bytes = 100;  ///< of each worker
 };
 
@@ -20,7 +21,7 @@ class FakeWorker final : public Worker {
  public:
   explicit FakeWorker(World& world) : world_(world), id_(++world.started) { world_.living.insert(id_); }
   ~FakeWorker() override { world_.living.erase(id_); }
-  bool alive() const override { return alive_; }
+  bool alive() override { return alive_ && !world_.killed.contains(id_); }
   int pid() const override { return id_; }
   Result<LoadReply> load(const LoadRequest& request, std::chrono::nanoseconds) override {
     if (request.model == "bad.onnx") return fail(ErrorCode::kUnsupported, "no kernel");
@@ -105,6 +106,15 @@ TEST_F(Pool, KeepsNoDeadAndNoDiscardedWorker) {
   acquire("b.onnx").discard();
   EXPECT_EQ(pool_.idle(), 0u);
   EXPECT_THAT(world_.living, ::testing::IsEmpty());
+}
+
+TEST_F(Pool, StartsAFreshOneIfTheWarmOneDiedWhileItWaited) {
+  acquire("a.onnx");
+  world_.killed = {1};
+  const auto lease = acquire("a.onnx");
+  EXPECT_FALSE(lease.warm());
+  EXPECT_EQ(lease.loaded().engine_version, "2");
+  EXPECT_THAT(world_.living, ::testing::ElementsAre(2));
 }
 
 TEST_F(Pool, EndsAWorkerWhoseModelDoesNotLoad) {

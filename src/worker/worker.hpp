@@ -120,23 +120,28 @@ struct MeasureReply {
 /// Errors of every call, besides the engine's own: worker_died (with the signal or exit status and the last lines of
 /// its log), timeout (the worker was killed), out_of_memory (killed by the kernel or by its own limit), cancelled.
 /// After any of these alive() is false and the object can only be destroyed. After an engine's own error it is usable.
+/// alive() also checks the process, so that one that was killed between two calls is not used again.
 /// Thread: one at a time. Destruction ends the process.
 class Worker {
  public:
+  /// For an interrupted measurement to write its samples.
+  static constexpr std::chrono::seconds kTimeToStop{10};
+
   struct StartOptions {
     std::filesystem::path executable{};  ///< assay-worker; empty: beside the running program
     std::filesystem::path log{};         ///< its stderr and the runtime's messages; empty: discarded
     std::optional<std::uint64_t> memory_limit_bytes{};
     std::vector<std::pair<std::string, std::string>> environment{};
-    /// Called a few times per second while waiting; true asks the worker to stop. Its reply within two seconds is the
-    /// result of the call (a measurement that ended early); else the call fails with `cancelled` and the worker ends.
+    /// Called a few times per second while waiting; true requests the worker to stop. Its reply within kTimeToStop is
+    /// the result of the call (a measurement that ended early); else the call fails with `cancelled` and the worker
+    /// ends.
     std::function<bool()> cancelled{};
   };
 
   [[nodiscard]] static Result<std::unique_ptr<Worker>> start(const EngineLocation& location, StartOptions options);
   virtual ~Worker() = default;
 
-  [[nodiscard]] virtual bool alive() const = 0;
+  [[nodiscard]] virtual bool alive() = 0;
   [[nodiscard]] virtual int pid() const = 0;
   [[nodiscard]] virtual Result<LoadReply> load(const LoadRequest& request, std::chrono::nanoseconds timeout) = 0;
   [[nodiscard]] virtual Result<BindReply> bind(const BindRequest& request, std::chrono::nanoseconds timeout) = 0;

@@ -50,6 +50,7 @@ void prepare_process(std::optional<std::uint64_t> memory_limit_bytes) {
   ::fcntl(worker_protocol::kSocket, F_SETFD, FD_CLOEXEC);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // otherwise a crash would lose the buffered lines of the log
   std::signal(SIGTERM, on_terminate);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is a failed write, like a full disk
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   // If the machine's memory runs out, the kernel should kill this process, not the controller. Raising needs no rights.

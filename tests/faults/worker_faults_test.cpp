@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,28 @@ TEST(WorkerFaults, ARuntimeThatAbortsBecauseOfMemoryIsOutOfMemoryToo) {
   worker.prepare(
       {{"chatter", "terminate called after throwing an instance of 'std::bad_alloc'"}, {"abort_at_run", "1"}});
   EXPECT_EQ(worker.infer().error().code, ErrorCode::kOutOfMemory);
+}
+
+TEST(WorkerFaults, ALimitOfFileSizesIsAFailedWriteAndNotACrash) {
+  NullWorker worker;
+  worker.prepare();
+  const rlimit none{0, 0};
+  ASSERT_EQ(::prlimit(worker->pid(), RLIMIT_FSIZE, &none, nullptr), 0);
+  const auto refused = worker.infer();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("out.safetensors"));
+  EXPECT_TRUE(worker->alive());
+}
+
+TEST(WorkerFaults, AWorkerThatIsKilledWhileItWaitsIsNotAlive) {
+  NullWorker worker;
+  worker.prepare();
+  EXPECT_TRUE(worker->alive());
+  ::kill(worker->pid(), SIGKILL);
+  siginfo_t end{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(worker->pid()), &end, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(worker->alive());
+  EXPECT_EQ(worker.infer().error().code, ErrorCode::kWorkerDied);
 }
 
 TEST(WorkerFaults, WrongNumbersAndNansArriveUnchanged) {
