@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view kUnfinished = ".tmp-";
+constexpr std::string_view kFormerName = "form";  // of kv_cache, in keys of version 2 and below
 
 tl::unexpected<Error> io_failure(int error, std::string_view doing, const fs::path& path) {
   return fail(ErrorCode::kInternal,
@@ -92,6 +93,20 @@ Result<fs::path> seal(const fs::path& folder, std::string_view attempt_id) {
   return bundle;
 }
 
+/// Creates a folder and locks it.
+Result<Descriptor> create_locked_folder(const fs::path& folder) {
+  while (true) {
+    if (::mkdir(folder.c_str(), 0777) != 0) return io_failure(errno, "create the folder", folder);
+    Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (lock.get() < 0 && errno == ENOENT) continue;
+    if (lock.get() < 0) return io_failure(errno, "open the folder", folder);
+    // seal_abandoned() of another process may lock the empty folder for a moment, and remove it.
+    while (::flock(lock.get(), LOCK_EX) != 0)
+      if (errno != EINTR) return io_failure(errno, "lock", folder);
+    if (std::error_code ignored; fs::exists(folder, ignored)) return lock;
+  }
+}
+
 Result<Json> read_versioned(const fs::path& path) {
   ASSAY_TRY(Json json, read_json(path));
   const Json version = json.is_object() ? json.value("schema_version", Json()) : Json();
@@ -122,7 +137,26 @@ tl::unexpected<Error> mismatch(const fs::path& folder, std::string_view what) {
               "its cell can be measured again; remove the folder to silence this message");
 }
 
-/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That holds for every
+/// Refuses a bundle whose keys hash what this assay does not know: computed again without it, its key would be that of
+/// other work.
+Status check_key_fields(const fs::path& folder, const Json& manifest) {
+  const auto newer = [&](const std::string& what) {
+    return fail(ErrorCode::kUnsupported, fmt::format("the bundle '{}' {}", escape_bytes(folder.string()), what),
+                "read it with the assay that wrote it, or a newer one");
+  };
+  if (const Json version = manifest.value("key_version", Json());
+      version.is_number_integer() && version.get<std::int64_t>() > kKeyVersion)
+    return newer(
+        fmt::format("has keys of version {}, and this assay reads up to {}", version.get<std::int64_t>(), kKeyVersion));
+  for (const char* list : {"task_key_fields", "series_key_fields"})
+    for (const Json& name : manifest.value(list, Json::array()))
+      if (name.is_string() && name != kFormerName && find_field(name.get<std::string>()) == nullptr)
+        return newer(fmt::format("has the field '{}' in its key, which this assay does not know",
+                                 sanitise(name.get<std::string>())));
+  return {};
+}
+
+/// Whether a key is the hash of the fields that its manifest names, as their values stand there. That is true for every
 /// version of the keys, whatever fields there are today and however they are called.
 Status check_key(const fs::path& folder, const Json& manifest, const std::string& key, const std::string& list) {
   const Json& record = manifest.at("record");
@@ -180,10 +214,7 @@ Result<BundleWriter> BundleWriter::begin(const fs::path& spool, Record draft, co
   const fs::path parent = spool / draft.task_key;
   state->folder = parent / (std::string(kUnfinished) + draft.attempt_id);
   ASSAY_CHECK_OK(make_directories(parent));
-  if (::mkdir(state->folder.c_str(), 0777) != 0) return io_failure(errno, "make the folder", state->folder);
-  state->lock = Descriptor(::open(state->folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (state->lock.get() < 0 || ::flock(state->lock.get(), LOCK_EX | LOCK_NB) != 0)
-    return io_failure(errno, "lock", state->folder);
+  ASSAY_TRY(state->lock, create_locked_folder(state->folder));
   state->draft = std::move(draft);
   state->context = context;
   Status written = write_manifest(state->folder, state->draft);
@@ -245,6 +276,7 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   if (!has_manifest || !has_environment) return mismatch(folder, "DONE does not name its manifest and environment");
 
   ASSAY_TRY(const Json manifest, read_versioned(folder / bundle_file::kManifest));
+  ASSAY_CHECK_OK(check_key_fields(folder, manifest));
   ASSAY_TRY(bundle.record, with_context(record_from_json(manifest.value("record", Json())),
                                         fmt::format("while reading '{}'", (folder / bundle_file::kManifest).string())));
   ASSAY_CHECK_OK(check_key(folder, manifest, "task_key", "task_key_fields"));
@@ -310,9 +342,13 @@ Result<std::size_t> seal_abandoned(const fs::path& spool) {
       const std::string name = folder.filename().string();
       if (!name.starts_with(kUnfinished)) continue;
       const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-      // Held: its writer lives. Without a manifest: killed before anything was measured.
+      // Its writer still runs.
       if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-      if (std::error_code ignored; !fs::exists(folder / bundle_file::kManifest, ignored)) continue;
+      // Its writer was killed before anything was measured.
+      if (std::error_code ignored; !fs::exists(folder / bundle_file::kManifest, ignored)) {
+        fs::remove(folder, ignored);  // only if it is empty
+        continue;
+      }
       if (const auto bundle = seal(folder, name.substr(kUnfinished.size())); bundle)
         ++sealed;
       else

@@ -14,7 +14,7 @@
 
 /// A bundle is what one attempt leaves behind: the folder `<spool>/<task key>/<attempt id>/` with manifest.json,
 /// environment.json, samples.bin, outputs.json, logs, and DONE, the SHA-256 of each of them as `sha256sum -c` reads
-/// it (docs/formats.md). It is the source of truth; the database can be remade from it (store.hpp).
+/// it (docs/formats.md). It is the source of truth; the database can be rebuilt from it (store.hpp).
 ///
 /// A bundle is written as `.tmp-<attempt id>` and renamed when all of it is on the disk: a folder without that prefix
 /// is whole, or was damaged afterwards and is refused. Out of scope: DuckDB, statistics.
@@ -91,9 +91,10 @@ struct Bundle {
   bool has_samples = false;
 };
 
-/// Keys of an older version (result/keys.hpp) are checked and computed anew; nothing on the disk changes.
+/// Keys of an older version (result/keys.hpp) are checked and computed again; nothing on the disk changes.
 /// Errors: not_found (no DONE: not a bundle, or torn), mismatch (names the file that is missing or differs, or the
-/// key), unsupported (written by a newer assay), invalid_argument (a file that is not what it should be).
+/// key), unsupported (written by a newer assay: its schema or key version is newer, or a key hashes a field that this
+/// assay does not know), invalid_argument (a file that is not what it should be).
 [[nodiscard]] Result<Bundle> read_bundle(const std::filesystem::path& folder);
 
 /// Folders of all bundles of a spool, sorted; a spool that does not exist has none. Nothing is read but names.
@@ -102,7 +103,8 @@ struct Bundle {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> list_bundles(const std::filesystem::path& spool,
                                                                       std::vector<Error>* refused = nullptr);
 
-/// Makes whole bundles of those whose writer is gone. Returns how many. What cannot be sealed stays, with a warning.
+/// Makes whole bundles of those whose writer is gone. Returns how many. What cannot be sealed stays, with a warning. An
+/// empty folder, whose writer was killed at once, is removed.
 [[nodiscard]] Result<std::size_t> seal_abandoned(const std::filesystem::path& spool);
 
 }  // namespace assay

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/bundle.hpp"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <optional>
+#include <thread>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "store/fake_bundles.hpp"
 
@@ -97,17 +102,51 @@ TEST_F(BundleTest, WithoutItsListOrWithAWrongOneItIsNone) {
   EXPECT_EQ(read_error(folder).code, ErrorCode::kNotFound);
 }
 
-TEST_F(BundleTest, ANewerSchemaIsRefusedAsSuch) {
-  const fs::path folder = testing::write_fake_bundle(spool_, record_, samples_);
-  Json manifest = *read_json(folder / "manifest.json");
-  manifest["schema_version"] = kBundleSchemaVersion + 1;
+// Replaces the manifest, and the hashes to match.
+void rewrite_manifest(const fs::path& folder, const Json& manifest) {
   std::ofstream(folder / "manifest.json") << manifest.dump();
   std::string done;
   for (const char* name : {"environment.json", "manifest.json"})
     done += *sha256_file(folder / name) + "  " + name + "\n";
   std::ofstream(folder / "DONE") << done;
+}
+
+TEST_F(BundleTest, ANewerSchemaIsRefusedAsSuch) {
+  const fs::path folder = testing::write_fake_bundle(spool_, record_, samples_);
+  Json manifest = *read_json(folder / "manifest.json");
+  manifest["schema_version"] = kBundleSchemaVersion + 1;
+  rewrite_manifest(folder, manifest);
   EXPECT_EQ(read_error(folder).code, ErrorCode::kUnsupported);
   EXPECT_THAT(read_error(folder).message, HasSubstr("schema version 2"));
+}
+
+TEST_F(BundleTest, AKeyOfAFieldThatThisAssayDoesNotKnowIsRefused) {
+  const fs::path folder = testing::write_fake_bundle(spool_, record_, samples_);
+  Json newer = *read_json(folder / "manifest.json");
+  newer["record"]["newer_field"] = 7;
+  for (const std::string key : {"task_key", "series_key"}) {
+    Json manifest = newer;
+    Json& record = manifest["record"];
+    manifest[key + "_fields"].push_back("newer_field");
+    std::string text;
+    for (const Json& name : manifest[key + "_fields"])
+      text += name.get<std::string>() + "=" + record.at(name.get<std::string>()).dump() + "\n";
+    record[key] = sha256_hex(text);
+    rewrite_manifest(folder, manifest);
+    EXPECT_EQ(read_error(folder).code, ErrorCode::kUnsupported);
+    EXPECT_THAT(read_error(folder).message, HasSubstr("'newer_field'"));
+  }
+  rewrite_manifest(folder, newer);
+  EXPECT_TRUE(read_bundle(folder)) << "a new field that no key hashes is ignored";
+}
+
+TEST_F(BundleTest, ANewerVersionOfTheKeysIsRefused) {
+  const fs::path folder = testing::write_fake_bundle(spool_, record_, samples_);
+  Json manifest = *read_json(folder / "manifest.json");
+  manifest["key_version"] = kKeyVersion + 1;
+  rewrite_manifest(folder, manifest);
+  EXPECT_EQ(read_error(folder).code, ErrorCode::kUnsupported);
+  EXPECT_THAT(read_error(folder).message, HasSubstr("keys of version"));
 }
 
 TEST_F(BundleTest, WhatIsBeingWrittenIsNoBundleYetAndIsLeftAlone) {
@@ -116,6 +155,40 @@ TEST_F(BundleTest, WhatIsBeingWrittenIsNoBundleYetAndIsLeftAlone) {
   EXPECT_THAT(*list_bundles(spool_), IsEmpty());
   EXPECT_EQ(*seal_abandoned(spool_), 0U);
   EXPECT_TRUE(fs::exists(writer->folder()));
+}
+
+TEST_F(BundleTest, AWriterCanBeginWhileOtherProcessesLookForAbandonedBundles) {
+  constexpr int kAttempts = 100;
+  std::atomic<int> attempt = 0;
+  std::thread sealing([&] {
+    while (attempt < kAttempts) EXPECT_EQ(*seal_abandoned(spool_), 0U);
+  });
+  std::thread locking([&] {
+    while (attempt < kAttempts) {
+      const fs::path folder = spool_ / record_.task_key / (".tmp-" + std::to_string(attempt));
+      const Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      if (lock.get() >= 0) ::flock(lock.get(), LOCK_EX | LOCK_NB);
+    }
+  });
+  for (; attempt < kAttempts; ++attempt) {
+    Record record = record_;
+    record.attempt_id = std::to_string(attempt);
+    auto writer = BundleWriter::begin(spool_, record, testing::fake_context());
+    EXPECT_TRUE(writer) << to_string(writer.error());
+    if (writer) writer->discard();
+  }
+  sealing.join();
+  locking.join();
+}
+
+TEST_F(BundleTest, TheEmptyFolderOfAWriterThatWasKilledIsRemoved) {
+  const fs::path empty = spool_ / "task" / ".tmp-killed", other = spool_ / "task" / ".tmp-unknown";
+  fs::create_directories(empty);
+  fs::create_directories(other);
+  std::ofstream(other / "file") << "x";
+  EXPECT_EQ(*seal_abandoned(spool_), 0U);
+  EXPECT_FALSE(fs::exists(empty));
+  EXPECT_TRUE(fs::exists(other / "file"));
 }
 
 TEST_F(BundleTest, AWriterThatGoesKeepsWhatTheWorkerWrote) {
