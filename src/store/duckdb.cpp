@@ -61,7 +61,7 @@ tl::unexpected<Error> open_failure(const fs::path& path, const std::string& mess
   const auto says = [&](std::string_view words) { return message.find(words) != std::string::npos; };
   if (says("Could not set lock"))
     return fail(ErrorCode::kStoreBusy,
-                fmt::format("another process holds the database '{}': {}", path.string(), message),
+                fmt::format("another process has the database '{}' open: {}", path.string(), message),
                 "wait for it to end, or name another database with --db-path");
   if (says("not a valid DuckDB database"))
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' is not a DuckDB database", path.string()),
@@ -93,7 +93,7 @@ tl::unexpected<Error> sql_failure(ErrorCode code, const char* message) {
   return fail(code, fmt::format("the database says: {}", trim(message != nullptr ? message : "nothing")));
 }
 
-// What a function that ends the object it is given wants: a pointer to it.
+// What a function that destroys an object expects: a pointer to it.
 template <class Handle>
 class Owned {
  public:
@@ -309,5 +309,13 @@ std::string between(char quote, std::string_view text) {
 
 std::string quoted(std::string_view text) { return between('\'', text); }
 std::string quoted_name(std::string_view name) { return between('"', name); }
+
+Result<bool> table_exists(Database& database, std::string_view name) {
+  const Json parameters[] = {name};
+  ASSAY_TRY(const Rows found, database.query("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() "
+                                             "AND schema_name = 'main' AND lower(table_name) = lower($1)",
+                                             parameters));
+  return !found.rows.empty();
+}
 
 }  // namespace assay::duckdb

@@ -81,11 +81,11 @@ struct Rows {
 };
 
 /// An open database and its one connection. Thread: one at a time. Not for two of one file in one process (store.cpp
-/// holds a lock): DuckDB itself does not notice that.
+/// has a lock): DuckDB itself does not notice that.
 class Database {
  public:
   /// Extensions are never fetched nor loaded from disk, so that an offline machine never stalls.
-  /// Errors: store_busy (another process holds the file: names it), not_found, invalid_argument (not a database),
+  /// Errors: store_busy (another process has the file open: names it), not_found, invalid_argument (not a database),
   /// internal.
   [[nodiscard]] static Result<Database> open(const std::filesystem::path& path, Access access);
   Database(Database&& other) noexcept;
@@ -140,5 +140,8 @@ class Appender {
 [[nodiscard]] std::string quoted(std::string_view text);
 /// `name` as an identifier of SQL, quoted.
 [[nodiscard]] std::string quoted_name(std::string_view name);
+
+/// Whether the schema `main` has this table, in capital or small letters. Errors: those of Database::query.
+[[nodiscard]] Result<bool> table_exists(Database& database, std::string_view name);
 
 }  // namespace assay::duckdb

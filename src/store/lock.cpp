@@ -48,7 +48,7 @@ Result<FileLock> FileLock::acquire(const std::filesystem::path& database, Kind k
                   "this file system may lack locks: name a database on a local disk with --db-path");
     if (std::chrono::steady_clock::now() >= deadline)
       return fail(ErrorCode::kStoreBusy,
-                  fmt::format("{} holds the database '{}'", holder(lock.file_), database.string()),
+                  fmt::format("{} has the database '{}' open", holder(lock.file_), database.string()),
                   "wait for it to end, or name another database with --db-path");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -67,11 +67,8 @@ Status refresh_comments(Database& database, const std::set<std::string>& views) 
 }  // namespace
 
 Status refresh_results_table(Database& database, const std::set<std::string>& views) {
-  ASSAY_TRY(
-      const Rows table,
-      database.query("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' "
-                     "AND table_name = 'benchmark_results'"));
-  if (table.rows.empty()) return {};
+  ASSAY_TRY(const bool exists, table_exists(database, "benchmark_results"));
+  if (!exists) return {};
   ASSAY_CHECK_OK(refresh_keys(database));
   return refresh_comments(database, views);
 }

@@ -58,11 +58,8 @@ Result<std::size_t> schema_version(Database& database, const fs::path& path) {
                 fmt::format("'{}' is a DuckDB database, but not one of assay's", path.string()),
                 "name another file with --db-path, or replace it with `assay db init --overwrite`");
   };
-  ASSAY_TRY(
-      const Rows tables,
-      database.query("SELECT 1 FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = 'main' "
-                     "AND table_name = 'schema_version'"));
-  if (tables.rows.empty()) return refuse();
+  ASSAY_TRY(const bool is_ours, table_exists(database, "schema_version"));
+  if (!is_ours) return refuse();
   ASSAY_TRY(const Rows version, database.query("SELECT max(version) FROM schema_version"));
   const Json& newest = version.rows.at(0).at(0);
   if (!newest.is_number_integer() || newest.get<std::int64_t>() < 1) return refuse();

@@ -22,14 +22,14 @@ std::vector<std::string> words_without_comments(std::string_view sql) {
 
 /// "TABLE", "VIEW", or empty: nothing in `main` has this name.
 Result<std::string> kind_of(Database& database, const std::string& name) {
+  ASSAY_TRY(const bool is_table, table_exists(database, name));
+  if (is_table) return "TABLE";
   const Json parameters[] = {name};
-  ASSAY_TRY(const Rows found,
-            database.query("SELECT 'TABLE' FROM duckdb_tables() WHERE database_name = current_database() AND "
-                           "schema_name = 'main' AND lower(table_name) = $1 UNION ALL SELECT 'VIEW' FROM "
-                           "duckdb_views() WHERE database_name = current_database() AND schema_name = 'main' AND "
-                           "lower(view_name) = $1",
+  ASSAY_TRY(const Rows views,
+            database.query("SELECT 1 FROM duckdb_views() WHERE database_name = current_database() AND "
+                           "schema_name = 'main' AND lower(view_name) = lower($1)",
                            parameters));
-  return found.rows.empty() ? std::string() : found.rows.at(0).at(0).get<std::string>();
+  return views.rows.empty() ? "" : "VIEW";
 }
 
 }  // namespace
