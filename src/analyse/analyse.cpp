@@ -197,10 +197,4 @@ bool differ(const Record& a, const Record& b) {
   return *a.latency_p50_high_ms < *b.latency_p50_low_ms || *b.latency_p50_high_ms < *a.latency_p50_low_ms;
 }
 
-std::map<CellStatus, std::int64_t> count_by_status(std::span<const Record> rows) {
-  std::map<CellStatus, std::int64_t> counts;
-  for (const Record& row : rows) ++counts[row.status];
-  return counts;
-}
-
 }  // namespace assay

@@ -89,7 +89,4 @@ struct ReportedFiles {
 /// What to do about what is wrong, missing or weak, the most urgent first; each names a command or a file if one helps.
 [[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files = {});
 
-/// Rows per status.
-[[nodiscard]] std::map<CellStatus, std::int64_t> count_by_status(std::span<const Record> rows);
-
 }  // namespace assay

@@ -168,21 +168,5 @@ TEST_F(Npz, RefusesWhatIsNoArchive) {
   EXPECT_EQ(read_npz(folder_->path() / "none.npz").error().code, ErrorCode::kNotFound);
 }
 
-TEST_F(Npz, IsUnpackedForTheWorker) {
-  std::vector<InputRecipe> recipes{{.name = "a",
-                                    .dtype = DType::kUInt8,
-                                    .shape = {3},
-                                    .fill = Fill::kFile,
-                                    .file = archive({{"a.npy", one_}}, true)},
-                                   {.name = "seeded", .shape = {2}}};
-  ASSERT_TRUE(unpack_npz(recipes, folder_->path()));
-  EXPECT_EQ(recipes[0].file.extension(), ".npy");
-  EXPECT_THAT(make_input(recipes[0], 0, 5)->as<std::uint8_t>(), ElementsAre('a', 'b', 'c'));
-
-  recipes[0].file = folder_->path() / "x.npz";
-  recipes[0].name = "b";
-  EXPECT_THAT(unpack_npz(recipes, folder_->path()).error().message, HasSubstr("x.npz has no array 'b'"));
-}
-
 }  // namespace
 }  // namespace assay

@@ -4,16 +4,15 @@
 #include <fmt/format.h>
 #include <zip.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/files.hpp"
-#include "base/text.hpp"
 #include "tensor/npy.hpp"
 
 namespace assay {
@@ -83,27 +82,6 @@ Result<std::vector<NamedTensor>> read_npz(const fs::path& path) {
     tensors.push_back({std::move(name), std::move(tensor)});
   }
   return tensors;
-}
-
-Status unpack_npz(std::vector<InputRecipe>& recipes, const fs::path& folder) {
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    InputRecipe& recipe = recipes[i];
-    if (recipe.fill != Fill::kFile || recipe.file.extension() != ".npz") continue;
-    ASSAY_TRY(const std::vector<NamedTensor> tensors, read_npz(recipe.file));
-    const auto found =
-        std::find_if(tensors.begin(), tensors.end(), [&](const auto& t) { return t.name == recipe.name; });
-    if (found == tensors.end()) {
-      std::vector<std::string> names;
-      names.reserve(tensors.size());
-      for (const NamedTensor& tensor : tensors) names.push_back(tensor.name);
-      return fail(ErrorCode::kNotFound, fmt::format("{} has no array '{}'", recipe.file.string(), recipe.name),
-                  fmt::format("its arrays are {}", join(names, ", ")));
-    }
-    const fs::path unpacked = folder / fmt::format("input-{}.npy", i);
-    ASSAY_CHECK_OK(write_npy(unpacked, found->tensor.view()));
-    recipe.file = unpacked;
-  }
-  return {};
 }
 
 }  // namespace assay

@@ -8,7 +8,6 @@
 
 #include <assay/result.hpp>
 
-#include "tensor/recipe.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay {
@@ -17,10 +16,5 @@ namespace assay {
 /// Errors: not_found; invalid_argument (not an archive, damaged, a claimed size that cannot be true); those of
 /// read_npy.
 [[nodiscard]] Result<std::vector<NamedTensor>> read_npz(const std::filesystem::path& path);
-
-/// Makes recipes ready for a worker, which reads no archives: if a recipe names an .npz, the array of the recipe's name
-/// is written to `folder` as .npy, and the recipe names that file. Errors: those of read_npz; not_found, listing the
-/// arrays.
-[[nodiscard]] Status unpack_npz(std::vector<InputRecipe>& recipes, const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -54,7 +54,7 @@ constexpr Elements<float, std::uint16_t> kHalf{half_to_float, float_to_half};
 constexpr Elements<float, std::uint16_t> kBrainHalf{bfloat16_to_float, float_to_bfloat16};
 
 template <class Kind>
-typename Kind::Store moved(typename Kind::Store stored, bool up, Format format, const Kind& kind) {
+typename Kind::Store perturbed(typename Kind::Store stored, bool up, Format format, const Kind& kind) {
   using Float = typename Kind::Float;
   const Float x = kind.load(stored);
   if (x == Float{0} || !std::isfinite(x)) return stored;
@@ -116,12 +116,12 @@ void perturb_by_one_ulp(DType dtype, std::span<std::byte> elements, DType precis
                         std::uint64_t first) {
   const Format format = coarser(dtype, precision);
   for_each(dtype, elements, [&](auto value, std::size_t i, const auto& kind) {
-    return moved(value, (random.bits(first + i) & 1) != 0, format, kind);
+    return perturbed(value, (random.bits(first + i) & 1) != 0, format, kind);
   });
 }
 
 std::uint16_t perturbed_by_one_ulp(DType dtype, std::uint16_t bits, bool up, DType precision) {
-  return moved(bits, up, coarser(dtype, precision), dtype == DType::kFloat16 ? kHalf : kBrainHalf);
+  return perturbed(bits, up, coarser(dtype, precision), dtype == DType::kFloat16 ? kHalf : kBrainHalf);
 }
 
 void widen(DType dtype, std::span<const std::byte> elements, std::span<float> out) {

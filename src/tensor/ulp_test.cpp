@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kLargest = std::numeric_limits<float>::max();
 
-std::vector<float> moved(std::vector<float> values, DType precision, std::uint64_t seed = 1) {
+std::vector<float> perturbed(std::vector<float> values, DType precision, std::uint64_t seed = 1) {
   perturb_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(values)), precision, CounterRandom(seed, "x"));
   return values;
 }
@@ -29,28 +29,28 @@ std::vector<float> rounded(std::vector<float> values, DType precision) {
   return values;
 }
 
-TEST(MoveByOneUlp, StepsAreThoseOfThePrecision) {
+TEST(PerturbByOneUlp, StepsAreThoseOfThePrecision) {
   const std::vector<float> threes(64, 3.0F);
-  EXPECT_THAT(moved(threes, DType::kFloat32), Each(AnyOf(3.0F + 0x1p-22F, 3.0F - 0x1p-22F)));
-  EXPECT_THAT(moved(threes, DType::kFloat16), Each(AnyOf(3.0F + 0x1p-9F, 3.0F - 0x1p-9F)));
-  EXPECT_THAT(moved(threes, DType::kBFloat16), Each(AnyOf(3.0F + 0x1p-6F, 3.0F - 0x1p-6F)));
+  EXPECT_THAT(perturbed(threes, DType::kFloat32), Each(AnyOf(3.0F + 0x1p-22F, 3.0F - 0x1p-22F)));
+  EXPECT_THAT(perturbed(threes, DType::kFloat16), Each(AnyOf(3.0F + 0x1p-9F, 3.0F - 0x1p-9F)));
+  EXPECT_THAT(perturbed(threes, DType::kBFloat16), Each(AnyOf(3.0F + 0x1p-6F, 3.0F - 0x1p-6F)));
 }
 
-TEST(MoveByOneUlp, NeverStepsFinerThanTheElementsOwnType) {
-  EXPECT_THAT(moved(std::vector<float>(64, 3.0F), DType::kFloat64), Each(AnyOf(3.0F + 0x1p-22F, 3.0F - 0x1p-22F)));
+TEST(PerturbByOneUlp, NeverStepsFinerThanTheElementsOwnType) {
+  EXPECT_THAT(perturbed(std::vector<float>(64, 3.0F), DType::kFloat64), Each(AnyOf(3.0F + 0x1p-22F, 3.0F - 0x1p-22F)));
   EXPECT_EQ(perturbed_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kFloat32), 0x3E01);
   EXPECT_EQ(perturbed_by_one_ulp(DType::kFloat16, 0x3E00, true, DType::kBFloat16), 0x3E08);
   EXPECT_EQ(perturbed_by_one_ulp(DType::kBFloat16, 0x4040, false, DType::kFloat16), 0x403F);
 }
 
-TEST(MoveByOneUlp, BelowTheSmallestNormalNumberTheStepStaysThatOfThePrecision) {
+TEST(PerturbByOneUlp, BelowTheSmallestNormalNumberTheStepStaysThatOfThePrecision) {
   // A float16 cannot hold 1e-6 to three digits: its neighbours are 2^-24 away.
-  EXPECT_THAT(moved({1e-6F}, DType::kFloat16), ElementsAre(AnyOf(1e-6F + 0x1p-24F, 1e-6F - 0x1p-24F)));
+  EXPECT_THAT(perturbed({1e-6F}, DType::kFloat16), ElementsAre(AnyOf(1e-6F + 0x1p-24F, 1e-6F - 0x1p-24F)));
 }
 
-TEST(MoveByOneUlp, ZerosInfinitiesAndNanStayAndNothingBecomesInfinite) {
+TEST(PerturbByOneUlp, ZerosInfinitiesAndNanStayAndNothingBecomesInfinite) {
   const std::vector<float> after =
-      moved({0.0F, -0.0F, kInfinite, -kInfinite, std::nanf(""), kLargest, -kLargest}, DType::kBFloat16);
+      perturbed({0.0F, -0.0F, kInfinite, -kInfinite, std::nanf(""), kLargest, -kLargest}, DType::kBFloat16);
   EXPECT_EQ(after[0], 0.0F);
   EXPECT_FALSE(std::signbit(after[0]));
   EXPECT_TRUE(std::signbit(after[1]));
@@ -61,18 +61,18 @@ TEST(MoveByOneUlp, ZerosInfinitiesAndNanStayAndNothingBecomesInfinite) {
   EXPECT_GT(after[6], -kLargest);
 }
 
-TEST(MoveByOneUlp, DirectionsAreTheStreamsWhereverItBegins) {
-  const std::vector<float> whole = moved(std::vector<float>(64, 1.5F), DType::kFloat32);
+TEST(PerturbByOneUlp, DirectionsAreTheStreamsWhereverItBegins) {
+  const std::vector<float> whole = perturbed(std::vector<float>(64, 1.5F), DType::kFloat32);
   EXPECT_THAT(whole, ::testing::Contains(std::nextafter(1.5F, 2.0F)));
   EXPECT_THAT(whole, ::testing::Contains(std::nextafter(1.5F, 1.0F)));
   std::vector<float> tail(24, 1.5F);
   perturb_by_one_ulp(DType::kFloat32, std::as_writable_bytes(std::span(tail)), DType::kFloat32, CounterRandom(1, "x"),
                      40);
   EXPECT_TRUE(std::equal(tail.begin(), tail.end(), whole.begin() + 40));
-  EXPECT_NE(moved(std::vector<float>(64, 1.5F), DType::kFloat32, 2), whole);
+  EXPECT_NE(perturbed(std::vector<float>(64, 1.5F), DType::kFloat32, 2), whole);
 }
 
-TEST(MoveByOneUlp, LeavesOtherTypesAlone) {
+TEST(PerturbByOneUlp, LeavesOtherTypesAlone) {
   std::vector<std::int64_t> ids{1, 2, 3};
   perturb_by_one_ulp(DType::kInt64, std::as_writable_bytes(std::span(ids)), DType::kBFloat16, CounterRandom(1, "ids"));
   round_to_precision(DType::kInt64, std::as_writable_bytes(std::span(ids)), DType::kBFloat16);
