@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
@@ -40,15 +44,27 @@ std::vector<Record> of_this_machine(std::vector<Record> rows, const RunInfo& run
   return rows;
 }
 
-// From the whole history, or from these rows alone when the database cannot be read.
+// From the history, of a busy database from its snapshot, and these rows. If the history cannot be read, an existing
+// matrix stays: it would lose every other model.
 Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
-  std::vector<Record> history = session.rows;
-  if (!session.store_failed && request.save) {
-    Result<Store> store = Store::open(request.database, Store::Mode::kRead);
-    if (store)
-      if (Result<std::vector<Record>> rows = store->results({}))
-        history = of_this_machine(std::move(*rows), session.run);
+  std::vector<Record> history;
+  if (request.save) {
+    const auto read = [&]() -> Result<std::vector<Record>> {
+      ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kRead));
+      return store.results({});
+    };
+    Result<std::vector<Record>> rows = read();
+    if (rows) history = of_this_machine(std::move(*rows), session.run);
+    std::error_code ignored;
+    if (!rows && std::filesystem::exists(folder / kMatrixFile, ignored))
+      return with_context(Status(tl::unexpected<Error>(std::move(rows).error())),
+                          fmt::format("the earlier '{}' stays as it is", kMatrixFile));
   }
+  std::set<std::string> stored;
+  if (request.save) stored.insert("");  // not reached: not a fact about the hardware
+  for (const Record& row : history) stored.insert(row.attempt_id);
+  std::ranges::copy_if(session.rows, std::back_inserter(history),
+                       [&](const Record& row) { return !stored.contains(row.attempt_id); });
   return write_file_atomically(
       folder / kMatrixFile, json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
 }
@@ -83,9 +99,9 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
   request.cache = cache.path();
   request.cancelled = interrupted;
-  request.doing = [&](const std::string& what) { progress.doing(what); };
-  request.making = [&](const std::string& what) { progress.making(what); };
-  request.expecting = [&](std::size_t cells) { progress.expect(cells); };
+  request.doing = [&](const std::string& what) { progress.set_step(what); };
+  request.making = [&](const std::string& what) { progress.set_long_step(what); };
+  request.expecting = [&](std::size_t cells) { progress.set_total(cells); };
   request.finished = [&](const Record& row, bool kept) { progress.finished(finished_line(row), kept); };
   return run_session(request);
 }

@@ -38,17 +38,19 @@ std::vector<Model> distinct_models(std::span<const Record> rows) {
   return models;
 }
 
-// If a model's files changed, older rows with other files are left out.
+// If a model's files changed, older rows with other files are left out. Its precision and its KV cache are other files,
+// too, but of the same model: rows are compared with those that have the same.
 std::vector<Record> of_newest_models(std::span<const Record> history) {
-  std::map<Model, const Record*> newest;
+  const auto files_of = [](const Record& row) { return std::tuple(model_of(row), row.precision, row.kv_cache); };
+  std::map<decltype(files_of(history[0])), const Record*> newest;
   for (const Record& row : history) {
     if (model_identity(row).empty()) continue;
-    const Record*& kept = newest[model_of(row)];
+    const Record*& kept = newest[files_of(row)];
     if (kept == nullptr || kept->timestamp <= row.timestamp) kept = &row;
   }
   std::vector<Record> rows;
   std::copy_if(history.begin(), history.end(), std::back_inserter(rows), [&](const Record& row) {
-    const auto found = newest.find(model_of(row));
+    const auto found = newest.find(files_of(row));
     const std::string identity = model_identity(row);
     return identity.empty() || found == newest.end() || identity == model_identity(*found->second);
   });

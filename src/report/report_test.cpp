@@ -139,6 +139,27 @@ TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
   EXPECT_FALSE(cpu["benchmark_results"][0]["shapes"].contains("batch_64_seq_32"));
 }
 
+TEST(Matrix, RemembersCellsOfOtherPrecisionsAndKvCaches) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) row.config_hash = "growing";
+  Record other = input.rows[0];
+  other.config_hash = "static";
+  other.kv_cache = "static";
+  other.timestamp = "2027-01-01T00:00:00.000000Z";
+  input.rows.push_back(other);
+  other.config_hash = "float16";
+  other.kv_cache = "growing";
+  other.precision = "float16";
+  input.rows.push_back(other);
+  const Json matrix = compatibility_matrix(input.rows, "host", "2027-03-02T13:00:00.123456Z");
+  const Json& hardware = matrix["model_families"]["embedding"]["hardware_compatibility"];
+  EXPECT_TRUE(hardware.contains("openvino")) << "measured with a growing cache only";
+  const Json& shapes = hardware["cpu"]["benchmark_results"][0]["shapes"];
+  for (const Record& row : input.rows) {
+    EXPECT_TRUE(row.hardware != "cpu" || shapes.contains(shape_key(row))) << shape_key(row) << " in " << shapes;
+  }
+}
+
 TEST(Console, PrintsNothingThatATerminalWouldObey) {
   ReportInput input = sample();
   input.rows[0].model = "a\x1b[2Jb";

@@ -20,6 +20,7 @@
 #include "run/local_workers.hpp"
 #include "run/reference_set.hpp"
 #include "store/bundle.hpp"
+#include "store/store.hpp"
 #include "worker/probe.hpp"
 
 namespace assay {
@@ -127,6 +128,14 @@ void LocalExecutor::State::name(LocalTask& local) const {
   row.attempt_number = before == services.attempts.end() ? 1 : before->second + 1;
   const auto resumed = services.resumed.find(key);
   local.kept = resumed == services.resumed.end() ? nullptr : &resumed->second;
+  // The hash of a converted graph is known after the conversion. All that decides it is in the other fields.
+  if (local.kept != nullptr || local.task.artefact.converter.empty()) return;
+  for (const auto& [ignored, finished] : services.resumed) {
+    Record planned = finished;
+    planned.graph_hash = row.graph_hash;
+    planned.task_key = task_key(planned);
+    if (resume_key(planned) == key) local.kept = &finished;
+  }
 }
 
 Status LocalExecutor::State::make_artefact(LocalTask& local) {
@@ -161,8 +170,8 @@ void LocalExecutor::State::prepare(std::vector<LocalTask>& tasks) {
     // has loaded the model. Other files are made when their cell runs.
     const Task& task = local.task;
     const bool converted = !task.artefact.converter.empty();
-    const bool runtime_chooses = task.verify && task.row.precision == "runtime" && local.runs();
-    if (!task.runs() || services.cancelled() || (!converted && !runtime_chooses)) continue;
+    const bool runtime_chooses = task.verify && task.row.precision == "runtime";
+    if (!local.runs() || services.cancelled() || (!converted && !runtime_chooses)) continue;
     if (const Status made = guarded("while making its files", [&] { return make_artefact(local); }); !made)
       set_artefact_failure(local.task.row, made.error());
   }
@@ -180,7 +189,7 @@ void LocalExecutor::State::use_stored_verdict(Record& row) const {
   row.cosine_similarity = stored->cosine_similarity;
   row.error_limit = stored->error_limit;
   row.worst_output = stored->worst_output;
-  row.message = "verdict of " + stored->timestamp;
+  row.message = std::string(kVerdictOf) + stored->timestamp;
   if (row.verification != Verification::kWrong) return;
   row.status = CellStatus::kWrong;
   row.reason_code = std::string(to_string(ErrorCode::kMismatch));

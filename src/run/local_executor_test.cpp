@@ -272,6 +272,18 @@ TEST_F(Local, WhatIsResumedIsNotRunAgainAndNothingIsMadeForIt) {
   EXPECT_EQ(run_tasks(tasks_of("prajjwal1/bert-tiny"), services).at(0).attempt_number, 2);
 }
 
+TEST_F(Local, NothingIsConvertedForATaskThatIsResumed) {
+  std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
+  Record before = run(tasks).at(0);
+  before.graph_hash = "of the converted file";
+  before.task_key = task_key(before);
+  tasks[0].artefact.converter = "openvino";
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.resumed[resume_key(before)] = before;
+  services.making = [](const std::string& what) { ADD_FAILURE() << what; };
+  EXPECT_EQ(run_tasks(tasks, services).at(0).attempt_id, before.attempt_id);
+}
+
 TEST_F(Local, AnArtefactThatCannotBeMadeIsARow) {
   std::vector<Task> tasks = tasks_of("prajjwal1/bert-tiny");
   tasks[0].artefact.zoo->weights = folder_.path() / "gone";

@@ -19,8 +19,9 @@ namespace {
 
 constexpr const char* kDone = "DONE";
 constexpr const char* kOutputs = "set";
-constexpr const char* kPerturbedOutputs = "moved";  // as caches of earlier versions have it
+constexpr const char* kPerturbedOutputs = "perturbed";
 constexpr std::uint64_t kPerturbationSeed = 1;
+constexpr int kMethod = 2;  ///< raised if the outputs change for the same model, inputs and runtime
 
 // The perturbed inputs of a set; as files, because a recipe cannot describe them.
 Result<std::vector<InputRecipe>> perturbed_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
@@ -211,10 +212,11 @@ Reference ReferenceMaker::make(const Task& task) {
     return reference;
   }
   const DType precision = has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32;
-  const std::string key =
-      sha256_hex(fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
-                             task.row.input_hash, engine.name, location->version, to_string(precision),
-                             task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1));
+  const std::string key = sha256_hex(
+      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
+                  task.row.input_hash, engine.name, location->version, to_string(precision),
+                  task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1,
+                  Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = distinct_sets(task.inputs);
   if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {

@@ -178,12 +178,14 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     return prepare_models(request, registry, rates, out);
   };
   ASSAY_TRY(std::vector<PreparedModel> models, prepare_all());
-  const Json sizes = chosen_sizes(models);
+  Json sizes = chosen_sizes(models);
   // Two sizes of a model are two models: one run has only one of them.
   if (const auto different = last ? different_size(last->sizes, sizes) : std::nullopt) {
     out.notes.push_back(
         fmt::format("--resume: {} (--timeout and the free memory decide the size): this is a new run", *different));
     out.run.run_id = make_uuid();
+  } else if (last) {
+    sizes = with_earlier_sizes(std::move(sizes), last->sizes);
   }
   std::vector<PlannedModel> planned = plan_models(std::move(models), request, out);
   std::size_t cells = 0;

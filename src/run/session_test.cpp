@@ -360,6 +360,22 @@ TEST_F(SessionTest, ARunThatIsNotSavedReadsVerdictsButChangesNoDatabase) {
   EXPECT_EQ(sha256_file(asked.database).value(), before);
 }
 
+TEST_F(SessionTest, AVerdictIsThatOfTheRowThatWasVerifiedHoweverOftenItIsUsed) {
+  SessionRequest asked = request({"m"});
+  asked.settings.batch_sizes = {1};
+  auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  ASSERT_THAT(save_session(asked, *session), IsEmpty());
+  const std::string verified = session->rows.at(0).timestamp;
+  asked.settings.verify = false;
+  for (int i = 0; i < 2; ++i) {
+    session = run_session(asked);
+    ASSERT_TRUE(session) << to_string(session.error());
+    EXPECT_EQ(session->rows.at(0).message, "verdict of " + verified);
+    ASSERT_THAT(save_session(asked, *session), IsEmpty());
+  }
+}
+
 TEST_F(SessionTest, RowsSayHowManyThreadsTheRuntimeUsesWhetherAskedForOrNot) {
   SessionRequest asked = request({"m"});
   asked.settings.batch_sizes = {1};

@@ -131,6 +131,28 @@ class Faults(tool.ToolTest):
         reader.communicate("\n")
         self.assertEqual(self.run_json("db", "ingest")["bundles"], 1)
 
+    def test_the_matrix_keeps_the_other_models_while_the_database_is_busy(self):
+        models = lambda: [result["model_name"] for family in json.loads((self.folder / "out/hardware_compatibility_matrix.json").read_text())
+                          ["model_families"].values() for hardware in family["hardware_compatibility"].values()
+                          for result in hardware["benchmark_results"]]
+
+        def run(model, code):
+            (self.folder / "models.json").write_text(json.dumps({model: {"name": model}}))
+            return self.run_tool("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1",
+                                 "--iterations", "5", "--warmup", "1", "--output-dir", "out", "--quiet", expect=code)
+        run("prajjwal1/bert-tiny", 0)
+        self.assertEqual(models(), ["prajjwal1/bert-tiny"])
+        code = ("import fcntl; f = open('benchmark_db.duckdb.lock'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); input()")
+        holder = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (holder.kill(), holder.wait(), holder.stdin.close(), holder.stdout.close()))
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        run("WinKawaks/vit-tiny-patch16-224", 1)
+        self.assertEqual(sorted(models()), ["WinKawaks/vit-tiny-patch16-224", "prajjwal1/bert-tiny"])
+        (self.folder / "benchmark_db.snapshot.duckdb").unlink()
+        result = run("google/t5-efficient-tiny", 1)
+        self.assertIn("the earlier 'hardware_compatibility_matrix.json' stays as it is", result.stderr)
+        self.assertEqual(len(models()), 2)
+
     def small_run(self, *arguments, **options):
         """Two cells of the null engine with every file of `run`."""
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
