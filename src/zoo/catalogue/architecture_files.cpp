@@ -282,7 +282,10 @@ void ArchitectureFiles::read_keys(FileLayer& layer, ObjectReader& object, Archit
       break;
     }
     KeyRule& rule = made.keys[name];
-    if (!inherited && common != rules_.end()) rule = common->second;
+    if (!inherited && common != rules_.end()) {
+      rule = common->second;
+      rule.usual_max = rule.max;
+    }
     if (!json->is_object()) {
       rule.standard = *json;
       rule.optional = false;

@@ -31,10 +31,17 @@ bool in_range(const Json& value, const KeyRule& rule) {
   return integer && *integer >= rule.min && *integer <= rule.max;
 }
 
+// A valid integer that is beyond what this architecture is built for.
+bool beyond_built(const Json& value, const KeyRule& rule) {
+  const std::optional<std::int64_t> integer = as_integer(value);
+  return integer && rule.usual_max.is_number() && *integer > rule.max && *integer <= rule.usual_max;
+}
+
 Status check_value(const std::string& key, const Json& value, const KeyRule& rule) {
   const std::string& type = rule.type;
   const auto range = [&] { return fmt::format("from {} to {}", rule.min.dump(), rule.max.dump()); };
   if (type == "integer") {
+    if (beyond_built(value, rule)) return unsupported(key, shown(value), "built is up to " + rule.max.dump());
     if (!in_range(value, rule)) return invalid(key, value, "an integer " + range());
   } else if (type == "number") {
     // As the float32 that the graph will have; NaN is not in any range.

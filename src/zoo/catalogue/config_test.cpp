@@ -148,5 +148,17 @@ TEST(Config, EffectiveValuesDoNotDependOnTheOrderOrOnProvenance) {
   EXPECT_EQ(Config::read(a, "")->effective().dump(), Config::read(b, "")->effective().dump());
 }
 
+TEST(Config, AValidNumberBeyondWhatIsBuiltIsUnsupported) {
+  Json config{{"model_type", "big_bird"}, {"max_position_embeddings", 704}};
+  EXPECT_TRUE(Config::read(config, ""));
+  config["max_position_embeddings"] = 4096;
+  const Error beyond = Config::read(config, "").error();
+  EXPECT_EQ(beyond.code, ErrorCode::kUnsupported);
+  EXPECT_EQ(beyond.message, "unsupported: max_position_embeddings = 4096");
+  EXPECT_EQ(beyond.hint, "built is up to 704");
+  config["max_position_embeddings"] = 1 << 30;
+  EXPECT_EQ(Config::read(config, "").error().code, ErrorCode::kInvalidArgument) << "of any architecture";
+}
+
 }  // namespace
 }  // namespace assay::zoo

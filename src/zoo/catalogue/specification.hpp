@@ -41,6 +41,7 @@ struct KeyRule {
   bool optional = false;     ///< may be null, or absent without a default
   Json standard;             ///< "default"
   Json min, max;             ///< of numbers, and of each number of a pair or a list
+  Json usual_max;            ///< "max" in keys.json: an integer between `max` and this is valid, but not built
   std::int64_t length = 0;   ///< most entries of "integers"
   std::vector<Json> values;  ///< the only ones that are built; empty: all of the type
   bool unused = false;       ///< it changes no graph; it is part of config_hash, by which results are compared
