@@ -48,7 +48,7 @@ std::vector<Entry> all_entries() {
 
 // Keeps the entries for which `get` returns `wanted`.
 template <class Get>
-Status keep(std::vector<Entry>& entries, const char* option, const std::string& wanted, Get get) {
+Status filter_by(std::vector<Entry>& entries, const char* option, const std::string& wanted, Get get) {
   if (wanted.empty()) return {};
   std::vector<std::string> valid;
   for (const zoo::Architecture& each : zoo::architectures())
@@ -60,18 +60,18 @@ Status keep(std::vector<Entry>& entries, const char* option, const std::string& 
   return {};
 }
 
-Status keep_text(std::vector<Entry>& entries, const std::string& wanted) {
+Status filter_by_text(std::vector<Entry>& entries, const std::string& wanted) {
   if (wanted.empty()) return {};
   std::set<std::string> words;
-  const std::string needle = lower(wanted);
+  const std::string text = lower(wanted);
   std::erase_if(entries, [&](const Entry& entry) {
-    const zoo::Architecture& of = *entry.architecture;
-    std::vector<std::string> here{of.name, of.category, of.family, of.skeleton};
+    const zoo::Architecture& architecture = *entry.architecture;
+    std::vector<std::string> here{architecture.name, architecture.category, architecture.family, architecture.skeleton};
     here.insert(here.end(), entry.names.begin(), entry.names.end());
     here.insert(here.end(), entry.classes.begin(), entry.classes.end());
     words.insert(here.begin(), here.end());
     return std::ranges::none_of(here,
-                                [&](const std::string& word) { return lower(word).find(needle) != std::string::npos; });
+                                [&](const std::string& word) { return lower(word).find(text) != std::string::npos; });
   });
   if (!entries.empty()) return {};
   return fail(ErrorCode::kInvalidArgument,
@@ -125,10 +125,10 @@ void print_tree(const std::vector<Entry>& entries) {
 
 Result<ExitCode> list(const ListOptions& options, const Context& context) {
   std::vector<Entry> entries = all_entries();
-  ASSAY_CHECK_OK(keep(entries, "--category", options.category, [](const auto& a) { return a.category; }));
-  ASSAY_CHECK_OK(keep(entries, "--family", options.family, [](const auto& a) { return a.family; }));
-  ASSAY_CHECK_OK(keep(entries, "--skeleton", options.skeleton, [](const auto& a) { return a.skeleton; }));
-  ASSAY_CHECK_OK(keep_text(entries, options.text));
+  ASSAY_CHECK_OK(filter_by(entries, "--category", options.category, [](const auto& a) { return a.category; }));
+  ASSAY_CHECK_OK(filter_by(entries, "--family", options.family, [](const auto& a) { return a.family; }));
+  ASSAY_CHECK_OK(filter_by(entries, "--skeleton", options.skeleton, [](const auto& a) { return a.skeleton; }));
+  ASSAY_CHECK_OK(filter_by_text(entries, options.text));
   if (!context.json) {
     if (options.tree)
       print_tree(entries);

@@ -26,13 +26,13 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-void Progress::doing(const std::string& what) {
-  doing_ = one_line(what);
+void Progress::set_step(const std::string& what) {
+  step_ = one_line(what);
   if (terminal_ && !quiet_) draw();
 }
 
-void Progress::making(const std::string& what) {
-  doing(what);
+void Progress::set_long_step(const std::string& what) {
+  set_step(what);
   if (!terminal_ && !quiet_) std::fprintf(stderr, "%s\n", one_line(what).c_str());
 }
 
@@ -43,23 +43,23 @@ void Progress::finished(const std::string& line, bool kept) {
   if (terminal_)
     draw();
   else
-    std::fprintf(stderr, "[%zu/%zu] %s%s\n", done_, expected_, one_line(line).c_str(), kept ? " (kept)" : "");
+    std::fprintf(stderr, "[%zu/%zu] %s%s\n", done_, total_, one_line(line).c_str(), kept ? " (kept)" : "");
 }
 
 void Progress::draw() {
   constexpr std::size_t kBar = 24;
-  const double share = expected_ == 0 ? 0.0 : static_cast<double>(done_) / static_cast<double>(expected_);
+  const double share = total_ == 0 ? 0.0 : static_cast<double>(done_) / static_cast<double>(total_);
   const auto filled = static_cast<std::size_t>(share * kBar);
   std::string line = "[" + std::string(filled, '#') + std::string(kBar - filled, '.') + "] ";
-  if (expected_ > 0) line += fmt::format("{}/{}", done_, expected_);
+  if (total_ > 0) line += fmt::format("{}/{}", done_, total_);
   if (kept_ > 0) line += fmt::format(" ({} kept)", kept_);
   const std::size_t measured = done_ - kept_;  // kept cells took no time
-  if (measured > 0 && done_ < expected_) {
+  if (measured > 0 && done_ < total_) {
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     line += fmt::format("  about {} left",
-                        clock_text(elapsed / static_cast<double>(measured) * static_cast<double>(expected_ - done_)));
+                        clock_text(elapsed / static_cast<double>(measured) * static_cast<double>(total_ - done_)));
   }
-  if (!doing_.empty()) line += "  " + doing_;
+  if (!step_.empty()) line += "  " + step_;
   std::fprintf(stderr, "\r\x1b[K%s", line.substr(0, terminal_width() - 1).c_str());
   std::fflush(stderr);
   drawn_ = true;

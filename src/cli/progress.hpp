@@ -16,10 +16,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void expect(std::size_t cells) { expected_ = cells; }
-  void doing(const std::string& what);
-  /// Files are made for cells. Prints a line if there is no bar, because it may take a while before the next cell ends.
-  void making(const std::string& what);
+  void set_total(std::size_t cells) { total_ = cells; }
+  void set_step(const std::string& what);
+  /// A step that creates model files. Prints a line if there is no bar, because the next cell may end much later.
+  void set_long_step(const std::string& what);
   /// A cell finished, or --resume kept its row; `line` is printed if there is no bar.
   void finished(const std::string& line, bool kept);
   void clear();
@@ -29,8 +29,8 @@ class Progress {
 
   bool terminal_, quiet_;
   std::chrono::steady_clock::time_point start_;
-  std::string doing_;
-  std::size_t done_ = 0, kept_ = 0, expected_ = 0;
+  std::string step_;
+  std::size_t done_ = 0, kept_ = 0, total_ = 0;
   bool drawn_ = false;
 };
 

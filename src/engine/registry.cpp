@@ -103,7 +103,8 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
     return fail(ErrorCode::kNotFound, fmt::format("there is no engine '{}'", name), std::move(hint));
   }
   if (!known->built)
-    return fail(ErrorCode::kUnsupported, fmt::format("the engine '{}' is not part of this version of assay", known->name));
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the engine '{}' is not part of this version of assay", known->name));
   EngineLocation location{known->name, {}, {}};
   location.plugin =
       (known->folder.empty() ? places_.plugins : known->folder) / fmt::format("assay_engine_{}.so", known->name);
