@@ -204,6 +204,9 @@ TEST_F(FittingTest, TheChosenSizeIsPartOfThePlanAndTheTimeItselfIsNot) {
   EXPECT_TRUE(named.at(0).is_null()) << "its size depends on nothing";
   EXPECT_FALSE(different_size(named, tiny));
   EXPECT_FALSE(different_size(Json(), tiny)) << "a run of an earlier version";
+  EXPECT_EQ(with_earlier_sizes(named, whole), whole) << "it was refused in between";
+  EXPECT_EQ(with_earlier_sizes(tiny, whole), tiny);
+  EXPECT_EQ(with_earlier_sizes(tiny, Json()), tiny);
 }
 
 TEST_F(FittingTest, WhereAllAreTooSlowTheQuickestRuns) {

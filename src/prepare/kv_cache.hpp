@@ -27,8 +27,8 @@ struct CacheGraph {
   Generation generation{};  ///< its lengths are a cell's to set
 };
 
-/// `request` is for a whole model and is not changed. Errors: those of zoo::build; unsupported ("unsupported: kv_cache =
-/// …") for a model whose prompt needs a graph of its own, or whose attention this kind of cache cannot express.
+/// `request` is for a whole model and is not changed. Errors: those of zoo::build; unsupported ("unsupported: kv_cache
+/// = …") for a model whose prompt needs a graph of its own, or whose attention this kind of cache cannot express.
 [[nodiscard]] Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
                                                    const std::filesystem::path& file);
 

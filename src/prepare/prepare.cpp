@@ -175,6 +175,13 @@ std::optional<std::string> different_size(const Json& before, const Json& now) {
   return std::nullopt;
 }
 
+Json with_earlier_sizes(Json now, const Json& before) {
+  if (!before.is_array()) return now;
+  for (std::size_t i = 0; i < std::min(before.size(), now.size()); ++i)
+    if (now[i].is_null()) now[i] = before[i];
+  return now;
+}
+
 Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
                                       const std::string& precision, std::uint64_t seed, const fs::path& output,
                                       hub::Hub& hub, const Cancelled& cancelled) {

@@ -85,6 +85,9 @@ struct Preparing {
 /// does.
 [[nodiscard]] std::optional<std::string> different_size(const Json& before, const Json& now);
 
+/// `now` with the sizes of `before` for models that have none now: a model that was refused in between keeps its size.
+[[nodiscard]] Json with_earlier_sizes(Json now, const Json& before);
+
 /// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and perhaps weights.
 /// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
 /// planned.

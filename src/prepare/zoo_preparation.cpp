@@ -61,6 +61,7 @@ struct Candidate {
   ZooSource source;
   std::optional<ZooDescription> described{};   ///< if it fits into memory
   std::optional<std::string> space{}, time{};  ///< why there is too little
+  bool on_disk = false;                        ///< of `space`: it is the disk's, not the memory's
   double cell_s = 0;
 };
 
@@ -82,6 +83,8 @@ class ZooPreparation {
     ASSAY_TRY(Candidate whole, look_at(source));
     if (whole.space || whole.time) {
       model_.refusal = too_large(whole.space ? *whole.space : *whole.time);
+      if (whole.on_disk)
+        model_.refusal->hint = "use a smaller model, or name a cache folder on a larger disk with ASSAY_CACHE_DIR";
       return any_size_ ? take_smaller(std::move(whole)) : Status();
     }
     return take(whole);
@@ -138,7 +141,10 @@ class ZooPreparation {
     const bool generation = settings_.output_tokens.front() > 0 && settings_.data.empty();
     const auto shortfall = [&](std::uint64_t weights, bool generates) {
       std::optional<std::string> why = memory_shortfall(weights, 0, memory);
-      return why ? why : disk_shortfall(disk_use(weights, settings_, engines(), generates), with_.cache);
+      if (why) return why;
+      why = disk_shortfall(disk_use(weights, settings_, engines(), generates), with_.cache);
+      candidate.on_disk = why.has_value();
+      return why;
     };
     const auto first = [&](std::uint64_t weights) { return candidate.space = shortfall(weights, false); };
     Result<ZooDescription> described =
