@@ -66,7 +66,7 @@ class BundleWriter {
   /// Writes the final manifest, what the attempt saw of its environment, and the outputs' fingerprint (null: none),
   /// syncs every file, then DONE, then renames. Returns the bundle's folder.
   /// `record` must have the draft's task_key and attempt_id (invalid_argument).
-  /// Errors: internal (disk full, I/O error), after which there is no bundle and the destructor tries no more; the
+  /// Errors: internal (disk full, I/O error), after which there is no bundle and the destructor does not try again; the
   /// files stay for seal_abandoned().
   [[nodiscard]] Result<std::filesystem::path> finish(const Record& record, const Json& attempt_environment,
                                                      const Json& outputs);

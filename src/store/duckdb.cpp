@@ -68,7 +68,7 @@ tl::unexpected<Error> open_failure(const fs::path& path, const std::string& mess
                 "name another file with --db-path");
   if (says("database does not exist"))
     return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", path.string()),
-                "`assay run` makes one, and so does `assay db init`");
+                "`assay run` creates one, and so does `assay db init`");
   return fail(ErrorCode::kInternal, fmt::format("cannot open the database '{}': {}", path.string(), message));
 }
 

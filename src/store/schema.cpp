@@ -147,7 +147,7 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
   ASSAY_TRY(const std::size_t version, schema_version(database, path));
   if (version > steps.size())
     return fail(ErrorCode::kUnsupported,
-                fmt::format("the database '{}' has schema version {}, and this assay knows up to {}", path.string(),
+                fmt::format("the database '{}' has schema version {}, and this assay reads up to {}", path.string(),
                             version, steps.size()),
                 "use the assay that wrote it or a newer one, or make a new database with --db-path");
   if (version == steps.size()) return database;

@@ -34,7 +34,7 @@ void warn_of_network_disk(const fs::path& database) {
   for (const unsigned long magic : {0x6969UL, 0x517BUL, 0xFE534D42UL, 0xFF534D42UL, 0x0BD00BD0UL})
     if ((static_cast<unsigned long>(info.f_type) & 0xFFFFFFFFUL) == magic)
       log_warning(
-          "the database '{}' lies on a network file system, whose locks cannot be trusted; name one on a local "
+          "the database '{}' is on a network file system, whose locks are not reliable; name one on a local "
           "disk with --db-path",
           database.string());
 }
@@ -122,7 +122,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
     return fail(ErrorCode::kNotFound,
                 fs::exists(database, ignored) ? fmt::format("the database '{}' is empty: 0 bytes", database.string())
                                               : fmt::format("there is no database '{}'", database.string()),
-                "`assay run` makes one, and so does `assay db init`");
+                "`assay run` creates one, and so does `assay db init`");
   }
   if (writing && database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   warn_of_network_disk(database);
@@ -204,7 +204,7 @@ Result<bool> has_more(Database& database, Database& other) {
 
 Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& spool) {
   if (std::error_code ignored; !fs::is_directory(spool, ignored))
-    return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}' to make the database from", spool.string()),
+    return fail(ErrorCode::kNotFound, fmt::format("there is no spool '{}' to create the database from", spool.string()),
                 "name it with --spool");
   ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
@@ -260,8 +260,11 @@ Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
     parameters.emplace_back(value);
     where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
   }
-  if (filter.judged)
-    where += where.empty() ? "WHERE verification <> 'unverified'" : " AND verification <> 'unverified'";
+  if (filter.judged) {
+    parameters.emplace_back(kVerdictOf);
+    where += fmt::format("{} verification <> 'unverified' AND NOT starts_with(coalesce(message, ''), ${})",
+                         where.empty() ? "WHERE" : " AND", parameters.size());
+  }
   if (filter.latest_per_task)
     where += " QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, result_id DESC) = 1";
   return read_records(state_->database, where + " ORDER BY timestamp, result_id", parameters);
@@ -298,7 +301,7 @@ Result<Samples> Store::samples(std::string_view attempt_id) {
       }));
   if (samples.size() != result.rows[0][1].get<std::uint64_t>())
     return fail(ErrorCode::kNotFound,
-                fmt::format("'{}' holds {} of the {} samples of attempt '{}'", path().string(), samples.size(),
+                fmt::format("'{}' has {} of the {} samples of attempt '{}'", path().string(), samples.size(),
                             result.rows[0][1].dump(), attempt_id),
                 "a snapshot has no samples: query the database itself");
   return samples;

@@ -28,10 +28,14 @@ struct IngestReport {
   std::vector<Error> refused;  ///< damaged, or of a newer assay; the others are ingested
 };
 
+/// The beginning of the message of a row that was not verified, but has the verdict of an older row; the time of that
+/// row follows.
+inline constexpr std::string_view kVerdictOf = "verdict of ";
+
 /// Which results. Empty fields do not filter.
 struct ResultFilter {
   std::string run_id{}, task_key{}, series_key{}, model{}, engine{}, hardware{};
-  bool judged = false;           ///< only those whose numbers were judged: any verification but `unverified`
+  bool judged = false;           ///< only those that were verified: neither `unverified`, nor with an older verdict
   bool latest_per_task = false;  ///< only the newest of each task key among those that match the other fields
 };
 
@@ -44,8 +48,8 @@ struct StoreSummary {
 ///
 /// Nothing is lost because the bundle is written first (bundle.hpp) and ingested later: a database that is busy, full
 /// or broken costs no result. Many bundles go in one transaction; a process killed in between leaves the file as it
-/// was. Workers never open the database. The file belongs on a local disk: locks of network file systems cannot be
-/// trusted, and opening one there warns.
+/// was. Workers never open the database. The file belongs on a local disk: locks of network file systems are not
+/// reliable, and opening one there warns.
 /// Thread: one at a time. Out of scope: computing statistics; they come with the record.
 class Store {
  public:
@@ -64,9 +68,9 @@ class Store {
                                                                        const std::filesystem::path& spool,
                                                                        bool overwrite);
 
-  /// Makes the database anew from the bundles, puts it in the old one's place and publishes its snapshot. The old one
-  /// is kept as `<database>.bak-<time>`, the path in `kept`, if it could not be read, had results that no bundle has,
-  /// or tables and views that users added.
+  /// Creates the database again from the bundles, puts it in the old one's place and publishes its snapshot. The old
+  /// one is kept as `<database>.bak-<time>`, the path in `kept`, if it could not be read, had results that no bundle
+  /// has, or tables and views that users added.
   struct Rebuilt {
     IngestReport ingested;
     std::optional<std::filesystem::path> kept;
@@ -103,7 +107,7 @@ class Store {
   /// there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
-  /// Compares the database with the bundles: hashes, and the number of samples. Empty: all is well. Errors: store_busy
+  /// Compares the database with the bundles: hashes, and the number of samples. Empty: they agree. Errors: store_busy
   /// when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 

@@ -501,14 +501,18 @@ TEST_F(StoreTest, TheLatestVerdictIsTheNewestThatJudged) {
   unjudged.attempt_id = "unjudged";
   unjudged.timestamp = "2027-01-01T00:00:00.000000Z";
   unjudged.verification = Verification::kUnverified;
-  testing::write_fake_bundle(spool_, judged, {});
-  testing::write_fake_bundle(spool_, unjudged, {});
+  Record with_older_verdict = judged;
+  with_older_verdict.attempt_id = "with_older_verdict";
+  with_older_verdict.timestamp = "2027-01-02T00:00:00.000000Z";
+  with_older_verdict.message = "verdict of " + judged.timestamp;
+  for (const Record& record : {judged, unjudged, with_older_verdict}) testing::write_fake_bundle(spool_, record, {});
   Store store = open();
   ASSERT_TRUE(store.ingest(spool_));
   const auto verdicts = store.results({.judged = true, .latest_per_task = true});
   ASSERT_TRUE(verdicts) << to_string(verdicts.error());
   ASSERT_THAT(*verdicts, SizeIs(1));
   EXPECT_EQ(verdicts->front().verification, Verification::kWrong);
+  EXPECT_EQ(verdicts->front().timestamp, judged.timestamp);
   EXPECT_THAT(*store.results({.model = "another", .judged = true}), IsEmpty());
 }
 

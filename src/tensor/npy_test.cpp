@@ -46,7 +46,7 @@ TEST(Npy, ReadsVersionsOneToThree) {
 }
 
 TEST(Npy, TransposesFortranOrder) {
-  // Column by column: element (i, j, k) of [2, 3, 2] holds i + 2 j + 6 k.
+  // Column by column: element (i, j, k) of [2, 3, 2] is i + 2 j + 6 k.
   std::string data;
   for (char i = 0; i < 12; ++i) data.push_back(i);
   const auto tensor = parse(npy(dictionary("|u1", "True", "(2, 3, 2)"), data));

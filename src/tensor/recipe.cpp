@@ -35,7 +35,7 @@ struct Bool {
   static std::uint8_t pack(std::uint8_t v) { return v; }
 };
 
-// Calls `f` with the element of `dtype` and says whether there is one. Fills know nothing of packed or tiny types.
+// Calls `f` with the element of `dtype` and says whether there is one. Fills have no packed or tiny types.
 template <class F>
 bool with_floating(DType dtype, F&& f) {
   switch (dtype) {
