@@ -155,12 +155,10 @@ Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   output.files = result_files(input, request.settings.precision);
   output.document = [&] { return results_json(input); };
   output.text = [&](const std::string& stamp) {
-    const auto path = [&](const ResultFile& file) { return output.folder / (file.prefix + stamp + file.suffix); };
-    if (stamp.empty()) return bench_console(input, {}, output_width());
-    std::string text = bench_console(input, path(output.files.front()), output_width());
-    for (std::size_t i = 1; i < output.files.size(); ++i)
-      text += "Results saved to: " + path(output.files[i]).string() + "\n";
-    return text;
+    std::vector<std::filesystem::path> files;
+    if (!stamp.empty())
+      for (const ResultFile& file : output.files) files.push_back(output.folder / (file.prefix + stamp + file.suffix));
+    return bench_console(input, files, output_width());
   };
   output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, session);

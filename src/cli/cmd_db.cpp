@@ -57,7 +57,7 @@ Result<ExitCode> rebuild(const DbOptions& options, const Context& context) {
                     {"refused", to_json(report.refused)}});
     return code;
   }
-  std::printf("%s: %zu bundles, %llu samples\n", options.database().c_str(), report.bundles,
+  std::printf("%s: rebuilt; bundles: %zu, samples: %llu\n", options.database().c_str(), report.bundles,
               static_cast<unsigned long long>(report.samples));
   if (rebuilt.kept)
     std::printf(
@@ -86,8 +86,8 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
                     {"refused", to_json(report.refused)}});
     return code;
   }
-  if (report.moved > 0) std::printf("%zu unsaved bundles moved into the spool\n", report.moved);
-  std::printf("%zu bundles added, %zu were in the database already\n", report.bundles, report.known);
+  if (report.moved > 0) std::printf("unsaved bundles moved into the spool: %zu\n", report.moved);
+  std::printf("bundles added: %zu; in the database already: %zu\n", report.bundles, report.known);
   print_refused(report);
   return code;
 }

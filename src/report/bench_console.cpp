@@ -36,9 +36,9 @@ class BenchConsole {
  public:
   BenchConsole(ReportInput input, std::size_t width) : input_(std::move(input)), width_(width) {}
 
-  std::string text(const std::filesystem::path& csv) {
+  std::string text(const std::vector<std::filesystem::path>& files) {
     for (const Record& row : started_rows(input_.rows)) add_row(row);
-    add_summary(csv);
+    add_summary(files);
     return std::move(out_);
   }
 
@@ -110,7 +110,7 @@ class BenchConsole {
                           row.tokens_per_second.value_or(0));
   }
 
-  void add_summary(const std::filesystem::path& csv) {
+  void add_summary(const std::vector<std::filesystem::path>& files) {
     const std::optional<std::string> interruption = interruption_text(input_);
     out_ += fmt::format("\n{0}\nBenchmark Suite {2}\n{0}\nTotal configurations: {1}\n", std::string(60, '='),
                         input_.rows.size(), interruption ? *interruption : "Complete");
@@ -118,7 +118,7 @@ class BenchConsole {
       for (const std::string& line : missing_cells(input_.rows)) add_sentence("", "Missing: " + line);
       add_sentence("", how_to_resume(input_));
     }
-    if (!csv.empty()) out_ += "Results saved to: " + csv.string() + "\n";
+    for (const std::filesystem::path& file : files) out_ += "Results saved to: " + file.string() + "\n";
     for (const std::string& note : input_.notes) add_sentence("", "note: " + note);
   }
 
@@ -129,8 +129,8 @@ class BenchConsole {
 
 }  // namespace
 
-std::string bench_console(const ReportInput& input, const std::filesystem::path& csv, int width) {
-  return BenchConsole(for_terminal(input), usable_width(width)).text(csv);
+std::string bench_console(const ReportInput& input, const std::vector<std::filesystem::path>& files, int width) {
+  return BenchConsole(for_terminal(input), usable_width(width)).text(files);
 }
 
 }  // namespace assay

@@ -58,7 +58,9 @@ inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
 /// One line per row: what was compared with what, and the verdict with its figures; width as above.
 [[nodiscard]] std::string verification_table(const ReportInput& input, bool colour, int width);
 
-/// The bench runner's console blocks, as guide 004 prints them; sentences are folded at `width` columns.
-[[nodiscard]] std::string bench_console(const ReportInput& input, const std::filesystem::path& csv, int width);
+/// The bench runner's console blocks, as guide 004 prints them, with the `files` of results that were written.
+/// Sentences are folded at `width` columns.
+[[nodiscard]] std::string bench_console(const ReportInput& input, const std::vector<std::filesystem::path>& files,
+                                        int width);
 
 }  // namespace assay

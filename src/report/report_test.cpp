@@ -207,6 +207,8 @@ TEST(Console, FoldsTheSentencesOfBlocksButNotTheirPaths) {
   EXPECT_THAT(text, HasSubstr("\nnote: one two three four five six seven\n  eight nine ten\n"));
   EXPECT_THAT(text, HasSubstr("\n  `a command that is longer than the terminal is`\n"));
   EXPECT_THAT(text, HasSubstr("\n  Log: " + log + "\n"));
+  EXPECT_THAT(bench_console(input, {"a.csv", "b.json"}, 44),
+              HasSubstr("Results saved to: a.csv\nResults saved to: b.json\nnote: "));
 }
 
 TEST(Console, AnExternalEngineHasItsFrameworkAndItsTraits) {

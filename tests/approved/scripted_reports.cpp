@@ -295,7 +295,7 @@ const std::map<std::string, std::function<std::string()>>& formats() {
       {"interrupted.md", [] { return markdown_report(interrupted_run()); }},
       {"verification.txt", [] { return verification_table(whole_run(), false, 160); }},
       {"bench.txt",
-       [] { return bench_console(whole_run(), "results/raw/benchmark_results_20260302_123456.csv", 120); }},
+       [] { return bench_console(whole_run(), {"results/raw/benchmark_results_20260302_123456.csv"}, 120); }},
   };
   return all;
 }
