@@ -83,7 +83,7 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "bench requires a model, such as --model resnet50 or --model-id bert-base-uncased",
-                "only engines that compute no model need none, such as `--engine null`");
+                "without a model, select an engine that computes none: `--engine null`");
   return models;
 }
 

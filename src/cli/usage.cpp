@@ -82,7 +82,7 @@ std::string plain_message(const CLI::App& command, const CLI::ParseError& error)
     const std::string name = said.substr(0, said.find(':'));
     const CLI::Option* option = command.get_option_no_throw(name);
     if (option == nullptr) return said;
-    if (said.ends_with("missing")) return fmt::format("{} needs a value: {}", name, option->get_type_name());
+    if (said.ends_with("missing")) return fmt::format("{} requires a value: {}", name, option->get_type_name());
     return fmt::format("{} is given more than once", name);
   }
   const std::string_view failed = "Could not convert: ";  // "NAME = VALUE"
@@ -125,7 +125,7 @@ Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc,
   if (kind == CLI::ExitCodes::ExtrasError || !missing.empty())
     if (std::optional<Failure> unknown = unexpected(*command, help)) return *unknown;
   if (!missing.empty())
-    return wrong_usage(fmt::format("`{}` needs a command; valid: {}", name, join(names_of(missing), ", ")),
+    return wrong_usage(fmt::format("`{}` requires a command; valid: {}", name, join(names_of(missing), ", ")),
                        "`" + name + " --help` describes the commands");
   return wrong_usage(plain_message(*command, error), help);
 }

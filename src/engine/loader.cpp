@@ -151,8 +151,10 @@ Result<EnginePlugin> EnginePlugin::from_entry(assay_engine_get_fn entry, const s
                 fmt::format("'{}' is not an engine plug-in: it does not export {}", file.string(), ASSAY_ENGINE_ENTRY));
   const assay_engine_table* given = entry(&host_api());
   if (given == nullptr)
-    return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("the engine plug-in '{}' refuses this assay", file.string()));
+    return fail(
+        ErrorCode::kIncompatiblePlugin,
+        fmt::format("the engine plug-in '{}' does not support this version of assay: its entry returns no functions",
+                    file.string()));
   if (given->abi_major != ASSAY_ABI_MAJOR)
     return fail(ErrorCode::kIncompatiblePlugin,
                 fmt::format("the engine plug-in '{}' was built for engine ABI {}.{}, this assay has {}.{}",

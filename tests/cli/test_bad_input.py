@@ -27,7 +27,7 @@ class BadInput(tool.ToolTest):
     def test_unknown_subcommand_and_option(self):
         self.refused("fly", says="fly")
         self.refused("run", "--wings", "2", says="--wings")
-        self.refused(says="needs a command")
+        self.refused(says="requires a command")
 
     def test_unknown_model(self):
         self.refused("bench", "--model", "no-such-model", "--engine", "null", says=["no-such-model", "resnet50"])

@@ -94,8 +94,8 @@ class Nearest(tool.ToolTest):
     def test_commands(self):
         self.nearest("brnch", wrong="brnch", valid="run, bench, verify", near="bench?")
         self.nearest("zoo", "lits", wrong="lits", valid="list, build", near="list")
-        self.assertIn("needs a command; valid: init", self.error("db")["message"])
-        self.assertIn("needs a command; valid: run", self.error()["message"])
+        self.assertIn("requires a command; valid: init", self.error("db")["message"])
+        self.assertIn("requires a command; valid: run", self.error()["message"])
 
     def test_options(self):
         self.nearest("bench", "--batchsizes", "1", wrong="--batchsizes", valid="`assay bench --help` lists the options", near="--batch-sizes")
@@ -104,7 +104,7 @@ class Nearest(tool.ToolTest):
         self.assertIn("unknown option '--wings'", self.error("--wings")["message"])
 
     def test_values(self):
-        self.assertIn("--batch-sizes needs a value: N[,N…]\n", self.run_tool("bench", "--batch-sizes", expect=2).stderr)
+        self.assertIn("--batch-sizes requires a value: N[,N…]\n", self.run_tool("bench", "--batch-sizes", expect=2).stderr)
         self.assertEqual(self.error("bench", "--seed", "1", "--seed", "2")["message"], "--seed is given more than once")
         self.assertEqual(self.error("zoo", "check", "x", "--timeout", "abc")["message"], "--timeout: 'abc' is not valid; give SECONDS")
         self.assertEqual(self.error("bench", "--quiet=maybe")["message"], "--quiet: 'maybe' is not valid; it has no value")
