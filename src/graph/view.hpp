@@ -72,8 +72,10 @@ struct ConstantData {
 template <class T>
 class Elements {
  public:
+  // NOLINTBEGIN(readability-identifier-naming): names of the standard library
   using value_type = T;
   using const_iterator = typename std::span<const T>::iterator;
+  // NOLINTEND(readability-identifier-naming)
   explicit Elements(ConstantData data) : data_(std::move(data)) {}
   [[nodiscard]] std::span<const T> span() const {
     return {reinterpret_cast<const T*>(data_.bytes.data()), data_.bytes.size() / sizeof(T)};

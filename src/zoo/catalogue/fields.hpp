@@ -72,9 +72,9 @@ struct Setting {
 
   Setting() = default;
   Setting(T its_value) : value(std::move(its_value)) {}  // NOLINT(google-explicit-constructor)
-  [[nodiscard]] static Setting of(std::string its_key) {
+  [[nodiscard]] static Setting of(const std::string& its_key) {
     Setting setting;
-    setting.key = std::move(its_key);
+    setting.key = its_key;
     return setting;
   }
 };
@@ -252,18 +252,18 @@ void each_key(const std::string& path, const See& see);
 namespace detail {
 template <class T>
 struct Within {
-  using type = T;
+  using Type = T;
 };
 template <class T>
 struct Within<std::vector<T>> {
-  using type = T;
+  using Type = T;
 };
 }  // namespace detail
 
 template <HasFields T, class See>
 void each_key(const std::string& path, const See& see) {
   T::fields([&]<class Member>(const char* key, Member T::*, const auto&...) {
-    using Inner = typename detail::Within<Member>::type;
+    using Inner = typename detail::Within<Member>::Type;
     if constexpr (requires { Inner::kRepeats; }) {
       return;
     } else if constexpr (HasFields<Inner>) {

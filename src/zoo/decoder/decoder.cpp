@@ -77,7 +77,7 @@ Value decoder_norm(const Module& at, const Value& input, NormKind kind, const Sh
     return layer_norm_without_bias(at, input, width, epsilon);
   }
   // LayerNormalization's scale has the extent of the normed axis: a weight of more axes is multiplied apart.
-  const Value normed = plain_layer_norm(at, input, width, epsilon);
+  Value normed = plain_layer_norm(at, input, width, epsilon);
   if (kind == NormKind::kLayerPlain) return normed;
   return at.node("Mul", {normed, at.parameter("weight", weight_shape, Role::kScale)});
 }
