@@ -85,6 +85,7 @@ void EngineRegistry::add_folders_in(const fs::path& folder, bool expected) {
 
 std::vector<std::string> EngineRegistry::names() const {
   std::vector<std::string> names;
+  names.reserve(entries_.size());
   for (const EngineEntry& engine : entries_) names.push_back(engine.name);
   return names;
 }

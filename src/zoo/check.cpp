@@ -120,6 +120,7 @@ Status give(BuildRequest& request, const std::string& name, const TensorView& vi
 // The inputs that the graph was asked to have, filled from `file`.
 std::vector<InputRecipe> recipes_of(const BuildRequest& request, const fs::path& file) {
   std::vector<InputRecipe> recipes;
+  recipes.reserve(request.input_shapes.size());
   for (const auto& [name, shape] : request.input_shapes)
     recipes.push_back({name, request.input_dtypes.at(name), shape, Fill::kFile, 0.0, 1.0, file});
   return recipes;
