@@ -115,6 +115,11 @@ Result<plugin::ValueInfo> parse_value(std::string_view text) {
   return value;
 }
 
+std::string without_spaces(std::string_view text) {
+  const std::size_t first = std::min(text.find_first_not_of(' '), text.size());
+  return std::string(text.substr(first, text.find_last_not_of(' ') + 1 - first));
+}
+
 }  // namespace
 
 std::size_t element_size(assay_dtype dtype) {
@@ -137,9 +142,12 @@ Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text) 
 }
 
 std::optional<std::int64_t> sum_of(std::string_view extent, const std::map<std::string, std::int64_t>& extents) {
+  // An input may have the whole as a name: a mask of "past + sequence" tokens.
+  if (const auto whole = extents.find(std::string(extent)); whole != extents.end()) return whole->second;
   std::int64_t sum = 0;
   while (true) {
-    const std::string term(extent.substr(0, extent.find('+')));
+    const std::size_t length = std::min(extent.find('+'), extent.size());
+    const std::string term = without_spaces(extent.substr(0, length));
     std::int64_t value = 0;
     if (!parse(term, value)) {
       const auto named = extents.find(term);
@@ -147,8 +155,8 @@ std::optional<std::int64_t> sum_of(std::string_view extent, const std::map<std::
       value = named->second;
     }
     sum += value;
-    if (term.size() == extent.size()) return sum;
-    extent.remove_prefix(term.size() + 1);
+    if (length == extent.size()) return sum;
+    extent.remove_prefix(length + 1);
   }
 }
 

@@ -41,7 +41,7 @@ struct Script {
 [[nodiscard]] std::vector<plugin::OptionInfo> option_infos();
 
 /// `name:dtype[extent,…]` separated by `;`; an extent is a number, a name (unknown until bound), `?`, or, for an
-/// output, a sum of numbers and names ("past+1"). Errors: invalid_argument, naming the invalid part.
+/// output, a sum of numbers and names ("past + 1"). Errors: invalid_argument, naming the invalid part.
 [[nodiscard]] Result<std::vector<plugin::ValueInfo>> parse_signature(const std::string& text);
 
 /// The value of such an extent; nullopt if it names an extent that is not in `extents`.

@@ -152,6 +152,28 @@ TEST(NullEngine, ChecksShapesAgainstItsSignature) {
   EXPECT_EQ(program.create_context(std::array{good}).error().code, ErrorCode::kMismatch);
 }
 
+TEST(NullEngine, AnOutputsExtentMayBeASumOfNames) {
+  const LoadedEngine engine = make(&assay_engine_get);
+  const auto extent = [&](const std::string& inputs, const std::string& sum) {
+    const LoadedProgram program =
+        engine.load({.options = {{"inputs", inputs}, {"outputs", "y:float32[" + sum + "]"}}}).value();
+    std::vector<TensorView> shapes;
+    for (std::size_t i = 0; i < program.inputs().size(); ++i)
+      shapes.push_back({DType::kFloat32, {static_cast<std::int64_t>(i) + 3}, {}});
+    LoadedContext context = program.create_context(shapes).value();
+    std::vector<float> data(16);
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      shapes[i].bytes = std::as_bytes(std::span(data)).first(sizeof(float) * (i + 3));
+      EXPECT_TRUE(context.set_input(0, i, shapes[i]));
+    }
+    EXPECT_TRUE(context.run(0));
+    return context.output(0).value().shape;
+  };
+  EXPECT_EQ(extent("a:float32[past];b:float32[now]", "past+now"), (Shape{7}));
+  EXPECT_EQ(extent("a:float32[past];b:float32[now]", "past + now + 2"), (Shape{9})) << "as the zoo writes it";
+  EXPECT_EQ(extent("a:float32[past];b:float32[past + now]", "past + now"), (Shape{4})) << "an input has this name";
+}
+
 /// Times itself by counting: the slot exists; engines without it use the default loop of the trampolines.
 TEST(Trampolines, TimeABurstAndKeepTheSamplesBeforeAnError) {
   class Failing final : public plugin::Context {

@@ -148,8 +148,12 @@ class TargetPlan {
     task.load.threads = static_cast<int>(task.shape.threads);
     task.load.streams = static_cast<int>(task.shape.streams);
     task.load.options = settings_.engine_options;
-    if (!target_.found.entry.needs_model && model_.info)
-      add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
+    if (target_.found.entry.needs_model || !model_.info) return;
+    if (model_.generation && model_.generation->step) {
+      task.load.step_options = task.load.options;
+      add_signature(task.load.step_options, model_.generation->step_info);
+    }
+    add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
   }
 
   void set_reference(Task& task) const {
@@ -159,6 +163,8 @@ class TargetPlan {
     task.reference.given_note = model_.given_note;
     if (!target_.found.entry.needs_model) {
       if (model_.info) add_signature(task.reference.signature, *model_.info);
+      if (model_.generation && model_.generation->step)
+        add_signature(task.reference.step_signature, model_.generation->step_info);
     } else if (!model_.info) {
       task.reference.why_none = "there is no reference for this format without given outputs";
     }

@@ -201,6 +201,27 @@ TEST(Plan, AnEngineThatComputesNoModelGetsTheSignatureAndIsItsOwnReference) {
   EXPECT_EQ(task.reference.signature.size(), 2U) << "its faults are not the reference's";
 }
 
+TEST(Plan, AnEngineThatComputesNoModelGetsTheSignaturesOfBothGraphs) {
+  Target null = target_on("null");
+  null.found.entry.needs_model = false;
+  RunSettings settings;
+  settings.engine_options = {{"wrong", "0.5"}};
+  PreparedModel model = decoder_model();
+  EXPECT_THAT(plan(model, {null}, settings).at(0).load.step_options, IsEmpty()) << "one graph runs all tokens";
+
+  model.generation->step.emplace();
+  model.generation->step_info.inputs = {model_value("past", DType::kFloat32, {-1}, {"past"})};
+  model.generation->step_info.outputs = {model_value("present", DType::kFloat32, {-1}, {"past + 1"})};
+  const Task task = plan(model, {null}, settings).at(0);
+  const std::pair<std::string, std::string> inputs{"inputs", "past:float32[past]"};
+  EXPECT_THAT(task.load.step_options, Contains(inputs));
+  EXPECT_THAT(task.load.step_options, Contains(settings.engine_options[0]));
+  EXPECT_THAT(task.load.options,
+              Contains(std::pair<std::string, std::string>{"inputs", "input_ids:int64[batch,sequence]"}));
+  EXPECT_THAT(task.reference.step_signature, Contains(inputs));
+  EXPECT_THAT(plan(model, {target_on("onnxruntime")}, settings).at(0).load.step_options, IsEmpty());
+}
+
 TEST(Plan, WithoutASignatureOfItsOwnAModelHasWhatItsEngineSays) {
   PreparedModel model = text_model();
   const ModelInfo info = *model.info;

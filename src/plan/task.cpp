@@ -36,6 +36,7 @@ Json to_json(const Task::Reference& reference) {
           {"graph_hash", reference.graph_hash},
           {"weights_hash", reference.weights_hash},
           {"signature", reference.signature},
+          {"step_signature", reference.step_signature},
           {"why_none", reference.why_none},
           {"given_outputs", reference.given_outputs.string()},
           {"given_note", reference.given_note}};
@@ -107,6 +108,7 @@ Task::Reference reference_from(const Json& json) {
   reference.graph_hash = get<std::string>(json, "graph_hash");
   reference.weights_hash = get<std::string>(json, "weights_hash");
   reference.signature = get<EngineOptions>(json, "signature");
+  reference.step_signature = get<EngineOptions>(json, "step_signature");
   reference.why_none = get<std::string>(json, "why_none");
   reference.given_outputs = get<std::string>(json, "given_outputs");
   reference.given_note = get<std::string>(json, "given_note");

@@ -55,8 +55,10 @@ struct Task {
   struct Reference {
     ArtefactSpec artefact;  ///< the unmodified model
     std::string graph_hash, weights_hash;
-    EngineOptions signature;  ///< inputs and outputs, if the engine needs no model (needs_model of its engine.json)
-    std::string why_none;     ///< why there is no reference; "": there is one
+    /// Inputs and outputs, if the engine needs no model (needs_model of its engine.json): those of the graph and, if
+    /// further tokens have a graph of their own, those of that.
+    EngineOptions signature, step_signature;
+    std::string why_none;                 ///< why there is no reference; "": there is one
     std::filesystem::path given_outputs;  ///< outputs that came with the model for these inputs
     std::string given_note;               ///< why outputs that came with the model are not used
   };

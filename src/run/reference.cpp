@@ -134,6 +134,7 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
   load.model = artefact.model;
   load.step_model = artefact.step_model;
   load.options = engine.needs_model ? engine.reference.options : task.reference.signature;
+  if (!engine.needs_model) load.step_options = task.reference.step_signature;
   ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, left(until)));
   return worker;
 }

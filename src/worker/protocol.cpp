@@ -37,7 +37,7 @@ template <class V> void fields(V& v, Error& x) {
 }
 template <class V> void fields(V& v, LoadRequest& x) {
   v("model", x.model); v("step_model", x.step_model); v("device", x.device_id); v("precision", x.precision); v("threads", x.threads);
-  v("streams", x.streams); v("options", x.options);
+  v("streams", x.streams); v("options", x.options); v("step_options", x.step_options);
 }
 template <class V> void fields(V& v, LoadReply& x) {
   v("runtime_load_ms", x.runtime_load_ms); v("model_load_s", x.model_load_s); v("engine_version", x.engine_version);

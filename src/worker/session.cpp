@@ -121,6 +121,7 @@ Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
   ASSAY_TRY(program_, engine_->load(args));
   if (!request.step_model.empty()) {
     args.model = request.step_model;
+    if (!request.step_options.empty()) args.options = request.step_options;
     ASSAY_TRY(step_program_, with_context(engine_->load(args), "while loading the graph of the further tokens"));
   }
   LoadReply loaded;

@@ -56,6 +56,7 @@ struct LoadRequest {
   EngineOptions options{};
   /// For generative models: the graph of the further tokens; empty: `model` runs them too, first with an empty past.
   std::filesystem::path step_model{};
+  EngineOptions step_options{};  ///< options of `step_model`; empty: they are `options`
 };
 
 struct LoadReply {

@@ -196,5 +196,15 @@ class Log(tool.ToolTest):
         self.assertEqual(self.having(self.lines(), "^debug:|: [0-9.]+ s$"), [])
 
 
+class NullEngineGenerates(tool.ToolTest):
+    """One graph for all tokens (llama), and another for the further tokens (t5, whisper)."""
+
+    def test_models_of_one_and_of_two_graphs(self):
+        for golden in ("llama", "t5", "whisper"):
+            (row,) = self.run_json("bench", "--engine", "null", "--model", str(TINY.parent / golden), "--iterations", "2", "--warmup", "1",
+                                   "--batch-sizes", "1", "--output-tokens", "3")["results"]
+            self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+
+
 if __name__ == "__main__":
     tool.main()
