@@ -66,7 +66,8 @@ class ToolTest(unittest.TestCase):
         return found
 
     def spool_bundles(self, spool="benchmark_db.duckdb.spool"):
-        return sorted(path.parent for path in (self.folder / spool).glob("*/*/DONE"))
+        # A folder gets DONE before it gets its final name.
+        return sorted(path.parent for path in (self.folder / spool).glob("*/*/DONE") if not path.parent.name.startswith(".tmp-"))
 
 
 def main():
