@@ -114,9 +114,11 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
     return fail(
         ErrorCode::kNotFound,
         fmt::format("the plug-in of engine {} is missing: there is no '{}'", known->name, location.plugin.string()),
-        known->folder.empty()
-            ? "build the target assay_engine_" + known->name + ", or set ASSAY_PLUGIN_DIR to its folder"
-            : "build the plug-in into the folder of its engine.json");
+        known->folder.empty() ? fmt::format("`./assay bench --engine {0}` installs its runtime and builds it; in a "
+                                            "build without ./assay, build the "
+                                            "target assay_engine_{0}, or set ASSAY_PLUGIN_DIR to its folder",
+                                            known->name)
+                              : "build the plug-in into the folder of its engine.json");
   const auto at = name.find('@');
   const std::string wanted(at == name.npos ? "" : name.substr(at + 1));
   if (known->library.empty()) {

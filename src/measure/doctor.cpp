@@ -158,7 +158,8 @@ void examine_noise(const Json& before, const Json& after, const SpinTest& spin, 
           above(steal.value_or(0), 0.005, 0.02),
           "the hypervisor gives CPU time of this machine to others: use a dedicated machine");
   out.add(kHeavy, "spin_test",
-          fmt::format("fixed work varies by {}, at worst +{}", percent(spin.spread), percent(spin.worst)),
+          fmt::format("the time of fixed work varies by {}; the slowest of all took {:.3g} times the median",
+                      percent(spin.spread), 1 + spin.worst),
           above(spin.spread, 0.02, 0.1), "something uses the CPU or changes its clock: see the items above");
 }
 
