@@ -27,7 +27,7 @@ std::string chosen_shape(const ModelValue& input, ExtentBinder& binder) {
 
 // Why a task has a shorter sequence than the default.
 std::string why_cut(const PreparedModel& model, const Task& task) {
-  const std::string positions = fmt::format("the model has {} positions", *model.max_sequence);
+  std::string positions = fmt::format("the model has {} positions", *model.max_sequence);
   if (!task.generation || !model.generation || !model.generation->prompt_in_states) return positions;
   const std::int64_t image = task.generation->prompt_tokens - task.shape.sequence;
   return fmt::format("{}, and {} output tokens{} need some of them", positions, task.shape.output_tokens,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What older versions of assay left on disk stays readable: testdata/schemaN has bundles, and the database that was
 // made of them, as the last version with that schema wrote them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
