@@ -141,6 +141,7 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
     return {};
   });
   for (const std::string& note : save_session(request, session)) log_warning("{}", note);
+  if (request.save && !session.store_failed) log_info("saved in the database '{}'", request.database.string());
   if (output.matrix)
     step("while writing the compatibility matrix", [&] { return write_matrix(output.folder, request, session); });
   return worse(exit_code_of(session, request.models, output.verifies), failures);

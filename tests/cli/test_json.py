@@ -57,6 +57,8 @@ class Database(tool.ToolTest):
         self.assertEqual((made["database"], made["moved_aside"]), ("benchmark_db.duckdb", []))
         self.assertEqual(made["schema_version"], "1.0")
         rows = self.null("--save", batch="1 2")
+        saved = self.run_tool("bench", "--engine", "null", "--iterations", "5", "--save", "--db-path", "other.duckdb", expect=0)
+        self.assertIn("saved in the database 'other.duckdb'", saved.stderr)
         info = self.run_json("db", "info")
         self.assertEqual((info["runs"], info["results"], info["bundles"]), (1, 2, 2))
         self.assertEqual(info["samples"], sum(row["iterations"] for row in rows))
