@@ -106,7 +106,7 @@ std::string option_list(const CLI::App& app) {
     std::string lines;
     for (const CLI::Option* option : options)
       if (option->get_group() == group) lines += entry(shown_name(*option), shown_text(*option), kOptionColumn);
-    if (!lines.empty()) text += "\n" + group + ":\n" + lines;
+    if (!lines.empty()) text.append("\n").append(group).append(":\n").append(lines);
   }
   return text;
 }

@@ -86,9 +86,9 @@ const MeasuringOptions::Declared& MeasuringOptions::declared(std::string_view op
 
 bool MeasuringOptions::given(std::string_view option) const { return !declared(option).words.empty(); }
 
-void MeasuringOptions::set(std::string_view option, std::string word) {
+void MeasuringOptions::set(std::string_view option, const std::string& word) {
   for (Declared& each : declared_)
-    if (each.name == option) each.words = {std::move(word)};
+    if (each.name == option) each.words = {word};
 }
 
 Status check_named(const std::string& model) {

@@ -42,7 +42,7 @@ class MeasuringOptions {
   /// Whether the option of settings.def with this name was given.
   [[nodiscard]] bool given(std::string_view option) const;
   /// Gives an option of settings.def a value, in place of what was typed.
-  void set(std::string_view option, std::string word);
+  void set(std::string_view option, const std::string& word);
 
   /// The settings that the options mean. Errors: invalid_argument, naming the option, the value and what is valid.
   [[nodiscard]] Result<RunSettings> settings() const;

@@ -76,7 +76,7 @@ std::optional<Failure> unexpected(const CLI::App& command, const std::string& he
 
 // The parser's message in plain words.
 std::string plain_message(const CLI::App& command, const CLI::ParseError& error) {
-  const std::string said = error.what();
+  std::string said = error.what();
   const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
   if (kind == CLI::ExitCodes::ArgumentMismatch) {  // "NAME: …"
     const std::string name = said.substr(0, said.find(':'));

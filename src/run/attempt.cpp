@@ -80,7 +80,7 @@ Status Attempt::run() {
   log_ = services_.workers.log_of(leased.worker());
   row_.process = leased.warm() ? "warm" : "fresh";
   set_load(row_, leased.loaded());
-  const Status done = use(leased, deadline);
+  Status done = use(leased, deadline);
   // After an error the state of the runtime is unknown.
   if (!done) leased.discard();
   return done;
