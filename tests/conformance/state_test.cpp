@@ -10,7 +10,6 @@
 
 namespace assay::conformance {
 namespace {
-using ::testing::AnyOf;
 using ::testing::ElementsAre;
 
 constexpr std::int64_t kHeads = 2, kWidth = 4;
@@ -151,8 +150,10 @@ TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
     for (int generation = 0; generation < 3; ++generation) {
       ASSERT_THAT(context->set_input(0, 1, prompt.view()), IsOk());
       std::vector<const Tensor*> parts{&prompt};
+      constexpr int kTokens = 20;
       std::vector<Tensor> tokens;
-      for (int i = 0; i < 20; ++i) tokens.push_back(floats({1, kHeads, 1, kWidth}, static_cast<float>(1000 * i)));
+      tokens.reserve(kTokens);
+      for (int i = 0; i < kTokens; ++i) tokens.push_back(floats({1, kHeads, 1, kWidth}, static_cast<float>(1000 * i)));
       for (const Tensor& token : tokens) {
         ASSERT_THAT(context->run(0), IsOk());
         const auto present = context->output(0);
@@ -201,6 +202,8 @@ TEST_P(State, KeepsItInABurstWhereEachInputSetIsAStep) {
     std::vector<Tensor> steps;
     std::vector<const Tensor*> parts;
     constexpr std::size_t kSteps = 6;
+    steps.reserve(kSteps);
+    parts.reserve(kSteps);
     for (std::size_t i = 0; i < kSteps; ++i)
       steps.push_back(floats({1, kHeads, i == 0 ? 5 : 1, kWidth}, static_cast<float>(100 * i)));
     for (const Tensor& step : steps) parts.push_back(&step);

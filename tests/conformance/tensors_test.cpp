@@ -101,6 +101,7 @@ TEST_P(Tensors, KeepsEachElementTypeOfSeveralInputsAndOutputs) {
     ASSERT_THAT(loaded, IsOk());
     const auto types = [](const std::vector<ValueSignature>& values) {
       std::vector<DType> list;
+      list.reserve(values.size());
       for (const ValueSignature& value : values) list.push_back(value.dtype);
       return list;
     };

@@ -196,6 +196,7 @@ class Canonical {
       if (!written_[static_cast<std::size_t>(i)]) unused.emplace_back(structure_of(i), i);
     std::sort(unused.begin(), unused.end());
     std::vector<int> nodes;
+    nodes.reserve(unused.size());
     for (const auto& [structure, node] : unused) nodes.push_back(node);
     return nodes;
   }
