@@ -38,6 +38,7 @@ struct BuildOptions {
   std::string model, output, model_class;
   std::string seed = "0";
   std::string precision = "float32";
+  bool allow_random_weights = false;
   std::string output_format = "text";
 };
 
@@ -65,9 +66,9 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   ASSAY_CHECK_OK(word({"float32", "float16", "bfloat16"}).read("--precision", {options.precision}, precision));
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  ASSAY_TRY(const zoo::BuiltModel built,
-            build_by_name(options.model, options.model_class, options.precision, static_cast<std::uint64_t>(seed),
-                          options.output, hub, interrupted));
+  ASSAY_TRY(const zoo::BuiltModel built, build_by_name({options.model, options.model_class, options.precision,
+                                                        static_cast<std::uint64_t>(seed), options.allow_random_weights},
+                                                       options.output, hub, interrupted));
   if (context.json) return print_document(to_json(built)), ExitCode::kSuccess;
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,
@@ -183,6 +184,9 @@ void register_zoo(CLI::App& app, Commands& commands) {
       ->default_str("the class of the configuration");
   show_as(build_command->add_option("--seed", build_options->seed, "Seed of random weights"), kModel, "N")
       ->default_str(build_options->seed);
+  show_as(build_command->add_flag("--allow-random-weights", build_options->allow_random_weights,
+                                  "Use random weights if the weights of a Hugging Face id cannot be fetched"),
+          kModel);
   show_as(build_command->add_option("--precision", build_options->precision, "Element type of weights and arithmetic"),
           kModel, "float32|float16|bfloat16")
       ->default_str(build_options->precision);

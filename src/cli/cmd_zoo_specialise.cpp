@@ -21,6 +21,7 @@ constexpr const char* kShapes = "Shapes";
 struct SpecialiseOptions {
   std::string model, output, model_class;
   std::string seed = "0", batch, sequence = "128";
+  bool allow_random_weights = false;
   std::vector<std::string> extents, constants;
   std::string output_format = "text";
 };
@@ -44,6 +45,7 @@ Result<ZooSpecialiseRequest> request_of(const SpecialiseOptions& options) {
   request.output = options.output;
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
   request.seed = static_cast<std::uint64_t>(seed);
+  request.allow_random_weights = options.allow_random_weights;
   if (!options.batch.empty()) {
     ASSAY_TRY(request.batch, integer_option("--batch-size", options.batch, 1, kMost));
   }
@@ -97,6 +99,9 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
           "NAME")
       ->default_str("the class of the configuration");
   show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
+  show_as(command->add_flag("--allow-random-weights", options->allow_random_weights,
+                            "Use random weights if the weights of a Hugging Face id cannot be fetched"),
+          kModel);
   show_as(command->add_option("--batch-sizes,--batch-size", options->batch, "Number of items in one inference"),
           kShapes, "N")
       ->default_str("the fixed batch of the file, or 1");

@@ -141,6 +141,7 @@ class Download {
     ASSAY_CHECK_OK(write_file_atomically(model_ / "refs" / "main", listing_.commit));
     Snapshot snapshot{model_ / "snapshots" / listing_.commit, listing_.commit, std::nullopt};
     snapshot.weights = find_weights(snapshot.folder);
+    if (!snapshot.weights) snapshot.why_no_weights = fmt::format("'{}' has no safetensors", model_id_);
     return snapshot;
   }
 
@@ -283,14 +284,17 @@ Result<Snapshot> Hub::get(const std::string& model_id) {
         ErrorCode::kNotFound,
         fmt::format("'{}' cannot be fetched from the hub: HOME is not set, so there is no folder for it", model_id),
         "set HF_HOME");
-  const std::optional<Snapshot> cached = find_cached(settings_, model_id);
+  std::optional<Snapshot> cached = find_cached(settings_, model_id);
   if (cached && cached->weights) return *cached;
   Result<Snapshot> fetched = off_.empty()
                                  ? fetch(model_id)
                                  : fail(ErrorCode::kNotFound, fmt::format("'{}' is not in the cache '{}', and {}",
                                                                           model_id, settings_.cache.string(), off_));
-  if (!fetched && cached && fetched.error().code != ErrorCode::kCancelled) return *cached;
-  return fetched;
+  if (fetched || !cached || off_.empty()) return fetched;
+  cached->weights_unknown = true;
+  cached->why_no_weights =
+      fmt::format("the weights of '{}' are not in the cache '{}', and {}", model_id, settings_.cache.string(), off_);
+  return *cached;
 }
 
 Result<Snapshot> Hub::fetch(const std::string& model_id) {

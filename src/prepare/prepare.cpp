@@ -76,7 +76,7 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
   if (found.kind == Kind::kName || found.kind == Kind::kConfigFolder) {
     // Nothing is fetched for a model that no engine runs.
     if (with.engines.empty() && zoo::find_known(found.name)) found.zoo_only = true;
-    ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub));
+    ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub, settings.allow_random_weights));
     return prepare_zoo(model, source, settings, with);
   }
   if (settings.scale != 1.0)
@@ -182,15 +182,14 @@ Json with_earlier_sizes(Json now, const Json& before) {
   return now;
 }
 
-Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
-                                      const std::string& precision, std::uint64_t seed, const fs::path& output,
-                                      hub::Hub& hub, const Cancelled& cancelled) {
-  ASSAY_TRY(const ModelReference found, identify_model(name));
+Result<zoo::BuiltModel> build_by_name(const BuildByName& asked, const fs::path& output, hub::Hub& hub,
+                                      const Cancelled& cancelled) {
+  ASSAY_TRY(const ModelReference found, identify_model(asked.name));
   if (found.kind != ModelReference::Kind::kConfigFolder && found.kind != ModelReference::Kind::kName)
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}' is a model file already; `zoo build` expects a name or a folder with config.json", name));
-  ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub));
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is a model file already; `zoo build` expects a name or a folder with config.json",
+                            asked.name));
+  ASSAY_TRY(const ZooSource source, find_zoo_source(found, hub, asked.allow_random_weights));
   if (source.planned)
     return fail(
         ErrorCode::kUnsupported,
@@ -199,10 +198,10 @@ Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string
   if (!source.note.empty()) log_warning("{}", source.note);
   zoo::BuildRequest request;
   request.config = source.config;
-  request.model_class = model_class.empty() ? source.model_class : model_class;
+  request.model_class = asked.model_class.empty() ? source.model_class : asked.model_class;
   request.weights = source.weights;
-  request.seed = seed;
-  request.precision = precision;
+  request.seed = asked.seed;
+  request.precision = asked.precision;
   request.cancelled = cancelled;
   return zoo::build(request, output);
 }

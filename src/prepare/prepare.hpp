@@ -88,12 +88,18 @@ struct Preparing {
 /// `now` with the sizes of `before` for models that have none now: a model that was refused in between keeps its size.
 [[nodiscard]] Json with_earlier_sizes(Json now, const Json& before);
 
-/// `assay zoo build`: a model of the zoo, by name or from a folder with config.json and perhaps weights.
+struct BuildByName {
+  std::string name;  ///< or a folder with config.json and perhaps weights
+  std::string model_class{};
+  std::string precision = "float32";
+  std::uint64_t seed = 0;  ///< of random weights
+  bool allow_random_weights = false;
+};
+
+/// `assay zoo build`: a model of the zoo.
 /// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
 /// planned.
-[[nodiscard]] Result<zoo::BuiltModel> build_by_name(const std::string& name, const std::string& model_class,
-                                                    const std::string& precision, std::uint64_t seed,
-                                                    const std::filesystem::path& output, hub::Hub& hub,
-                                                    const Cancelled& cancelled);
+[[nodiscard]] Result<zoo::BuiltModel> build_by_name(const BuildByName& asked, const std::filesystem::path& output,
+                                                    hub::Hub& hub, const Cancelled& cancelled);
 
 }  // namespace assay

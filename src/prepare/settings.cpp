@@ -21,6 +21,8 @@ void add_setting(Json& json, const char* name, const T& value) {
     json[name] = value.string();
   } else if constexpr (std::is_same_v<T, zoo::KvCache>) {
     json[name] = zoo::kv_cache_name(value);
+  } else if constexpr (std::is_same_v<T, std::optional<std::chrono::nanoseconds>>) {
+    json[name] = value ? Json(value->count()) : Json();
   } else {
     json[name] = value;
   }

@@ -16,7 +16,7 @@ namespace {
 // Builds the graph into `file` without its weights.
 Status build_graph(const ModelReference& reference, const std::string& model_class, const std::filesystem::path& file,
                    hub::Hub& hub, ModelFacts& facts) {
-  ASSAY_TRY(const ZooSource source, find_zoo_source(reference, hub));
+  ASSAY_TRY(const ZooSource source, find_zoo_source(reference, hub, /*allow_random_weights=*/true));
   if (source.planned) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the architecture '{}' is not part of this version of assay", source.architecture),

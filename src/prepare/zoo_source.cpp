@@ -28,7 +28,7 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   source.weights = snapshot.weights;
   source.model_id = id;
   source.size = "as_is";
-  if (!snapshot.weights) source.note = fmt::format("{}: random weights: '{}' has no safetensors", id, id);
+  if (!snapshot.weights) source.note = fmt::format("{}: random weights: {}", id, snapshot.why_no_weights);
   if (known && source.config.is_object()) {
     source.architecture = known->architecture;
     source.size = known->size;
@@ -60,7 +60,14 @@ tl::unexpected<Error> unknown(const std::string& name) {
       std::move(hint));
 }
 
-Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
+// Why the published weights of the id are not used, and what can be done.
+tl::unexpected<Error> without_weights(Error error) {
+  constexpr const char* kAllow = "--allow-random-weights uses random weights instead";
+  error.hint = error.hint.empty() ? kAllow : error.hint + "; " + kAllow;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub, bool allow_random_weights) {
   const std::string& name = reference.name;
   const std::optional<zoo::KnownModel> known = zoo::find_known(name);
   const auto planned = zoo::find_planned(name);
@@ -68,9 +75,14 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub) {
   std::string note;
   if (!id.empty() && (known || !planned)) {
     const Result<hub::Snapshot> snapshot = hub.get(id);
-    if (snapshot) return from_snapshot(*snapshot, id, known);
+    if (snapshot) {
+      if (snapshot->weights_unknown && !known && !allow_random_weights)
+        return without_weights({.code = ErrorCode::kNotFound, .message = snapshot->why_no_weights});
+      return from_snapshot(*snapshot, id, known);
+    }
     if (!known) return not_fetched(snapshot.error(), id);
     if (snapshot.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(snapshot.error());
+    if (!hub.off() && !allow_random_weights) return without_weights(snapshot.error());
     note = fmt::format("{}: random weights and built-in configuration: {}", id, snapshot.error().message);
   }
   if (known) {
@@ -99,8 +111,8 @@ ZooSource zoo_source(const zoo::KnownModel& known) {
   return source;
 }
 
-Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub) {
-  if (reference.kind != ModelReference::Kind::kConfigFolder) return from_name(reference, hub);
+Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub, bool allow_random_weights) {
+  if (reference.kind != ModelReference::Kind::kConfigFolder) return from_name(reference, hub, allow_random_weights);
   ZooSource source;
   ASSAY_TRY(source.config, read_json(reference.path / "config.json"));
   source.weights = reference.weights;

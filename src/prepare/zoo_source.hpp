@@ -32,7 +32,13 @@ struct ZooSource {
 
 /// Finds it for a folder with config.json or a name: an architecture or a name of the zoo, then a Hugging Face id
 /// in the local cache, on the hub, among the checkpoints that the zoo knows (docs/zoo.md, "Names").
-/// Errors: invalid_argument or not_found: an unknown name, a configuration that cannot be read; cancelled.
-[[nodiscard]] Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub);
+///
+/// An id without its weights is an error, because random weights would be measured in their place. Two cases are
+/// not: the hub has no safetensors for it; or there is no network, and the zoo knows the checkpoint. With
+/// `allow_random_weights` every known checkpoint gets random weights, and so does an id whose configuration is in the
+/// cache. `note` says why the weights are random.
+/// Errors: invalid_argument or not_found: an unknown name, a configuration that cannot be read; those of hub::Hub::get.
+[[nodiscard]] Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub,
+                                                bool allow_random_weights);
 
 }  // namespace assay

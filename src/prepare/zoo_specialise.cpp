@@ -141,7 +141,10 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
   // older output stays until the new one is whole.
   const fs::path output = fs::absolute(asked.output);
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".assay-specialise-", output.parent_path()));
-  ASSAY_TRY(const zoo::BuiltModel built, build_by_name(asked.model, asked.model_class, "float32", asked.seed,
+  ASSAY_TRY(const zoo::BuiltModel built, build_by_name({.name = asked.model,
+                                                        .model_class = asked.model_class,
+                                                        .seed = asked.seed,
+                                                        .allow_random_weights = asked.allow_random_weights},
                                                        folder.path() / output.filename(), hub, cancelled));
   return specialise_file(built.path, asked);
 }

@@ -21,6 +21,7 @@ struct ZooSpecialiseRequest {
   std::string model;          ///< a name, a folder or an .onnx file
   std::string model_class{};  ///< of the built model
   std::uint64_t seed = 0;     ///< of random weights
+  bool allow_random_weights = false;
   std::filesystem::path output{};
   std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;

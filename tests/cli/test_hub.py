@@ -242,6 +242,38 @@ class HubTest(tool.ToolTest):
         self.assertIn("seeded", result.stdout)
         self.assertIn("safetensors", result.stderr)
 
+    def test_a_known_checkpoint_that_the_hub_does_not_give_is_an_error_and_not_random_weights(self):
+        self.hub.token = "hf_secret"
+        result = self.build("prajjwal1/bert-tiny", expect=2)
+        for text in ("401", "HF_TOKEN", "--allow-random-weights"):
+            self.assertIn(text, result.stderr)
+        self.assertFalse((self.folder / "model.onnx").exists())
+        result = self.run_tool("zoo", "build", "prajjwal1/bert-tiny", "--allow-random-weights", "-o", "model.onnx", expect=0)
+        self.assertIn("seeded", result.stdout)
+        self.assertIn("401", result.stderr)
+
+    def test_a_known_checkpoint_with_a_wrong_checksum_is_an_error_in_a_measurement_too(self):
+        self.hub.models["prajjwal1/bert-tiny"] = self.files
+        self.hub.faults["model.safetensors"] = [None, "wrong"] * 3
+        bench = ("bench", "--model", "prajjwal1/bert-tiny", "--engine", "null", "--iterations", "1", "--batch-sizes", "1", "--quiet")
+        self.assertIn("checksum", self.run_tool(*bench, expect=1).stderr)
+        self.hub.faults["model.safetensors"] = [None, "wrong"] * 3
+        result = self.run_tool(*bench, "--allow-random-weights", "--output-format", "json", expect=0)
+        self.assertIn("seeded", result.stdout)
+
+    def test_a_configuration_alone_in_the_cache_is_no_reason_for_random_weights(self):
+        weights = self.files.pop("model.safetensors")
+        self.build()
+        self.files["model.safetensors"] = weights
+        self.hub.faults["main"] = [500] * 3
+        self.assertIn("500", self.build(expect=1).stderr)
+        self.environment["HF_HUB_OFFLINE"] = "1"
+        result = self.build(expect=2)
+        for text in ("the weights of 'org/tiny' are not in the cache", "HF_HUB_OFFLINE", "--allow-random-weights"):
+            self.assertIn(text, result.stderr)
+        result = self.run_tool("zoo", "build", "org/tiny", "--allow-random-weights", "-o", "model.onnx", expect=0)
+        self.assertIn("seeded", result.stdout)
+
     def test_an_answer_that_is_not_a_description(self):
         self.hub.describe = lambda files: b'{"sha": "../..", "siblings": 7}'
         self.assertIn("does not answer with a model's description", self.build(expect=1).stderr)
