@@ -77,8 +77,14 @@ void Record::add_flag(std::string_view name) {
 }
 
 bool Record::ranked() const {
-  return status == CellStatus::kCompleted && verification == Verification::kVerified && !has_flag(flag::kSimulated) &&
-         !has_flag(flag::kSoftware) && !has_flag(flag::kPartial);
+  constexpr double kMostNoise = 0.1;  // docs/metrics.md, "Ranked cells", has the same rule as SQL
+  if (status != CellStatus::kCompleted || verification != Verification::kVerified) return false;
+  for (const std::string_view never : {flag::kSimulated, flag::kSoftware, flag::kPartial, flag::kUnsteady})
+    if (has_flag(never)) return false;
+  if (latency_p50_quality.starts_with("few") && latency_p50_interval != "launches") return false;
+  return !has_flag(flag::kNoisy) || !latency_p50_ms ||
+         (latency_p50_low_ms && latency_p50_high_ms && *latency_p50_low_ms >= (1 - kMostNoise) * *latency_p50_ms &&
+          *latency_p50_high_ms <= (1 + kMostNoise) * *latency_p50_ms);
 }
 
 bool Record::settled(bool measured) const {

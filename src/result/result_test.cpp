@@ -236,6 +236,51 @@ TEST(Flags, SimulatedSoftwareAndUnverifiedCellsAreNotRanked) {
   EXPECT_FALSE(record.ranked());
 }
 
+// A cell that may be ranked, with the 95 % interval of its median.
+Record ranked_row(double low, double p50, double high) {
+  Record record;
+  record.status = CellStatus::kCompleted;
+  record.verification = Verification::kVerified;
+  record.latency_p50_ms = p50;
+  record.latency_p50_low_ms = low;
+  record.latency_p50_high_ms = high;
+  record.latency_p50_quality = "ok";
+  return record;
+}
+
+TEST(Ranked, UnsteadyAndPartialCellsAreNot) {
+  for (const std::string_view name : {flag::kUnsteady, flag::kPartial, flag::kSimulated, flag::kSoftware}) {
+    Record record = ranked_row(9.9, 10, 10.1);
+    EXPECT_TRUE(record.ranked());
+    record.add_flag(name);
+    EXPECT_FALSE(record.ranked()) << name;
+  }
+}
+
+TEST(Ranked, NoisyCellsAreOnlyWithAnIntervalWithinATenth) {
+  Record record = ranked_row(9, 10, 11);
+  record.add_flag(flag::kNoisy);
+  EXPECT_TRUE(record.ranked());
+  record.latency_p50_high_ms = 11.1;
+  EXPECT_FALSE(record.ranked());
+  record = ranked_row(8.9, 10, 11);
+  EXPECT_TRUE(record.ranked()) << "the interval alone says how sure the median is";
+  record.add_flag(flag::kNoisy);
+  EXPECT_FALSE(record.ranked());
+  record = ranked_row(9.9, 10, 10.1);
+  record.add_flag(flag::kNoisy);
+  record.latency_p50_low_ms = record.latency_p50_high_ms = std::nullopt;
+  EXPECT_FALSE(record.ranked()) << "nothing bounds the disturbance";
+}
+
+TEST(Ranked, AMedianOfTooFewSamplesIsOnlyIfItsIntervalIsOverLaunches) {
+  Record record = ranked_row(9.9, 10, 10.1);
+  record.latency_p50_quality = "few_samples(n=5<6)";
+  EXPECT_FALSE(record.ranked());
+  record.latency_p50_interval = "launches";
+  EXPECT_TRUE(record.ranked());
+}
+
 TEST(Status, NamesGoBothWays) {
   for (int i = 0; i <= static_cast<int>(CellStatus::kSkipped); ++i)
     EXPECT_EQ(cell_status_from(to_string(static_cast<CellStatus>(i))), static_cast<CellStatus>(i));
