@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/launches.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <assay/result.hpp>
+
+namespace assay::stats {
+namespace {
+
+constexpr double kShownConfidence = 0.95;
+// For each look, so that all of them together stay below 1 %.
+constexpr double kFalseClaimsPerLook = 0.002;
+constexpr std::size_t kMostRoundsToSettle = 100;
+
+bool counts(double value) { return value > 0.0 && std::isfinite(value); }
+
+double half_width(double spread, std::size_t n, double confidence) {
+  const auto count = static_cast<double>(n);
+  return student_quantile(0.5 * (1.0 + confidence), count - 1.0) * spread / std::sqrt(count);
+}
+
+Interval around(double log_centre, double half) { return {std::exp(log_centre - half), std::exp(log_centre + half)}; }
+
+// The least |log ratio| that is claimed after `rounds`.
+double claimed_from(double spread, std::size_t rounds, std::size_t comparisons) {
+  const double confidence = 1.0 - kFalseClaimsPerLook / static_cast<double>(std::max<std::size_t>(comparisons, 1));
+  const double floor = std::log(rounds < kEnoughRounds ? kFewRoundsFactor : kLeastFactor);
+  return std::max(half_width(spread, rounds, confidence), floor);
+}
+
+}  // namespace
+
+LaunchEstimate estimate_over_launches(std::span<const double> medians, double confidence) {
+  std::vector<double> logs;
+  logs.reserve(medians.size());
+  for (const double median : medians)
+    if (counts(median)) logs.push_back(std::log(median));
+  if (logs.empty()) return {};
+  const double centre = mean(logs);
+  LaunchEstimate estimate{std::exp(centre), std::nullopt, standard_deviation(logs), logs.size()};
+  if (logs.size() >= 2) estimate.interval = around(centre, half_width(estimate.spread, logs.size(), confidence));
+  return estimate;
+}
+
+RoundComparison compare_rounds(std::span<const double> baseline, std::span<const double> candidate,
+                               std::size_t comparisons) {
+  ASSAY_CHECK(baseline.size() == candidate.size(), "rounds are compared in pairs");
+  std::vector<double> logs;
+  logs.reserve(baseline.size());
+  for (std::size_t i = 0; i < baseline.size(); ++i)
+    if (counts(baseline[i]) && counts(candidate[i])) logs.push_back(std::log(candidate[i] / baseline[i]));
+
+  RoundComparison result;
+  result.comparisons = comparisons;
+  result.rounds = logs.size();
+  if (logs.empty()) return result;
+  const double centre = mean(logs);
+  result.ratio = std::exp(centre);
+  if (logs.size() < 2) return result;
+  result.spread = standard_deviation(logs);
+  result.interval = around(centre, half_width(result.spread, result.rounds, kShownConfidence));
+  const double least = claimed_from(result.spread, result.rounds, comparisons);
+  result.smallest_detectable = std::expm1(least);
+  result.difference = std::abs(centre) <= least ? Difference::kNotShown
+                      : centre < 0              ? Difference::kFaster
+                                                : Difference::kSlower;
+  return result;
+}
+
+bool undecided(const RoundComparison& comparison, std::size_t most_rounds) {
+  if (comparison.difference != Difference::kNotShown || comparison.rounds >= most_rounds || !comparison.interval)
+    return false;
+  const double farthest = std::max(-std::log(comparison.interval->low), std::log(comparison.interval->high));
+  return farthest > claimed_from(comparison.spread, most_rounds, comparison.comparisons);
+}
+
+std::optional<std::size_t> rounds_to_settle(const RoundComparison& comparison) {
+  if (comparison.difference != Difference::kNotShown) return std::nullopt;
+  const double distance = std::abs(std::log(comparison.ratio));
+  for (std::size_t rounds = comparison.rounds + 1; rounds <= kMostRoundsToSettle; ++rounds)
+    if (distance > claimed_from(comparison.spread, rounds, comparison.comparisons)) return rounds;
+  return std::nullopt;
+}
+
+}  // namespace assay::stats
