@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -21,6 +22,39 @@ Result<double> number(const std::string& option, const std::string& text, std::s
   const auto value = parse_number<double>(text);
   if (value && allows(*value)) return *value;
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not valid; give {}", option, text, valid));
+}
+
+constexpr double kMostSeconds = 1e6;
+
+std::chrono::nanoseconds nanoseconds_of(double seconds) {
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(seconds * 1e9)));
+}
+
+Result<std::chrono::nanoseconds> time_option(const std::string& option, const std::string& text) {
+  ASSAY_TRY(const double given, number(option, text, "seconds, more than 0 and at most 1000000",
+                                       [](double x) { return x > 0 && x <= kMostSeconds; }));
+  return nanoseconds_of(given);
+}
+
+std::string seconds_text(std::chrono::nanoseconds time) {
+  return fmt::format("{}", std::chrono::duration<double>(time).count());
+}
+
+// "1h30m", "5m", "90s", "90": the seconds; nullopt if it is something else. Units come in this order, each once.
+std::optional<double> parse_duration(std::string_view text) {
+  constexpr std::array<std::pair<char, double>, 3> kUnits{{{'h', 3600}, {'m', 60}, {'s', 1}}};
+  if (const auto plain = parse_number<double>(text)) return plain;
+  double total = 0;
+  for (const auto& [unit, length] : kUnits) {
+    const std::size_t end = text.find(unit);
+    if (end == std::string_view::npos) continue;
+    const auto value = parse_number<double>(text.substr(0, end));
+    if (!value || !(*value >= 0)) return std::nullopt;
+    total += *value * length;
+    text.remove_prefix(end + 1);
+    if (text.empty()) return total;
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> published_sizes() {
@@ -96,6 +130,17 @@ Reader<std::optional<std::int64_t>> count(std::int64_t least, std::int64_t most,
   return reader;
 }
 
+Reader<std::int64_t> integer(std::int64_t least, std::int64_t most) {
+  Reader<std::int64_t> reader;
+  reader.value = "N";
+  reader.read = [=](const std::string& option, const std::vector<std::string>& words, std::int64_t& target) -> Status {
+    ASSAY_TRY(target, integer_option(option, words.front(), least, most));
+    return {};
+  };
+  reader.show = [](std::int64_t value) { return std::to_string(value); };
+  return reader;
+}
+
 Reader<std::uint64_t> seed_number() {
   Reader<std::uint64_t> reader;
   reader.value = "N";
@@ -125,13 +170,42 @@ Reader<std::chrono::nanoseconds> seconds() {
   reader.value = "SECONDS";
   reader.read = [](const std::string& option, const std::vector<std::string>& words,
                    std::chrono::nanoseconds& target) -> Status {
-    ASSAY_TRY(const double given, number(option, words.front(), "seconds, more than 0 and at most 1000000",
-                                         [](double x) { return x > 0 && x <= 1e6; }));
-    target = std::chrono::nanoseconds(static_cast<std::int64_t>(std::llround(given * 1e9)));
+    ASSAY_TRY(target, time_option(option, words.front()));
     return {};
   };
-  reader.show = [](std::chrono::nanoseconds time) {
-    return fmt::format("{}", std::chrono::duration<double>(time).count());
+  reader.show = seconds_text;
+  return reader;
+}
+
+Reader<std::optional<std::chrono::nanoseconds>> optional_seconds(std::string absent) {
+  Reader<std::optional<std::chrono::nanoseconds>> reader;
+  reader.value = "SECONDS";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words,
+                   std::optional<std::chrono::nanoseconds>& target) -> Status {
+    ASSAY_TRY(target, time_option(option, words.front()));
+    return {};
+  };
+  reader.show = [absent = std::move(absent)](const std::optional<std::chrono::nanoseconds>& time) {
+    return time ? seconds_text(*time) : absent;
+  };
+  return reader;
+}
+
+Reader<std::optional<std::chrono::nanoseconds>> duration(std::string absent) {
+  Reader<std::optional<std::chrono::nanoseconds>> reader;
+  reader.value = "TIME";
+  reader.read = [](const std::string& option, const std::vector<std::string>& words,
+                   std::optional<std::chrono::nanoseconds>& target) -> Status {
+    const std::optional<double> given = parse_duration(words.front());
+    if (!given || !(*given > 0) || *given > kMostSeconds)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: '{}' is not valid; give a time such as 300, 5m or 1h30m, at most 1000000 seconds",
+                              option, words.front()));
+    target = nanoseconds_of(*given);
+    return {};
+  };
+  reader.show = [absent = std::move(absent)](const std::optional<std::chrono::nanoseconds>& time) {
+    return time ? seconds_text(*time) : absent;
   };
   return reader;
 }

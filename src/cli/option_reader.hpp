@@ -35,16 +35,23 @@ struct Reader {
 
 constexpr std::int64_t kMostExtent = 1 << 24;
 constexpr std::int64_t kMostOutputTokens = 8192;  ///< each is a sample; a burst has space for the samples of one run
-constexpr std::int64_t kMostRuns = 10'000'000;    ///< each is a stored sample: 170 MB, times the tokens of each run
+constexpr std::int64_t kMostLaunches = 100;
+constexpr std::int64_t kMostRuns = 10'000'000;  ///< each is a stored sample: 170 MB, times the tokens of each run
 
 /// A list of integers, which becomes sorted and without duplicates. `zero`: how help shows a default of 0.
 [[nodiscard]] Reader<std::vector<std::int64_t>> integers(std::int64_t least, std::int64_t most, std::string zero = "");
 /// One integer. `absent`: how help shows the default, if it is not a number.
 [[nodiscard]] Reader<std::optional<std::int64_t>> count(std::int64_t least, std::int64_t most, std::string absent);
+/// One integer.
+[[nodiscard]] Reader<std::int64_t> integer(std::int64_t least, std::int64_t most);
 [[nodiscard]] Reader<std::uint64_t> seed_number();
 /// More than 0 and at most 1.
 [[nodiscard]] Reader<double> fraction();
 [[nodiscard]] Reader<std::chrono::nanoseconds> seconds();
+/// Seconds. `absent`: how help shows that there is no default.
+[[nodiscard]] Reader<std::optional<std::chrono::nanoseconds>> optional_seconds(std::string absent);
+/// Hours, minutes and seconds: 1h30m, 5m, 90s; a number alone is seconds. `absent`: as above.
+[[nodiscard]] Reader<std::optional<std::chrono::nanoseconds>> duration(std::string absent);
 [[nodiscard]] Reader<std::optional<std::uint64_t>> megabytes(std::string absent);
 /// One of these words.
 [[nodiscard]] Reader<std::string> word(std::vector<std::string> valid);

@@ -85,6 +85,8 @@ class TargetPlan {
     common_.benchmark = settings.benchmark;
     common_.default_batch = settings.default_batches;
     common_.measure = settings.measure;
+    common_.launches = settings.benchmark ? settings.launches : 1;  // a verdict needs no second process
+    common_.max_time = settings.max_time;
     common_.seed = settings.seed;
     common_.input_sets = settings.input_sets;
     common_.timeout = settings.timeout;

@@ -15,7 +15,7 @@ namespace {
 using worker_protocol::decode;
 using worker_protocol::encode;
 
-constexpr int kTaskVersion = 1;
+constexpr int kTaskVersion = 2;
 
 Json to_json(const CellShape& shape) {
   return {{"batch", shape.batch},
@@ -135,6 +135,8 @@ Json to_json(const Task& task) {
             {"benchmark", task.benchmark},
             {"default_batch", task.default_batch},
             {"measure", encode(task.measure)},
+            {"launches", task.launches},
+            {"max_time_ns", task.max_time ? Json(task.max_time->count()) : Json()},
             {"seed", task.seed},
             {"input_sets", task.input_sets},
             {"timeout_ns", task.timeout.count()}};
@@ -175,6 +177,11 @@ Result<Task> task_from_json(const Json& json) try {
   task.benchmark = get<bool>(json, "benchmark");
   task.default_batch = get<bool>(json, "default_batch");
   task.measure = decoded<MeasurePlan>(json, "measure");
+  task.launches = get<std::int64_t>(json, "launches");
+  task.max_time = at(json, "max_time_ns", [](const Json& time) -> std::optional<std::chrono::nanoseconds> {
+    if (time.is_null()) return std::nullopt;
+    return std::chrono::nanoseconds(time.get<std::int64_t>());
+  });
   task.seed = get<std::uint64_t>(json, "seed");
   task.input_sets = get<std::size_t>(json, "input_sets");
   task.timeout = std::chrono::nanoseconds(get<std::int64_t>(json, "timeout_ns"));

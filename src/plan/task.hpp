@@ -67,11 +67,13 @@ struct Task {
 
   bool verify = true;
   bool benchmark = true;
-  bool default_batch = false;  ///< the batch is a default: it may be skipped if it is slow
-  MeasurePlan measure;
+  bool default_batch = false;                          ///< the batch is a default: it may be skipped if it is slow
+  MeasurePlan measure;                                 ///< of one launch
+  std::int64_t launches = 1;                           ///< fresh processes that measure the cell
+  std::optional<std::chrono::nanoseconds> max_time{};  ///< of warm-up and sampling, all launches together
   std::uint64_t seed = 0;
   std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
-  std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of the cell, its reference included
+  std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of a launch, its reference included
 
   [[nodiscard]] bool runs() const { return row.reason_code.empty(); }
 };

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kKeyVersion = 3;
 
 /// The version of the meaning of measurements, in both keys: raise it if new numbers of a cell are not comparable with
 /// older ones (another timed interval, another statistic with the same name). Name the change in the CHANGELOG.
-inline constexpr std::int64_t kMethodVersion = 1;
+inline constexpr std::int64_t kMethodVersion = 2;
 
 enum class KeyKind { kTask, kSeries };
 
