@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/launch_medians.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/text.hpp"
+
+namespace assay {
+
+std::string launch_medians_text(std::span<const LaunchMedian> medians) {
+  std::string text;
+  for (const LaunchMedian& median : medians)
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", median.launch, median.p50_ms);
+  return text;
+}
+
+Result<std::vector<LaunchMedian>> parse_launch_medians(std::string_view text) {
+  std::vector<LaunchMedian> medians;
+  for (const std::string& part : split(text, ' ')) {
+    if (part.empty()) continue;
+    const std::size_t colon = part.find(':');
+    const auto launch = parse_number<std::int64_t>(std::string_view(part).substr(0, colon));
+    const auto p50 =
+        colon == std::string::npos ? std::nullopt : parse_number<double>(std::string_view(part).substr(colon + 1));
+    if (!launch || !p50 || !std::isfinite(*p50))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} is not the median of a launch; write NUMBER:MILLISECONDS", shown(part)));
+    if (std::ranges::any_of(medians, [&](const LaunchMedian& other) { return other.launch == *launch; }))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("launch {} is there twice", *launch));
+    medians.push_back({*launch, *p50});
+  }
+  return medians;
+}
+
+std::vector<LaunchMedian> launch_medians(const Record& row) {
+  std::vector<LaunchMedian> medians = parse_launch_medians(row.launch_p50_ms).value_or(std::vector<LaunchMedian>());
+  if (row.launch_p50_ms.empty() && row.latency_p50_ms)
+    medians.push_back({row.launch_number.value_or(1), *row.latency_p50_ms});
+  std::ranges::sort(medians, {}, &LaunchMedian::launch);
+  return medians;
+}
+
+}  // namespace assay
