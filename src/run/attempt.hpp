@@ -12,6 +12,7 @@
 #include "result/record.hpp"
 #include "run/local_task.hpp"
 #include "run/local_workers.hpp"
+#include "run/output_checks.hpp"
 #include "run/reference.hpp"
 
 namespace assay {
@@ -36,22 +37,21 @@ class Attempt {
 
   /// What the bundle gets beside the row.
   [[nodiscard]] const Json& environment() const { return environment_; }
-  [[nodiscard]] const Json& outputs() const { return outputs_; }           ///< fingerprint; null: no outputs
-  [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< of the worker; may not exist
+  [[nodiscard]] const Json& outputs() const { return checks_.fingerprint(); }  ///< fingerprint; null: no outputs
+  [[nodiscard]] const std::filesystem::path& log() const { return log_; }      ///< of the worker; may not exist
 
  private:
   [[nodiscard]] Status use(WorkerPool::Lease& leased, const Deadline& deadline);
   [[nodiscard]] Status bind(Worker& worker, const Deadline& deadline);
-  [[nodiscard]] Status verify(Worker& worker, const Deadline& deadline);
   [[nodiscard]] Status measure(WorkerPool::Lease& leased, const Deadline& deadline);
-  [[nodiscard]] Status judge_outputs(const std::vector<std::filesystem::path>& computed);
 
   const LocalTask& local_;
   const Task& task_;
   Record& row_;
   Services services_;
+  OutputChecks checks_;
   std::string name_;  ///< of the cell, for people
-  Json environment_ = Json::object(), outputs_;
+  Json environment_ = Json::object();
   std::filesystem::path log_;
 };
 

@@ -100,12 +100,6 @@ bool is_whole(const fs::path& folder, std::size_t sets) {
 
 }  // namespace
 
-std::size_t distinct_sets(const std::vector<InputRecipe>& recipes) {
-  const bool files =
-      std::all_of(recipes.begin(), recipes.end(), [](const InputRecipe& r) { return r.fill == Fill::kFile; });
-  return files && !recipes.empty() ? 1 : 2;
-}
-
 /// Shared by the references of one model: the workers of the model and of the perturbed model, loaded once for all
 /// shapes.
 struct ReferenceMaker::Loaded {
@@ -163,7 +157,7 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
   };
   ASSAY_CHECK_OK(judged(load(engine, task, precision, until)));
   const std::vector<InputRecipe>& recipes = task.inputs;
-  const std::size_t sets = distinct_sets(recipes);
+  const std::size_t sets = set_count(recipes, task.input_sets);
   const fs::path files = loaded_->folder ? loaded_->folder->path() : fs::path();
   const bool wider = expects_wider_inputs(task);
   const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
@@ -219,7 +213,7 @@ Reference ReferenceMaker::make(const Task& task) {
                   task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1,
                   Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
-  const std::size_t sets = distinct_sets(task.inputs);
+  const std::size_t sets = set_count(task.inputs, task.input_sets);
   if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // incomplete: made again

@@ -19,7 +19,7 @@ namespace assay {
 /// The outputs that a model should compute for given inputs, as files.
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
-  std::vector<std::filesystem::path> outputs{};  ///< for two input sets; for one if all inputs come from files
+  std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell
   std::vector<std::filesystem::path>
       perturbed{};                      ///< the same, inputs and weights perturbed by one ulp of the precision
   std::string why_none;                 ///< why there is no reference
@@ -27,9 +27,6 @@ struct Reference {
   double run_ms = 0;                    ///< time of one run; 0: the reference was not made now but found
   std::chrono::nanoseconds spent{};     ///< time to make it, which counts as the cell's time
 };
-
-/// The number of different input sets: two, or one if every input comes from a file.
-[[nodiscard]] std::size_t distinct_sets(const std::vector<InputRecipe>& recipes);
 
 /// Makes references in a worker of their own: the reference engine on the CPU, with the options of its entry. An engine
 /// that computes no model is its own reference, without the options of the run, because it defines its numbers. Results

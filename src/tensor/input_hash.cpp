@@ -10,6 +10,7 @@ namespace assay {
 Result<std::string> input_hash(const std::vector<InputRecipe>& recipes, std::uint64_t seed, std::size_t sets) {
   Sha256 hash;
   hash.update(fmt::format("{}\n{}\n{}\n", seed_scheme(), seed, sets));
+  if (has_padding(recipes)) hash.update("padding in set 1\n");  // until version 1.0 in the rows after the first
   for (const InputRecipe& recipe : recipes) {
     Json json = to_json(recipe);
     json.erase("file");  // the same bytes elsewhere are the same input

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -177,13 +178,16 @@ Status fill_whole(const InputRecipe& recipe, Tensor& tensor, F&& value) {
   return cannot_make(recipe);
 }
 
-// Ones, then zeros, in every row of the last axis.
-Status fill_padding_mask(const InputRecipe& recipe, const CounterRandom& random, Tensor& tensor, std::int64_t columns) {
+// Ones; in the padded set zeros from a seeded column on, in every row of the last axis.
+Status fill_padding_mask(const InputRecipe& recipe, const CounterRandom& random, Tensor& tensor, std::int64_t columns,
+                         bool padded) {
   const auto width = static_cast<std::uint64_t>(columns);
+  const std::int64_t prompt = recipe.high > 1.0 ? std::min(columns, static_cast<std::int64_t>(recipe.high)) : columns;
+  const std::int64_t least = (prompt + 1) / 2;
   return fill_whole(recipe, tensor, [&](std::uint64_t i) {
-    const std::uint64_t row = i / width;
-    const std::int64_t length = row == 0 ? columns : random.integer(row, (columns + 1) / 2, columns);
-    return static_cast<std::int64_t>(i % width) < length ? 1 : 0;
+    const auto column = static_cast<std::int64_t>(i % width);
+    if (!padded || column >= prompt) return 1;
+    return column < random.integer(i / width, least, std::max(least, prompt - 1)) ? 1 : 0;
   });
 }
 
@@ -231,7 +235,32 @@ Result<Tensor> from_file(const InputRecipe& recipe) {
                           to_string(recipe.shape)));
 }
 
+/// The inputs of all sets together stay below this.
+constexpr std::uint64_t kMaxInputBytes = 256ULL << 20;
+
 }  // namespace
+
+bool has_padding(const std::vector<InputRecipe>& recipes) {
+  return std::ranges::any_of(recipes, [](const InputRecipe& recipe) {
+    const double columns = recipe.shape.empty() ? 1.0 : static_cast<double>(recipe.shape.back());
+    return recipe.fill == Fill::kPaddingMask && (recipe.high > 1.0 ? std::min(recipe.high, columns) : columns) > 1.0;
+  });
+}
+
+std::size_t set_count(const std::vector<InputRecipe>& recipes, std::size_t wanted) {
+  if (std::ranges::all_of(recipes, [](const InputRecipe& recipe) { return recipe.fill == Fill::kFile; })) return 1;
+  std::uint64_t bytes = 1;
+  for (const InputRecipe& recipe : recipes) bytes += byte_size(recipe.dtype, recipe.shape).value_or(0);
+  const std::size_t least = has_padding(recipes) ? 3 : 2;
+  return std::clamp<std::size_t>(kMaxInputBytes / bytes, least, std::max(least, wanted));
+}
+
+std::vector<std::size_t> timed_sets(const std::vector<InputRecipe>& recipes, std::size_t count) {
+  std::vector<std::size_t> sets;
+  for (std::size_t set = 0; set < count; ++set)
+    if (set != kPaddedSet || !has_padding(recipes)) sets.push_back(set);
+  return sets;
+}
 
 Result<Tensor> make_input(const InputRecipe& recipe, std::uint64_t seed, std::size_t set) {
   const std::string doing = fmt::format("while making input '{}'", recipe.name);
@@ -248,7 +277,7 @@ Result<Tensor> make_input(const InputRecipe& recipe, std::uint64_t seed, std::si
       case Fill::kInteger:
         return fill_integer(recipe, random, tensor);
       case Fill::kPaddingMask:
-        return fill_padding_mask(recipe, random, tensor, columns);
+        return fill_padding_mask(recipe, random, tensor, columns, set == kPaddedSet);
       case Fill::kTokenTypes:
         return fill_token_types(recipe, random, tensor, columns);
       case Fill::kPositions:

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <set>
 
 #include "base/files.hpp"
 #include "tensor/npy.hpp"
@@ -58,19 +60,50 @@ TEST(Recipe, MakesIntegersInsideTheRange) {
               ::testing::AllOf(::testing::Contains(0), ::testing::Contains(1)));
 }
 
-TEST(Recipe, PadsAllRowsButTheFirst) {
-  const auto tensor = make_input(recipe(DType::kInt64, {8, 10}, Fill::kPaddingMask), 1, 0);
+TEST(Recipe, OneSetHasPaddingWhateverTheBatch) {
+  const InputRecipe of_eight = recipe(DType::kInt64, {8, 10}, Fill::kPaddingMask);
+  for (const std::size_t set : {0U, 2U, 3U})
+    EXPECT_THAT(make_input(of_eight, 1, set)->as<std::int64_t>(), Each(1)) << "what is timed has no padding";
+  const auto tensor = make_input(of_eight, 1, kPaddedSet);
   const auto mask = tensor->as<std::int64_t>();
-  EXPECT_THAT(mask.first(10), Each(1));
-  bool padded = false;
+  std::set<std::int64_t> lengths;
   for (std::size_t row = 0; row < 8; ++row) {
     const auto values = mask.subspan(row * 10, 10);
     EXPECT_TRUE(std::ranges::is_sorted(values, std::greater<>{}));
     EXPECT_EQ(values[4], 1) << "at least half";
-    padded = padded || values[9] == 0;
+    EXPECT_EQ(values[9], 0) << "every row has padding";
+    lengths.insert(std::ranges::count(values, 1));
   }
-  EXPECT_TRUE(padded);
-  EXPECT_THAT(make_input(recipe(DType::kFloat32, {1, 10}, Fill::kPaddingMask), 1, 0)->as<float>(), Each(1.0F));
+  EXPECT_GT(lengths.size(), 1U) << "rows have lengths of their own";
+  const auto single = make_input(recipe(DType::kInt64, {1, 10}, Fill::kPaddingMask), 1, kPaddedSet);
+  EXPECT_TRUE(std::ranges::equal(single->as<std::int64_t>(), mask.first(10))) << "the same as in a larger batch";
+  EXPECT_EQ(make_input(recipe(DType::kFloat32, {2, 1}, Fill::kPaddingMask), 1, kPaddedSet)->as<float>()[0], 1.0F);
+
+  // Of a cache, only the prompt's part may be padding.
+  const auto cache = make_input(recipe(DType::kInt64, {8, 14}, Fill::kPaddingMask, 0, 10), 1, kPaddedSet);
+  for (std::size_t row = 0; row < 8; ++row) {
+    const auto values = cache->as<std::int64_t>().subspan(row * 14, 14);
+    EXPECT_TRUE(std::ranges::equal(values.first(10), mask.subspan(row * 10, 10)));
+    EXPECT_THAT(values.last(4), Each(1));
+  }
+}
+
+TEST(Recipe, AllSetsButThePaddedOneAreTimed) {
+  const InputRecipe ids = recipe(DType::kInt64, {2, 10}, Fill::kInteger, 0, 9);
+  const InputRecipe padded = recipe(DType::kInt64, {2, 10}, Fill::kPaddingMask);
+  InputRecipe file = ids;
+  file.fill = Fill::kFile;
+  EXPECT_EQ(set_count({ids, padded}, 4), 4U);
+  EXPECT_THAT(timed_sets({ids, padded}, 4), ElementsAre(0, 2, 3));
+  EXPECT_THAT(timed_sets({ids}, 4), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(set_count({file, file}, 4), 1U);
+  EXPECT_THAT(timed_sets({file, file}, 1), ElementsAre(0));
+  EXPECT_EQ(set_count({}, 4), 1U);
+  EXPECT_EQ(set_count({ids, padded}, 1), 3U);
+  const InputRecipe large = recipe(DType::kFloat32, {1 << 20, 100}, Fill::kNormal);
+  EXPECT_EQ(set_count({large}, 4), 2U) << "large inputs have fewer sets";
+  EXPECT_EQ(set_count({large, padded}, 4), 3U);
+  EXPECT_FALSE(has_padding({recipe(DType::kInt64, {2, 1}, Fill::kPaddingMask)})) << "a single token has none";
 }
 
 TEST(Recipe, MakesTokenTypesPositionsAndConstants) {
