@@ -15,6 +15,7 @@
 #include <numeric>
 
 #include "measure/samples_file.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay::bench {
 namespace {
@@ -141,6 +142,21 @@ void add_options(CLI::App& app, Settings& settings) {
   app.add_option("--batch", settings.batch)->capture_default_str();
   app.add_option("--sequence", settings.sequence)->capture_default_str();
   app.add_option("--folder", settings.folder, "Folder for models, inputs and samples")->capture_default_str();
+}
+
+Result<fs::path> model_file(const Settings& settings, const std::string& name) {
+  if (fs::exists(name)) return fs::path(name);
+  const auto known = zoo::find_known(name);
+  if (!known) return fail(ErrorCode::kNotFound, fmt::format("'{}' is neither a file nor a model of the zoo", name));
+  std::string stem = name;
+  std::ranges::replace(stem, '/', '_');
+  fs::path path = settings.folder / (stem + ".onnx");
+  if (fs::exists(path)) return path;
+  zoo::BuildRequest request;
+  request.config = known->config;
+  request.model_class = known->model_class;
+  ASSAY_TRY(const zoo::BuiltModel built, zoo::build(request, path));
+  return built.path;
 }
 
 Cell::Cell(const Settings& settings, const EngineRegistry& registry, EngineLocation location, fs::path model)

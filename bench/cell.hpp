@@ -32,6 +32,9 @@ struct Settings {
 /// The options of all comparisons, with the defaults that `settings` has.
 void add_options(CLI::App& app, Settings& settings);
 
+/// The file with that name, or the zoo's graph of that model with random weights, built in settings.folder.
+Result<std::filesystem::path> model_file(const Settings& settings, const std::string& name);
+
 constexpr std::uint64_t kSeed = 7;
 
 /// A separate process that has loaded a model and runs it on request.

@@ -15,27 +15,10 @@
 
 #include "cell.hpp"
 #include "stats/stats.hpp"
-#include "zoo/zoo.hpp"
 
 namespace assay::bench {
 namespace {
 namespace fs = std::filesystem;
-
-/// The zoo's graph with random weights, or the file with that name.
-Result<fs::path> model_file(const Settings& settings, const std::string& name) {
-  if (fs::exists(name)) return fs::path(name);
-  const auto known = zoo::find_known(name);
-  if (!known) return fail(ErrorCode::kNotFound, fmt::format("'{}' is neither a file nor a model of the zoo", name));
-  std::string stem = name;
-  std::ranges::replace(stem, '/', '_');
-  const fs::path path = settings.folder / (stem + ".onnx");
-  if (fs::exists(path)) return path;
-  zoo::BuildRequest request;
-  request.config = known->config;
-  request.model_class = known->model_class;
-  ASSAY_TRY(const zoo::BuiltModel built, zoo::build(request, path));
-  return built.path;
-}
 
 Status compare(const Settings& settings, const EngineRegistry& registry, const std::string& engine,
                const std::string& name, std::mt19937& random) {

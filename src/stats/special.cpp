@@ -103,6 +103,7 @@ double student_quantile(double p, double degrees_of_freedom) {
   }
   for (int i = 0; i < 100; ++i) {
     const double middle = 0.5 * (low + high);
+    if (middle <= low || middle >= high) break;  // neighbours
     (below(middle) ? low : high) = middle;
   }
   return 0.5 * (low + high);

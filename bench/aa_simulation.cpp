@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aa_simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace assay::bench {
+namespace {
+
+using stats::Difference;
+using stats::Interval;
+using stats::RoundComparison;
+using stats::Source;
+
+constexpr double kSharedSd = 0.03, kDriftPerLaunch = 0.002;
+constexpr std::size_t kFirstLook = 2, kDefaultLaunches = 3;
+constexpr double kWithinMode = 0.2;  // of the standard deviation
+
+bool is_claim(const RoundComparison& comparison) {
+  return comparison.difference == Difference::kFaster || comparison.difference == Difference::kSlower;
+}
+bool holds(const Interval& interval, double truth) { return interval.low <= truth && truth <= interval.high; }
+double share(std::size_t count, std::size_t of) { return static_cast<double>(count) / static_cast<double>(of); }
+
+RoundComparison compare(const Rounds& rounds, std::size_t baseline = 0, std::size_t candidate = 1,
+                        std::size_t comparisons = 1) {
+  return stats::compare_rounds(rounds.medians(baseline), rounds.medians(candidate), comparisons);
+}
+
+// Of unit standard deviation and mean 0: `slow` of the processes are in the slow mode.
+double of_two_modes(Source& source, double slow) {
+  const double mode = (source.uniform() < slow ? 1 - slow : -slow) / std::sqrt(slow * (1 - slow));
+  return std::sqrt(1 - kWithinMode * kWithinMode) * mode + kWithinMode * source.normal();
+}
+
+double heavy_tailed(Source& source) {
+  double squares = 0;
+  for (int i = 0; i < 3; ++i) {
+    const double x = source.normal();
+    squares += x * x;
+  }
+  return source.normal() / std::sqrt(squares);  // t = normal / sqrt(squares / 3) has the variance 3
+}
+
+}  // namespace
+
+std::string_view to_string(Processes processes) {
+  switch (processes) {
+    case Processes::kNormal:
+      return "normal";
+    case Processes::kTwoModes:
+      return "two modes";
+    case Processes::kRareMode:
+      return "rare slow mode";
+    case Processes::kHeavyTails:
+      return "t with 3 degrees";
+  }
+  return "";
+}
+
+double within_process(const Scenario& scenario) { return scenario.sd < 0.03 ? 0.0025 : 0.005; }
+
+Rounds::Rounds(const Scenario& scenario, std::size_t cells, Source& source)
+    : scenario_(scenario), source_(source), medians_(cells) {}
+
+double Rounds::process() {
+  switch (scenario_.processes) {
+    case Processes::kNormal:
+      return source_.normal();
+    case Processes::kTwoModes:
+      return of_two_modes(source_, 0.5);
+    case Processes::kRareMode:
+      return of_two_modes(source_, 0.1);
+    case Processes::kHeavyTails:
+      return heavy_tailed(source_);
+  }
+  return 0.0;
+}
+
+void Rounds::measure_another() {
+  const double shared = kSharedSd * source_.normal();
+  std::vector<std::size_t> order(medians_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[static_cast<std::size_t>(source_.uniform() * static_cast<double>(i))]);
+  }
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const double drift = kDriftPerLaunch * static_cast<double>(place);
+    const double within = within_process(scenario_) / 1.96 * source_.normal();
+    const double own = order[place] == 0 ? 0.0 : std::log(scenario_.ratio);
+    medians_[order[place]].push_back(std::exp(shared + drift + scenario_.sd * process() + within + own));
+  }
+}
+
+OneProcess judge_one_process(const Scenario& scenario, std::size_t pairs, std::uint64_t seed) {
+  Source source(seed);
+  std::size_t different = 0, held = 0;
+  const double half = within_process(scenario);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    Rounds rounds(scenario, 2, source);
+    rounds.measure_another();
+    const double log_ratio = std::log(rounds.medians(1)[0] / rounds.medians(0)[0]);
+    different += std::abs(log_ratio) > 2 * half;
+    held += std::abs(log_ratio - std::log(scenario.ratio)) <= 2 * half;
+  }
+  return {share(different, pairs), share(held, pairs)};
+}
+
+double claims_at_any_look(const Scenario& scenario, std::size_t pairs, std::uint64_t seed) {
+  Source source(seed);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    Rounds rounds(scenario, 2, source);
+    bool claimed = false;
+    for (std::size_t round = 1; round <= stats::kMostRounds && !claimed; ++round) {
+      rounds.measure_another();
+      claimed = round >= kFirstLook && is_claim(compare(rounds));
+    }
+    different += claimed;
+  }
+  return share(different, pairs);
+}
+
+Sequential judge_in_rounds(const Scenario& scenario, std::size_t pairs, std::uint64_t seed) {
+  Source source(seed);
+  std::size_t different = 0, held = 0, total = 0;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    Rounds rounds(scenario, 2, source);
+    for (std::size_t round = 0; round < kDefaultLaunches; ++round) rounds.measure_another();
+    RoundComparison comparison = compare(rounds);
+    while (stats::undecided(comparison)) {
+      rounds.measure_another();
+      comparison = compare(rounds);
+    }
+    different += is_claim(comparison) && (scenario.ratio == 1.0 || (comparison.ratio > 1.0) == (scenario.ratio > 1.0));
+    held += holds(*comparison.interval, scenario.ratio);
+    total += comparison.rounds;
+  }
+  return {share(different, pairs), share(total, pairs), share(held, pairs)};
+}
+
+double smallest_found(Scenario scenario, std::size_t pairs, std::uint64_t seed) {
+  int low = 0, high = 200;  // in half per cent; 100 % is found at any sd that is simulated
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    scenario.ratio = 1.0 + 0.005 * middle;
+    (judge_in_rounds(scenario, pairs, seed).different >= 0.95 ? high : low) = middle;
+  }
+  return 0.005 * high;
+}
+
+Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pairs, std::uint64_t seed) {
+  Source source(seed);
+  std::size_t held = 0, launch_held = 0;
+  double detectable = 0;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    Rounds rounds(scenario, 2, source);
+    std::vector<double> alone;  // one cell on a machine that does not change
+    for (std::size_t round = 0; round < launches; ++round) {
+      rounds.measure_another();
+      alone.push_back(std::exp(scenario.sd * source.normal() + within_process(scenario) / 1.96 * source.normal()));
+    }
+    const RoundComparison comparison = compare(rounds);
+    held += holds(*comparison.interval, scenario.ratio);
+    detectable += *comparison.smallest_detectable;
+    launch_held += holds(*stats::estimate_over_launches(alone).interval, 1.0);
+  }
+  return {share(held, pairs), share(launch_held, pairs), detectable / static_cast<double>(pairs)};
+}
+
+double best_of(const Scenario& scenario, std::size_t cells, std::size_t comparisons, std::size_t groups,
+               std::uint64_t seed) {
+  Source source(seed);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < groups; ++i) {
+    Rounds rounds(scenario, cells, source);
+    bool claimed = false;
+    for (std::size_t round = 1; round <= stats::kMostRounds && !claimed; ++round) {
+      rounds.measure_another();
+      if (round < kDefaultLaunches) continue;
+      std::vector<double> latency(cells);
+      for (std::size_t c = 0; c < cells; ++c) latency[c] = stats::estimate_over_launches(rounds.medians(c)).value;
+      const auto [best, worst] = std::minmax_element(latency.begin(), latency.end());
+      claimed = is_claim(compare(rounds, static_cast<std::size_t>(best - latency.begin()),
+                                 static_cast<std::size_t>(worst - latency.begin()), comparisons));
+    }
+    different += claimed;
+  }
+  return share(different, groups);
+}
+
+}  // namespace assay::bench
