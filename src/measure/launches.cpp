@@ -58,12 +58,11 @@ const Record& worst_launch(const std::vector<const Record*>& rows) {
 }
 
 void copy_verdict(const Record& from, Record& cell) {
-#define ASSAY_COPY(name) cell.name = from.name
-  ASSAY_COPY(status), ASSAY_COPY(reason_code), ASSAY_COPY(hint), ASSAY_COPY(verification), ASSAY_COPY(reference);
-  ASSAY_COPY(max_abs_error), ASSAY_COPY(max_rel_error), ASSAY_COPY(cosine_similarity), ASSAY_COPY(error_limit);
-  ASSAY_COPY(worst_output), ASSAY_COPY(worst_element), ASSAY_COPY(rms_error), ASSAY_COPY(rms_limit);
-  ASSAY_COPY(honest_error), ASSAY_COPY(top1_agreement), ASSAY_COPY(checked), ASSAY_COPY(agreed_by);
-#undef ASSAY_COPY
+  const auto copy = [&](auto... fields) { ((cell.*fields = from.*fields), ...); };
+  copy(&Record::status, &Record::reason_code, &Record::hint, &Record::verification, &Record::reference,
+       &Record::max_abs_error, &Record::max_rel_error, &Record::cosine_similarity, &Record::error_limit,
+       &Record::worst_output, &Record::worst_element, &Record::rms_error, &Record::rms_limit, &Record::honest_error,
+       &Record::top1_agreement, &Record::checked, &Record::agreed_by);
 }
 
 /// The worst launch's message, then the parts of the others that it does not have.
