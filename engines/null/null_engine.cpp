@@ -81,7 +81,8 @@ class NullContext final : public plugin::Context {
     if (set >= sets_.size() && !(set == 0 && shapes_.empty()))
       return fail(ErrorCode::kInvalidArgument, "input set " + std::to_string(set) + " was never bound");
     ++runs_;
-    latest_set_ = set;
+    ++runs_since_reset_;
+    latest_set_ = static_cast<std::int64_t>(set) == script_.stale_set ? 0 : set;
     if (has_fault_) ASSAY_CHECK_OK(strike());
     const bool made_now = varies_ || !aliases_.empty();
     if (plain_ && script_.cost_ns == 0 && !made_now) return {};
@@ -99,7 +100,7 @@ class NullContext final : public plugin::Context {
   Status get_output(std::size_t index, assay_tensor& out) override {
     if (index >= outputs_.size() || runs_ == 0)
       return fail(ErrorCode::kInvalidArgument, "there is no output " + std::to_string(index));
-    if (!varies_ && aliases_.empty()) compute(outputs_[index], latest_inputs(), script_.wrong, script_.nan);
+    if (!varies_ && aliases_.empty()) compute(outputs_[index], used_inputs(), error(), script_.nan);
     out = outputs_[index].view();
     return {};
   }
@@ -122,6 +123,7 @@ class NullContext final : public plugin::Context {
 
   Status reset_state() override {
     state_.clear();
+    runs_since_reset_ = 0;
     return {};
   }
 
@@ -180,6 +182,21 @@ class NullContext final : public plugin::Context {
     return inputs;
   }
 
+  /// The same, without the data of the input that the script ignores.
+  std::vector<assay_tensor> used_inputs() {
+    std::vector<assay_tensor> inputs = latest_inputs();
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (signature_.inputs[i].name == script_.ignored_input) inputs[i].data = nullptr;
+    return inputs;
+  }
+
+  /// What is added to floating outputs of the latest run.
+  double error() const {
+    const bool late = script_.wrong_after_run > 0 && runs_ > script_.wrong_after_run;
+    const bool last = script_.wrong_at_token > 0 && runs_since_reset_ == script_.wrong_at_token;
+    return script_.wrong + (late || last ? 1 : 0);
+  }
+
   /// Creates all outputs with the extents of this run, and keeps those that are inputs of the next run.
   Status make_outputs() {
     Extents extents;
@@ -190,9 +207,10 @@ class NullContext final : public plugin::Context {
       ASSAY_CHECK_OK(match(signature_.inputs[i], inputs[i].dtype, std::span(inputs[i].dims, inputs[i].rank), extents));
     }
     std::vector<Output> made;
+    const std::vector<assay_tensor> values = used_inputs();
     for (const plugin::ValueInfo& info : signature_.outputs) {
       ASSAY_TRY(Output output, allocate(info, extents));
-      compute(output, inputs, script_.wrong, script_.nan);
+      compute(output, values, error(), script_.nan);
       made.push_back(std::move(output));
     }
     for (const auto& [to, from] : aliases_) {
@@ -217,7 +235,7 @@ class NullContext final : public plugin::Context {
   std::vector<std::unique_ptr<char[]>> kept_;
   std::mt19937_64 random_;
   std::normal_distribution<double> normal_;
-  std::int64_t runs_ = 0;
+  std::int64_t runs_ = 0, runs_since_reset_ = 0;
   std::size_t latest_set_ = 0;
   bool has_fault_ = false, plain_ = false;
 };

@@ -32,6 +32,9 @@ struct Script {
   std::int64_t only_batch = 0;
   double wrong = 0;
   bool nan = false;
+  std::int64_t wrong_after_run = 0, wrong_at_token = 0;  ///< 0: never
+  std::int64_t stale_set = 0;                            ///< 0: none
+  std::string ignored_input;
   std::string unsupported, chatter, effective_precision;
   std::string inputs = "input:float32[batch,16]", outputs = "output:float32[batch,16]";
 };

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "onnxruntime_engine.hpp"
+#include "ort_probe.hpp"
 #include "support/runtime_suite.hpp"
 
 namespace assay::plugin::test {
@@ -69,6 +70,72 @@ TEST(Onnxruntime, CountsTheThreadsThatItChose) {
   EXPECT_GE(std::stoi(threads->second), 1);
 }
 
+KeyValues effective_of(Engine& onnxruntime, const LoadArgs& args) {
+  const auto program = onnxruntime.load(args);
+  EXPECT_THAT(program, IsOk());
+  return program ? *(*program)->effective() : KeyValues();
+}
+
+TEST(Onnxruntime, MeasuresItsArithmetic) {
+  std::string why;
+  Engine* onnxruntime = engine(why);
+  if (onnxruntime == nullptr) GTEST_SKIP() << why;
+  LoadArgs args;
+  args.precision = "as_is";
+  constexpr std::pair<assay_dtype, const char*> kTypes[] = {{1, "float32"}, {11, "float64"}};
+  for (const auto& [type, name] : kTypes) {
+    args.model_path = write({{{"Neg", {"x"}, {"y"}}}, {{"x", type, {"3"}}}, {{"y", type, {"3"}}}}, "measured.onnx");
+    const KeyValues effective = effective_of(*onnxruntime, args);
+    EXPECT_THAT(effective, ::testing::Contains(::testing::Pair("precision", name)));
+    EXPECT_THAT(effective, ::testing::Contains(::testing::Pair("denormals", "kept")));
+  }
+  args.model_path = write({{{"Neg", {"x"}, {"y"}}}, {{"x", 10, {"3"}}}, {{"y", 10, {"3"}}}}, "half.onnx");
+  EXPECT_THAT(effective_of(*onnxruntime, args),
+              ::testing::Contains(::testing::Pair("precision", ::testing::AnyOf("float32", "float16"))));
+}
+
+TEST(Onnxruntime, TheArithmeticOfATypeWithoutAMatrixProductIsUnknown) {
+  const char* home = std::getenv("ASSAY_ONNXRUNTIME_HOME");
+  const auto runtime = OrtRuntime::open(home ? home : ASSAY_TEST_DEPS_DIR "/onnxruntime", host());
+  if (!runtime) GTEST_SKIP() << runtime.error().message;
+  const auto options = ort_make<OrtOptionsPtr>(**runtime, &OrtApi::CreateSessionOptions);
+  ASSERT_THAT(options, IsOk());
+  EXPECT_EQ(ort_measure_arithmetic(**runtime, options->get(), "float8e4m3fn").precision, "unknown");
+}
+
+TEST(Onnxruntime, DividesTheThreadsAmongStreams) {
+  std::string why;
+  Engine* onnxruntime = engine(why);
+  if (onnxruntime == nullptr) GTEST_SKIP() << why;
+  LoadArgs args;
+  args.model_path = write({{{"Neg", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "neg.onnx");
+  args.precision = "as_is";
+  const auto threads = [&](int total, int streams) {
+    args.threads = total;
+    args.streams = streams;
+    for (const auto& [key, value] : effective_of(*onnxruntime, args))
+      if (key == "threads") return std::stoi(value);
+    return 0;
+  };
+  EXPECT_EQ(threads(4, 1), 4);
+  EXPECT_EQ(threads(4, 2), 4);
+  EXPECT_EQ(threads(4, 4), 4);
+  EXPECT_EQ(threads(2, 3), 3) << "each stream calls from a thread of its own";
+}
+
+TEST(Onnxruntime, SpinningIsReadBack) {
+  std::string why;
+  Engine* onnxruntime = engine(why);
+  if (onnxruntime == nullptr) GTEST_SKIP() << why;
+  LoadArgs args;
+  args.model_path = write({{{"Neg", {"x"}, {"y"}}}, {{"x", 1, {"3"}}}, {{"y", 1, {"3"}}}}, "neg.onnx");
+  args.precision = "as_is";
+  args.threads = 2;
+  EXPECT_THAT(effective_of(*onnxruntime, args), ::testing::Contains(::testing::Pair("spin", "on")));
+  args.options = {{"spinning", "false"}};
+  EXPECT_THAT(effective_of(*onnxruntime, args), ::testing::Contains(::testing::Pair("spin", "off")));
+}
+
 TEST(Onnxruntime, DoesNotListAnAcceleratorThatItsLibraryLacks) {
   std::string why;
   Engine* onnxruntime = engine(why);
@@ -82,7 +149,13 @@ TEST(Onnxruntime, DoesNotListAnAcceleratorThatItsLibraryLacks) {
     args.device_id = provider.device_id;
     const bool listed =
         std::any_of(devices->begin(), devices->end(), [&](const auto& d) { return d.id == provider.device_id; });
-    EXPECT_EQ(static_cast<bool>(onnxruntime->load(args)), listed) << provider.device_id;
+    const auto program = onnxruntime->load(args);
+    EXPECT_EQ(static_cast<bool>(program), provider.is_processor()) << provider.device_id;
+    EXPECT_TRUE(listed || !program) << provider.device_id;
+    // Bound inputs would be copied to the device outside of the timed interval.
+    if (!provider.is_processor()) {
+      EXPECT_THAT(program, HasError(ErrorCode::kUnsupported, provider.ort_name));
+    }
   }
 }
 

@@ -2,11 +2,15 @@
 #include "ort_program.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include <assay/support/plugin_support.hpp>
 #include "ort_context.hpp"
+#include "ort_probe.hpp"
+#include "ort_providers.hpp"
 
 namespace assay::plugin {
 namespace {
@@ -17,21 +21,25 @@ GraphOptimizationLevel optimization_level(const std::string& name) {
   return name == "extended" ? ORT_ENABLE_EXTENDED : ORT_ENABLE_ALL;
 }
 
-Result<OrtOptionsPtr> session_options(const OrtRuntime& runtime, const LoadArgs& args, const Options& options,
-                                      const OrtProvider& provider) {
+constexpr const char* kSpinning = "session.intra_op.allow_spinning";
+
+/// The threads of the pool, the calling thread included: `threads` is the number of the process, and each stream calls
+/// with a thread of its own.
+int pool_threads(const LoadArgs& args) { return std::max(1, args.threads - std::max(args.streams, 1) + 1); }
+
+Result<OrtOptionsPtr> session_options(const OrtRuntime& runtime, const LoadArgs& args, const Options& options) {
   const OrtApi& api = runtime.api();
   ASSAY_TRY(OrtOptionsPtr made, ort_make<OrtOptionsPtr>(runtime, &OrtApi::CreateSessionOptions));
   OrtSessionOptions* o = made.get();
   ASSAY_CHECK_OK(runtime.check(api.SetSessionExecutionMode(o, ORT_SEQUENTIAL)));
   ASSAY_CHECK_OK(runtime.check(api.SetInterOpNumThreads(o, 1)));
-  if (args.threads > 0) ASSAY_CHECK_OK(runtime.check(api.SetIntraOpNumThreads(o, args.threads)));
+  if (args.threads > 0) ASSAY_CHECK_OK(runtime.check(api.SetIntraOpNumThreads(o, pool_threads(args))));
   ASSAY_CHECK_OK(
       runtime.check(api.SetSessionGraphOptimizationLevel(o, optimization_level(options.text("graph_optimization")))));
   ASSAY_CHECK_OK(runtime.check(options.flag("memory_arena") ? api.EnableCpuMemArena(o) : api.DisableCpuMemArena(o)));
   ASSAY_CHECK_OK(runtime.check(options.flag("memory_pattern") ? api.EnableMemPattern(o) : api.DisableMemPattern(o)));
-  ASSAY_CHECK_OK(runtime.check(
-      api.AddSessionConfigEntry(o, "session.intra_op.allow_spinning", options.flag("spinning") ? "1" : "0")));
-  ASSAY_CHECK_OK(ort_append_provider(runtime, o, provider, args.precision != "runtime", options.flag("cpu_fallback")));
+  ASSAY_CHECK_OK(runtime.check(api.AddSessionConfigEntry(o, kSpinning, options.flag("spinning") ? "1" : "0")));
+  ASSAY_CHECK_OK(runtime.check(api.AddSessionConfigEntry(o, "session.set_denormal_as_zero", "0")));
   return made;
 }
 
@@ -109,16 +117,11 @@ class Signature {
   const OrtSession* session_;
 };
 
-/// The arithmetic for a model of type `own`. The CPU provider has float16 kernels only on ARM; elsewhere, and for
-/// bfloat16, it computes in float32 between casts, if it supports the model.
-std::string arithmetic_of(const OrtProvider& provider, const std::string& own) {
-#if defined(__aarch64__)
-  constexpr bool kHalves = true;
-#else
-  constexpr bool kHalves = false;
-#endif
-  if (provider.append != OrtProvider::Append::kNothing) return own;
-  return own == "bfloat16" || (own == "float16" && !kHalves) ? "float32" : own;
+std::string spinning_of(const OrtRuntime& runtime, const OrtSessionOptions* options) {
+  std::array<char, 8> value{};
+  std::size_t size = value.size();
+  const Status read = runtime.check(runtime.api().GetSessionConfigEntry(options, kSpinning, value.data(), &size));
+  return !read ? "unknown" : std::string_view(value.data()) == "1" ? "on" : "off";
 }
 
 }  // namespace
@@ -128,9 +131,7 @@ std::vector<OptionInfo> OrtProgram::option_infos() {
            "graph optimisation before the first run; the reference uses none"},
           {"memory_arena", "bool", "true", "keep freed memory for the next run"},
           {"memory_pattern", "bool", "true", "plan the memory of a run from the previous run with that shape"},
-          {"spinning", "bool", "true", "threads wait actively for work for a while before they sleep"},
-          {"cpu_fallback", "bool", "false",
-           "on an accelerator: run operators that it lacks on the CPU instead of failing"}};
+          {"spinning", "bool", "true", "threads wait actively for work for a while before they sleep"}};
 }
 
 Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const OrtRuntime>& runtime,
@@ -139,13 +140,20 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
   const std::string device = args.device_id.empty() ? "cpu" : args.device_id;
   const OrtProvider* provider = ort_provider(device);
   if (provider == nullptr) return fail(ErrorCode::kNotFound, fmt::format("onnxruntime has no device '{}'", device));
-  ASSAY_TRY(const OrtOptionsPtr session_opts, session_options(*runtime, args, options, *provider));
+  if (!provider->is_processor())
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("assay does not measure ONNX Runtime's {} yet: inputs would be copied to the device when they "
+                    "are bound, outside of the timed interval",
+                    provider->ort_name),
+        "use another engine for this hardware, or --hardware cpu");
 
   auto model = std::make_shared<OrtModel>();
   model->runtime = runtime;
+  ASSAY_TRY(model->options, session_options(*runtime, args, options));
   const int threads_before = thread_count();
   ASSAY_TRY(model->session, ort_make<OrtSessionPtr>(*runtime, &OrtApi::CreateSession, runtime->env(),
-                                                    args.model_path.c_str(), session_opts.get()));
+                                                    args.model_path.c_str(), model->options.get()));
   const int pool = thread_count() - threads_before;
   ASSAY_TRY(model->host_memory,
             ort_make<OrtMemoryInfoPtr>(*runtime, &OrtApi::CreateCpuMemoryInfo, OrtDeviceAllocator, OrtMemTypeDefault));
@@ -155,23 +163,24 @@ Result<std::unique_ptr<Program>> OrtProgram::load(const std::shared_ptr<const Or
   ASSAY_TRY(model->outputs, signature.read("output", &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
                                            &OrtApi::SessionGetOutputTypeInfo));
   ASSAY_CHECK_OK(check_precision(args.precision, model->inputs, model->outputs));
-  const std::string own = model_precision(model->inputs, model->outputs);
-  const bool strict = args.precision != "runtime";
-  if (strict && own == "float32" && !provider->strict_float32) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("{} does not guarantee float32 arithmetic for float32", provider->ort_name),
-                "use --precision runtime");
-  }
-
-  KeyValues effective{
-      {"device", provider->device_id},
-      {"provider", provider->ort_name},
-      {"precision",
-       strict || provider->append == OrtProvider::Append::kNothing ? arithmetic_of(*provider, own) : "runtime"},
-      // The calling thread works too; without a number the runtime uses one thread per core.
-      {"threads", std::to_string(args.threads > 0 ? args.threads : std::max(pool, 0) + 1)}};
+  // Without a number the runtime uses one thread per core: the pool's, and one that calls for each stream.
+  const int threads = std::max(pool, 0) + std::max(args.streams, 1);
+  KeyValues effective{{"device", provider->device_id},
+                      {"provider", provider->ort_name},
+                      {"threads", std::to_string(threads)},
+                      {"spin", threads > 1 ? spinning_of(*runtime, model->options.get()) : "off"}};
   effective.insert(effective.end(), options.all().begin(), options.all().end());
   return std::unique_ptr<Program>(new OrtProgram(std::move(model), std::move(effective)));
+}
+
+Result<KeyValues> OrtProgram::effective() {
+  if (!measured_) {
+    const OrtArithmetic found = ort_measure_arithmetic(*model_->runtime, model_->options.get(),
+                                                       model_precision(model_->inputs, model_->outputs));
+    effective_.insert(effective_.end(), {{"precision", found.precision}, {"denormals", found.denormals}});
+    measured_ = true;
+  }
+  return effective_;
 }
 
 Result<std::unique_ptr<Context>> OrtProgram::create_context(std::span<const TensorShape> shapes) {

@@ -13,6 +13,7 @@ namespace assay::plugin {
 /// A session and its requested options. Its contexts share it.
 struct OrtModel {
   std::shared_ptr<const OrtRuntime> runtime;  // before the session: outlives it
+  OrtOptionsPtr options;
   OrtSessionPtr session;
   OrtMemoryInfoPtr host_memory;
   std::vector<ValueInfo> inputs, outputs;
@@ -23,14 +24,15 @@ class OrtProgram final : public Program {
   /// The options of OrtEngine::option_infos().
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
 
-  /// Errors: not_found (model file, device); unsupported (an operator, an opset, an input that is not a tensor, a
-  /// precision that the model or the device does not have); invalid_argument (a malformed model, an unknown option).
+  /// Errors: not_found (model file, device); unsupported (an accelerator, an operator, an opset, an input that is not a
+  /// tensor, a precision that the model does not have); invalid_argument (a malformed model, an unknown option).
   [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const OrtRuntime>& runtime,
                                                              const LoadArgs& args);
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return model_->inputs; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const override { return model_->outputs; }
-  [[nodiscard]] Result<KeyValues> effective() override { return effective_; }
+  /// The arithmetic is measured by the first call (ort_probe.hpp).
+  [[nodiscard]] Result<KeyValues> effective() override;
   [[nodiscard]] Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) override;
 
  private:
@@ -39,6 +41,7 @@ class OrtProgram final : public Program {
 
   std::shared_ptr<const OrtModel> model_;
   KeyValues effective_;
+  bool measured_ = false;
 };
 
 }  // namespace assay::plugin

@@ -84,6 +84,10 @@ TEST_F(Openvino, ComputesFloat32InFloat32EvenOnProcessorsWithBfloat16) {
   }
 }
 
+TEST_F(Openvino, KeepsDenormalNumbersAndMeasuresIt) {
+  EXPECT_THAT(effective(product()), Contains(Pair("denormals", "kept")));
+}
+
 TEST_F(Openvino, LeavesThePrecisionToTheRuntimeOnRequestAndReportsIt) {
   LoadArgs args = product();
   args.precision = "runtime";
@@ -107,12 +111,13 @@ TEST_F(Openvino, NeverComputesAModelInASmallerTypeThanItsOwn) {
   EXPECT_THAT(engine_->load(product(11)), HasError(ErrorCode::kUnsupported, "float64"));
 }
 
-TEST_F(Openvino, GivesEachStreamItsThreads) {
+TEST_F(Openvino, DividesTheThreadsAmongStreams) {
   LoadArgs args = product();
   args.streams = 2;
+  args.threads = 2;
   const KeyValues in_force = effective(args);
   EXPECT_THAT(in_force, Contains(Pair("NUM_STREAMS", "2")));
-  EXPECT_THAT(in_force, Contains(Pair("threads", "1")));
+  EXPECT_THAT(in_force, Contains(Pair("threads", "2"))) << "of all streams together";
   EXPECT_THAT(in_force, Contains(Pair("PERFORMANCE_HINT", "THROUGHPUT")));
   args.streams = 1;
   EXPECT_THAT(effective(args), Contains(Pair("PERFORMANCE_HINT", "LATENCY")));

@@ -126,8 +126,9 @@ KeyValues properties_for(const OvRuntime& runtime, const std::string& device, co
   };
   set("PERFORMANCE_HINT", args.streams > 1 ? "THROUGHPUT" : "LATENCY");
   if (args.streams > 1) set("NUM_STREAMS", std::to_string(args.streams));
-  // OpenVINO counts the threads of all streams together.
-  if (args.threads > 0) set("INFERENCE_NUM_THREADS", std::to_string(args.threads * std::max(args.streams, 1)));
+  // OpenVINO, too, counts the threads of all streams together.
+  if (args.threads > 0) set("INFERENCE_NUM_THREADS", std::to_string(args.threads));
+  set("CPU_DENORMALS_OPTIMIZATION", "NO");
   if (!strict.empty()) {
     set(kPrecisionHint, strict);
     set(kCachePrecision, strict);
@@ -163,13 +164,40 @@ std::optional<std::string> property_in_force(const OvRuntime& runtime, const ov_
   return value.empty() ? std::nullopt : std::optional(value);
 }
 
-/// y = max(x, 0), in OpenVINO's own format: its properties are reported until there is a shape to compile the model
-/// for.
+/// y = x + x, in OpenVINO's own format: its properties are reported until there is a shape to compile the model for,
+/// and it shows what happens to denormal numbers.
 constexpr std::string_view kProbeModel = R"(<?xml version="1.0"?><net name="probe" version="11"><layers>
 <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1" element_type="f32"/><output><port id="0" precision="FP32"><dim>1</dim></port></output></layer>
-<layer id="1" name="y" type="ReLU" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input><output><port id="1" precision="FP32"><dim>1</dim></port></output></layer>
+<layer id="1" name="y" type="Add" version="opset1"><data auto_broadcast="numpy"/><input><port id="0" precision="FP32"><dim>1</dim></port><port id="1" precision="FP32"><dim>1</dim></port></input><output><port id="2" precision="FP32"><dim>1</dim></port></output></layer>
 <layer id="2" name="r" type="Result" version="opset1"><input><port id="0" precision="FP32"><dim>1</dim></port></input></layer>
-</layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>)";
+</layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/><edge from-layer="0" from-port="0" to-layer="1" to-port="1"/><edge from-layer="1" from-port="2" to-layer="2" to-port="0"/></edges></net>)";
+
+Result<OvModelPtr> read_probe(const OvRuntime& runtime) {
+  ov_model_t* probe = nullptr;
+  ASSAY_CHECK_OK(runtime.check(runtime.api().ov_core_read_model_from_memory_buffer(
+      runtime.core(), kProbeModel.data(), kProbeModel.size(), nullptr, &probe)));
+  return OvModelPtr(probe, {&runtime.api()});
+}
+
+/// What the compiled probe does with the denormal sum of two denormal numbers: "kept" or "flushed".
+Result<std::string> denormals_of(const OvRuntime& runtime, const ov_compiled_model_t* probe) {
+  const OvApi& api = runtime.api();
+  ov_infer_request_t* made = nullptr;
+  ASSAY_CHECK_OK(runtime.check(api.ov_compiled_model_create_infer_request(probe, &made)));
+  const OvRequestPtr request(made, {&api});
+  float value = 1e-40F;
+  std::int64_t extent = 1;
+  ov_tensor_t* tensor = nullptr;
+  ASSAY_CHECK_OK(runtime.check(api.ov_tensor_create_from_host_ptr(F32, {1, &extent}, &value, &tensor)));
+  const OvTensorPtr input(tensor, {&api});
+  ASSAY_CHECK_OK(runtime.check(api.ov_infer_request_set_input_tensor_by_index(request.get(), 0, input.get())));
+  ASSAY_CHECK_OK(runtime.check(api.ov_infer_request_infer(request.get())));
+  ASSAY_CHECK_OK(runtime.check(api.ov_infer_request_get_output_tensor_by_index(request.get(), 0, &tensor)));
+  const OvTensorPtr output(tensor, {&api});
+  void* data = nullptr;
+  ASSAY_CHECK_OK(runtime.check(api.ov_tensor_data(output.get(), &data)));
+  return *static_cast<const float*>(data) == 0.0F ? "flushed" : "kept";
+}
 
 }  // namespace
 
@@ -182,7 +210,6 @@ Result<std::unique_ptr<Program>> OvProgram::load(const std::shared_ptr<const OvR
   ASSAY_TRY(const Options options, Options::parse(args.options, option_infos()));
   std::unique_ptr<OvProgram> program(new OvProgram);
   program->runtime_ = runtime;
-  program->streams_ = std::max(args.streams, 1);
   program->options_ = options.all();
   ASSAY_TRY(program->device_, find_device(*runtime, args.device_id));
   std::error_code ignored;
@@ -208,12 +235,22 @@ Result<std::unique_ptr<Program>> OvProgram::load(const std::shared_ptr<const OvR
     ASSAY_TRY(program->compiled_, program->compile(model.get()));
     return std::unique_ptr<Program>(std::move(program));
   }
-  ov_model_t* probe = nullptr;
-  ASSAY_CHECK_OK(runtime->check(runtime->api().ov_core_read_model_from_memory_buffer(
-      runtime->core(), kProbeModel.data(), kProbeModel.size(), nullptr, &probe)));
-  ASSAY_TRY([[maybe_unused]] const auto compiled, program->compile(OvModelPtr(probe, {&runtime->api()}).get()));
   program->model_ = std::move(model);
   return std::unique_ptr<Program>(std::move(program));
+}
+
+Result<KeyValues> OvProgram::effective() {
+  if (denormals_.empty()) {
+    const KeyValues in_force = effective_;
+    ASSAY_TRY(const OvModelPtr model, read_probe(*runtime_));
+    ASSAY_TRY(const auto probe, compile(model.get()));
+    const Result<std::string> denormals = denormals_of(*runtime_, probe->model.get());
+    denormals_ = denormals ? *denormals : "unknown";
+    if (!in_force.empty()) effective_ = in_force;
+  }
+  KeyValues all = effective_;
+  all.emplace_back("denormals", denormals_);
+  return all;
 }
 
 Result<OvModelPtr> OvProgram::read_model() const {
@@ -253,7 +290,7 @@ Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* m
   }
   effective_ = {{"device", device_}, {"precision", assay_word(precision)}};
   int threads = 0;
-  if (const auto all = property("INFERENCE_NUM_THREADS")) threads = std::atoi(all->c_str()) / streams_;
+  if (const auto all = property("INFERENCE_NUM_THREADS")) threads = std::atoi(all->c_str());
   effective_.emplace_back("threads", std::to_string(std::max(threads, 1)));
   for (const char* key :
        {"EXECUTION_DEVICES", "PERFORMANCE_HINT", "NUM_STREAMS", "INFERENCE_NUM_THREADS", kPrecisionHint,

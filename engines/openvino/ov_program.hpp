@@ -21,8 +21,8 @@ struct OvCompiled {
 
 /// With the option static_shapes (the default) the model is compiled for the shapes of each new context, as
 /// OpenVINO's own benchmark does; open extents of a context stay open. The effective properties are read back from each
-/// compilation, and before the first one from a tiny model that is compiled with the same properties. Without the
-/// option the model is compiled once, when it is loaded, with all its dynamic extents.
+/// compilation, and before the first one from a tiny model that is compiled with the same properties, but not while the
+/// model is loaded. Without the option the model is compiled once, when it is loaded, with all its dynamic extents.
 class OvProgram final : public Program {
  public:
   [[nodiscard]] static std::vector<OptionInfo> option_infos();
@@ -34,7 +34,8 @@ class OvProgram final : public Program {
 
   [[nodiscard]] const std::vector<ValueInfo>& inputs() const override { return inputs_; }
   [[nodiscard]] const std::vector<ValueInfo>& outputs() const override { return outputs_; }
-  [[nodiscard]] Result<KeyValues> effective() override { return effective_; }
+  /// Errors: unsupported, if the arithmetic is not as requested.
+  [[nodiscard]] Result<KeyValues> effective() override;
   /// Reads the model again if it was freed after a compilation for other shapes.
   [[nodiscard]] Status prepare_context(std::span<const TensorShape> shapes) override;
   [[nodiscard]] Result<std::unique_ptr<Context>> create_context(std::span<const TensorShape> shapes) override;
@@ -53,7 +54,6 @@ class OvProgram final : public Program {
   std::shared_ptr<const OvRuntime> runtime_;
   std::string path_, device_;
   std::string strict_;  ///< the required precision, as OpenVINO names it; empty: OpenVINO chooses
-  int streams_ = 1;
   bool static_shapes_ = true;
   KeyValues properties_;  ///< for every compilation
   KeyValues options_;
@@ -61,7 +61,8 @@ class OvProgram final : public Program {
   OvModelPtr model_;  ///< until it is compiled; then freed, because its weights would be in memory twice
   std::shared_ptr<const OvCompiled> compiled_;
   std::vector<std::vector<std::int64_t>> compiled_for_;
-  KeyValues effective_;
+  KeyValues effective_;    ///< of the latest compilation
+  std::string denormals_;  ///< measured by the first call of effective()
 };
 
 }  // namespace assay::plugin

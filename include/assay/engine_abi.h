@@ -163,7 +163,7 @@ typedef struct assay_load_args {
   assay_string model_path;
   assay_string device_id; /* empty: the engine's best */
   assay_string precision; /* "as_is", "float32", "float16", "bfloat16" (strictly) or "runtime" (its choice) */
-  int32_t threads;        /* of one inference; 0: the runtime's choice */
+  int32_t threads;        /* of all streams together; 0: the runtime's choice */
   int32_t streams;        /* how many contexts will run at once */
   const assay_key_value* const* options;
   size_t option_count;
@@ -205,8 +205,10 @@ typedef struct assay_engine_table {
   void (*program_free)(assay_program*);
   assay_error* (*program_inputs)(assay_program*, const assay_value_sink*);
   assay_error* (*program_outputs)(assay_program*, const assay_value_sink*);
-  /* What the runtime really uses, read back: "precision", "threads", "device" and all options. After context_create:
-     for the shapes of the latest context, if the runtime decides by shape or model. */
+  /* What the runtime really uses, read back or measured: "precision" ("unknown" if neither is possible), "threads" (of
+     all streams together), "device" and all options; if known, "spin" (on, off) and "denormals" (kept, flushed). After
+     context_create: for the shapes of the latest context, if the runtime decides by shape or model. Its time is not a
+     part of the load. */
   assay_error* (*program_effective)(assay_program*, const assay_key_value_sink*);
 
   /* Creates a context for these input shapes (only dtype and dims are read, in program_inputs' order). An open extent

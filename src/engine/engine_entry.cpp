@@ -40,6 +40,16 @@ Status read_runtime_cache(ObjectReader& reader, EngineEntry& entry) {
   return object->finish();
 }
 
+Status read_spin(ObjectReader& reader, EngineEntry& entry) {
+  auto object = reader.object("spin");
+  if (!object) return {};
+  object->require("on");
+  object->require("off");
+  object->read("on", entry.spin_on);
+  object->read("off", entry.spin_off);
+  return object->finish();
+}
+
 Status read_reference(ObjectReader& reader, EngineEntry& entry) {
   auto object = reader.object("reference");
   if (!object) return {};
@@ -122,6 +132,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   entry.static_shapes = shapes == "static";
   reader.read("cpu_device", entry.cpu_device);
   reader.read_words("kv_cache", entry.kv_cache, {"growing", "static"});
+  ASSAY_CHECK_OK(read_spin(reader, entry));
   ASSAY_CHECK_OK(read_runtime_cache(reader, entry));
   ASSAY_CHECK_OK(read_reference(reader, entry));
   ASSAY_CHECK_OK(read_runtime(reader, entry));

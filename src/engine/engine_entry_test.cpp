@@ -46,6 +46,7 @@ TEST(EngineFile, ReadsEveryKey) {
   const EngineEntry engine = parse_engine(R"({"name": "toy", "framework": "Toys", "planned": true, "preference": 7,
     "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "companions": {"toy": "weights"}, "needs_model": false,
     "shapes": "static", "cpu_device": "CPU", "kv_cache": ["static"],
+    "spin": {"on": {"wait": "busy"}, "off": {"wait": "sleep"}},
     "runtime_cache": {"converter": "toy-convert", "format": "toy"},
     "reference": {"name": "plain", "options": {"fuse": "none"}},
     "runtime": {"library": "libtoy.so", "package": "toy", "folders": ["lib"], "how_to_get": "make install"}})",
@@ -59,6 +60,8 @@ TEST(EngineFile, ReadsEveryKey) {
   EXPECT_THAT(engine.default_for, ElementsAre("cuda"));
   EXPECT_THAT(engine.companions, ElementsAre(Pair("toy", "weights")));
   EXPECT_EQ(engine.cpu_device, "CPU");
+  EXPECT_THAT(engine.spin_on, ElementsAre(Pair("wait", "busy")));
+  EXPECT_THAT(engine.spin_off, ElementsAre(Pair("wait", "sleep")));
   EXPECT_THAT(engine.kv_cache, ElementsAre("static"));
   EXPECT_EQ(engine.runtime_cache->converter, "toy-convert");
   EXPECT_EQ(engine.runtime_cache->format, "toy");

@@ -150,12 +150,30 @@ class TargetPlan {
     task.load.threads = static_cast<int>(task.shape.threads);
     task.load.streams = static_cast<int>(task.shape.streams);
     task.load.options = settings_.engine_options;
+    set_spin(task);
     if (target_.found.entry.needs_model || !model_.info) return;
     if (model_.generation && model_.generation->step) {
       task.load.step_options = task.load.options;
       add_signature(task.load.step_options, model_.generation->step_info);
     }
     add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
+  }
+
+  // The options of the engine that --spin stands for. An engine without any decides itself, and its row says so.
+  void set_spin(Task& task) const {
+    if (settings_.spin == "runtime") return;
+    const EngineEntry& engine = target_.found.entry;
+    for (const auto& [key, value] : settings_.spin == "on" ? engine.spin_on : engine.spin_off) {
+      const auto given = std::ranges::find(task.load.options, key, &OptionPairs::value_type::first);
+      if (given == task.load.options.end())
+        task.load.options.emplace_back(key, value);
+      else if (given->second != value)
+        set_failure(task.row, {ErrorCode::kInvalidArgument,
+                               fmt::format("--spin {} and --engine-option {}={} contradict each other", settings_.spin,
+                                           key, given->second),
+                               {},
+                               "give one of them"});
+    }
   }
 
   void set_reference(Task& task) const {

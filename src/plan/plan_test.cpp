@@ -189,6 +189,24 @@ TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: kv_cache = static");
 }
 
+TEST(Plan, SpinStandsForTheOptionsOfTheEngine) {
+  Target target = target_on("onnxruntime");
+  target.found.entry.spin_off = {{"wait", "sleep"}};
+  RunSettings settings;
+  settings.spin = "off";
+  const Task task = plan(text_model(), {target}, settings).at(0);
+  EXPECT_THAT(task.load.options, Contains(::testing::Pair("wait", "sleep")));
+  EXPECT_EQ(task.row.spin, "off");
+
+  settings.engine_options = {{"wait", "busy"}};
+  EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.message,
+            "--spin off and --engine-option wait=busy contradict each other");
+
+  settings.engine_options = {};
+  target.found.entry.spin_off = {};
+  EXPECT_THAT(plan(text_model(), {target}, settings).at(0).load.options, IsEmpty()) << "it decides itself";
+}
+
 TEST(Plan, AnEngineThatComputesNoModelGetsTheSignatureAndIsItsOwnReference) {
   Target null = target_on("null");
   null.found.entry.needs_model = false;

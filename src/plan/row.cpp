@@ -65,6 +65,7 @@ Record begin_row(const RunInfo& run, const RunSettings& settings, const Prepared
   row.engine = target.engine.substr(0, target.engine.find('@'));
   row.engine_version = target.found.version;
   row.engine_options = options_text(settings.engine_options);
+  row.spin = settings.spin;
   row.hardware = target.hardware;
   row.device = target.device.id.empty() ? target.hardware : target.device.id;
   row.device_type = target.hardware;
@@ -120,8 +121,11 @@ void set_load(Record& row, const LoadReply& loaded) {
 
 void set_effective(Record& row, const EngineOptions& effective) {
   row.effective_options = options_text(effective);
+  row.effective_spin = row.denormals = "unknown";
   for (const auto& [key, value] : effective) {
     if (key == "precision") row.effective_precision = value;
+    if (key == "spin") row.effective_spin = value;
+    if (key == "denormals") row.denormals = value;
     if (key == "threads") row.effective_threads = parse_number<std::int64_t>(value);
   }
 }
