@@ -69,10 +69,7 @@ CellTime time_of(const Estimate& estimate, const RunSettings& settings, const Ma
   const auto warmup = static_cast<double>(plan.warmup_iterations.value_or(1));
   const auto samples = static_cast<double>(plan.iterations.value_or(plan.min_samples_at_time_limit));
   if (settings.benchmark) time.cell_s += (warmup + samples) * time.run_s;
-  // For a generation: the prompt and a few tokens.
-  if (settings.verify)
-    time.cell_s += kVerifyingRuns *
-                   (first + step * static_cast<double>(cost.steps > 0 ? teacher_forced_tokens(cost.steps + 1) : 0));
+  if (settings.verify) time.cell_s += kVerifyingRuns * time.run_s;
   time.figures = fmt::format("a run of {:.4g} GFLOP", cost.flops() / 1e9);
   if (cost.steps > 0)
     time.figures += fmt::format(", {} a token,", gigabytes(static_cast<double>(estimate.step_weight_bytes)));

@@ -115,12 +115,8 @@ Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes) {
   axes.extents = {{"past", 0}, {"decoder_sequence", 1}};
   if (prompt.image) axes.sequence += prompt.image->count;
   ASSAY_TRY(ModelInputs inputs, make_inputs(prompt, axes));
-  for (InputRecipe& recipe : inputs.recipes) {
+  for (InputRecipe& recipe : inputs.recipes)
     if (prompt.image && recipe.name == kIds) ASSAY_CHECK_OK(put_image(recipe, *prompt.image, axes.cache));
-    if (recipe.fill != Fill::kPaddingMask) continue;
-    recipe.fill = Fill::kConstant;
-    recipe.low = 1.0;
-  }
   return inputs;
 }
 

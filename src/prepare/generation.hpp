@@ -42,9 +42,9 @@ struct GenerationGraphs {
     zoo::BuildRequest& request, const std::filesystem::path& folder,
     const std::function<Status(const zoo::BuiltModel&)>& check = {});
 
-/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder, and no padding. Before
-/// the tokens that `axes` requests are those of the prompt's image, if it has one; such ids are files in `axes.cache`.
-/// Errors: those of make_inputs; internal (disk full).
+/// The prompt's inputs of a cell: the past empty, one token for a decoder that has an encoder. Before the tokens that
+/// `axes` requests are those of the prompt's image, if it has one; such ids are files in `axes.cache`. Errors: those of
+/// make_inputs; internal (disk full).
 [[nodiscard]] Result<ModelInputs> prompt_inputs(const ModelInfo& prompt, InputAxes axes);
 
 /// The shapes of a further token's inputs after `past` tokens, as make_inputs makes them from the same `axes`. Errors:

@@ -115,9 +115,12 @@ std::vector<InputRecipe> cache_graph_inputs(const ModelInfo& info, const Generat
     const auto state = std::ranges::find(generation.states, input.name, &Generation::State::step_input);
     if (recipe == growing.end() || state != generation.states.end()) continue;
     made.push_back(*recipe);
-    // A mask over the whole cache: what lies ahead is hidden by its place.
-    for (std::size_t axis = 0; axis < input.symbols.size(); ++axis)
-      if (input.symbols[axis] == kCache) made.back().shape[axis] = generation.cache_tokens;
+    // A mask over the whole cache: what lies ahead is hidden by its place, only the prompt's part may be padding.
+    for (std::size_t axis = 0; axis < input.symbols.size(); ++axis) {
+      if (input.symbols[axis] != kCache) continue;
+      if (made.back().fill == Fill::kPaddingMask) made.back().high = static_cast<double>(made.back().shape[axis]);
+      made.back().shape[axis] = generation.cache_tokens;
+    }
   }
   return made;
 }

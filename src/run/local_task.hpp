@@ -36,7 +36,7 @@ struct LocalTask {
     const bool own = engine != nullptr && !engine->needs_model;
     return fmt::format("{} {} {}{} {}", model_key(), task.row.input_hash, to_string(task.arithmetic),
                        own ? " " + engine->name : "",
-                       task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1);
+                       task.generation ? task.generation->output_tokens : -1);
   }
 };
 

@@ -210,7 +210,7 @@ Reference ReferenceMaker::make(const Task& task) {
   const std::string key = sha256_hex(
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
                   task.row.input_hash, engine.name, location->version, to_string(precision),
-                  task.generation ? teacher_forced_tokens(task.generation->output_tokens) : -1,
+                  task.generation ? task.generation->output_tokens : -1,
                   Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = set_count(task.inputs, task.input_sets);

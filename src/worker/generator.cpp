@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -57,6 +59,16 @@ std::size_t largest(const std::byte* row, std::size_t width) {
     return static_cast<std::size_t>(std::max_element(values, values + width) - values);
 }
 
+// A row of logits of the last position, as float32.
+void copy_row(const TensorView& view, std::size_t row, std::span<float> to) {
+  const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(view.shape[0]);
+  const auto from = view.bytes.subspan(row * bytes, bytes);
+  if (view.dtype == DType::kFloat32)
+    std::memcpy(to.data(), from.data(), bytes);
+  else
+    widen(view.dtype, from, to);
+}
+
 }  // namespace
 
 Result<std::size_t> Generator::index_of(const std::vector<ValueSignature>& values, const std::string& name,
@@ -87,18 +99,18 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
   ASSAY_CHECK_OK(prompt.prepare_context(shapes));
   const std::int64_t begun = SteadyClock().now_ns();
   ASSAY_TRY(LoadedContext context, prompt.create_context(shapes));
-  Generator made(generation, std::move(context), sets.size());
+  Generator made(generation, std::move(context), sets);
   made.compilation_ns_ = SteadyClock().now_ns() - begun;
   ASSAY_CHECK_OK(made.find(prompt, step));
   for (std::size_t set = 0; set < sets.size(); ++set) {
     for (std::size_t i = 0; i < first.size(); ++i) ASSAY_CHECK_OK(made.prompt_.set_input(set, i, sets[set][i].view()));
   }
-  ASSAY_CHECK_OK(made.make_tokens(prompt, step, first));
+  ASSAY_CHECK_OK(made.make_tokens(prompt, step));
   if (same) {
     made.step_set_ = sets.size();
     ASSAY_CHECK_OK(made.steps().set_input(made.step_set_, made.tokens_input_, made.tokens_.view()));
   } else {
-    ASSAY_CHECK_OK(made.bind_steps(step, prompt.inputs(), first));
+    ASSAY_CHECK_OK(made.bind_steps(step, prompt.inputs()));
   }
   for (const State& state : made.states_)
     if (state.step_output) ASSAY_CHECK_OK(made.steps().alias_output_to_input(*state.step_output, state.step_input));
@@ -106,22 +118,45 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
 }
 
 // Memory for a step's tokens and for the longest mask.
-Status Generator::make_tokens(const LoadedProgram& prompt, const LoadedProgram& step,
-                              const std::vector<Tensor>& first) {
+Status Generator::make_tokens(const LoadedProgram& prompt, const LoadedProgram& step) {
   ASSAY_TRY(const std::size_t ids, index_of(prompt.inputs(), generation_.tokens, "input"));
-  if (first[ids].shape().size() != 2)
-    return fail(ErrorCode::kMismatch, fmt::format("'{}' is {}; tokens are [batch, sequence]", generation_.tokens,
-                                                  to_string(first[ids].shape())));
-  const std::int64_t batch = first[ids].shape().front();
+  const Shape& shape = sets_->front()[ids].shape();
+  if (shape.size() != 2)
+    return fail(ErrorCode::kMismatch,
+                fmt::format("'{}' is {}; tokens are [batch, sequence]", generation_.tokens, to_string(shape)));
+  const std::int64_t batch = shape.front();
   ASSAY_TRY(tokens_, Tensor::create(step.inputs()[tokens_input_].dtype, {batch, 1}));
-  if (mask_input_) {
-    const InputRecipe ones{.name = generation_.mask,
-                           .dtype = step.inputs()[*mask_input_].dtype,
-                           .shape = {batch, generation_.prompt_tokens + generation_.output_tokens},
-                           .fill = Fill::kConstant,
-                           .low = 1.0};
-    ASSAY_TRY(ones_, make_input(ones, 0, 0));
-    mask_ = {ones_.dtype(), {batch, generation_.prompt_tokens}, {}};
+  timed_tokens_ =
+      TimedTokens(sets_->size(), static_cast<std::size_t>(batch), static_cast<std::size_t>(generation_.output_tokens));
+  return mask_input_ ? make_masks(prompt, step) : Status();
+}
+
+Status Generator::make_masks(const LoadedProgram& prompt, const LoadedProgram& step) {
+  const std::int64_t batch = tokens_.shape().front();
+  const InputRecipe ones{.name = generation_.mask,
+                         .dtype = step.inputs()[*mask_input_].dtype,
+                         .shape = {batch, generation_.prompt_tokens + generation_.output_tokens},
+                         .fill = Fill::kConstant,
+                         .low = 1.0};
+  ASSAY_TRY(ones_, make_input(ones, 0, 0));
+  mask_ = {ones_.dtype(), {batch, generation_.prompt_tokens}, {}};
+  padding_.assign(sets_->size(), std::nullopt);
+  const auto given = std::ranges::find(prompt.inputs(), generation_.mask, &ValueSignature::name);
+  if (given == prompt.inputs().end()) return {};
+  const auto place = static_cast<std::size_t>(given - prompt.inputs().begin());
+  for (std::size_t set = 0; set < sets_->size(); ++set) {
+    const TensorView mask = (*sets_)[set][place].view();
+    const auto same = std::as_const(ones_).bytes().first(std::min(mask.bytes.size(), ones_.bytes().size()));
+    if (std::ranges::equal(mask.bytes, same)) continue;
+    if (mask.dtype != ones_.dtype() || mask.shape != Shape{batch, generation_.prompt_tokens})
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("'{}' is {} {} for the prompt and {} {} for its {} tokens in a step", generation_.mask,
+                              to_string(mask.dtype), to_string(mask.shape), to_string(ones_.dtype()),
+                              to_string(mask_.shape), generation_.prompt_tokens));
+    padding_[set] = mask;
+  }
+  if (std::ranges::any_of(padding_, [](const auto& mask) { return mask.has_value(); })) {
+    ASSAY_TRY(padded_, make_input(ones, 0, 0));
   }
   return {};
 }
@@ -150,8 +185,8 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
 
 // The context of a separate program for steps. Inputs that are neither token, mask nor state are those of the prompt,
 // such as an encoder's mask.
-Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
-                             const std::vector<Tensor>& first_set) {
+Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs) {
+  const std::vector<Tensor>& first_set = sets_->front();
   const std::map<std::string, std::int64_t> bound = bound_symbols(prompt_inputs, first_set);
   const std::int64_t batch = tokens_.shape().front();
   std::vector<TensorView> shapes, values(step.inputs().size());
@@ -165,7 +200,9 @@ Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueS
       const auto same = std::ranges::find(prompt_inputs, input.name, &ValueSignature::name);
       if (same == prompt_inputs.end())
         return fail(ErrorCode::kMismatch, fmt::format("no value for decode-step input '{}'", input.name));
-      values[i] = first_set[static_cast<std::size_t>(same - prompt_inputs.begin())].view();
+      const auto place = static_cast<std::size_t>(same - prompt_inputs.begin());
+      values[i] = first_set[place].view();
+      carried_.push_back({i, place});
     }
     if (values[i].dtype != DType::kUndefined) {
       shape = values[i].shape;
@@ -188,12 +225,33 @@ Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueS
   return {};
 }
 
-Status Generator::reset() {
+Status Generator::reset(std::size_t set) {
   further_ = 0;
+  set_ = set;
+  if (set != bound_set_) {
+    for (const auto& [to, from] : carried_)
+      ASSAY_CHECK_OK(steps().set_input(step_set_, to, (*sets_)[set][from].view()));
+    bound_set_ = set;
+  }
   return steps().reset_state();
 }
 
-Status Generator::begin(std::size_t set) { return prompt_.run(set); }
+Status Generator::bind_mask() {
+  const std::int64_t columns = generation_.prompt_tokens + further_;
+  mask_.shape[1] = columns;
+  ASSAY_TRY(const std::uint64_t bytes, byte_size(mask_.dtype, mask_.shape));
+  mask_.bytes = std::as_const(ones_).bytes().first(bytes);
+  if (const std::optional<TensorView>& padding = padding_[set_]) {
+    const std::size_t prompt = padding->bytes.size() / static_cast<std::size_t>(mask_.shape[0]);
+    const std::size_t row = bytes / static_cast<std::size_t>(mask_.shape[0]);
+    std::byte* to = padded_.bytes().data();
+    std::memcpy(to, mask_.bytes.data(), bytes);
+    for (std::size_t from = 0; from < padding->bytes.size(); from += prompt, to += row)
+      std::memcpy(to, padding->bytes.data() + from, prompt);
+    mask_.bytes = std::as_const(padded_).bytes().first(bytes);
+  }
+  return steps().set_input(step_set_, *mask_input_, mask_);
+}
 
 Status Generator::next() {
   if (step_ && further_ == 0) {
@@ -204,12 +262,7 @@ Status Generator::next() {
   }
   ++further_;
   if (positions_input_) step_place_.as<std::int64_t>()[0] = generation_.prompt_tokens + further_ - 1;
-  if (mask_input_) {
-    mask_.shape[1] = generation_.prompt_tokens + further_;
-    ASSAY_TRY(const std::uint64_t bytes, byte_size(mask_.dtype, mask_.shape));
-    mask_.bytes = std::as_const(ones_).bytes().first(bytes);
-    ASSAY_CHECK_OK(steps().set_input(step_set_, *mask_input_, mask_));
-  }
+  if (mask_input_) ASSAY_CHECK_OK(bind_mask());
   return steps().run(step_set_);
 }
 
@@ -225,13 +278,16 @@ Result<TensorView> Generator::logits() {
   return view;
 }
 
-Status Generator::choose() {
+Status Generator::choose(std::size_t place) {
   ASSAY_TRY(const TensorView view, logits());
   const auto width = static_cast<std::size_t>(view.shape[2]);
   const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(view.shape[0]);
-  const auto place = view.dtype == DType::kFloat32 ? &largest<float> : &largest<std::uint16_t>;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(view.shape[0]); ++row)
-    put(tokens_, row, static_cast<std::int64_t>(place(view.bytes.data() + row * bytes, width)));
+  const auto best = view.dtype == DType::kFloat32 ? &largest<float> : &largest<std::uint16_t>;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(view.shape[0]); ++row) {
+    const auto id = static_cast<std::int64_t>(best(view.bytes.data() + row * bytes, width));
+    put(tokens_, row, id);
+    timed_tokens_.put(row, place, id);
+  }
   return {};
 }
 
@@ -248,12 +304,12 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
     // The sample of a run is before those of its tokens, so that a series that begins with a run includes its tokens.
     const std::size_t base = i * each;
     std::size_t done = 0;
-    ASSAY_CHECK_OK(reset());
+    ASSAY_CHECK_OK(reset((first_set + i) % timed_sets_));
     const std::int64_t start = clock.now_ns();
-    Status status = begin((first_set + i) % sets_);
+    Status status = begin();
     std::int64_t last = start;
     for (;;) {
-      if (status) status = choose();
+      if (status) status = choose(done);
       if (!status) break;
       const std::int64_t now = clock.now_ns();
       put_sample(base + 1 + done, done == 0 ? SampleKind::kFirstToken : SampleKind::kToken, last, now);
@@ -272,6 +328,7 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
       return status;
     }
     put_sample(base, SampleKind::kRun, start, last);
+    timed_tokens_.finish(set_);
     out.count = base + each;
   }
   return {};
@@ -279,39 +336,73 @@ Status Generator::run_timed(std::size_t n, std::size_t first_set, SampleColumns&
 
 Result<Tensor> Generator::run_teacher_forced(std::size_t set, std::uint64_t seed, double& prompt_ms) {
   const SteadyClock clock;
-  ASSAY_CHECK_OK(reset());
+  ASSAY_CHECK_OK(reset(set));
   const std::int64_t start = clock.now_ns();
-  ASSAY_CHECK_OK(begin(set));
+  ASSAY_CHECK_OK(begin());
   prompt_ms = static_cast<double>(clock.now_ns() - start) / 1e6;
-  const std::int64_t further = teacher_forced_tokens(generation_.output_tokens);
+  const std::vector<std::int64_t> compared = compared_tokens(generation_.output_tokens);
   const CounterRandom random(seed, "taught tokens");  // the same for every set: files of a set may be bound as another
                                                       // one. The tag decides the tokens of stored references
   Tensor all;
+  std::size_t place = 0;
   for (std::int64_t step = 0;; ++step) {
     ASSAY_TRY(const TensorView view, logits());
     const std::int64_t batch = view.shape[0], width = view.shape[2];
     if (step == 0) {
-      ASSAY_TRY(all, Tensor::create(DType::kFloat32, {batch, further + 1, width}));
+      ASSAY_TRY(all, Tensor::create(DType::kFloat32, {batch, std::ssize(compared), width}));
     } else if (width != all.shape()[2]) {
       return fail(ErrorCode::kMismatch, fmt::format("'{}' has {} columns after the prompt and {} after a further token",
                                                     generation_.logits, all.shape()[2], width));
     }
-    const auto columns = static_cast<std::size_t>(width);
-    const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(batch);
-    for (std::size_t row = 0; row < static_cast<std::size_t>(batch); ++row) {
-      const auto from = view.bytes.subspan(row * bytes, bytes);
-      const std::span<float> to = all.as<float>().subspan(
-          (row * static_cast<std::size_t>(further + 1) + static_cast<std::size_t>(step)) * columns, columns);
-      if (view.dtype == DType::kFloat32)
-        std::memcpy(to.data(), from.data(), bytes);
-      else
-        widen(view.dtype, from, to);
+    if (step == compared[place]) {
+      const auto columns = static_cast<std::size_t>(width);
+      for (std::size_t row = 0; row < static_cast<std::size_t>(batch); ++row)
+        copy_row(view, row, all.as<float>().subspan((row * compared.size() + place) * columns, columns));
+      if (++place == compared.size()) return all;
     }
-    if (step == further) return all;
     for (std::int64_t row = 0; row < batch; ++row) {
       put(tokens_, static_cast<std::size_t>(row),
           random.integer(static_cast<std::uint64_t>(step * batch + row), 0, width - 1));
     }
+    ASSAY_CHECK_OK(next());
+  }
+}
+
+Result<Generator::Largest> Generator::run_greedy(std::size_t set) {
+  ASSAY_CHECK_OK(reset(set));
+  ASSAY_CHECK_OK(begin());
+  Largest found;
+  std::vector<float> values;
+  std::vector<std::size_t> order;
+  const auto tokens = static_cast<std::size_t>(generation_.output_tokens);
+  for (std::size_t token = 0;; ++token) {
+    ASSAY_TRY(const TensorView view, logits());
+    const auto batch = static_cast<std::size_t>(view.shape[0]), width = static_cast<std::size_t>(view.shape[2]);
+    const std::size_t n = std::min(kLargestLogits, width);
+    if (token == 0) {
+      const Shape shape{view.shape[0], generation_.output_tokens, static_cast<std::int64_t>(n)};
+      ASSAY_TRY(found.ids, Tensor::create(DType::kInt64, shape));
+      ASSAY_TRY(found.logits, Tensor::create(DType::kFloat32, shape));
+      values.resize(width);
+      order.resize(width);
+    } else if (width != values.size()) {
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("'{}' changes its width from {} to {}", generation_.logits, values.size(), width));
+    }
+    for (std::size_t row = 0; row < batch; ++row) {
+      copy_row(view, row, values);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(n), [&](auto a, auto b) {
+        return values[a] > values[b] || (values[a] == values[b] && a < b);
+      });
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t to = (row * tokens + token) * n + i;
+        found.ids.as<std::int64_t>()[to] = static_cast<std::int64_t>(order[i]);
+        found.logits.as<float>()[to] = values[order[i]];
+      }
+      put(tokens_, row, static_cast<std::int64_t>(order.front()));
+    }
+    if (token + 1 == tokens) return found;
     ASSAY_CHECK_OK(next());
   }
 }

@@ -12,6 +12,7 @@
 #include "engine/loader.hpp"
 #include "measure/runner.hpp"
 #include "tensor/tensor.hpp"
+#include "worker/timed_tokens.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
@@ -23,11 +24,13 @@ namespace assay {
 class Generator final : public BurstSource {
  public:
   /// `step`: the program of the further tokens, the same as `prompt` if that begins with an empty past. `sets`: the
-  /// prompt's inputs, [set][input] in the order of prompt.inputs(); they outlive the generator.
-  /// Errors: mismatch, if a program lacks an input or output; those of the engine.
+  /// prompt's inputs, [set][input] in the order of prompt.inputs(); they outlive the generator. Errors: mismatch, if a
+  /// program lacks an input or output; those of the engine.
   [[nodiscard]] static Result<Generator> create(const LoadedProgram& prompt, const LoadedProgram& step,
                                                 const Generation& generation,
                                                 const std::vector<std::vector<Tensor>>& sets);
+  /// Only the first `timed` sets are timed.
+  void limit_timed_sets(std::size_t timed) { timed_sets_ = timed; }
 
   /// Generates n times. Samples of one generation: `run`, from the prompt's start to the last token; `first_token`, the
   /// prompt's run until its token is chosen; a `token` for each further one, from id to id.
@@ -36,12 +39,22 @@ class Generator final : public BurstSource {
     return 1 + static_cast<std::size_t>(generation_.output_tokens);
   }
 
+  [[nodiscard]] std::int64_t output_tokens() const { return generation_.output_tokens; }
   /// The time to create contexts for these shapes.
   [[nodiscard]] std::int64_t compilation_ns() const { return compilation_ns_; }
 
-  /// Logits after the prompt of a set and after further tokens, float32 [B, 1 + tokens, vocabulary]. The tokens are
+  /// The logits of a set after compared_tokens(), float32 [B, n, vocabulary]. All further tokens are run; they are
   /// generated from `seed`, not chosen by the logits. prompt_ms: the time of the prompt's run.
   [[nodiscard]] Result<Tensor> run_teacher_forced(std::size_t set, std::uint64_t seed, double& prompt_ms);
+
+  /// Generates greedily and returns the largest logits of each token: `ids` and `logits` of InferRequest::largest.
+  struct Largest {
+    Tensor ids, logits;
+  };
+  [[nodiscard]] Result<Largest> run_greedy(std::size_t set);
+
+  /// Of all timed generations.
+  [[nodiscard]] const TimedTokens& timed_tokens() const { return timed_tokens_; }
 
  private:
   struct State {
@@ -49,43 +62,56 @@ class Generator final : public BurstSource {
     std::size_t step_input;
     std::optional<std::size_t> step_output;
   };
-  Generator(Generation generation, LoadedContext prompt, std::size_t sets)
-      : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(sets) {}
+  /// An input of a step that is not token, mask, position or state: it has the value of the prompt's input.
+  struct Carried {
+    std::size_t step_input, prompt_input;
+  };
+  Generator(Generation generation, LoadedContext prompt, const std::vector<std::vector<Tensor>>& sets)
+      : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(&sets), timed_sets_(sets.size()) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
   /// `shares`: use share_output_with_input; false afterwards if the engine does not support it. Else use two contexts.
   [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
                                                             const std::vector<std::vector<Tensor>>& sets, bool& shares);
   [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
                                                     const char* what);
-  Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step, const std::vector<Tensor>& first);
+  Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step);
+  Status make_masks(const LoadedProgram& prompt, const LoadedProgram& step);
   Status keep_caches(const std::vector<TensorView>& shapes, bool& shares);
-  Status bind_others(const LoadedProgram& program, const std::vector<std::vector<Tensor>>& sets);
-  Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs,
-                    const std::vector<Tensor>& first_set);
+  Status bind_others(const LoadedProgram& program);
+  Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs);
   [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
-  /// Discards all tokens.
-  Status reset();
-  /// Runs the prompt of a set.
-  Status begin(std::size_t set);
+  /// Discards all tokens; the next prompt is that of `set`.
+  Status reset(std::size_t set);
+  /// Runs the prompt.
+  Status begin() { return prompt_.run(set_); }
   /// Runs one step on the tokens in tokens_.
   Status next();
+  /// The mask of the next step: that of the prompt, then ones.
+  Status bind_mask();
   /// The logits of the latest run, of the prompt or of a step.
   [[nodiscard]] Result<TensorView> logits();
-  /// Chooses the most likely token of each sequence.
-  Status choose();
+  /// Chooses the most likely token of each sequence, the one at `place` of its generation.
+  Status choose(std::size_t place);
 
   Generation generation_;
   LoadedContext prompt_;
   std::optional<LoadedContext> step_;  ///< absent: prompt_ runs the steps too
-  std::size_t sets_;
+  const std::vector<std::vector<Tensor>>* sets_;
+  std::size_t timed_sets_;
+  std::size_t set_ = 0;        ///< of the current generation
+  std::size_t bound_set_ = 0;  ///< the steps' inputs carried_ are those of this set
   std::int64_t compilation_ns_ = 0;
   std::size_t step_set_ = 0;
   std::size_t prompt_logits_ = 0, step_logits_ = 0, tokens_input_ = 0;
   std::optional<std::size_t> mask_input_;
   std::vector<State> states_;
-  Tensor tokens_;             ///< [B, 1]
-  Tensor ones_;               ///< as long as the longest mask
-  TensorView mask_;           ///< of the next step, into ones_
+  Tensor tokens_;                                   ///< [B, 1]
+  Tensor ones_;                                     ///< as long as the longest mask
+  Tensor padded_;                                   ///< the same, for masks with padding; empty: no set has any
+  TensorView mask_;                                 ///< of the next step, into ones_ or padded_
+  std::vector<std::optional<TensorView>> padding_;  ///< by set: the prompt's mask if it has padding
+  std::vector<Carried> carried_;
+  TimedTokens timed_tokens_;
   std::int64_t further_ = 0;  ///< steps since the prompt
   // For static KV caches.
   std::vector<Tensor> caches_;  ///< zeros, if the engine does not keep them itself

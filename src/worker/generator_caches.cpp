@@ -53,10 +53,10 @@ Result<Generator> Generator::create_with_caches(const LoadedProgram& program, co
   ASSAY_CHECK_OK(program.prepare_context(shapes));
   std::int64_t begun = SteadyClock().now_ns();
   ASSAY_TRY(LoadedContext context, program.create_context(shapes));
-  Generator made(generation, std::move(context), sets.size());
+  Generator made(generation, std::move(context), sets);
   made.compilation_ns_ = SteadyClock().now_ns() - begun;
   ASSAY_CHECK_OK(made.find(program, program));
-  ASSAY_CHECK_OK(made.make_tokens(program, program, first));
+  ASSAY_CHECK_OK(made.make_tokens(program, program));
   if (shares) {
     made.step_set_ = sets.size();
   } else {
@@ -65,13 +65,14 @@ Result<Generator> Generator::create_with_caches(const LoadedProgram& program, co
     ASSAY_TRY(made.step_, program.create_context(step_shapes));
     made.compilation_ns_ += SteadyClock().now_ns() - begun;
   }
-  ASSAY_CHECK_OK(made.bind_others(program, sets));
+  ASSAY_CHECK_OK(made.bind_others(program));
   ASSAY_CHECK_OK(made.keep_caches(step_shapes, shares));
   return made;
 }
 
 // All inputs except the states. Inputs that are neither tokens, mask nor positions are the same as in the prompt.
-Status Generator::bind_others(const LoadedProgram& program, const std::vector<std::vector<Tensor>>& sets) {
+Status Generator::bind_others(const LoadedProgram& program) {
+  const std::vector<std::vector<Tensor>>& sets = *sets_;
   if (!generation_.positions.empty()) {
     ASSAY_TRY(positions_input_, index_of(program.inputs(), generation_.positions, "input"));
     if (program.inputs()[*positions_input_].dtype != DType::kInt64)
@@ -95,6 +96,7 @@ Status Generator::bind_others(const LoadedProgram& program, const std::vector<st
       ASSAY_CHECK_OK(steps().set_input(step_set_, i, tokens_.view()));
     } else if (!made && mask_input_ != i) {
       ASSAY_CHECK_OK(steps().set_input(step_set_, i, sets.front()[i].view()));
+      carried_.push_back({i, i});
     }
   }
   return {};
@@ -112,7 +114,7 @@ Status Generator::keep_caches(const std::vector<TensorView>& shapes, bool& share
     }
     const TensorView& shape = shapes[state.step_input];
     ASSAY_TRY(Tensor zeros, Tensor::create(shape.dtype, shape.shape));
-    for (std::size_t set = 0; set < sets_; ++set)
+    for (std::size_t set = 0; set < sets_->size(); ++set)
       ASSAY_CHECK_OK(prompt_.set_input(set, state.step_input, zeros.view()));
     caches_.push_back(std::move(zeros));
     ASSAY_CHECK_OK(step_->alias_output_to_input(*state.step_output, state.step_input));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -110,7 +111,7 @@ TEST(Generator, RunsTheSameTokensTeacherForcedOnEveryEngine) {
   Generator generator = Generator::create(model, model, generation(32), sets).value();
   double prompt_ms = -1;
   const Tensor first = generator.run_teacher_forced(0, 5, prompt_ms).value();
-  EXPECT_EQ(first.shape(), (Shape{kBatch, 1 + kTeacherForcedTokens, 10}));
+  EXPECT_EQ(first.shape(), (Shape{kBatch, 3, 10})) << "after 0, 16 and 31 tokens";
   EXPECT_GE(prompt_ms, 0);
   const Tensor again = generator.run_teacher_forced(1, 5, prompt_ms).value();
   EXPECT_TRUE(std::ranges::equal(first.bytes(), again.bytes())) << "both sets have the same prompt";
@@ -121,6 +122,75 @@ TEST(Generator, RunsTheSameTokensTeacherForcedOnEveryEngine) {
   EXPECT_NE(row[10], row[20]);
   Generator shorter = Generator::create(model, model, generation(2), sets).value();
   EXPECT_EQ(shorter.run_teacher_forced(0, 5, prompt_ms).value().shape(), (Shape{kBatch, 2, 10}));
+}
+
+TEST(Generator, ReturnsLogitsAtTheFirstAMiddleAndTheLastToken) {
+  EXPECT_THAT(compared_tokens(32), ElementsAre(0, 16, 31));
+  EXPECT_THAT(compared_tokens(3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(compared_tokens(2), ElementsAre(0, 1));
+  EXPECT_THAT(compared_tokens(1), ElementsAre(0));
+  const auto sets = prompts(1);
+  const LoadedProgram right = decoder();
+  Generator generator = Generator::create(right, right, generation(32), sets).value();
+  double prompt_ms = 0;
+  const Tensor expected = generator.run_teacher_forced(0, 5, prompt_ms).value();
+  // A cache whose last place is lost: only the last token shows it.
+  const LoadedProgram lossy = decoder({{"wrong_at_token", "32"}});
+  Generator faulty = Generator::create(lossy, lossy, generation(32), sets).value();
+  const Tensor found = faulty.run_teacher_forced(0, 5, prompt_ms).value();
+  for (const std::size_t row : {0U, 30U}) {
+    const auto right_row = expected.as<float>().subspan(row, 30), wrong_row = found.as<float>().subspan(row, 30);
+    EXPECT_TRUE(std::ranges::equal(right_row.first(20), wrong_row.first(20)));
+    EXPECT_NE(right_row[20], wrong_row[20]);
+  }
+}
+
+TEST(Generator, StepsSeeThePaddingOfThePrompt) {
+  const LoadedProgram model =
+      program("input_ids:int64[batch,sequence];attention_mask:int64[batch,total];past:float32[batch,past]",
+              "logits:float32[batch,1,40];present:float32[batch,past+sequence]");  // wide enough to see every column
+  auto sets = prompts(2);
+  sets[1][0] = integers({kBatch, kPrompt}, 9);
+  for (const std::size_t at : {2U, 4U, 5U}) sets[1][1].as<std::int64_t>()[at] = 0;
+  Generator generator = Generator::create(model, model, generation(4), sets).value();
+  double prompt_ms = 0;
+  const Tensor full = generator.run_teacher_forced(0, 5, prompt_ms).value();
+  const Tensor padded = generator.run_teacher_forced(1, 5, prompt_ms).value();
+  const Tensor again = generator.run_teacher_forced(0, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(full.bytes(), again.bytes())) << "the padding of one set is not that of the next";
+  for (std::size_t token = 1; token < 3; ++token)
+    EXPECT_NE(full.as<float>()[token * 40 + 2], padded.as<float>()[token * 40 + 2]) << token;
+  const LoadedProgram deaf = decoder({{"ignored_input", "attention_mask"}});
+  Generator ignores = Generator::create(deaf, deaf, generation(4), sets).value();
+  const Tensor ignored = ignores.run_teacher_forced(1, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(ignored.bytes(), ignores.run_teacher_forced(0, 5, prompt_ms).value().bytes()));
+
+  sets[1][1] = integers({kBatch, 2}, 0);
+  EXPECT_THAT(Generator::create(model, model, generation(4), sets).error().message, HasSubstr("'attention_mask' is"));
+}
+
+TEST(Generator, KeepsTheTimedTokensAndFindsTheLargestLogits) {
+  const LoadedProgram model = decoder();
+  const auto sets = prompts(3);
+  Generator generator = Generator::create(model, model, generation(3), sets).value();
+  generator.limit_timed_sets(2);
+  Room room(16);
+  ASSERT_TRUE(generator.run_timed(4, 0, room.columns));
+  EXPECT_EQ(generator.timed_tokens().generations(), 4);
+  ASSERT_EQ(generator.timed_tokens().of(0).size(), 1U) << "generations of one set are the same";
+  EXPECT_EQ(generator.timed_tokens().of(1).size(), 1U);
+  EXPECT_TRUE(generator.timed_tokens().of(2).empty()) << "not timed";
+  const Generator::Largest greedy = generator.run_greedy(0).value();
+  ASSERT_EQ(greedy.ids.shape(), (Shape{kBatch, 3, 10})) << "no more than there are";
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(greedy.ids.as<std::int64_t>()[i * 10], generator.timed_tokens().of(0)[0][i]);
+    EXPECT_TRUE(std::ranges::is_sorted(greedy.logits.as<float>().subspan(i * 10, 10), std::greater<>{}));
+  }
+  // An engine that is right for a while.
+  const LoadedProgram leaky = decoder({{"wrong_after_run", "5"}, {"ignored_input", "input_ids"}});
+  Generator drifts = Generator::create(leaky, leaky, generation(3), sets).value();
+  ASSERT_TRUE(drifts.run_timed(4, 0, room.columns));
+  EXPECT_GE(drifts.timed_tokens().of(0).size(), 1U);
 }
 
 TEST(Generator, CreatesThePositionsAndTheStaticCaches) {
@@ -146,7 +216,7 @@ TEST(Generator, CreatesThePositionsAndTheStaticCaches) {
   ASSERT_TRUE(generator) << to_string(generator.error());
   double prompt_ms = 0;
   const Tensor first = generator->run_teacher_forced(0, 5, prompt_ms).value();
-  EXPECT_EQ(first.shape(), (Shape{kBatch, 4, 10}));
+  EXPECT_EQ(first.shape(), (Shape{kBatch, 3, 10}));
   Room room(5);
   ASSERT_TRUE(generator->run_timed(1, 1, room.columns));
   EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken));

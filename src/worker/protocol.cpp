@@ -60,7 +60,7 @@ template <class V> void fields(V& v, BindRequest& x) {
 template <class V> void fields(V& v, BindReply& x) {
   v("compilation_ms", x.compilation_ms); v("effective", x.effective);
 }
-template <class V> void fields(V& v, InferRequest& x) { v("set", x.set); v("outputs", x.outputs); }
+template <class V> void fields(V& v, InferRequest& x) { v("set", x.set); v("outputs", x.outputs); v("largest", x.largest); v("stream", x.stream); }
 template <class V> void fields(V& v, InferReply& x) { v("run_ms", x.run_ms); }
 template <class V> void fields(V& v, MeasurePlan& x) {
   v("warmup_iterations", x.warmup_iterations); v("iterations", x.iterations);
@@ -69,7 +69,7 @@ template <class V> void fields(V& v, MeasurePlan& x) {
   v("min_samples_at_time_limit", x.min_samples_at_time_limit); v("max_warmup_ns", x.max_warmup_ns);
   v("streams", x.streams);
 }
-template <class V> void fields(V& v, MeasureRequest& x) { v("plan", x.plan); v("samples", x.samples); }
+template <class V> void fields(V& v, MeasureRequest& x) { v("plan", x.plan); v("samples", x.samples); v("tokens", x.tokens); }
 template <class V> void fields(V& v, Measurement& x) {  // its samples are in the file
   v("steady_from", x.steady_from); v("steady_class", x.steady_class); v("warmup_iterations", x.warmup_iterations);
   v("warmup_ns", x.warmup_ns); v("window_ns", x.window_ns); v("loop_ns", x.loop_ns);
@@ -77,7 +77,7 @@ template <class V> void fields(V& v, Measurement& x) {  // its samples are in th
 }
 template <class V> void fields(V& v, MeasureReply& x) {
   v("measurement", x.measurement); v("peak_rss_bytes", x.peak_rss_bytes); v("mean_rss_bytes", x.mean_rss_bytes);
-  v("environment", x.environment);
+  v("environment", x.environment); v("generations", x.generations);
 }
 template <class V> void fields(V&, Nothing&) {}
 // clang-format on

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
+#include <span>
 #include <string>
 
 #include "base/clock.hpp"
@@ -149,16 +151,21 @@ Result<BindReply> WorkerSession::bind(const BindRequest& request) {
     return fail(ErrorCode::kUnsupported, fmt::format("{} runs one request at a time, {} streams were requested",
                                                      plugin_.name(), request.streams));
   ASSAY_TRY(const auto recipes, match(program_->inputs(), request.inputs, request.generation));
+  // A context counts its sets from 0 and times the first of them.
+  set_of_ = timed_sets(request.inputs, request.sets);
+  timed_ = set_of_.size();
+  for (std::size_t set = 0; set < request.sets; ++set)
+    if (std::ranges::find(set_of_, set) == set_of_.end()) set_of_.push_back(set);
   std::vector<std::vector<Tensor>> sets(request.sets);
-  for (std::size_t set = 0; set < request.sets; ++set) {
+  for (std::size_t slot = 0; slot < request.sets; ++slot) {
     for (const InputRecipe* recipe : recipes) {
       if (recipe == nullptr) {
-        sets[set].emplace_back();
+        sets[slot].emplace_back();
         continue;
       }
-      ASSAY_TRY(Tensor tensor, with_context(make_input(*recipe, request.seed, set),
+      ASSAY_TRY(Tensor tensor, with_context(make_input(*recipe, request.seed, set_of_[slot]),
                                             fmt::format("while creating input '{}'", recipe->name)));
-      sets[set].push_back(std::move(tensor));
+      sets[slot].push_back(std::move(tensor));
     }
   }
   sets_ = std::move(sets);
@@ -198,26 +205,56 @@ Status WorkerSession::bind_generators(const BindRequest& request, BindReply& bou
     ASSAY_TRY(Generator generator, Generator::create(*program_, step_program(), *request.generation, sets_));
     if (stream == 0 && plugin_.compiles_shapes())
       bound.compilation_ms = static_cast<double>(generator.compilation_ns()) / 1e6;
+    generator.limit_timed_sets(timed_);
     generators_.push_back(std::move(generator));
   }
   return {};
 }
 
+Result<std::size_t> WorkerSession::slot_of(std::size_t set) const {
+  const auto slot = std::ranges::find(set_of_, set);
+  if (set >= sets_.size() || slot == set_of_.end())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("there is no input set {}: {} are bound", set, sets_.size()));
+  return static_cast<std::size_t>(slot - set_of_.begin());
+}
+
+// The token ids of every stream's timed generations.
+Status WorkerSession::write_tokens(const std::filesystem::path& file) const {
+  std::vector<NamedView> kept;
+  for (std::size_t stream = 0; stream < generators_.size(); ++stream) {
+    const TimedTokens& tokens = generators_[stream].timed_tokens();
+    for (std::size_t slot = 0; slot < timed_; ++slot) {
+      for (std::size_t i = 0; i < tokens.of(slot).size(); ++i) {
+        const std::vector<std::int64_t>& ids = tokens.of(slot)[i];
+        const auto length = generators_[stream].output_tokens();
+        kept.push_back({fmt::format("{}/{}/{}", set_of_[slot], stream, i),
+                        {DType::kInt64, {std::ssize(ids) / length, length}, std::as_bytes(std::span(ids))}});
+      }
+    }
+  }
+  return write_safetensors(file, kept, {}, Persistence::kScratch);
+}
+
 Result<InferReply> WorkerSession::infer(const InferRequest& request) {
   if (contexts_.empty() && generators_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
-  if (request.set >= sets_.size())
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("there is no input set {}: {} are bound", request.set, sets_.size()));
+  ASSAY_TRY(const std::size_t slot, slot_of(request.set));
+  const auto stream = static_cast<std::size_t>(request.stream);
+  if (request.stream < 0 || stream >= contexts_.size() + generators_.size())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("there is no stream {}", request.stream));
   if (!generators_.empty()) {
     InferReply reply;
-    ASSAY_TRY(const Tensor logits, generators_.front().run_teacher_forced(request.set, seed_, reply.run_ms));
+    ASSAY_TRY(const Tensor logits, generators_[stream].run_teacher_forced(slot, seed_, reply.run_ms));
     const NamedView named{"logits", logits.view()};
     ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
+    if (request.largest.empty()) return reply;
+    ASSAY_TRY(const Generator::Largest greedy, generators_[stream].run_greedy(slot));
+    const std::array<NamedView, 2> largest{{{"ids", greedy.ids.view()}, {"logits", greedy.logits.view()}}};
+    ASSAY_CHECK_OK(write_safetensors(request.largest, largest, {}, Persistence::kScratch));
     return reply;
   }
-  LoadedContext& context = contexts_.front();
+  LoadedContext& context = contexts_[stream];
   const std::int64_t start = SteadyClock().now_ns();
-  ASSAY_CHECK_OK(context.run(request.set));
+  ASSAY_CHECK_OK(context.run(slot));
   const double run_ms = milliseconds_since(start);
   std::vector<NamedView> outputs;
   for (std::size_t i = 0; i < program_->outputs().size(); ++i) {
@@ -231,7 +268,7 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
 Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   std::vector<ContextSource> sources;
   sources.reserve(contexts_.size());
-  for (LoadedContext& context : contexts_) sources.emplace_back(context, sets_.size());
+  for (LoadedContext& context : contexts_) sources.emplace_back(context, timed_);
   std::vector<BurstSource*> streams;
   streams.reserve(contexts_.size() + generators_.size());
   for (ContextSource& source : sources) streams.push_back(&source);
@@ -261,6 +298,8 @@ Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   if (!measured) return tl::unexpected<Error>(std::move(measured).error());
 
   MeasureReply reply;
+  for (const Generator& generator : generators_) reply.generations += generator.timed_tokens().generations();
+  if (!request.tokens.empty() && !generators_.empty()) ASSAY_CHECK_OK(write_tokens(request.tokens));
   ASSAY_TRY(const ResidentMemory memory, resident_memory());
   reply.peak_rss_bytes = memory.peak;
   reply.mean_rss_bytes = mean.mean_bytes();

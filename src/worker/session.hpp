@@ -36,6 +36,8 @@ class WorkerSession {
 
  private:
   Status open_runtime();
+  [[nodiscard]] Result<std::size_t> slot_of(std::size_t set) const;
+  Status write_tokens(const std::filesystem::path& file) const;
   void unbind();
   [[nodiscard]] const LoadedProgram& step_program() const { return step_program_ ? *step_program_ : *program_; }
   Status bind_streams(const BindRequest& request, BindReply& bound);
@@ -46,7 +48,9 @@ class WorkerSession {
   std::optional<LoadedEngine> engine_;
   double runtime_load_ms_ = 0;
   std::optional<LoadedProgram> program_, step_program_;
-  std::vector<std::vector<Tensor>> sets_;  ///< [set][input]; bound, so they outlive the contexts
+  std::vector<std::vector<Tensor>> sets_;  ///< [slot][input]; bound, so they outlive the contexts
+  std::vector<std::size_t> set_of_;        ///< the input set of each slot: those that are timed are first
+  std::size_t timed_ = 0;                  ///< how many are timed
   std::uint64_t seed_ = 0;
   // One for each stream, in one of these two.
   std::vector<LoadedContext> contexts_;

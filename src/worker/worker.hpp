@@ -40,6 +40,10 @@ struct Generation {
   std::int64_t cache_tokens = 0;
   std::string positions{};  ///< input of the tokens' positions in the states, int64 [S]; "": there is none
 
+  /// Whether prompts may have padding. A runtime's own cache operator is given lengths instead of a mask: its padding
+  /// would be overwritten by the further tokens.
+  [[nodiscard]] bool takes_padding() const { return cache_tokens == 0 || !positions.empty(); }
+
   /// Whether the worker creates the values of an input.
   [[nodiscard]] bool makes(const std::string& input) const {
     if (cache_tokens == 0) return false;
@@ -75,16 +79,22 @@ struct BindRequest {
   std::uint64_t seed = 0;
   std::size_t sets = 1;  ///< the rotating set
   int streams = 1;       ///< number of contexts
-  /// Runs are generations: infer() returns the logits of the prompt's last position and of kTeacherForcedTokens further
-  /// ones, whose tokens are generated from the seed, so that runtimes can be compared; measure() generates greedily.
+  /// Runs are generations: infer() runs teacher-forced on tokens that are generated from the seed, so that runtimes can
+  /// be compared, and returns the logits after compared_tokens(); measure() generates greedily.
   std::optional<Generation> generation{};
 };
 
-/// The number of tokens after the prompt that infer() of a generative model runs, for this number of output tokens.
-inline constexpr std::int64_t kTeacherForcedTokens = 4;
-[[nodiscard]] constexpr std::int64_t teacher_forced_tokens(std::int64_t output_tokens) {
-  return std::min(kTeacherForcedTokens, output_tokens - 1);
+/// How many tokens follow the prompt where infer() of a generative model returns logits: none, half and all but one of
+/// the output tokens; the cache is then as full as it gets.
+[[nodiscard]] inline std::vector<std::int64_t> compared_tokens(std::int64_t output_tokens) {
+  const std::int64_t last = output_tokens - 1;
+  std::vector<std::int64_t> after{0, (last + 1) / 2, last};
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+  return after;
 }
+
+/// How many of the largest logits InferRequest::largest has for each token.
+inline constexpr std::size_t kLargestLogits = 16;
 
 struct BindReply {
   std::optional<double> compilation_ms;  ///< if the engine compiles shapes
@@ -95,6 +105,10 @@ struct BindReply {
 struct InferRequest {
   std::size_t set = 0;
   std::filesystem::path outputs;
+  /// Of a generative model: if not empty, it also generates greedily and writes the kLargestLogits largest logits of
+  /// each token, largest first: `ids` int64 and `logits` float32, [batch, output tokens, n].
+  std::filesystem::path largest{};
+  int stream = 0;  ///< which of the contexts runs
 };
 
 struct InferReply {
@@ -105,6 +119,9 @@ struct InferReply {
 struct MeasureRequest {
   MeasurePlan plan;
   std::filesystem::path samples;  ///< in the format of measure/samples_file.hpp, flushed while sampling
+  /// Of a generative model: if not empty, the token ids of the generations, warm-up included, are written here:
+  /// safetensors "SET/STREAM/N", int64 [batch, output tokens], only those that differ (TimedTokens).
+  std::filesystem::path tokens{};
 };
 
 struct MeasureReply {
@@ -113,6 +130,7 @@ struct MeasureReply {
   std::uint64_t mean_rss_bytes = 0;
   Json environment = Json::object();  ///< {before, after, noise} as in measure/environment.hpp
                                       ///< their fields are null if no window began
+  std::int64_t generations = 0;       ///< whose token ids were compared with each other; 0: the model generates none
 };
 
 /// One runtime in one process (assay-worker), controlled over a socket. A crash, a hang or an out-of-memory kill only
