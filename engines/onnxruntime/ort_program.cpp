@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -27,6 +28,23 @@ constexpr const char* kSpinning = "session.intra_op.allow_spinning";
 /// with a thread of its own.
 int pool_threads(const LoadArgs& args) { return std::max(1, args.threads - std::max(args.streams, 1) + 1); }
 
+/// `text`: "batch=1;sequence=128".
+Status fix_dimensions(const OrtRuntime& runtime, OrtSessionOptions* options, std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const std::size_t at = pair.rfind('=');
+    std::int64_t extent = -1;
+    if (at != std::string_view::npos) std::from_chars(pair.data() + at + 1, pair.data() + pair.size(), extent);
+    if (extent < 0)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("option free_dimensions: '{}' is not NAME=EXTENT", pair),
+                  "for example batch=1;sequence=128");
+    ASSAY_CHECK_OK(runtime.check(
+        runtime.api().AddFreeDimensionOverrideByName(options, std::string(pair.substr(0, at)).c_str(), extent)));
+  }
+  return {};
+}
+
 Result<OrtOptionsPtr> session_options(const OrtRuntime& runtime, const LoadArgs& args, const Options& options) {
   const OrtApi& api = runtime.api();
   ASSAY_TRY(OrtOptionsPtr made, ort_make<OrtOptionsPtr>(runtime, &OrtApi::CreateSessionOptions));
@@ -38,6 +56,7 @@ Result<OrtOptionsPtr> session_options(const OrtRuntime& runtime, const LoadArgs&
       runtime.check(api.SetSessionGraphOptimizationLevel(o, optimization_level(options.text("graph_optimization")))));
   ASSAY_CHECK_OK(runtime.check(options.flag("memory_arena") ? api.EnableCpuMemArena(o) : api.DisableCpuMemArena(o)));
   ASSAY_CHECK_OK(runtime.check(options.flag("memory_pattern") ? api.EnableMemPattern(o) : api.DisableMemPattern(o)));
+  ASSAY_CHECK_OK(fix_dimensions(runtime, o, options.text("free_dimensions")));
   ASSAY_CHECK_OK(runtime.check(api.AddSessionConfigEntry(o, kSpinning, options.flag("spinning") ? "1" : "0")));
   ASSAY_CHECK_OK(runtime.check(api.AddSessionConfigEntry(o, "session.set_denormal_as_zero", "0")));
   return made;
@@ -131,6 +150,7 @@ std::vector<OptionInfo> OrtProgram::option_infos() {
            "graph optimisation before the first run; the reference uses none"},
           {"memory_arena", "bool", "true", "keep freed memory for the next run"},
           {"memory_pattern", "bool", "true", "plan the memory of a run from the previous run with that shape"},
+          {"free_dimensions", "string", "", "extents of the model's open dimensions, such as batch=1;sequence=128"},
           {"spinning", "bool", "true", "threads wait actively for work for a while before they sleep"}};
 }
 

@@ -130,9 +130,12 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   std::string shapes = "dynamic";
   reader.read_word("shapes", shapes, {"dynamic", "static"});
   entry.static_shapes = shapes == "static";
+  reader.read("fixed_extents", entry.fixed_extents);
+  reader.read("open_extents", entry.open_extents);
   reader.read("cpu_device", entry.cpu_device);
   reader.read_words("kv_cache", entry.kv_cache, {"growing", "static"});
   ASSAY_CHECK_OK(read_spin(reader, entry));
+  reader.read("kernels", entry.kernels);
   ASSAY_CHECK_OK(read_runtime_cache(reader, entry));
   ASSAY_CHECK_OK(read_reference(reader, entry));
   ASSAY_CHECK_OK(read_runtime(reader, entry));

@@ -28,11 +28,16 @@ struct EngineEntry {
   std::vector<std::string> formats;      ///< extensions of the model files that it reads: "onnx", "xml"
   /// The extension of the file with the weights, by format: {"xml", "bin"} means that NAME.bin belongs to NAME.xml.
   std::vector<std::pair<std::string, std::string>> companions;
-  bool built = true;                ///< there is a plug-in; rows of a planned engine are not_built
-  bool needs_model = true;          ///< false: it does not compute models; options define its signature
-  bool static_shapes = false;       ///< it accepts only models whose extents are all fixed
-  std::string cpu_device = "cpu";   ///< the device that computes on the processor
+  bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built
+  bool needs_model = true;         ///< false: it does not compute models; options define its signature
+  bool static_shapes = false;      ///< it accepts only models whose extents are all fixed
+  std::string cpu_device = "cpu";  ///< the device that computes on the processor
+  /// The option that fixes open extents when a model is loaded: "batch=1;sequence=128". Empty: there is none.
+  std::string fixed_extents;
+  EngineOptions open_extents;       ///< with these options it does not fix the extents when it compiles a shape
   EngineOptions spin_on, spin_off;  ///< options with which idle threads wait actively, or sleep; empty: it has none
+
+  std::vector<std::string> kernels;  ///< libraries that its runtime computes with, as far as known: "oneDNN"
 
   /// The kinds of KV cache that it runs in the zoo's graphs: "growing", "static".
   std::vector<std::string> kv_cache{"growing", "static"};

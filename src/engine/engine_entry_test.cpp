@@ -46,6 +46,7 @@ TEST(EngineFile, ReadsEveryKey) {
   const EngineEntry engine = parse_engine(R"({"name": "toy", "framework": "Toys", "planned": true, "preference": 7,
     "hardware": ["cpu", "cuda"], "default_for": ["cuda"], "formats": ["onnx", "toy"], "companions": {"toy": "weights"}, "needs_model": false,
     "shapes": "static", "cpu_device": "CPU", "kv_cache": ["static"],
+    "fixed_extents": "extents", "open_extents": {"reshape": "false"},
     "spin": {"on": {"wait": "busy"}, "off": {"wait": "sleep"}},
     "runtime_cache": {"converter": "toy-convert", "format": "toy"},
     "reference": {"name": "plain", "options": {"fuse": "none"}},
@@ -60,6 +61,8 @@ TEST(EngineFile, ReadsEveryKey) {
   EXPECT_THAT(engine.default_for, ElementsAre("cuda"));
   EXPECT_THAT(engine.companions, ElementsAre(Pair("toy", "weights")));
   EXPECT_EQ(engine.cpu_device, "CPU");
+  EXPECT_EQ(engine.fixed_extents, "extents");
+  EXPECT_THAT(engine.open_extents, ElementsAre(Pair("reshape", "false")));
   EXPECT_THAT(engine.spin_on, ElementsAre(Pair("wait", "busy")));
   EXPECT_THAT(engine.spin_off, ElementsAre(Pair("wait", "sleep")));
   EXPECT_THAT(engine.kv_cache, ElementsAre("static"));

@@ -151,12 +151,33 @@ class TargetPlan {
     task.load.streams = static_cast<int>(task.shape.streams);
     task.load.options = settings_.engine_options;
     set_spin(task);
+    set_extents(task);
     if (target_.found.entry.needs_model || !model_.info) return;
     if (model_.generation && model_.generation->step) {
       task.load.step_options = task.load.options;
       add_signature(task.load.step_options, model_.generation->step_info);
     }
     add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
+  }
+
+  // Whether the runtime knows the extents when it compiles. What fixes them in which load is added with the inputs.
+  void set_extents(Task& task) const {
+    const EngineEntry& engine = target_.found.entry;
+    if (settings_.dynamic_shapes) {
+      task.row.shapes = "dynamic";
+      if (engine.static_shapes)
+        set_failure(task.row,
+                    unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
+                                "omit --dynamic-shapes"));
+      task.load.options.insert(task.load.options.end(), engine.open_extents.begin(), engine.open_extents.end());
+      return;
+    }
+    const bool generates = task.shape.output_tokens > 0;
+    const bool growing = generates && settings_.kv_cache != zoo::KvCache::kStatic;
+    const bool compiles = engine.static_shapes || !engine.open_extents.empty();
+    const bool loads = !engine.fixed_extents.empty() && !generates;  // a prompt and a step have other extents
+    task.row.shapes = engine.static_shapes || (compiles && !growing) || loads ? "static" : "open";
+    if (loads) task.load.shape_options = {{engine.fixed_extents, ""}};
   }
 
   // The options of the engine that --spin stands for. An engine without any decides itself, and its row says so.

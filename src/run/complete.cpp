@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "plan/row.hpp"
@@ -15,6 +18,33 @@ bool same_shapes(const std::vector<InputRecipe>& a, const std::vector<InputRecip
   return std::ranges::equal(a, b, [](const InputRecipe& x, const InputRecipe& y) {
     return x.name == y.name && x.dtype == y.dtype && x.shape == y.shape;
   });
+}
+
+// The extents of the inputs by the symbols of the model's file. A symbol that could not be written as "NAME=1", or that
+// stands for two extents, stays open.
+std::map<std::string, std::int64_t> extents_of(const ModelInfo& info, const std::vector<InputRecipe>& inputs,
+                                               bool& all) {
+  std::map<std::string, std::int64_t> extents;
+  std::set<std::string> refused;
+  for (const ModelValue& value : info.inputs) {
+    const auto input = std::ranges::find(inputs, value.name, &InputRecipe::name);
+    if (input == inputs.end() || !value.has_rank || input->shape.size() != value.shape.size()) {
+      all = false;
+      continue;
+    }
+    for (std::size_t axis = 0; axis < value.shape.size(); ++axis) {
+      if (value.shape[axis] >= 0) continue;
+      const std::string symbol = axis < value.symbols.size() ? value.symbols[axis] : "";
+      if (symbol.empty() || symbol.find_first_of("=;") != std::string::npos) {
+        all = false;
+      } else if (!extents.emplace(symbol, input->shape[axis]).second && extents[symbol] != input->shape[axis]) {
+        refused.insert(symbol);
+      }
+    }
+  }
+  for (const std::string& symbol : refused) extents.erase(symbol);
+  all = all && refused.empty();
+  return extents;
 }
 
 }  // namespace
@@ -43,8 +73,21 @@ Status TaskCompleter::add_inputs(Task& task) {
   if (task.static_shapes && !task.artefact.empty())
     for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
       task.artefact.shapes[input.name] = input.shape;
+  if (!task.load.shape_options.empty()) fix_extents(task, info);
   set_cost(task);
   return {};
+}
+
+void TaskCompleter::fix_extents(Task& task, const ModelInfo& info) {
+  bool all = true;
+  std::string text;
+  for (const auto& [symbol, extent] : extents_of(info, task.inputs, all))
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", symbol, extent);
+  if (!all) task.row.shapes = "open";
+  if (text.empty())
+    task.load.shape_options.clear();
+  else
+    task.load.shape_options.front().second = std::move(text);
 }
 
 // Inputs and outputs that came with the model are used if they fit.

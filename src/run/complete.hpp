@@ -29,6 +29,8 @@ class TaskCompleter {
   }
   [[nodiscard]] Status add_inputs(Task& task);
   void use_given(Task& task) const;
+  /// Gives the engine's option the extents of the inputs, by name.
+  static void fix_extents(Task& task, const ModelInfo& info);
   void set_cost(Task& task);
 
   const PreparedModel& model_;

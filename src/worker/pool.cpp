@@ -16,6 +16,7 @@ namespace {
 
 std::string key_of(const EngineLocation& location, const LoadRequest& request, const Worker::StartOptions& options) {
   Json key = worker_protocol::encode(request);
+  key.erase("shape_options");
   key["plugin"] = location.plugin.string();
   key["home"] = location.home.string();
   key["limit"] = options.memory_limit_bytes.value_or(0);
@@ -39,12 +40,14 @@ WorkerPool::Lease::Lease(WorkerPool& pool, std::string key, std::unique_ptr<Work
     : pool_(&pool), key_(std::move(key)), worker_(std::move(worker)), loaded_(std::move(loaded)), warm_(warm) {}
 
 WorkerPool::Lease::~Lease() {
-  if (worker_ && worker_->alive()) pool_->give_back({std::move(key_), std::move(worker_), std::move(loaded_), 0});
+  if (worker_ && worker_->alive())
+    pool_->give_back({std::move(key_), std::move(worker_), std::move(loaded_), std::move(shape_options_), 0});
 }
 
 Result<WorkerPool::Lease> WorkerPool::acquire(const EngineLocation& location, const LoadRequest& request,
                                               Worker::StartOptions options, std::chrono::nanoseconds load_timeout) {
   std::string key = key_of(location, request, options);
+  std::optional<Idle> warm;
   {
     const std::lock_guard lock(mutex_);
     while (true) {
@@ -58,13 +61,31 @@ Result<WorkerPool::Lease> WorkerPool::acquire(const EngineLocation& location, co
         continue;
       }
       log_debug("worker {}: reused, it has loaded {}", idle.worker->pid(), request.model.string());
-      return Lease(*this, std::move(key), std::move(idle.worker), std::move(idle.loaded), true);
+      warm = std::move(idle);
+      break;
     }
+  }
+  if (warm) {
+    Lease lease(*this, std::move(key), std::move(warm->worker), std::move(warm->loaded), true);
+    lease.shape_options_ = request.shape_options;
+    if (warm->shape_options == request.shape_options) return lease;
+    Result<LoadReply> again = lease.worker().load(request, load_timeout);
+    if (!again) {
+      lease.discard();
+      return tl::unexpected<Error>(again.error());
+    }
+    lease.reload_ms_ = again->model_load_s * 1e3;
+    lease.loaded_.inputs = std::move(again->inputs);
+    lease.loaded_.outputs = std::move(again->outputs);
+    lease.loaded_.effective = std::move(again->effective);
+    return lease;
   }
   ASSAY_TRY(std::unique_ptr<Worker> worker, start_(location, std::move(options)));
   const TimedStep loading(fmt::format("worker {}: loaded {}", worker->pid(), request.model.string()), LogLevel::kDebug);
   ASSAY_TRY(LoadReply loaded, worker->load(request, load_timeout));
-  return Lease(*this, std::move(key), std::move(worker), std::move(loaded), false);
+  Lease lease(*this, std::move(key), std::move(worker), std::move(loaded), false);
+  lease.shape_options_ = request.shape_options;
+  return lease;
 }
 
 void WorkerPool::give_back(Idle idle) {

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include <assay/result.hpp>
@@ -41,9 +42,11 @@ class WorkerPool {
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     [[nodiscard]] Worker& worker() const { return *worker_; }
-    /// The reply to load; for a warm worker, that of its first load.
+    /// The reply to load; for a warm worker, that of its first load. `effective` and the signature are of the latest.
     [[nodiscard]] const LoadReply& loaded() const { return loaded_; }
     [[nodiscard]] bool warm() const { return warm_; }
+    /// The time in which a warm worker loaded the model again, for another shape; nullopt: it did not.
+    [[nodiscard]] std::optional<double> reload_ms() const { return reload_ms_; }
     /// Ends the worker instead of keeping it.
     void discard() { worker_.reset(); }
 
@@ -55,11 +58,13 @@ class WorkerPool {
     std::unique_ptr<Worker> worker_;
     LoadReply loaded_;
     bool warm_;
+    EngineOptions shape_options_{};
+    std::optional<double> reload_ms_{};
   };
 
   /// A warm worker that has loaded exactly this (same engine files, model, device, precision, threads, streams,
   /// options, environment and memory limit) and still runs, else a fresh one that loads it. A warm worker keeps its
-  /// first log.
+  /// first log. One with other `shape_options` loads the model again; if it cannot, it is ended.
   /// Errors: those of Worker::start and load.
   [[nodiscard]] Result<Lease> acquire(const EngineLocation& location, const LoadRequest& request,
                                       Worker::StartOptions options, std::chrono::nanoseconds load_timeout);
@@ -73,6 +78,7 @@ class WorkerPool {
     std::string key;
     std::unique_ptr<Worker> worker;
     LoadReply loaded;
+    EngineOptions shape_options;
     std::uint64_t bytes;
   };
   void give_back(Idle idle);

@@ -24,9 +24,12 @@ class FakeWorker final : public Worker {
   bool alive() override { return alive_ && !world_.killed.contains(id_); }
   int pid() const override { return id_; }
   Result<LoadReply> load(const LoadRequest& request, std::chrono::nanoseconds) override {
-    if (request.model == "bad.onnx") return fail(ErrorCode::kUnsupported, "no kernel");
+    const bool no_such_shape = request.shape_options == EngineOptions{{"extents", "none"}};
+    if (request.model == "bad.onnx" || no_such_shape) return fail(ErrorCode::kUnsupported, "no kernel");
     LoadReply reply;
     reply.engine_version = std::to_string(id_);
+    reply.effective = request.shape_options;
+    reply.model_load_s = ++loads_;
     return reply;
   }
   Result<BindReply> bind(const BindRequest&, std::chrono::nanoseconds) override { return BindReply{}; }
@@ -40,6 +43,7 @@ class FakeWorker final : public Worker {
   World& world_;
   int id_;
   bool alive_ = true;
+  int loads_ = 0;
 };
 
 class Pool : public ::testing::Test {
@@ -73,6 +77,36 @@ TEST_F(Pool, StartsAFreshOneForAnotherModelOrAnotherSetting) {
   acquire("a.onnx");
   EXPECT_FALSE(acquire("b.onnx").warm());
   EXPECT_FALSE(acquire("a.onnx", 2).warm());
+}
+
+TEST_F(Pool, AWarmWorkerLoadsItsModelAgainForAnotherShape) {
+  LoadRequest request;
+  request.model = "a.onnx";
+  const auto with = [&](const char* extents) {
+    request.shape_options = {{"extents", extents}};
+    return pool_.acquire({"null", "/p.so", ""}, request, {}, seconds(1)).value();
+  };
+  EXPECT_FALSE(with("batch=1").reload_ms());
+  EXPECT_FALSE(with("batch=1").reload_ms()) << "it has this shape";
+  {
+    const auto lease = with("batch=2");
+    EXPECT_TRUE(lease.warm());
+    EXPECT_EQ(lease.reload_ms(), 2000);
+    EXPECT_EQ(lease.loaded().model_load_s, 1) << "of its first load";
+    EXPECT_EQ(lease.loaded().effective, request.shape_options);
+  }
+  EXPECT_FALSE(with("batch=2").reload_ms());
+  EXPECT_TRUE(with("batch=1").reload_ms());
+  EXPECT_EQ(world_.started, 1);
+}
+
+TEST_F(Pool, EndsAWarmWorkerThatDoesNotLoadAnotherShape) {
+  LoadRequest request;
+  request.model = "a.onnx";
+  (void)pool_.acquire({"null", "/p.so", ""}, request, {}, seconds(1));
+  request.shape_options = {{"extents", "none"}};
+  EXPECT_EQ(pool_.acquire({"null", "/p.so", ""}, request, {}, seconds(1)).error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(world_.living, ::testing::IsEmpty());
 }
 
 TEST_F(Pool, NeverLeasesOneWorkerTwice) {

@@ -38,6 +38,7 @@ template <class V> void fields(V& v, Error& x) {
 template <class V> void fields(V& v, LoadRequest& x) {
   v("model", x.model); v("step_model", x.step_model); v("device", x.device_id); v("precision", x.precision); v("threads", x.threads);
   v("streams", x.streams); v("options", x.options); v("step_options", x.step_options);
+  v("shape_options", x.shape_options);
 }
 template <class V> void fields(V& v, LoadReply& x) {
   v("runtime_load_ms", x.runtime_load_ms); v("model_load_s", x.model_load_s); v("engine_version", x.engine_version);
@@ -67,7 +68,7 @@ template <class V> void fields(V& v, MeasurePlan& x) {
   v("relative_precision", x.relative_precision); v("min_samples", x.min_samples); v("max_samples", x.max_samples);
   v("min_time_ns", x.min_time_ns); v("max_time_ns", x.max_time_ns);
   v("min_samples_at_time_limit", x.min_samples_at_time_limit); v("max_warmup_ns", x.max_warmup_ns);
-  v("streams", x.streams);
+  v("time_limits_iterations", x.time_limits_iterations); v("streams", x.streams);
 }
 template <class V> void fields(V& v, MeasureRequest& x) { v("plan", x.plan); v("samples", x.samples); v("tokens", x.tokens); }
 template <class V> void fields(V& v, Measurement& x) {  // its samples are in the file

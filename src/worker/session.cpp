@@ -120,6 +120,7 @@ Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
   const std::int64_t start = SteadyClock().now_ns();
   LoadProgramArgs args{request.model,   request.device_id, request.precision,
                        request.threads, request.streams,   request.options};
+  args.options.insert(args.options.end(), request.shape_options.begin(), request.shape_options.end());
   ASSAY_TRY(program_, engine_->load(args));
   if (!request.step_model.empty()) {
     args.model = request.step_model;

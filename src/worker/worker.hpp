@@ -60,7 +60,8 @@ struct LoadRequest {
   EngineOptions options{};
   /// For generative models: the graph of the further tokens; empty: `model` runs them too, first with an empty past.
   std::filesystem::path step_model{};
-  EngineOptions step_options{};  ///< options of `step_model`; empty: they are `options`
+  EngineOptions step_options{};   ///< options of `step_model`; empty: they are `options`
+  EngineOptions shape_options{};  ///< more options, for one shape: for another one a warm worker loads the model again
 };
 
 struct LoadReply {
