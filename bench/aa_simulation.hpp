@@ -65,7 +65,8 @@ struct Sequential {
   double rounds = 0;     ///< mean number of rounds
   double coverage = 0;   ///< of the interval that is shown at the end
 };
-[[nodiscard]] Sequential judge_in_rounds(const Scenario& scenario, std::size_t pairs, std::uint64_t seed);
+[[nodiscard]] Sequential judge_in_rounds(const Scenario& scenario, std::size_t pairs, std::uint64_t seed,
+                                         std::size_t most_rounds = stats::kMostRounds);
 
 /// The least multiple of 0.5 % that is found in at least 95 % of the pairs. `scenario.ratio` is ignored.
 [[nodiscard]] double smallest_found(Scenario scenario, std::size_t pairs, std::uint64_t seed);
@@ -73,7 +74,7 @@ struct Sequential {
 /// At a fixed number of launches: the share of shown intervals that hold the truth.
 struct Coverage {
   double ratio = 0;       ///< of the ratio of two cells
-  double launch = 0;      ///< of one cell's latency, if the machine itself does not change
+  double launch = 0;      ///< of one cell's latency
   double detectable = 0;  ///< mean of RoundComparison::smallest_detectable
 };
 [[nodiscard]] Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pairs, std::uint64_t seed);

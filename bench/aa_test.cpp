@@ -50,5 +50,9 @@ TEST(TrueDifferences, OfAFactorOfTwoNeedNoFurtherRound) {
   EXPECT_LT(run.rounds, 3.1);
 }
 
+TEST(TrueDifferences, OfAFactorOfTwoAreFoundInThreeRoundsEvenAtFivePerCent) {
+  EXPECT_GE(judge_in_rounds({0.05, Processes::kNormal, 2.0}, 4 * kPairs, 5, 3).different, 0.9);
+}
+
 }  // namespace
 }  // namespace assay::bench

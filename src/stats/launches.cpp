@@ -11,8 +11,9 @@ namespace assay::stats {
 namespace {
 
 constexpr double kShownConfidence = 0.95;
-// For each look, so that all of them together stay below 1 %.
-constexpr double kFalseClaimsPerLook = 0.002;
+// For each look, so that all of them together stay below 1 %. Looks at few rounds have little to add to that, because
+// of the factor that they also need.
+constexpr double kFalseClaimsOfFewRounds = 0.01, kFalseClaimsPerLook = 0.002;
 constexpr std::size_t kMostRoundsToSettle = 100;
 
 bool counts(double value) { return value > 0.0 && std::isfinite(value); }
@@ -26,9 +27,10 @@ Interval around(double log_centre, double half) { return {std::exp(log_centre - 
 
 // The least |log ratio| that is claimed after `rounds`.
 double claimed_from(double spread, std::size_t rounds, std::size_t comparisons) {
-  const double confidence = 1.0 - kFalseClaimsPerLook / static_cast<double>(std::max<std::size_t>(comparisons, 1));
-  const double floor = std::log(rounds < kEnoughRounds ? kFewRoundsFactor : kLeastFactor);
-  return std::max(half_width(spread, rounds, confidence), floor);
+  const bool few = rounds < kEnoughRounds;
+  const double false_claims = (few ? kFalseClaimsOfFewRounds : kFalseClaimsPerLook) /
+                              static_cast<double>(std::max<std::size_t>(comparisons, 1));
+  return std::max(half_width(spread, rounds, 1.0 - false_claims), std::log(few ? kFewRoundsFactor : kLeastFactor));
 }
 
 }  // namespace

@@ -56,9 +56,10 @@ struct RoundComparison {
 /// Compares times that are paired by position: baseline[i] and candidate[i] are of the same round, so that what the
 /// machine did meanwhile cancels. As many baselines as candidates.
 ///
-/// A difference is claimed only if an interval excludes 1 that is so wide that a pair of equal cells is called
-/// different in less than 1 % of the cases, although it is looked at after every round from the third to the tenth.
-/// The claim is therefore stricter than the interval shown.
+/// A difference is claimed only if a wider interval than the one shown excludes 1: that of 99 % (below six rounds;
+/// there the ratio must also be beyond kFewRoundsFactor) or 99.8 %. So a pair of equal cells is called different in
+/// less than 1 % of the cases, although it is looked at after every round from the second to the tenth, for normal,
+/// bimodal and heavy-tailed processes whose standard deviation is up to 10 %.
 ///
 /// `comparisons`: if the pair was chosen because of its result (the best of k cells against another), the number of
 /// pairs that it was chosen from; the 1 % is divided among them (Bonferroni). Runner-up of a best cell: 1 is enough,

@@ -70,6 +70,14 @@ TEST(CompareRounds, ClaimsAFactorOfTwoAfterThreeRounds) {
   EXPECT_EQ(of_log_ratios({-0.69, -0.70, -0.68}).difference, Difference::kFaster);
 }
 
+// The 99 % interval: t of 2 degrees of freedom at 0.995 is 9.925.
+TEST(CompareRounds, ClaimsAtThreeRoundsWhatThe99PerCentIntervalShows) {
+  const double half = 9.924843 * 0.1 / std::sqrt(3.0);
+  EXPECT_NEAR(std::log1p(*of_log_ratios({0.4, 0.5, 0.6}).smallest_detectable), half, 1e-6);
+  EXPECT_EQ(of_log_ratios({half - 0.101, half - 0.001, half + 0.099}).difference, Difference::kNotShown);
+  EXPECT_EQ(of_log_ratios({half - 0.099, half + 0.001, half + 0.101}).difference, Difference::kSlower);
+}
+
 // Three rounds may have met the same two modes of processes by chance: no spread, and nothing shown.
 TEST(CompareRounds, DoesNotTrustASmallSpreadOfFewRounds) {
   for (const std::size_t rounds : {2U, 3U, 4U, 5U}) {
