@@ -196,12 +196,12 @@ onnx::GraphProto constant_graph(const std::vector<AddedConstant>& constants) {
 
 }  // namespace
 
-Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path& output) {
-  ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
-  const std::vector<Bytes> kept = kept_fields(encoded, parts);
-  const std::string head = head_of(file.model());
-  const std::string added = added_graph(file.model().graph(), parts).SerializeAsString();
-  const std::string constants = constant_graph(parts.constants).SerializeAsString();
+namespace {
+
+// Writes what is given in this order: the head, the model's fields, the graph: `added`, `kept`, `constants`.
+Status write_file(const std::string& head, const Encoded& encoded, const std::string& added,
+                  const std::vector<Bytes>& kept, const std::string& constants,
+                  const std::vector<ExternalRange>& external, const fs::path& output) {
   std::uint64_t graph = added.size() + constants.size();
   for (const Bytes field : kept) graph += field.size();
   std::uint64_t whole = graph + head.size();
@@ -218,8 +218,42 @@ Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path
   ASSAY_CHECK_OK(to.write(added));
   for (const Bytes field : kept) ASSAY_CHECK_OK(to.write(field));
   ASSAY_CHECK_OK(to.write(constants));
-  ASSAY_CHECK_OK(place_external_data(parts.external, output));
+  ASSAY_CHECK_OK(place_external_data(external, output));
   return to.commit(Persistence::kScratch);
+}
+
+}  // namespace
+
+Status write_parts(const OnnxFile& file, const ModelParts& parts, const fs::path& output) {
+  ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
+  return write_file(head_of(file.model()), encoded, added_graph(file.model().graph(), parts).SerializeAsString(),
+                    kept_fields(encoded, parts), constant_graph(parts.constants).SerializeAsString(), parts.external,
+                    output);
+}
+
+Status write_nodes(const OnnxFile& file, const std::vector<WrittenNode>& nodes,
+                   const std::vector<AddedConstant>& constants, bool typed, const std::vector<ExternalRange>& external,
+                   const fs::path& output) {
+  ASSAY_TRY(const Encoded encoded, take_apart(file.bytes()));
+  const onnx::GraphProto& before = file.model().graph();
+  onnx::GraphProto declared;
+  *declared.mutable_input() = before.input();
+  *declared.mutable_output() = before.output();
+  if (typed) *declared.mutable_value_info() = before.value_info();
+  std::vector<Bytes> kept = encoded.graph;
+  kept.insert(kept.end(), encoded.initializers.begin(), encoded.initializers.end());
+  kept.insert(kept.end(), encoded.sparse_initializers.begin(), encoded.sparse_initializers.end());
+  std::string added = declared.SerializeAsString();
+  for (const WrittenNode& node : nodes) {
+    if (node.place) {
+      const Bytes whole = encoded.nodes[*node.place];
+      added.append(reinterpret_cast<const char*>(whole.data()), whole.size());
+    } else {
+      added += wire::header_of(kNode, node.encoded.size()) + node.encoded;
+    }
+  }
+  return write_file(head_of(file.model()), encoded, added, kept, constant_graph(constants).SerializeAsString(),
+                    external, output);
 }
 
 }  // namespace assay

@@ -57,4 +57,16 @@ struct ModelParts {
 /// internal (disk full).
 [[nodiscard]] Status write_parts(const OnnxFile& file, const ModelParts& parts, const std::filesystem::path& output);
 
+/// A node of another file: one of the old file by its place, or a new one in its encoded form.
+struct WrittenNode {
+  std::optional<std::size_t> place{};
+  std::string encoded{};
+};
+
+/// Writes a copy that has other nodes and some more constants; `typed`: the declared types of values between inputs
+/// and outputs still hold. Places of the data and errors: as in write_parts().
+[[nodiscard]] Status write_nodes(const OnnxFile& file, const std::vector<WrittenNode>& nodes,
+                                 const std::vector<AddedConstant>& constants, bool typed,
+                                 const std::vector<ExternalRange>& external, const std::filesystem::path& output);
+
 }  // namespace assay

@@ -223,6 +223,11 @@ Status write_changed(const fs::path& from, Change change, const fs::path& to, co
     for (const CheckedTensor& tensor : *tensors) {
       if (!tensor.external || external.contains(tensor.external->location)) continue;
       const fs::path target = folder / tensor.external->location;
+      if (target.lexically_normal() == (folder / to.filename()).lexically_normal())
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} is the place of the model's data {}", shown_path(to),
+                                shown_path(tensor.external->location)),
+                    "give the copy another name");
       ASSAY_CHECK_OK(make_directories(target.parent_path()));
       ASSAY_TRY(Copy copy, Copy::make(tensor.external->file, target, cancelled));
       external.emplace(tensor.external->location, std::move(copy));

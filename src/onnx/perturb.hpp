@@ -19,7 +19,8 @@ namespace assay {
 ///
 /// Weights are the initialisers of type float64, float32, float16 and bfloat16. Not changed: zeros, infinities, NaN,
 /// single elements (an epsilon), the scales and regions of Resize (they decide shapes), tensors inside nodes.
-/// Errors: those of inspect_model; invalid_argument when `to` is in the model's own folder; internal (disk full);
+/// Errors: those of inspect_model; invalid_argument when `to` is in the model's own folder, or where the data belong;
+/// internal (disk full);
 /// cancelled: part of the copy is left.
 [[nodiscard]] Status write_perturbed(const std::filesystem::path& from, DType dtype, std::uint64_t seed,
                                      const std::filesystem::path& to, const Cancelled& cancelled = {});

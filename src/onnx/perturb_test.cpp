@@ -178,6 +178,18 @@ TEST(WriteRounded, RoundsWhatIsAWeightAndKeepsItsType) {
       << "an epsilon of 1e-12 is not to become 0";
 }
 
+TEST(WritePerturbed, DataOfTheCopysNameAreNotOverwrittenInSilence) {
+  onnx::ModelProto model = small_model();
+  const ModelFolder folder;
+  folder.write_bytes(model.graph().initializer(0).raw_data(), "model.onnx");
+  set_external(*model.mutable_graph()->mutable_initializer(0), {{"location", "model.onnx"}});
+  const auto from = folder.write(model, "net.onnx");
+  const Status refused = write_perturbed(from, DType::kFloat32, 1, folder.path() / "copy/model.onnx");
+  EXPECT_THAT(refused.error().message, HasSubstr("is the place of the model's data"));
+  ASSERT_TRUE(write_perturbed(from, DType::kFloat32, 1, folder.path() / "copy/net.onnx"));
+  EXPECT_NE(inspect_model(folder.path() / "copy/net.onnx")->weights_hash, inspect_model(from)->weights_hash);
+}
+
 TEST(WritePerturbed, NeverOverwritesTheModel) {
   const ModelFolder folder;
   const auto from = folder.write(small_model());

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "graph/specialise.hpp"
 #include "measure/environment.hpp"
+#include "onnx/honest_graph.hpp"
 #include "onnx/perturb.hpp"
 #include "prepare/generation.hpp"
 #include "prepare/kv_cache.hpp"
@@ -20,9 +21,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kModelFile = "model.onnx";
-constexpr const char* kStepFile = "step.onnx";
 
 Json name_of(const std::optional<DType>& dtype) { return dtype ? Json(to_string(*dtype)) : Json(); }
+
+constexpr const char* kQuantised = "quantised";
+const char* word_of(ArtefactSpec::HonestRun::Kind kind) {
+  return kind == ArtefactSpec::HonestRun::Kind::kQuantised ? kQuantised : "rounded";
+}
 
 Json to_json(const ZooBuild& build) {
   return {{"config", build.config},
@@ -73,6 +78,14 @@ std::uint64_t size_with_weights(const fs::path& model, const std::vector<EngineE
   return size_of(model) + size_of(model.string() + ".data") + (companion ? size_of(*companion) : 0);
 }
 
+Status write_honest(const fs::path& from, const ArtefactSpec::HonestRun& honest, const fs::path& to) {
+  if (honest.kind == ArtefactSpec::HonestRun::Kind::kRounded)
+    return write_rounded_results(from, honest.dtype, honest.seed, to);
+  ASSAY_TRY(const std::size_t sites, write_quantisation_noise(from, honest.seed, to));
+  if (sites > 0) return {};
+  return fail(ErrorCode::kUnsupported, "no activation is quantised");
+}
+
 ArtefactSpec with_open_shapes(ArtefactSpec spec) {
   spec.shapes.clear();
   return spec;
@@ -104,6 +117,9 @@ Json to_json(const ArtefactSpec& spec) {
   if (spec.rounded_to) json["rounded_to"] = to_string(*spec.rounded_to);
   if (spec.perturbation)
     json["perturbation"] = {{"dtype", to_string(spec.perturbation->dtype)}, {"seed", spec.perturbation->seed}};
+  if (spec.honest)
+    json["honest"] = {
+        {"kind", word_of(spec.honest->kind)}, {"dtype", to_string(spec.honest->dtype)}, {"seed", spec.honest->seed}};
   if (!spec.shapes.empty()) json["shapes"] = spec.shapes;
   if (!spec.converter.empty()) json["converter"] = spec.converter;
   return json;
@@ -118,6 +134,14 @@ Result<ArtefactSpec> artefact_from_json(const Json& json) try {
     const Json& perturbation = json.at("perturbation");
     spec.perturbation = ArtefactSpec::Perturbation{dtype_at(perturbation, "dtype").value_or(DType::kFloat32),
                                                    perturbation.at("seed").get<std::uint64_t>()};
+  }
+  if (json.contains("honest")) {
+    using HonestRun = ArtefactSpec::HonestRun;
+    const Json& honest = json.at("honest");
+    const bool quantised = honest.at("kind").get<std::string>() == kQuantised;
+    spec.honest =
+        HonestRun{quantised ? HonestRun::Kind::kQuantised : HonestRun::Kind::kRounded,
+                  dtype_at(honest, "dtype").value_or(DType::kFloat32), honest.at("seed").get<std::uint64_t>()};
   }
   if (json.contains("shapes")) spec.shapes = json.at("shapes").get<std::map<std::string, Shape>>();
   spec.converter = json.value("converter", std::string());
@@ -140,7 +164,8 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
     }
   }
   const auto began = std::chrono::steady_clock::now();
-  const bool as_it_is = spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && spec.shapes.empty();
+  const bool as_it_is =
+      spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && !spec.honest && spec.shapes.empty();
   Result<Artefact> made = !spec.converter.empty() ? convert(spec, name)
                           : as_it_is              ? build(*spec.zoo, name)
                                                   : change(spec, name);
@@ -230,6 +255,10 @@ Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::stri
                     "use an engine that supports dynamic shapes");
       };
     }
+    if (spec.honest) {
+      rest.honest.reset();
+      return [&](const fs::path& from, const fs::path& to) { return write_honest(from, *spec.honest, to); };
+    }
     if (spec.perturbation) {
       rest.perturbation.reset();
       return [&](const fs::path& from, const fs::path& to) {
@@ -251,10 +280,11 @@ Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::stri
                 "measure a forward pass with --output-tokens 0");
   ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
   const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
-  Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
+  // Its own name: a file called otherwise may be where the model's data belong.
+  Artefact artefact{.model = folder->path() / base.model.filename(), .owner = folder};
   ASSAY_CHECK_OK(last(base.model, artefact.model));
   if (!base.step_model.empty()) {
-    artefact.step_model = folder->path() / kStepFile;
+    artefact.step_model = folder->path() / base.step_model.filename();
     ASSAY_CHECK_OK(last(base.step_model, artefact.step_model));
   }
   return artefact;

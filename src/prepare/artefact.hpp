@@ -39,7 +39,8 @@ struct ZooBuild {
 };
 
 /// Which files an engine loads, and how they are made: plain data. Start: `file` or `zoo`, at most one; neither means
-/// that the engine loads no file. Then, in this order, each if it is set: round, perturb, specialise, convert.
+/// that the engine loads no file. Then, in this order, each if it is set: round, perturb, make honest errors,
+/// specialise, convert.
 struct ArtefactSpec {
   /// A change of every weight by one unit in the last place of `dtype`.
   struct Perturbation {
@@ -47,12 +48,21 @@ struct ArtefactSpec {
     std::uint64_t seed = 0;
   };
 
+  /// A graph that errs as an honest runtime may (onnx/honest_graph.hpp).
+  struct HonestRun {
+    enum class Kind { kRounded, kQuantised };
+    Kind kind = Kind::kRounded;
+    DType dtype = DType::kFloat32;  ///< of kRounded: every result is rounded to it
+    std::uint64_t seed = 0;
+  };
+
   std::filesystem::path file{};                ///< an existing model file
   std::optional<ZooBuild> zoo{};               ///< a model that the zoo builds
   std::optional<DType> rounded_to{};           ///< weights rounded to the values of this type; the stored type stays
   std::optional<Perturbation> perturbation{};  ///< of the weights
-  std::map<std::string, Shape> shapes{};       ///< of the inputs, for a graph with these shapes only
-  std::string converter{};                     ///< engine whose converter writes the file in its own format
+  std::optional<HonestRun> honest{};
+  std::map<std::string, Shape> shapes{};  ///< of the inputs, for a graph with these shapes only
+  std::string converter{};                ///< engine whose converter writes the file in its own format
 
   [[nodiscard]] bool empty() const { return file.empty() && !zoo; }
 };
@@ -82,8 +92,8 @@ class ArtefactStore {
   };
   explicit ArtefactStore(Services services) : services_(std::move(services)) {}
 
-  /// `name`: of the model, for messages. Errors: those of zoo::build, write_rounded, write_perturbed, specialise and
-  /// make_stateful; cancelled.
+  /// `name`: of the model, for messages. Errors: those of zoo::build, write_rounded, write_perturbed,
+  /// write_rounded_results, write_quantisation_noise, specialise and make_stateful; cancelled.
   [[nodiscard]] Result<Artefact> make(const ArtefactSpec& spec, const std::string& name);
 
   /// Once the files of `spec` are made, they stay until done() was called as often as expect(). The same holds for the

@@ -9,6 +9,7 @@
 
 #include "base/files.hpp"
 #include "onnx/inspect.hpp"
+#include "onnx/onnx_testing.hpp"
 #include "prepare/zoo_source.hpp"
 
 namespace assay {
@@ -100,12 +101,31 @@ TEST_F(Artefacts, AnInterruptionAndAMistakeAreErrorsAndLeaveNothing) {
   EXPECT_EQ(folders(), 0U);
 }
 
+TEST_F(Artefacts, ACopyDoesNotOverwriteDataThatAreCalledLikeAModel) {
+  onnx::ModelProto model = testing::small_model();
+  const testing::ModelFolder folder;
+  folder.write_bytes(model.graph().initializer(0).raw_data(), "model.onnx");
+  testing::set_external(*model.mutable_graph()->mutable_initializer(0), {{"location", "model.onnx"}});
+  ArtefactSpec spec{.file = folder.write(model, "net.onnx")};
+  const std::string weights = inspect_model(spec.file)->weights_hash;
+  spec.perturbation = ArtefactSpec::Perturbation{DType::kFloat32, 3};
+  const Result<Artefact> perturbed = store_.make(spec, "net");
+  ASSERT_TRUE(perturbed) << to_string(perturbed.error());
+  EXPECT_NE(inspect_model(perturbed->model)->weights_hash, weights);
+  spec.perturbation.reset();
+  spec.honest = ArtefactSpec::HonestRun{ArtefactSpec::HonestRun::Kind::kRounded, DType::kFloat16, 0};
+  const Result<Artefact> rounded = store_.make(spec, "net");
+  ASSERT_TRUE(rounded) << to_string(rounded.error());
+  EXPECT_EQ(inspect_model(rounded->model)->parameter_count, inspect_model(spec.file)->parameter_count);
+}
+
 TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   ArtefactSpec spec;
   spec.zoo = ZooBuild{{{"model_type", "bert"}}, "BertModel", "/weights",           "abc", 7, "float16",
                       DType::kFloat16,          true,        zoo::KvCache::kStatic};
   spec.rounded_to = DType::kBFloat16;
   spec.perturbation = ArtefactSpec::Perturbation{DType::kFloat16, 3};
+  spec.honest = ArtefactSpec::HonestRun{ArtefactSpec::HonestRun::Kind::kQuantised, DType::kFloat32, 5};
   spec.shapes = {{"x", {1, 2}}};
   spec.converter = "openvino";
   const Result<ArtefactSpec> again = artefact_from_json(to_json(spec));
@@ -113,6 +133,7 @@ TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   EXPECT_EQ(to_json(*again), to_json(spec));
   EXPECT_EQ(again->zoo->weights_rounded_to, DType::kFloat16);
   EXPECT_EQ(again->perturbation->seed, 3U);
+  EXPECT_EQ(again->honest->seed, 5U);
   EXPECT_EQ(to_json(artefact_from_json(to_json(ArtefactSpec{.file = "/a.onnx"})).value()), Json({{"file", "/a.onnx"}}));
   EXPECT_THAT(artefact_from_json(Json({{"rounded_to", "float99"}})).error().message, HasSubstr("float99"));
 }

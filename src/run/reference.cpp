@@ -9,7 +9,8 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "tensor/random.hpp"
+#include "onnx/honest_graph.hpp"
+#include "onnx/inspect.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/ulp.hpp"
 
@@ -17,26 +18,11 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kDone = "DONE";
+constexpr const char* kDone = "DONE";  ///< the checksum of each file of a reference
 constexpr const char* kOutputs = "set";
-constexpr const char* kPerturbedOutputs = "perturbed";
-constexpr std::uint64_t kPerturbationSeed = 1;
-constexpr int kMethod = 2;  ///< raised if the outputs change for the same model, inputs and runtime
-
-// The perturbed inputs of a set; as files, because a recipe cannot describe them.
-Result<std::vector<InputRecipe>> perturbed_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                                                  std::size_t set, DType precision, const fs::path& folder) {
-  std::vector<InputRecipe> perturbed = recipes;
-  for (std::size_t i = 0; i < perturbed.size(); ++i) {
-    ASSAY_TRY(Tensor tensor, make_input(recipes[i], seed, set));
-    perturb_by_one_ulp(tensor.dtype(), tensor.bytes(), precision, CounterRandom(kPerturbationSeed, recipes[i].name));
-    perturbed[i].fill = Fill::kFile;
-    perturbed[i].file = folder / fmt::format("input_{}.safetensors", i);  // .npy has no bfloat16
-    const NamedView named{recipes[i].name, tensor.view()};
-    ASSAY_CHECK_OK(write_safetensors(perturbed[i].file, std::span(&named, 1), {}, Persistence::kScratch));
-  }
-  return perturbed;
-}
+constexpr const char* kLargest = "largest";  ///< logits of greedy tokens
+constexpr int kMethod = 3;                   ///< raised if the outputs change for the same model, inputs and runtime
+constexpr int kHonestMethod = 1;  ///< raised if the honest errors change for the same model, inputs and runtime
 
 std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
   return std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(until - std::chrono::steady_clock::now()));
@@ -74,11 +60,6 @@ ArtefactSpec rounded(ArtefactSpec spec, DType precision) {
   return spec;
 }
 
-ArtefactSpec perturbed(ArtefactSpec spec, DType precision) {
-  spec.perturbation = ArtefactSpec::Perturbation{precision, kPerturbationSeed};
-  return spec;
-}
-
 // Whether the model has inputs of 16 bits and its reference expects them in 32.
 bool expects_wider_inputs(const Task& task) {
   const std::optional<ZooBuild>& zoo = task.reference.artefact.zoo;
@@ -87,27 +68,51 @@ bool expects_wider_inputs(const Task& task) {
          });
 }
 
-// Whether the outputs that were kept can still be read.
-bool is_whole(const fs::path& folder, std::size_t sets) {
-  std::error_code error;
+// Whether the set's prompts are timed, so that the tokens that follow them are compared.
+bool is_generated(const Task& task, std::size_t set) {
+  const auto timed = timed_sets(task.inputs, set_count(task.inputs, task.input_sets));
+  return task.generation && std::ranges::find(timed, set) != timed.end();
+}
+
+// The checksums of a reference's files, as DONE has them.
+Result<Json> checksums(const fs::path& folder, std::size_t sets) {
+  Json sums = Json::object();
   for (std::size_t set = 0; set < sets; ++set) {
-    if (!SafetensorsFile::open(folder / output_name(kOutputs, set))) return false;
-    const fs::path perturbed = folder / output_name(kPerturbedOutputs, set);
-    if (fs::exists(perturbed, error) && !SafetensorsFile::open(perturbed)) return false;
+    const std::string name = output_name(kOutputs, set);
+    ASSAY_TRY(sums[name], sha256_file(folder / name));
+    const std::string largest = output_name(kLargest, set);
+    if (!fs::exists(folder / largest)) continue;
+    ASSAY_TRY(sums[largest], sha256_file(folder / largest));
   }
-  return true;
+  return sums;
+}
+
+// Whether the outputs that were kept are those that were written.
+bool is_whole(const fs::path& folder, std::size_t sets) {
+  const Result<Json> kept = read_json(folder / kDone);
+  const Result<Json> now = checksums(folder, sets);
+  return kept && now && *kept == *now;
+}
+
+// Honest errors that were kept, with their checksum; nullopt: there are none, or they changed.
+std::optional<HonestErrors> kept_honest(const fs::path& file) {
+  const Result<Json> json = read_json(file);
+  if (!json || !json->is_object() || !json->contains("honest") || !json->contains("sha256")) return std::nullopt;
+  if (json->at("sha256") != sha256_hex(json_text(json->at("honest")))) return std::nullopt;
+  Result<HonestErrors> errors = honest_from_json(json->at("honest"));
+  return errors ? std::optional(std::move(*errors)) : std::nullopt;
 }
 
 }  // namespace
 
-/// Shared by the references of one model: the workers of the model and of the perturbed model, loaded once for all
-/// shapes.
+/// Shared by the references of one model: its worker, loaded once for all shapes, and the artefacts of honest runs.
 struct ReferenceMaker::Loaded {
   std::string key;  ///< of engine, model and precision
   ArtefactSpec spec;
   std::optional<TemporaryDirectory> folder{};  ///< for inputs that a recipe cannot describe
-  Artefact artefact{}, perturbed{};            ///< kept while their workers may read them
-  std::unique_ptr<Worker> worker{}, perturbed_worker{};
+  Artefact artefact{};                         ///< kept while its worker may read it
+  std::vector<Artefact> honest{};              ///< kept for the next shape
+  std::unique_ptr<Worker> worker{};
 };
 
 ReferenceMaker::ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, fs::path cache,
@@ -171,25 +176,114 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
       const Result<BindReply> bound = loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
-    const Result<InferReply> ran = loaded_->worker->infer({set, folder / output_name(kOutputs, set)}, left(until));
+    InferRequest request{set, folder / output_name(kOutputs, set)};
+    if (is_generated(task, set)) request.largest = folder / output_name(kLargest, set);
+    const Result<InferReply> ran = loaded_->worker->infer(request, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
   }
-  if (!engine.needs_model) return {};  // its numbers are exact
-
-  if (!loaded_->perturbed_worker || !loaded_->perturbed_worker->alive()) {
-    ASSAY_TRY(loaded_->perturbed, artefacts_.make(perturbed(loaded_->spec, precision), task.row.model));
-    ASSAY_TRY(loaded_->perturbed_worker, start(engine, task, loaded_->perturbed, until));
-  }
-  for (std::size_t set = 0; set < sets; ++set) {
-    ASSAY_TRY(std::vector<InputRecipe> perturbed, perturbed_inputs(recipes, task.seed, set, precision, files));
-    ASSAY_TRY(perturbed, widened(perturbed, set));
-    ASSAY_TRY([[maybe_unused]] const BindReply again,
-              loaded_->perturbed_worker->bind({perturbed, task.seed, 1, 1, task.generation}, left(until)));
-    ASSAY_TRY([[maybe_unused]] const InferReply run,
-              loaded_->perturbed_worker->infer({0, folder / output_name(kPerturbedOutputs, set)}, left(until)));
-  }
   return {};
+}
+
+Result<HonestErrors> ReferenceMaker::measure_by(const HonestMethod& method, const EngineEntry& engine, const Task& task,
+                                                const std::vector<InputRecipe>& recipes,
+                                                const std::vector<fs::path>& expected, Until until) {
+  const fs::path files = loaded_->folder->path();
+  const bool wider = expects_wider_inputs(task) && !method.keeps_types(task.reference.artefact);
+  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-honest-"));
+  std::vector<std::vector<fs::path>> runs;
+  for (std::size_t run = 0; run < method.runs(); ++run) {
+    ASSAY_TRY(Artefact artefact,
+              artefacts_.make(method.artefact(task.reference.artefact, loaded_->spec, run), task.row.model));
+    ASSAY_TRY(const std::unique_ptr<Worker> worker, start(engine, task, artefact, until));
+    loaded_->honest.push_back(std::move(artefact));
+    runs.emplace_back();
+    for (std::size_t set = 0; set < expected.size(); ++set) {
+      ASSAY_TRY(std::vector<InputRecipe> inputs, method.inputs(recipes, task.seed, set, run, files));
+      if (wider) {
+        ASSAY_TRY(inputs, widened_inputs(inputs, task.seed, set, files));
+      }
+      ASSAY_TRY([[maybe_unused]] const BindReply bound,
+                worker->bind({inputs, task.seed, 1, 1, task.generation}, left(until)));
+      runs.back().push_back(folder.path() / fmt::format("run{}_{}", run, output_name(kOutputs, set)));
+      ASSAY_TRY([[maybe_unused]] const InferReply ran, worker->infer({0, runs.back().back()}, left(until)));
+    }
+  }
+  // A prompt's logits are not its positions.
+  ASSAY_TRY(const MaskInputs masks,
+            MaskInputs::make(task.generation ? std::vector<InputRecipe>() : recipes, task.seed, expected.size()));
+  return measure_honest(method.name(), expected, runs, masks.views);
+}
+
+Result<HonestErrors> ReferenceMaker::measure(const EngineEntry& engine, const Task& task, DType precision, Until until,
+                                             const Reference& reference) {
+  ASSAY_CHECK_OK(load(engine, task, precision, until));
+  std::vector<InputRecipe> recipes = at_batch_one(task.inputs, task.shape.batch);
+  const std::size_t sets = std::min(kHonestSets, set_count(task.inputs, task.input_sets));
+  std::vector<fs::path> expected(reference.outputs.begin(),
+                                 reference.outputs.begin() + static_cast<std::ptrdiff_t>(sets));
+  ASSAY_TRY(const TemporaryDirectory small, TemporaryDirectory::create("assay-honest-"));
+  const fs::path files = loaded_->folder->path();
+  const auto run_small = [&]() -> Status {
+    for (std::size_t set = 0; set < sets; ++set) {
+      std::vector<InputRecipe> inputs = recipes;
+      if (expects_wider_inputs(task)) {
+        ASSAY_TRY(inputs, widened_inputs(recipes, task.seed, set, files));
+      }
+      ASSAY_TRY([[maybe_unused]] const BindReply bound,
+                loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until)));
+      const fs::path outputs = small.path() / output_name(kOutputs, set);
+      ASSAY_TRY([[maybe_unused]] const InferReply ran, loaded_->worker->infer({set, outputs}, left(until)));
+      expected[set] = outputs;
+    }
+    return {};
+  };
+  // A model whose batch cannot be one is measured as it is.
+  if (task.shape.batch != 1 && !run_small()) {
+    recipes = task.inputs;
+    std::copy_n(reference.outputs.begin(), sets, expected.begin());
+  }
+  using Kind = HonestMethod::Kind;
+  HonestMethod method{.kind = Kind::kPerturbed, .precision = precision};
+  const Result<ModelInfo> info = inspect_graph(loaded_->artefact.model);
+  if (info && is_quantised(info->operators))
+    method.kind = Kind::kQuantised;
+  else if (bit_width(precision) == 16)
+    method.kind = Kind::kRounded;
+  Result<HonestErrors> errors = measure_by(method, engine, task, recipes, expected, until);
+  if (errors || method.kind == Kind::kPerturbed || cancelled_()) return errors;
+  log_debug("{}: {} results cannot be run, weights and inputs are perturbed instead: {}", task.row.model, method.name(),
+            errors.error().message);
+  method.kind = Kind::kPerturbed;
+  return measure_by(method, engine, task, recipes, expected, until);
+}
+
+void ReferenceMaker::add_honest(const EngineEntry& engine, const std::string& version, const Task& task,
+                                DType precision, Until until, Reference& reference) {
+  const std::size_t sets = std::min(kHonestSets, set_count(task.inputs, task.input_sets));
+  const Result<std::string> inputs = input_hash(at_batch_one(task.inputs, task.shape.batch), task.seed, sets);
+  const std::string key =
+      sha256_hex(fmt::format("honest\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{} {}\n", task.reference.graph_hash,
+                             task.reference.weights_hash, inputs.value_or(task.row.input_hash), engine.name, version,
+                             to_string(precision), task.generation ? task.generation->output_tokens : -1,
+                             Json(engine.reference.options).dump(), kMethod, kHonestMethod));
+  const fs::path file = cache_ / (key.substr(0, 32) + ".json");
+  reference.honest = kept_honest(file);
+  if (reference.honest) return;
+  const auto began = std::chrono::steady_clock::now();
+  Result<HonestErrors> errors = measure(engine, task, precision, until, reference);
+  reference.spent += std::chrono::steady_clock::now() - began;
+  if (!errors) {
+    reference.why_no_honest = errors.error().message;
+    log_debug("{}: the honest error is not known: {}", task.row.model, reference.why_no_honest);
+    return;
+  }
+  const Json json = to_json(*errors);
+  const Status kept =
+      write_file_atomically(file, json_text({{"sha256", sha256_hex(json_text(json))}, {"honest", json}}));
+  if (!kept) log_debug("{}: the honest error is not kept: {}", task.row.model, kept.error().message);
+  // Numbers that were read and numbers that were written are the same.
+  reference.honest = honest_from_json(json).value_or(*errors);
 }
 
 Reference ReferenceMaker::make(const Task& task) {
@@ -207,24 +301,24 @@ Reference ReferenceMaker::make(const Task& task) {
     return reference;
   }
   const DType precision = has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32;
-  const std::string key = sha256_hex(
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
-                  task.row.input_hash, engine.name, location->version, to_string(precision),
-                  task.generation ? task.generation->output_tokens : -1,
-                  Json(engine.reference.options).dump(), kMethod));
+  const std::string key = sha256_hex(fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
+      task.row.input_hash, engine.name, location->version, to_string(precision),
+      task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = set_count(task.inputs, task.input_sets);
   if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {
     std::error_code ignored;
-    fs::remove_all(folder, ignored);  // incomplete: made again
+    fs::remove_all(folder, ignored);  // incomplete or changed: made again
   }
+  auto began = std::chrono::steady_clock::now();
   if (fs::exists(folder / kDone)) {
     log_debug("{}: the reference is in the cache: {}", task.row.model, folder.string());
   } else {
     log_debug("{}: the reference is not in the cache: {}", task.row.model, folder.string());
     // The candidate uses the model's files, too: the time to make them does not count for the reference.
     const Result<Artefact> model = artefacts_.make(task.reference.artefact, task.row.model);
-    const auto began = std::chrono::steady_clock::now();
+    began = std::chrono::steady_clock::now();
     const Status made = [&]() -> Status {
       if (!model) return tl::unexpected<Error>(model.error());
       ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
@@ -233,7 +327,8 @@ Reference ReferenceMaker::make(const Task& task) {
       std::error_code ignored;
       for (fs::directory_iterator it(building.path(), ignored), end; !ignored && it != end; it.increment(ignored))
         ASSAY_CHECK_OK(sync_file(it->path()));
-      ASSAY_CHECK_OK(write_file_atomically(building.path() / kDone, ""));
+      ASSAY_TRY(const Json sums, checksums(building.path(), set_count(task.inputs, task.input_sets)));
+      ASSAY_CHECK_OK(write_file_atomically(building.path() / kDone, json_text(sums)));
       // Another process may have made the same reference meanwhile: then that one stays.
       std::move(building).keep_as(folder);
       return {};
@@ -248,9 +343,11 @@ Reference ReferenceMaker::make(const Task& task) {
   reference.name = own ? "given" : engine.reference_name();
   for (std::size_t set = 0; set < sets; ++set) {
     reference.outputs.push_back(folder / output_name(kOutputs, set));
-    if (const fs::path perturbed = folder / output_name(kPerturbedOutputs, set); fs::exists(perturbed))
-      reference.perturbed.push_back(perturbed);
+    if (!task.generation) continue;
+    const bool generated = is_generated(task, set);
+    reference.largest.push_back(generated ? folder / output_name(kLargest, set) : fs::path());
   }
+  if (!own) add_honest(engine, location->version, task, precision, began + task.timeout, reference);
   return reference;
 }
 

@@ -12,6 +12,8 @@
 #include "engine/registry.hpp"
 #include "plan/task.hpp"
 #include "prepare/artefact.hpp"
+#include "run/honest_runs.hpp"
+#include "verify/honest.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
@@ -20,18 +22,23 @@ namespace assay {
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
   std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell
-  std::vector<std::filesystem::path>
-      perturbed{};                      ///< the same, inputs and weights perturbed by one ulp of the precision
-  std::string why_none;                 ///< why there is no reference
-  std::optional<Error> invalid_file{};  ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX
-  double run_ms = 0;                    ///< time of one run; 0: the reference was not made now but found
-  std::chrono::nanoseconds spent{};     ///< time to make it, which counts as the cell's time
+  /// Of a model that generates: for every set that is timed its greedy tokens and their largest logits
+  /// (InferRequest::largest), empty for the others; no elements if the model does not generate.
+  std::vector<std::filesystem::path> largest{};
+  std::optional<HonestErrors> honest{};  ///< of honest arithmetic in the candidate's precision
+  std::string why_no_honest{};           ///< why they are not known; "": they are, or none are needed
+  std::string why_none{};                ///< why there is no reference
+  std::optional<Error> invalid_file{};   ///< ONNX Runtime refused to load or run the file: it breaks the rules of ONNX
+  double run_ms = 0;                     ///< time of one run; 0: the reference was not made now but found
+  std::chrono::nanoseconds spent{};      ///< time to make it, which counts as the cell's time
 };
 
 /// Makes references in a worker of their own: the reference engine on the CPU, with the options of its entry. An engine
 /// that computes no model is its own reference, without the options of the run, because it defines its numbers. Results
-/// are kept in a folder by model, inputs, shape, precision and reference version, and reused. release() ends the
-/// worker, so that candidate and reference are never in memory at the same time.
+/// are kept in a folder by model, inputs, shape, precision and reference version, with checksums, and reused while
+/// these agree. The honest error is measured at batch size 1, kept by model, precision and the other extents, and used
+/// for all batch sizes. release() ends the worker, so that candidate and reference are never in memory at the same
+/// time.
 class ReferenceMaker {
  public:
   ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, std::filesystem::path cache,
@@ -63,6 +70,14 @@ class ReferenceMaker {
   [[nodiscard]] Status load(const EngineEntry& engine, const Task& task, DType precision, Until until);
   [[nodiscard]] Status run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const std::filesystem::path& folder, Reference& reference);
+  /// Sets the honest error, from the cache or by running.
+  void add_honest(const EngineEntry& engine, const std::string& version, const Task& task, DType precision, Until until,
+                  Reference& reference);
+  [[nodiscard]] Result<HonestErrors> measure(const EngineEntry& engine, const Task& task, DType precision, Until until,
+                                             const Reference& reference);
+  [[nodiscard]] Result<HonestErrors> measure_by(const HonestMethod& method, const EngineEntry& engine, const Task& task,
+                                                const std::vector<InputRecipe>& recipes,
+                                                const std::vector<std::filesystem::path>& expected, Until until);
 };
 
 }  // namespace assay

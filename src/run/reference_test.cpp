@@ -123,19 +123,32 @@ TEST_F(References, WeightsAreRoundedForSixteenBits) {
   }
 }
 
-TEST_F(References, ArePerturbedByOneUnitInTheLastPlaceOfTheCandidatesPrecision) {
-  double finer = 0;
+TEST_F(References, HonestErrorIsThatOfResultsRoundedToTheTypeOrOfPerturbedOnes) {
   for (const DType precision : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     const Reference reference = make(precision);
-    ASSERT_EQ(reference.perturbed.size(), 2U) << reference.why_none;
-    const double movement = largest_difference(read_output(reference.outputs[0]), read_output(reference.perturbed[0]));
-    // 2 x 64 changes of up to one unit, in random directions: some ten units of a term's size.
-    const double unit = precision == DType::kFloat32 ? 0x1p-23 : precision == DType::kFloat16 ? 0x1p-10 : 0x1p-7;
-    EXPECT_GT(movement, unit) << to_string(precision);
-    EXPECT_LT(movement, 100 * unit) << to_string(precision);
-    EXPECT_GT(movement, 4 * finer) << to_string(precision);
-    finer = movement;
+    ASSERT_TRUE(reference.honest) << reference.why_none << reference.why_no_honest;
+    const HonestOutput& y = reference.honest->outputs.at(0);
+    EXPECT_EQ(reference.honest->method, precision == DType::kFloat32 ? "perturbed" : "rounded");
+    // Rounding the inputs and the result, or a last place of each of 2 x 64 factors.
+    const double unit = precision == DType::kFloat32 ? 0x1p-23 : precision == DType::kFloat16 ? 0x1p-11 : 0x1p-8;
+    EXPECT_GT(y.moves, 0.1 * unit) << to_string(precision);
+    EXPECT_LT(y.moves, 2 * unit) << to_string(precision);
+    EXPECT_GE(y.element, y.moves);
+    EXPECT_GT(y.correlation, 0.999);
+    EXPECT_TRUE(y.same_shape);
   }
+}
+
+TEST_F(References, HonestErrorIsMeasuredAtBatchOneAndServesAllBatches) {
+  const Reference at_four = make(DType::kFloat16);
+  ASSERT_TRUE(at_four.honest) << at_four.why_no_honest;
+  task_.inputs[0].shape.front() = 2;
+  task_.shape.batch = 2;
+  task_.row.input_hash = "inputs of two";
+  const Reference at_two = make(DType::kFloat16);
+  ASSERT_TRUE(at_two.honest);
+  EXPECT_NE(at_two.outputs, at_four.outputs);
+  EXPECT_EQ(to_json(*at_two.honest), to_json(*at_four.honest));
 }
 
 TEST_F(References, AreKeptPerPrecision) {
@@ -145,9 +158,63 @@ TEST_F(References, AreKeptPerPrecision) {
   EXPECT_GT(lowered.spent.count(), 0);
   const Reference again = make(DType::kBFloat16);
   EXPECT_EQ(again.outputs, lowered.outputs);
-  EXPECT_EQ(again.perturbed, lowered.perturbed);
-  EXPECT_EQ(again.spent.count(), 0) << "made anew";
+  EXPECT_EQ(to_json(*again.honest), to_json(*lowered.honest));
+  EXPECT_EQ(again.spent.count(), 0) << "made again";
   EXPECT_EQ(make(DType::kInt8).outputs, first.outputs) << "what has no unit in the last place counts as float32";
+}
+
+TEST_F(References, AFlippedByteIsFoundAndTheReferenceIsMadeAgain) {
+  const Reference first = make(DType::kFloat32);
+  ASSERT_FALSE(first.outputs.empty()) << first.why_none;
+  const std::string original = read_file(first.outputs[0]).value();
+  std::string flipped = original;
+  flipped[flipped.size() - 2] = static_cast<char>(flipped[flipped.size() - 2] ^ 0x40);
+  ASSERT_TRUE(write_file_atomically(first.outputs[0], flipped));
+  const Reference again = make(DType::kFloat32);
+  ASSERT_EQ(again.outputs, first.outputs);
+  EXPECT_EQ(read_file(again.outputs[0]).value(), original);
+  EXPECT_GT(again.spent.count(), 0);
+  // The honest error is a file, too.
+  for (const auto& entry : fs::directory_iterator(folder_.path() / "cache")) {
+    if (entry.path().extension() != ".json") continue;
+    std::string text = read_file(entry.path()).value();
+    const std::size_t digit = text.find("\"rms\":") + 6;
+    text[digit] = text[digit] == '9' ? '8' : '9';
+    ASSERT_TRUE(write_file_atomically(entry.path(), text));
+  }
+  EXPECT_EQ(to_json(make(DType::kFloat32).honest.value()), to_json(*first.honest));
+}
+
+TEST_F(References, AQuantisedGraphIsJudgedByWhatQuantisingCosts) {
+  constexpr float kStep = 0.05F;
+  GraphBuilder graph("quantised");
+  const Value x = graph.input("x", DType::kFloat32, {"batch", kIn});
+  const Value w = graph.initializer("w", DType::kFloat32, {kIn, kOut}, [](const ByteSink& sink) -> Status {
+    const std::vector<float> values = weights();
+    return sink(std::as_bytes(std::span(values)));
+  });
+  const Value scale = graph.initializer("scale", DType::kFloat32, {}, [](const ByteSink& sink) -> Status {
+    const float step = kStep;
+    return sink(std::as_bytes(std::span(&step, 1)));
+  });
+  const Value zero = graph.initializer("zero", DType::kInt8, {}, [](const ByteSink& sink) -> Status {
+    const std::int8_t value = 0;
+    return sink(std::as_bytes(std::span(&value, 1)));
+  });
+  const Value q = graph.node("", "QuantizeLinear", {x, scale, zero});
+  const Value d = graph.node("", "DequantizeLinear", {q, scale, zero});
+  graph.output("y", graph.node("", "MatMul", {d, w}), {"batch", kOut});
+  task_.reference.artefact.file = folder_.path() / "quantised.onnx";
+  ASSERT_TRUE(graph.write(task_.reference.artefact.file));
+  const Result<ModelInfo> info = inspect_model(task_.reference.artefact.file);
+  ASSERT_TRUE(info) << to_string(info.error());
+  task_.reference.graph_hash = info->graph_hash;
+  task_.reference.weights_hash = info->weights_hash;
+  const Reference reference = make(DType::kFloat32);
+  ASSERT_TRUE(reference.honest) << reference.why_none << reference.why_no_honest;
+  EXPECT_EQ(reference.honest->method, "quantised");
+  // Half a step of noise, rounded: a quarter of the elements change by one step.
+  EXPECT_NEAR(reference.honest->outputs.at(0).moves, kStep / 2, kStep / 4);
 }
 
 }  // namespace

@@ -5,62 +5,35 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/text.hpp"
-#include "tensor/ulp.hpp"
+#include "verify/errors.hpp"
 #include "verify/verify.hpp"
 
 namespace assay {
 namespace {
 
-constexpr Floor kFloat32Floor{DType::kFloat32, 1e-5, 0.001};
-constexpr std::array<Floor, 5> kFloors{{{DType::kFloat64, 1e-12, 0.001},
-                                        kFloat32Floor,
-                                        {DType::kFloat16, 1e-2, 0.02},
-                                        {DType::kBFloat16, 4e-2, 0.02},
-                                        {DType::kInt8, 4e-2, 0.02}}};
-
-using Files = std::vector<SafetensorsFile>;
-
-Result<Files> open_all(const std::vector<std::filesystem::path>& paths) {
-  Files files;
-  for (const auto& path : paths) {
-    ASSAY_TRY(SafetensorsFile file, SafetensorsFile::open(path));
-    files.push_back(std::move(file));
-  }
-  return files;
-}
-
-// Floats of 16 bits as float32, which holds them all; other tensors unchanged. `storage` keeps what is new.
-Result<TensorView> widened(const TensorView& view, Tensor& storage) {
-  const bool half = view.dtype == DType::kFloat16;
-  if (!half && view.dtype != DType::kBFloat16) return view;
-  ASSAY_TRY(storage, Tensor::create(DType::kFloat32, view.shape));
-  widen(view.dtype, view.bytes, storage.as<float>());
-  return std::as_const(storage).view();
-}
-
-// The share of elements that differ, of a comparison without tolerance.
-double differing(const Comparison& c) {
-  return c.elements == 0 ? 0.0 : static_cast<double>(c.exceeding) / static_cast<double>(c.elements);
-}
-
-bool is_counted(DType dtype) { return is_integer(dtype) || dtype == DType::kBool; }
-
-std::optional<TensorView> mask_of(const std::vector<NamedView>& inputs, std::string_view output, const Shape& shape) {
-  std::vector<NamedShape> shapes;
-  shapes.reserve(inputs.size());
-  for (const auto& [name, view] : inputs) shapes.push_back({name, view.shape});
-  const auto index = mask_for(output, shape, shapes);
-  if (!index) return std::nullopt;
-  return inputs[*index].view;
-}
+// What counts as equal in a reference, whose arithmetic is float32.
+constexpr double kEqual = 1e-5;
+constexpr std::array<Floor, 5> kFloors{{{DType::kFloat64, 1e-14, 1e-13},
+                                        {DType::kFloat32, 2e-6, 1e-5},
+                                        {DType::kFloat16, 1.5e-3, 5e-3},
+                                        {DType::kBFloat16, 1.2e-2, 4e-2},
+                                        {DType::kInt8, 1e-3, 5e-3}}};
+// A row is a part of the output: its least limit is larger than that of the whole.
+constexpr double kRowFloor = 2.0;
+// Correlation of fewer elements says nothing.
+constexpr std::int64_t kLeastToCorrelate = 8;
 
 // All that is judged at once: files by set, opened.
 struct Evidence {
-  Files reference, perturbed, candidate;
+  OpenFiles reference, candidate;
+  std::map<std::string, double> element_limits{};  ///< of the float outputs that were judged
 };
+
+bool is_logits(std::string_view output) { return output.find("logits") != std::string_view::npos; }
 
 // A golden is compared and nothing else; any other reference is first asked whether it proves anything.
 enum class Mode { kGolden, kReference };
@@ -69,30 +42,30 @@ enum class Mode { kGolden, kReference };
 class OutputJudge {
  public:
   OutputJudge(std::string name, const VerifyOptions& options, const Evidence& evidence, Mode mode)
-      : options_(options),
-        reference_(evidence.reference),
-        perturbed_(evidence.perturbed),
-        candidate_(evidence.candidate),
-        mode_(mode) {
+      : options_(options), evidence_(evidence), mode_(mode) {
     verdict_.name = std::move(name);
+    if (options_.honest) honest_ = options_.honest->find(verdict_.name);
   }
 
   Result<OutputVerdict> run(const Floor& floor) {
     ASSAY_TRY(const bool comparable, compare_sets());
     if (!comparable) return verdict_;
     if (verdict_.comparison.elements == 0) return conclude(Verification::kDegenerate, "has no elements to compare");
-    if (mode_ == Mode::kReference) {
-      ASSAY_CHECK_OK(find_degenerate());
-      ASSAY_CHECK_OK(measure_movement());
-    }
+    if (mode_ == Mode::kReference) ASSAY_CHECK_OK(find_degenerate());
+    Status judged{};
     if (options_.tolerance)
       apply_tolerance();
+    else if (counted_)
+      judged = judge_integers();
     else
-      apply_limit(floor);
+      apply_limits(floor);
+    if (!judged) return tl::unexpected<Error>(judged.error());
     if (std::isinf(verdict_.comparison.max_abs_error)) return conclude(Verification::kWrong, not_a_number());
     if (degenerate_) return conclude(Verification::kDegenerate, *degenerate_);
+    if (!(verdict_.ratio <= 1.0)) return conclude(Verification::kWrong, beyond_);
+    if (mode_ == Mode::kReference) find_ill_conditioned();
     if (ill_conditioned_) return conclude(Verification::kIllConditioned, *ill_conditioned_);
-    if (!(verdict_.ratio <= 1.0)) return conclude(Verification::kWrong, beyond_limit());
+    if (unverified_) return conclude(Verification::kUnverified, *unverified_);
     verdict_.verification = Verification::kVerified;
     return verdict_;
   }
@@ -105,17 +78,16 @@ class OutputJudge {
   }
 
   std::optional<TensorView> mask(std::size_t set, const Shape& shape) const {
-    if (set >= options_.inputs.size()) return std::nullopt;
-    return mask_of(options_.inputs[set], verdict_.name, shape);
+    return mask_of(options_.inputs, set, verdict_.name, shape);
   }
 
   // Candidate against reference: shape, dtype, then the numbers of every set. False: already wrong.
   Result<bool> compare_sets() {
-    double squares = 0.0;
-    for (std::size_t set = 0; set < reference_.size(); ++set) {
-      ASSAY_TRY(const TensorView expected, reference_[set].tensor(verdict_.name));
-      if (!candidate_[set].contains(verdict_.name)) return wrong("is missing");
-      ASSAY_TRY(const TensorView actual, candidate_[set].tensor(verdict_.name));
+    ErrorScan scan;
+    for (std::size_t set = 0; set < evidence_.reference.size(); ++set) {
+      ASSAY_TRY(const TensorView expected, evidence_.reference[set].tensor(verdict_.name));
+      if (!evidence_.candidate[set].contains(verdict_.name)) return wrong("is missing");
+      ASSAY_TRY(const TensorView actual, evidence_.candidate[set].tensor(verdict_.name));
       if (actual.shape != expected.shape)
         return wrong(fmt::format("has the shape {}, not {}", to_string(actual.shape), to_string(expected.shape)));
       const bool lowered =
@@ -128,14 +100,24 @@ class OutputJudge {
       ASSAY_TRY(const TensorView c, widened(actual, wide_actual));
       ASSAY_TRY(const Comparison found, compare(r, c, options_.tolerance.value_or(Tolerance{}), mask(set, r.shape)));
       sets_.push_back(found);
-      squares += found.reference_rms * found.reference_rms;
+      if (r.dtype == DType::kFloat32 || r.dtype == DType::kFloat64) scan.add(r, c, mask(set, r.shape));
     }
-    scale_ = std::sqrt(squares / static_cast<double>(sets_.size()));
-    const auto worse = [&](const Comparison& a, const Comparison& b) {
+    const auto better = [&](const Comparison& a, const Comparison& b) {
       if (options_.tolerance) return a.worst_ratio < b.worst_ratio;
       return counted_ ? a.agreement > b.agreement : a.max_abs_error < b.max_abs_error;
     };
-    verdict_.comparison = *std::max_element(sets_.begin(), sets_.end(), worse);
+    const auto worst = std::max_element(sets_.begin(), sets_.end(), better);
+    verdict_.comparison = *worst;
+    verdict_.set = static_cast<std::size_t>(worst - sets_.begin());
+    verdict_.element = worst->worst_index;
+    errors_ = scan.finish();
+    scale_ = errors_.reference_rms > 0.0 ? errors_.reference_rms : 1.0;
+    if (errors_.elements > 0) {
+      verdict_.rms_error = errors_.rms / scale_;
+      verdict_.row_error = errors_.row / scale_;
+      verdict_.element_error = errors_.element / scale_;
+    }
+    if (is_logits(verdict_.name)) verdict_.top1 = errors_.top1;
     return true;
   }
 
@@ -145,43 +127,164 @@ class OutputJudge {
     return false;
   }
 
+  [[nodiscard]] std::string place(std::size_t set, std::int64_t index) const {
+    if (evidence_.reference.size() == 1) return fmt::format("element {}", index);
+    return fmt::format("element {} of input set {}", index, set);
+  }
+
   void apply_tolerance() {
     const Comparison& c = verdict_.comparison;
     verdict_.limit = options_.tolerance->absolute + options_.tolerance->relative * std::abs(c.worst_reference);
     verdict_.error = std::abs(c.worst_candidate - c.worst_reference);
     verdict_.ratio = c.worst_ratio;
+    beyond_ = fmt::format("{} is {:.6g} instead of {:.6g}; its error {:.3g} is {:.3g} times the limit {:.3g}",
+                          place(verdict_.set, c.worst_index), c.worst_candidate, c.worst_reference, verdict_.error,
+                          verdict_.ratio, verdict_.limit);
   }
 
-  // How the reference moves when its inputs and weights do.
-  Status measure_movement() {
-    for (std::size_t set = 0; set < perturbed_.size(); ++set) {
-      ASSAY_TRY(const TensorView expected, reference_[set].tensor(verdict_.name));
-      ASSAY_TRY(const TensorView moved, perturbed_[set].tensor(verdict_.name));
-      if (moved.shape != expected.shape) {
-        ill_conditioned_ =
-            fmt::format("the reference's shape {} becomes {} when its weights move by one unit in the last place",
-                        to_string(expected.shape), to_string(moved.shape));
-        continue;
-      }
-      ASSAY_TRY(const Comparison found, compare(expected, moved, {}, mask(set, expected.shape)));
-      const double movement = counted_ ? differing(found) : found.max_abs_error;
-      verdict_.movement = std::max(verdict_.movement, movement);
-      // One element has no deviation; integers no scale: a tenth of them is a tenth.
-      const double deviation = counted_ ? 1.0 : found.elements > 1 ? found.reference_deviation : found.reference_rms;
-      if (movement > kIllConditioned * deviation)
-        ill_conditioned_ = fmt::format(
-            "the reference itself moves by {:.3g} (a tenth of its deviation is {:.3g}) when its "
-            "inputs and weights move by one unit in the last place",
-            movement, kIllConditioned * deviation);
+  // The criterion with the largest error / limit decides, and is the message.
+  void consider(double error, double limit, const std::string& message) {
+    const double ratio = error == 0.0 ? 0.0 : error / limit;
+    if (ratio <= verdict_.ratio) return;
+    verdict_.ratio = ratio;
+    beyond_ = message;
+  }
+
+  void apply_limits(const Floor& floor) {
+    const HonestOutput honest = honest_ == nullptr ? HonestOutput{} : *honest_;
+    double rms_limit = std::max(floor.rms, kHonestFactor * honest.rms);
+    double row_limit = std::max(floor.rms * kRowFloor, kHonestRowFactor * honest.row);
+    double element_limit = std::max(floor.element, kHonestElementFactor * honest.element);
+    if (honest_ == nullptr) rms_limit = row_limit = element_limit = floor.element * kUnknownHonest;
+    const OutputErrors& e = errors_;
+    verdict_.rms_limit = rms_limit;
+    if (honest_ != nullptr) verdict_.honest = honest.moves;
+    verdict_.error = e.element;
+    verdict_.limit = element_limit * scale_;
+    verdict_.set = e.set;
+    verdict_.element = e.index;
+    const std::string largest =
+        fmt::format("{} is {:.6g} instead of {:.6g}", place(e.set, e.index), e.actual, e.expected);
+    const auto share = [&](const char* what, double error, double limit) {
+      return fmt::format("the error's root mean square{} is {:.3g} of the output's, {:.3g} times the limit {:.3g}; {}",
+                         what, error, error / limit, limit, largest);
+    };
+    consider(e.rms / scale_, rms_limit, share("", e.rms / scale_, rms_limit));
+    consider(e.row / scale_, row_limit, share(" in the worst row", e.row / scale_, row_limit));
+    consider(e.element / scale_, element_limit,
+             fmt::format("{}; its error {:.3g} is {:.3g} times the limit {:.3g}", largest, e.element,
+                         e.element / verdict_.limit, verdict_.limit));
+    if (options_.honest && options_.honest->quantised() && verdict_.top1 && e.top1_rows >= kIntegersForOne) {
+      const double differ = 1.0 - *verdict_.top1;
+      const double may = std::max(kHonestFactor * (1.0 - honest.top1), 1.0 / kIntegersForOne);
+      consider(differ, may,
+               fmt::format("{:.3g} % of the largest logits are other ones, {:.3g} % may", 100 * differ, 100 * may));
+    }
+    if (honest_ != nullptr && options_.honest->runs > 1 && honest.correlation > kHonestCorrelation &&
+        e.elements >= kLeastToCorrelate && e.reference_deviation > 0.0 && e.correlation < kLeastCorrelation) {
+      verdict_.ratio = std::max(verdict_.ratio, 2.0);
+      beyond_ = fmt::format("correlates with the reference by {:.2g}, where honest runs correlate by {:.2g}; {}",
+                            e.correlation, honest.correlation, largest);
+    }
+  }
+
+  // Integers have no distance: the share that differs counts. A near tie is allowed if the logits are known.
+  Status judge_integers() {
+    std::int64_t elements = 0, differ = 0;
+    for (const Comparison& c : sets_) {
+      elements += c.elements;
+      differ += c.exceeding;
+    }
+    const auto n = static_cast<double>(elements);
+    const double changed = honest_ == nullptr ? 0.0 : honest_->changed;
+    verdict_.error = static_cast<double>(differ) / n;
+    verdict_.limit = std::max(kIntegersMayDiffer, kHonestFactor * changed);
+    if (elements >= kIntegersForOne) verdict_.limit = std::max(verdict_.limit, 1.0 / n);
+    const double ratio = verdict_.error / verdict_.limit;
+    const bool lone = elements == static_cast<std::int64_t>(sets_.size());
+    beyond_ = fmt::format("{:.3g} % of {} elements differ, {:.3g} % may", 100 * verdict_.error, elements,
+                          100 * verdict_.limit);
+    if (lone) unverified_ = "a single integer proves nothing";
+    if (ratio <= 1.0) {
+      verdict_.ratio = ratio;
+      return {};
+    }
+    ASSAY_TRY(const std::optional<bool> ties, all_near_ties());
+    if (ties && *ties) {
+      verdict_.ratio = 1.0;
+    } else if (!ties && (lone || differ == 1)) {
+      verdict_.ratio = 1.0;
+      unverified_ =
+          fmt::format("one of {} integers differs: too few to distinguish a near tie from an error", elements);
+      if (lone) unverified_ = "a single integer differs, which may be a near tie";
+    } else {
+      verdict_.ratio = ratio;
     }
     return {};
   }
 
+  // Whether each different element was as good a choice within the limit; nullopt: no output has the logits.
+  Result<std::optional<bool>> all_near_ties() const {
+    for (const auto& [name, limit] : evidence_.element_limits) {
+      ASSAY_TRY(const std::optional<bool> ties, near_ties(name, limit));
+      if (ties) return ties;
+    }
+    return std::optional<bool>();
+  }
+
+  // The same with one output as the logits; nullopt: its largest elements are not these integers.
+  Result<std::optional<bool>> near_ties(const std::string& logits, double limit) const {
+    bool ties = true;
+    for (std::size_t set = 0; set < evidence_.reference.size(); ++set) {
+      ASSAY_TRY(const TensorView expected, evidence_.reference[set].tensor(verdict_.name));
+      ASSAY_TRY(const TensorView actual, evidence_.candidate[set].tensor(verdict_.name));
+      ASSAY_TRY(const TensorView stored, evidence_.reference[set].tensor(logits));
+      Tensor wide;
+      ASSAY_TRY(const TensorView values, widened(stored, wide));
+      if (values.shape.empty() || !is_integer(expected.dtype)) return std::optional<bool>();
+      const std::int64_t width = values.shape.back();
+      ASSAY_TRY(const std::int64_t rows, element_count(expected.shape));
+      ASSAY_TRY(const std::int64_t all, element_count(values.shape));
+      if (width < 2 || all != rows * width) return std::optional<bool>();
+      std::int64_t explained = 0;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        double best = element_as_double(values, row * width);
+        for (std::int64_t i = 1; i < width; ++i) best = std::max(best, element_as_double(values, row * width + i));
+        const auto at = [&](const TensorView& chosen) -> std::optional<double> {
+          const double id = element_as_double(chosen, row);
+          if (!(id >= 0) || id >= static_cast<double>(width)) return std::nullopt;
+          return element_as_double(values, row * width + static_cast<std::int64_t>(id));
+        };
+        const auto right = at(expected), other = at(actual);
+        explained += right && *right == best ? 1 : 0;
+        if (element_as_double(expected, row) != element_as_double(actual, row))
+          ties = ties && other && best - *other <= 2.0 * limit;
+      }
+      if (explained < rows) return std::optional<bool>();
+    }
+    return std::optional(ties);
+  }
+
+  // Whether honest arithmetic itself moves the output too far to prove anything.
+  void find_ill_conditioned() {
+    if (honest_ == nullptr || options_.tolerance) return;
+    if (!honest_->same_shape) {
+      ill_conditioned_ = "honest arithmetic gives it another shape";
+      return;
+    }
+    // One element has no deviation; integers no scale: a tenth of them is a tenth.
+    const double deviation = counted_ ? 1.0 : errors_.elements > 1 ? errors_.reference_deviation / scale_ : 1.0;
+    const double moves = counted_ ? honest_->changed : honest_->moves;
+    if (moves > kIllConditioned * deviation)
+      ill_conditioned_ = fmt::format(
+          "the error of honest arithmetic, {:.3g} of the output, is more than a tenth of its deviation, {:.3g}", moves,
+          deviation);
+  }
+
   // Whether the reference's output says anything. Its arithmetic is float32, whatever the candidate's.
   Status find_degenerate() {
-    constexpr double kEqual = kFloat32Floor.relative;
     const auto constant = [&](const Comparison& c) {
-      if (counted_) return sets_.size() == 1 && c.reference_constant;
+      if (counted_) return sets_.size() == 1 && c.reference_constant && c.elements > 1;
       const double range = c.reference_max - c.reference_min;
       return c.elements > 1 && range <= kEqual * std::max(std::abs(c.reference_max), std::abs(c.reference_min));
     };
@@ -189,23 +292,14 @@ class OutputJudge {
       degenerate_ = "the reference is constant and proves nothing";
       return {};
     }
-    if (reference_.size() < 2) return {};
-    ASSAY_TRY(const TensorView first, reference_[0].tensor(verdict_.name));
-    ASSAY_TRY(const TensorView second, reference_[1].tensor(verdict_.name));
+    if (evidence_.reference.size() < 2) return {};
+    ASSAY_TRY(const TensorView first, evidence_.reference[0].tensor(verdict_.name));
+    ASSAY_TRY(const TensorView second, evidence_.reference[1].tensor(verdict_.name));
     if (first.shape != second.shape) return {};
     ASSAY_TRY(const Comparison change, compare(first, second, {}, mask(0, first.shape)));
     if (change.max_abs_error <= (counted_ ? 0.0 : kEqual * change.reference_rms))
       degenerate_ = "the reference does not change with its inputs and proves nothing";
     return {};
-  }
-
-  void apply_limit(const Floor& floor) {
-    const double factor = perturbed_.empty() ? kUnknownMovement : 1.0;
-    const double scale = scale_ > 0.0 ? scale_ : 1.0;
-    const double least = counted_ ? floor.disagreement : floor.relative * factor * scale;
-    verdict_.limit = std::max(least, kMovementFactor * verdict_.movement);
-    verdict_.error = counted_ ? differing(verdict_.comparison) : verdict_.comparison.max_abs_error;
-    verdict_.ratio = verdict_.error == 0.0 ? 0.0 : verdict_.error / verdict_.limit;
   }
 
   std::string not_a_number() const {
@@ -214,23 +308,16 @@ class OutputJudge {
                        c.inf_candidate, c.nan_reference, c.inf_reference, c.elements);
   }
 
-  std::string beyond_limit() const {
-    const Comparison& c = verdict_.comparison;
-    if (counted_ && !options_.tolerance)
-      return fmt::format("{:.3g} % of {} elements differ, {:.3g} % may", 100 * verdict_.error, c.elements,
-                         100 * verdict_.limit);
-    return fmt::format("element {} is {:.6g} instead of {:.6g}; its error {:.3g} is {:.3g} times the limit {:.3g}",
-                       c.worst_index, c.worst_candidate, c.worst_reference, verdict_.error, verdict_.ratio,
-                       verdict_.limit);
-  }
-
   const VerifyOptions& options_;
-  const Files &reference_, &perturbed_, &candidate_;
+  const Evidence& evidence_;
   Mode mode_;
   OutputVerdict verdict_;
+  const HonestOutput* honest_ = nullptr;
   std::vector<Comparison> sets_;
-  std::optional<std::string> degenerate_, ill_conditioned_;
-  double scale_ = 0.0;
+  OutputErrors errors_;
+  std::optional<std::string> degenerate_, ill_conditioned_, unverified_;
+  std::string beyond_;
+  double scale_ = 1.0;
   bool counted_ = false;
 };
 
@@ -253,23 +340,28 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
       }
     }
   }
-  verdict.verification = verdict.outputs.empty() ? Verification::kDegenerate : Verification::kVerified;
-  if (verdict.outputs.empty()) verdict.message = "no output was compared";
-  for (const auto kind : {Verification::kWrong, Verification::kIllConditioned}) {
-    if (const auto found = first(kind); found != verdict.outputs.end() && verdict.message.empty()) {
-      verdict.verification = kind;
-      verdict.message = found->message;
-    }
-  }
-  if (const auto found = first(Verification::kDegenerate); found != verdict.outputs.end() && verdict.message.empty()) {
-    if (first(Verification::kVerified) == verdict.outputs.end()) verdict.verification = Verification::kDegenerate;
-    verdict.message = found->message;
-  }
-  if (verdict.verification == Verification::kWrong) verdict.reason = ErrorCode::kMismatch;
   const auto worst = std::max_element(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& a, const auto& b) {
     const bool a_wrong = a.verification == Verification::kWrong, b_wrong = b.verification == Verification::kWrong;
     return std::pair(a_wrong, a.ratio) < std::pair(b_wrong, b.ratio);
   });
+  const auto has = [&](Verification kind) { return first(kind) != verdict.outputs.end(); };
+  if (verdict.outputs.empty()) {
+    verdict.verification = Verification::kDegenerate;
+    verdict.message = "no output was compared";
+  } else if (has(Verification::kWrong)) {
+    verdict.verification = Verification::kWrong;
+    verdict.reason = ErrorCode::kMismatch;
+    verdict.message = worst->message;  // the row's numbers are of the same output
+  } else {
+    verdict.verification = Verification::kVerified;
+    for (const auto kind : {Verification::kIllConditioned, Verification::kDegenerate, Verification::kUnverified}) {
+      if (!has(kind) || !verdict.message.empty()) continue;
+      if (kind == Verification::kIllConditioned || !has(Verification::kVerified)) verdict.verification = kind;
+      verdict.message = first(kind)->message;
+    }
+  }
+  for (const OutputVerdict& output : verdict.outputs)
+    if (output.top1) verdict.top1_agreement = std::min(verdict.top1_agreement.value_or(1.0), *output.top1);
   if (worst != verdict.outputs.end()) {
     verdict.worst_output = worst->name;
     if (worst->comparison.elements > 0) {
@@ -278,30 +370,38 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
       verdict.cosine = worst->comparison.cosine;
       verdict.error_limit = worst->limit;
       verdict.ratio = worst->ratio;
+      verdict.rms_error = worst->rms_error;
+      verdict.rms_limit = worst->rms_limit;
+      verdict.honest_error = worst->honest;
+      if (worst->element >= 0) verdict.worst_element = fmt::format("{} of set {}", worst->element, worst->set);
     }
   }
   return verdict;
 }
 
 Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOptions& options) {
-  if (files.reference.empty() || files.candidate.size() != files.reference.size() ||
-      (!files.perturbed.empty() && files.perturbed.size() != files.reference.size()))
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} reference, {} perturbed and {} candidate files do not make sets",
-                            files.reference.size(), files.perturbed.size(), files.candidate.size()));
+  if (files.reference.empty() || files.candidate.size() != files.reference.size())
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} reference and {} candidate files do not make sets",
+                                                         files.reference.size(), files.candidate.size()));
+  const bool quantised = options.honest && options.honest->quantised();
+  const DType precision = quantised ? DType::kInt8 : options.precision;
   const auto floor =
-      std::find_if(kFloors.begin(), kFloors.end(), [&](const Floor& f) { return f.precision == options.precision; });
+      std::find_if(kFloors.begin(), kFloors.end(), [&](const Floor& f) { return f.precision == precision; });
   if (floor == kFloors.end())
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("there is no limit for {} arithmetic", to_string(options.precision)));
+    return fail(ErrorCode::kUnsupported, fmt::format("there is no limit for {} arithmetic", to_string(precision)));
   Evidence evidence;
   ASSAY_TRY(evidence.reference, open_all(files.reference));
-  ASSAY_TRY(evidence.perturbed, open_all(files.perturbed));
   ASSAY_TRY(evidence.candidate, open_all(files.candidate));
-  std::vector<OutputVerdict> outputs;
-  for (const std::string& name : evidence.reference.front().names()) {
-    ASSAY_TRY(OutputVerdict output, OutputJudge(name, options, evidence, mode).run(*floor));
-    outputs.push_back(std::move(output));
+  const std::vector<std::string> names = evidence.reference.front().names();
+  std::vector<OutputVerdict> outputs(names.size());
+  // Integers after the logits that they may come from.
+  for (const bool counted : {false, true}) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      ASSAY_TRY(const TensorView view, evidence.reference.front().tensor(names[i]));
+      if (is_counted(view.dtype) != counted) continue;
+      ASSAY_TRY(outputs[i], OutputJudge(names[i], options, evidence, mode).run(*floor));
+      if (!counted) evidence.element_limits.emplace(names[i], outputs[i].limit);
+    }
   }
   return summarise(std::move(outputs), options.reference);
 }
@@ -314,12 +414,27 @@ Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options) {
   return judge_as(Mode::kReference, files, options);
 }
 
+std::string error_text(const OutputVerdict& output, const std::optional<HonestErrors>& honest) {
+  const HonestOutput* h = honest ? honest->find(output.name) : nullptr;
+  const auto or_none = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.4g}", *value) : "none";
+  };
+  std::string text = fmt::format("output {}: {}, rms {} row {} element {} top1 {} ratio {:.4g}", sanitise(output.name),
+                                 to_string(output.verification), or_none(output.rms_error), or_none(output.row_error),
+                                 or_none(output.element_error), or_none(output.top1), output.ratio);
+  if (h == nullptr) return text + "; honest unknown";
+  return text + fmt::format(
+                    "; honest {} of {}: moves {:.4g} rms {:.4g} row {:.4g} element {:.4g} top1 {:.4g} "
+                    "correlation {:.4g} changed {:.4g}",
+                    honest->method, honest->runs, h->moves, h->rms, h->row, h->element, h->top1, h->correlation,
+                    h->changed);
+}
+
 Result<Verdict> check_golden(const std::filesystem::path& expected, const std::filesystem::path& actual,
                              const Tolerance& tolerance, std::span<const NamedView> inputs) {
   const VerifyOptions options{
       .reference = "golden", .tolerance = tolerance, .inputs = {{inputs.begin(), inputs.end()}}};
-  ASSAY_TRY(Verdict verdict,
-            judge_as(Mode::kGolden, {.reference = {expected}, .perturbed = {}, .candidate = {actual}}, options));
+  ASSAY_TRY(Verdict verdict, judge_as(Mode::kGolden, {.reference = {expected}, .candidate = {actual}}, options));
   if (verdict.verification == Verification::kVerified) return verdict;
   verdict.verification = Verification::kWrong;
   verdict.reason = ErrorCode::kMismatch;

@@ -4,6 +4,8 @@
 /// Whether numbers count as equal: a pure judgement over files of outputs. The rules and why they are so:
 /// docs/statistics.md, "When numbers count as equal". Out of scope: running anything, and storing verdicts.
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -18,70 +20,93 @@
 #include "tensor/compare.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/tensor.hpp"
+#include "verify/honest.hpp"
 
 namespace assay {
 
-/// What counts as equal for one kind of arithmetic, whatever the model.
+/// The least limits for one kind of arithmetic, relative to the root mean square of the reference's output.
 struct Floor {
   DType precision;
-  double relative;      ///< largest error / root mean square of the reference's output
-  double disagreement;  ///< share of integer outputs that may differ
+  double rms;      ///< of the error's root mean square
+  double element;  ///< of the largest error
 };
 /// Every precision that can be judged; kInt8 stands for quantised models.
 [[nodiscard]] std::span<const Floor> floors();
 
-/// The limit is 20 times the reference's own movement; beyond a tenth of the output's deviation it means nothing.
-inline constexpr double kMovementFactor = 20.0;
+/// The limits are this many times the honest error (docs/statistics.md, "The factors").
+inline constexpr double kHonestFactor = 4.0;
+/// The same for the worst row and for the largest element.
+inline constexpr double kHonestRowFactor = 4.0;
+inline constexpr double kHonestElementFactor = 5.0;
+/// An honest error beyond this share of the output's deviation: the model is ill-conditioned.
 inline constexpr double kIllConditioned = 0.1;
-/// If there is no perturbed run to measure the movement, the floor is multiplied by this.
-inline constexpr double kUnknownMovement = 10.0;
+/// If the honest error is not known, every limit is this many times the element's floor.
+inline constexpr double kUnknownHonest = 10.0;
+/// Where honest runs correlate with each other above the first, a candidate must correlate above the second.
+inline constexpr double kHonestCorrelation = 0.9, kLeastCorrelation = 0.5;
+/// Integers that may differ: this share, and one of at least so many.
+inline constexpr double kIntegersMayDiffer = 0.001;
+inline constexpr std::int64_t kIntegersForOne = 20;
 
 /// The result for one output, over all input sets.
 struct OutputVerdict {
   std::string name;
   Verification verification = Verification::kUnverified;
-  Comparison comparison;  ///< of the worse set; all zero when shape or dtype differ
-  double movement = 0.0;  ///< of the reference under perturbation: largest change, or share of integers changed
-  double error = 0.0;     ///< what is held against the limit: largest absolute error, or share of integers that differ
-  double limit = 0.0;     ///< with a given tolerance: absolute + relative * |expected| at the worst element
-  double ratio = 0.0;     ///< error / limit: <= 1 passes
-  std::string message;    ///< why it is not verified; "" when it is
+  Comparison comparison;                           ///< of the worse set; all zero when shape or dtype differ
+  std::optional<double> rms_error;                 ///< root mean square of the error / that of the reference
+  std::optional<double> rms_limit;                 ///< of rms_error
+  std::optional<double> honest;                    ///< rms_error of honest arithmetic, if it is known
+  std::optional<double> row_error, element_error;  ///< as rms_error: of the worst row, of the largest error
+  std::optional<double> top1;  ///< share of largest elements along the last axis at the same place, of logits
+  double error = 0.0;          ///< the largest absolute error, or the share of integers that differ
+  double limit = 0.0;          ///< of `error`; with a given tolerance: absolute + relative * |expected|
+  std::size_t set = 0;         ///< of the element with the largest error (over its limit); from 0
+  std::int64_t element = -1;   ///< its index; -1: none
+  double ratio = 0.0;          ///< of the worst criterion, error / limit: <= 1 passes
+  std::string message;         ///< why it is not verified; "" when it is
 };
 
 struct Verdict {
   Verification verification = Verification::kUnverified;
-  std::string reference;     ///< as in VerifyOptions
-  std::string worst_output;  ///< the output with the largest ratio; the numbers below are its own
+  std::string reference;      ///< as in VerifyOptions
+  std::string worst_output;   ///< the output with the largest ratio; the numbers below and the message are its own
+  std::string worst_element;  ///< its element with the largest error: "57 of set 0"; "": none
   std::optional<double> max_abs_error, max_rel_error, cosine, error_limit, ratio;
-  std::string message;                 ///< one sentence; "" when there is nothing to say
-  std::optional<ErrorCode> reason;     ///< mismatch, when wrong
-  std::vector<OutputVerdict> outputs;  ///< in the reference's order
+  std::optional<double> rms_error, rms_limit, honest_error;
+  std::optional<double> top1_agreement;  ///< least of the outputs that are logits
+  std::string message;                   ///< one sentence; "" when there is nothing to say
+  std::optional<ErrorCode> reason;       ///< mismatch, when wrong
+  std::vector<OutputVerdict> outputs;    ///< in the reference's order
 };
 
 /// Files of outputs (safetensors, named as the model names them), one per input set.
 struct OutputFiles {
   std::vector<std::filesystem::path> reference;
-  std::vector<std::filesystem::path> perturbed;  ///< of the reference with inputs and weights perturbed by one unit in
-                                                 ///< the last place of the candidate's precision; or empty
   std::vector<std::filesystem::path> candidate;
 };
 
 struct VerifyOptions {
   DType precision = DType::kFloat32;     ///< of the candidate's arithmetic, as it really is
   std::string reference = "given";       ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
-  std::optional<Tolerance> tolerance{};  ///< given with the expected outputs: replaces the limit
+  std::optional<Tolerance> tolerance{};  ///< given with the expected outputs: replaces the limits
   /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
+  std::optional<HonestErrors> honest{};  ///< of the model in this precision, at any batch
 };
 
-/// Judges in this order: shape, dtype, NaN -> degenerate -> ill_conditioned -> the limit.
+/// Judges in this order: shape, dtype, NaN -> degenerate -> beyond a limit, or uncorrelated: wrong -> ill_conditioned
+/// -> verified.
 ///
 /// An output is degenerate when all its elements count as equal, or when those of the first two sets do;
-/// ill_conditioned when the movement exceeds a tenth of its standard deviation (of its magnitude, where it has one
-/// element). The cell is wrong when an output is; else ill_conditioned when one is; else degenerate when no output
-/// proves anything; else verified, naming the outputs that prove nothing. Errors: those of SafetensorsFile::open;
-/// invalid_argument (numbers of files differ, no file); unsupported (a precision without a floor, complex outputs).
+/// ill_conditioned when the honest error exceeds a tenth of its standard deviation (of its magnitude, if it has one
+/// element); unverified when it is a single integer, or when one of fewer than kIntegersForOne integers differs and no
+/// output has the logits that they come from. The cell is wrong when an output is; else ill_conditioned when one is;
+/// else verified when one is; else degenerate or unverified. Errors: those of SafetensorsFile::open; invalid_argument
+/// (numbers of files differ, no file); unsupported (a precision without a floor, complex outputs).
 [[nodiscard]] Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options);
+
+/// The errors of one output beside those of honest arithmetic, for the log; bench/honest_error reads it.
+[[nodiscard]] std::string error_text(const OutputVerdict& output, const std::optional<HonestErrors>& honest);
 
 /// Golden comparison: verified when every expected output is there with shape and dtype and within
 /// absolute + relative * |expected|, masked positions not counted; else wrong. Nothing compared is wrong too.

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "tensor/tensor.hpp"
+
+namespace assay {
+
+/// How far honest arithmetic is from the reference, for one output: over several runs of graphs that err as an honest
+/// runtime may, and over all input sets. Errors are relative to the root mean square of the reference's output.
+struct HonestOutput {
+  std::string name;
+  double moves = 0.0;        ///< root mean square of the errors of the worst run
+  double rms = 0.0;          ///< the same; with few elements, its upper 99 % bound
+  double row = 0.0;          ///< of the worst row of all runs (OutputErrors::row)
+  double element = 0.0;      ///< largest of all runs
+  double correlation = 1.0;  ///< least, of two runs with each other; 1 with one run
+  double top1 = 1.0;         ///< least agreement of a run with the reference
+  double changed = 0.0;      ///< of integers: the largest share that differs
+  bool same_shape = true;    ///< false: a run gave another shape
+};
+
+struct HonestErrors {
+  std::string method;  ///< how the runs differ: "rounded", "perturbed" or "quantised"
+  std::size_t runs = 0;
+  std::vector<HonestOutput> outputs;
+
+  /// nullptr: nothing is known of this output.
+  [[nodiscard]] const HonestOutput* find(std::string_view output) const;
+  [[nodiscard]] bool quantised() const { return method == "quantised"; }
+};
+[[nodiscard]] Json to_json(const HonestErrors& errors);
+/// Errors: invalid_argument.
+[[nodiscard]] Result<HonestErrors> honest_from_json(const Json& json);
+
+/// Compares runs of honest arithmetic, [run][set], with the reference's outputs, [set]. `inputs`: as in VerifyOptions.
+/// Outputs that a run lacks are left out. Errors: those of SafetensorsFile::open.
+[[nodiscard]] Result<HonestErrors> measure_honest(std::string method,
+                                                  const std::vector<std::filesystem::path>& reference,
+                                                  const std::vector<std::vector<std::filesystem::path>>& runs,
+                                                  const std::vector<std::vector<NamedView>>& inputs);
+
+}  // namespace assay
