@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <set>
 
@@ -18,8 +20,17 @@
 namespace assay::cli {
 namespace {
 
+MeasuringDefaults run_defaults() {
+  constexpr std::int64_t kLaunches = 3;
+  constexpr std::chrono::seconds kMaxTime(10);
+  MeasuringDefaults defaults;
+  defaults.settings.launches = kLaunches;
+  defaults.settings.max_time = kMaxTime;
+  return defaults;
+}
+
 struct RunOptions {
-  MeasuringOptions measuring;
+  MeasuringOptions measuring{run_defaults()};
   std::string output_dir = "./benchmark_results";
   std::string models_set = "key";
   std::string custom_models;

@@ -38,6 +38,14 @@ std::string finished_line(const Record& row) {
   return line;
 }
 
+std::string launched_line(const Record& row) {
+  std::string line =
+      fmt::format("{} on {} {}, launch {}", row.model, target_key(row), shape_key(row), row.launch_number.value_or(1));
+  if (row.status != CellStatus::kCompleted) return line + fmt::format(": {}", to_string(row.status));
+  if (row.latency_p50_ms) line += fmt::format(": median {} ms", in_words(*row.latency_p50_ms, 4));
+  return line;
+}
+
 // Bundles of other machines may be in the history: their times say nothing about this one.
 std::vector<Record> of_this_machine(std::vector<Record> rows, const RunInfo& run) {
   std::erase_if(rows, [&](const Record& row) { return row.hardware_id != run.hardware_fingerprint; });
@@ -102,6 +110,9 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   request.doing = [&](const std::string& what) { progress.set_step(what); };
   request.making = [&](const std::string& what) { progress.set_long_step(what); };
   request.expecting = [&](std::size_t cells) { progress.set_total(cells); };
+  request.time_left = [&](const TimeLeft& left) { progress.set_left(left.launches_done, left.launches, left.seconds); };
+  if (request.settings.launches > 1)
+    request.launched = [&](const Record& row, bool kept) { progress.launched(launched_line(row), kept); };
   request.finished = [&](const Record& row, bool kept) { progress.finished(finished_line(row), kept); };
   return run_session(request);
 }

@@ -107,6 +107,7 @@ Result<RunSettings> MeasuringOptions::settings() const {
   }
   for (const Declared& option : declared_)
     if (!option.words.empty()) ASSAY_CHECK_OK(option.read(option, out));
+  if (given("--iterations") && !given("--max-time")) out.max_time.reset();
   out.default_batches = !given("--batch-sizes");
   out.default_lengths = !given("--sequence-lengths");
   out.precision_asked = given("--precision");

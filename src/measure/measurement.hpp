@@ -40,6 +40,7 @@ struct MeasurePlan {
   std::int64_t max_time_ns = 30'000'000'000;
   std::int64_t min_samples_at_time_limit = 3;
   std::int64_t max_warmup_ns = 5'000'000'000;
+  bool time_limits_iterations = false;  ///< the times above end fixed numbers of runs, too
   int streams = 1;
 };
 

@@ -235,6 +235,8 @@ class Session {
 
   bool warmed_up() const {
     if (plan_.warmup_iterations) {
+      const bool late = plan_.time_limits_iterations && clock_.now_ns() - began_ns_ >= plan_.max_warmup_ns;
+      if (late) return std::ranges::all_of(streams_, [](const Stream& s) { return s.warmup_runs > 0; });
       return std::ranges::all_of(streams_, [&](const Stream& s) { return s.warmup_runs >= *plan_.warmup_iterations; });
     }
     return std::ranges::all_of(streams_, [](const Stream& s) { return s.warmup_runs > 0; }) &&

@@ -115,6 +115,25 @@ TEST(Runner, TheTimeLimitHasPriorityOverThirtySamplesButNotOverThree) {
   EXPECT_EQ(three.warmup_iterations, 1);
 }
 
+TEST(Runner, TheTimeEndsAFixedNumberOfRunsOnlyIfThePlanSaysSo) {
+  MeasurePlan plan;
+  plan.warmup_iterations = 10;
+  plan.iterations = 20;
+  plan.max_time_ns = 5 * kSecond;
+  plan.max_warmup_ns = 2 * kSecond;
+  FakeClock clock;
+  FakeSource patient(clock, kSecond);
+  const auto all = measured({&patient}, clock, plan);
+  EXPECT_EQ(all.samples.size(), 20U);
+  EXPECT_EQ(all.warmup_iterations, 10);
+  plan.time_limits_iterations = true;
+  FakeSource limited(clock, kSecond);
+  const auto some = measured({&limited}, clock, plan);
+  EXPECT_EQ(some.stop_reason, StopReason::kMaxTime);
+  EXPECT_EQ(some.samples.size(), 5U);
+  EXPECT_EQ(some.warmup_iterations, 2);
+}
+
 TEST(Runner, StopsAtAHundredThousandSamples) {
   FakeClock clock;
   FakeSource source(clock, 1'000);

@@ -50,7 +50,11 @@ std::optional<double> median_half_width(std::span<const double> runs) {
 
 std::optional<StopReason> StopRule::decide(std::span<const double> runs, std::int64_t elapsed_ns) {
   const auto n = static_cast<std::int64_t>(runs.size());
-  if (plan_.iterations) return n >= *plan_.iterations ? std::optional(StopReason::kIterations) : std::nullopt;
+  const bool late = elapsed_ns >= plan_.max_time_ns && n >= plan_.min_samples_at_time_limit;
+  if (plan_.iterations) {
+    if (n >= *plan_.iterations) return StopReason::kIterations;
+    return late && plan_.time_limits_iterations ? std::optional(StopReason::kMaxTime) : std::nullopt;
+  }
   if (n >= next_checkpoint_) {
     next_checkpoint_ = static_cast<std::int64_t>(std::ceil(static_cast<double>(n) * kCheckpointGrowth));
     held_ = within(median_half_width(runs), plan_.relative_precision) ? held_ + 1 : 0;
@@ -63,7 +67,7 @@ std::optional<StopReason> StopRule::decide(std::span<const double> runs, std::in
     held_ = 0;
   }
   if (n >= plan_.max_samples) return StopReason::kMaxSamples;
-  if (elapsed_ns >= plan_.max_time_ns && n >= plan_.min_samples_at_time_limit) return StopReason::kMaxTime;
+  if (late) return StopReason::kMaxTime;
   return std::nullopt;
 }
 

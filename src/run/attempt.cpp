@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -77,6 +79,7 @@ Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {
   };
   ASSAY_CHECK_OK(strict(row_));
   ASSAY_CHECK_OK(timed("prepared the shape", [&] { return bind(worker, deadline); }));
+  if (leased.reload_ms()) row_.compilation_time_ms = row_.compilation_time_ms.value_or(0) + *leased.reload_ms();
   ASSAY_CHECK_OK(strict(row_));
   if (task_.verify) services_.doing(name_ + ": verifying");
   ASSAY_CHECK_OK(timed("ran once and compared", [&] { return checks_.before(worker, deadline); }));
@@ -99,8 +102,10 @@ Status Attempt::bind(Worker& worker, const Deadline& deadline) {
 }
 
 Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
-  MeasureRequest request{task_.measure, services_.samples};
+  MeasureRequest request{task_.measure, services_.samples, checks_.tokens_file()};
   request.plan.streams = static_cast<int>(task_.shape.streams);
+  const double run_ms = row_.first_inference_ms.value_or(0);
+  services_.limits.apply_to(request.plan, std::chrono::nanoseconds(std::llround(run_ms * 1e6)));
   // Leaves time to warm up and to answer: what is measured by then is a result.
   const std::int64_t budget = deadline.left().count() / 10 * 9;
   request.plan.max_warmup_ns = std::min(request.plan.max_warmup_ns, budget / 4);
@@ -108,17 +113,19 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   const Result<MeasureReply> reply = leased.worker().measure(request, deadline.left());
   // A worker that died while it measured leaves the blocks that it wrote: they are results, and the row says how it
   // ended.
-  const Result<SamplesFile> samples = read_samples(services_.samples);
+  Result<SamplesFile> samples = read_samples(services_.samples);
   if (!reply) {
     if (samples && samples->samples.size() > 0) {
       summarise(Measurement{}, samples->samples, task_.shape.batch, row_);
       row_.add_flag(flag::kPartial);
+      samples_ = std::move(samples->samples);
     }
     return tl::unexpected<Error>(reply.error());
   }
   environment_ = reply->environment;
   if (!samples) return tl::unexpected<Error>(samples.error());
   summarise(reply->measurement, samples->samples, task_.shape.batch, row_);
+  samples_ = steady_part(std::move(samples->samples), reply->measurement.steady_from);
   set_prompt_rate(row_, task_);
   set_memory(row_, *reply, leased.loaded(), leased.warm());
   flag_noise(environment_, row_);
@@ -127,7 +134,9 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
     row_.add_flag(flag::kPartial);
     return tl::unexpected<Error>(*reply->measurement.failure);
   }
-  return {};
+  if (reply->measurement.stop_reason == StopReason::kInterrupted) return {};
+  services_.doing(name_ + ": verifying again");
+  return checks_.after(leased.worker(), *reply, deadline);
 }
 
 }  // namespace assay

@@ -27,6 +27,7 @@ class Attempt {
     std::filesystem::path scratch;                         ///< a folder for outputs
     std::filesystem::path samples;                         ///< the file to write
     const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
+    LaunchLimits limits{};
   };
   /// Lifetime: `local` and `row`, which may be a part of it, outlive the object.
   Attempt(const LocalTask& local, Record& row, Services services);
@@ -38,7 +39,9 @@ class Attempt {
   /// What the bundle gets beside the row.
   [[nodiscard]] const Json& environment() const { return environment_; }
   [[nodiscard]] const Json& outputs() const { return checks_.fingerprint(); }  ///< fingerprint; null: no outputs
+  [[nodiscard]] const OutputsOfSets& compared() const { return checks_.compared(); }
   [[nodiscard]] const std::filesystem::path& log() const { return log_; }      ///< of the worker; may not exist
+  [[nodiscard]] Samples take_samples() { return std::move(samples_); }         ///< the steady ones
 
  private:
   [[nodiscard]] Status use(WorkerPool::Lease& leased, const Deadline& deadline);
@@ -53,6 +56,7 @@ class Attempt {
   std::string name_;  ///< of the cell, for people
   Json environment_ = Json::object();
   std::filesystem::path log_;
+  Samples samples_;
 };
 
 }  // namespace assay

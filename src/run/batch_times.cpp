@@ -25,8 +25,7 @@ Refusal slow_batch(std::int64_t batch, double milliseconds, const char* basis) {
           fmt::format("--batch-sizes {} measures it", batch)};
 }
 
-void BatchTimes::add(const LocalTask& local) {
-  const Record& row = local.task.row;
+void BatchTimes::add(const LocalTask& local, const Record& row) {
   if (row.latency_mean_ms) known_[work_key(local)] = {local.task.shape.batch, *row.latency_mean_ms};
 }
 

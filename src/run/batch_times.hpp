@@ -19,8 +19,8 @@ inline constexpr double kSlowDefaultMs = 10'000;
 /// The mean latencies of the cells that ran, to estimate those of larger batches. Thread: one at a time.
 class BatchTimes {
  public:
-  /// Remembers the cell's mean latency, if it has one.
-  void add(const LocalTask& local);
+  /// Remembers the mean latency of a launch of the cell, if it has one.
+  void add(const LocalTask& local, const Record& row);
   /// The time of one inference of the cell in ms, extrapolated from a smaller batch; 0: unknown.
   [[nodiscard]] double estimate(const LocalTask& local) const;
 

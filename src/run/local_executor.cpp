@@ -19,6 +19,9 @@
 #include "run/local_task.hpp"
 #include "run/local_workers.hpp"
 #include "run/reference_set.hpp"
+#include "run/rounds.hpp"
+#include "run/witnesses.hpp"
+#include "stats/launches.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"
 #include "worker/probe.hpp"
@@ -53,6 +56,38 @@ void set_artefact_failure(Record& row, const Error& error) {
     set_refusal(row, {CellStatus::kSkipped, std::string(reason::kTooLarge), error.message, error.hint});
 }
 
+/// Further rounds of a model take at most this part of the time of those that were planned.
+constexpr double kFurtherShare = 0.5;
+
+std::uint64_t file_bytes(const Artefact& artefact) {
+  std::error_code ignored;
+  const std::uintmax_t bytes = fs::file_size(artefact.model, ignored);
+  return ignored ? 0 : bytes;
+}
+
+// Whether a further round may have the cell, so that its files stay.
+bool may_extend(const LocalTask& cell) {
+  return cell.task.launches > 1 && cell.has_reference && settled(cell.launches.back().row);
+}
+
+void add_note(Record& row, const std::string& note) {
+  row.message = row.message.empty() ? note : row.message + "; " + note;
+}
+
+// What the launch says about the launches of its cell.
+void add_launch_notes(const LocalTask& local, Launch& launch) {
+  Record& row = launch.row;
+  if (!local.launches.empty()) {
+    const std::string& first = local.launches.front().outputs;
+    if (!first.empty() && !launch.outputs.empty() && first != launch.outputs)
+      add_note(row, row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
+                                                                : "the outputs of launches differ");
+  } else if (row.latency_p50_ms && settled(row) && fills_its_time(local.task, run_time(row))) {
+    add_note(row, fmt::format("one launch instead of {}: a warm-up and three runs need the time of --max-time",
+                              local.task.launches));
+  }
+}
+
 }  // namespace
 
 std::string resume_key(const Record& row) { return fmt::format("{}\n{}\n{}", row.task_key, row.model, row.model_id); }
@@ -67,18 +102,29 @@ struct LocalExecutor::State {
   LocalWorkers workers;
   ReferenceMaker maker;
   ReferenceSet references;
+  Witnesses witnesses;
   BatchTimes times;
   std::map<std::string, FoundEngine> probed;  ///< for tasks of another machine, by engine
+  std::uint64_t kept_bytes = 0;               ///< files of fixed shapes that wait for the next launch
+  std::size_t reported = 0;                   ///< tasks whose rows were reported
+  SteadyClock clock;
 
   State(RunInfo info, ExecutorServices given, TemporaryDirectory folder);
   void use_this_machine(Task& task);
   void name(LocalTask& local) const;
   [[nodiscard]] Status make_artefact(LocalTask& local);
   void release_artefact(LocalTask& local);
+  void keep_artefact(LocalTask& local);
   void prepare(std::vector<LocalTask>& tasks);
-  [[nodiscard]] Result<Record> execute(LocalTask& local);
-  [[nodiscard]] Result<Record> finish_unrun(Record row) const;
-  [[nodiscard]] Result<Record> run_once(LocalTask& local);
+  [[nodiscard]] Result<Launch> execute(LocalTask& local, std::int64_t round);
+  [[nodiscard]] Result<Launch> finish_unrun(Record row) const;
+  [[nodiscard]] Result<Launch> run_once(LocalTask& local, Record row);
+  [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
+  double run_round(std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round, const ExecutorEvents& on);
+  void run_rounds(std::vector<LocalTask>& cells, const ExecutorEvents& on);
+  void run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round, double planned_s,
+                          const ExecutorEvents& on);
+  void report_ended(const std::vector<LocalTask>& cells, bool all, const ExecutorEvents& on);
   void use_stored_verdict(Record& row) const;
 };
 
@@ -91,7 +137,8 @@ LocalExecutor::State::State(RunInfo info, ExecutorServices given, TemporaryDirec
       artefacts(artefact_services(services)),
       workers(*services.registry, scratch.path(), {memory_limit, services.keep_workers, services.cancelled}),
       maker(*services.registry, artefacts, services.cache / "references", services.cancelled),
-      references(services, maker, workers) {
+      references(services, maker, workers),
+      witnesses(*services.registry, scratch.path() / "witnesses") {
   maker.limit_memory(memory_limit);
 }
 
@@ -123,19 +170,23 @@ void LocalExecutor::State::name(LocalTask& local) const {
   Record& row = local.task.row;
   row.task_key = task_key(row);
   row.series_key = series_key(row);
+  local.launches.clear();
   const std::string key = resume_key(row);
-  const auto before = services.attempts.find(key);
-  row.attempt_number = before == services.attempts.end() ? 1 : before->second + 1;
-  const auto resumed = services.resumed.find(key);
-  local.kept = resumed == services.resumed.end() ? nullptr : &resumed->second;
-  // The hash of a converted graph is known after the conversion. All that decides it is in the other fields.
-  if (local.kept != nullptr || local.task.artefact.converter.empty()) return;
-  for (const auto& [ignored, finished] : services.resumed) {
-    Record planned = finished;
-    planned.graph_hash = row.graph_hash;
-    planned.task_key = task_key(planned);
-    if (resume_key(planned) == key) local.kept = &finished;
+  if (const auto resumed = services.resumed.find(key); resumed != services.resumed.end()) {
+    local.launches = resumed->second;
+  } else if (!local.task.artefact.converter.empty()) {
+    // The hash of a converted graph is known after the conversion. All that decides it is in the other fields.
+    for (const auto& [ignored, launches] : services.resumed) {
+      Record planned = launches.front().row;
+      planned.graph_hash = row.graph_hash;
+      planned.task_key = task_key(planned);
+      if (resume_key(planned) == key) local.launches = launches;
+    }
   }
+  std::int64_t ended_badly = 0;
+  for (const Launch& launch : local.launches) ended_badly += settled(launch.row) ? 0 : 1;
+  row.attempt_number = 1 + ended_badly;
+  local.complete = !local.launches.empty() && missing_launches(local) == 0;
 }
 
 Status LocalExecutor::State::make_artefact(LocalTask& local) {
@@ -143,7 +194,7 @@ Status LocalExecutor::State::make_artefact(LocalTask& local) {
   Task& task = local.task;
   ASSAY_TRY(Artefact artefact, artefacts.make(task.artefact, task.row.model));
   if (task.artefact.zoo) task.row.model_size_mb = static_cast<double>(artefact.bytes) / 1e6;
-  if (!artefact.graph_hash.empty()) {
+  if (!artefact.graph_hash.empty() && artefact.graph_hash != task.row.graph_hash) {
     task.row.graph_hash = artefact.graph_hash;
     name(local);
   }
@@ -154,6 +205,25 @@ Status LocalExecutor::State::make_artefact(LocalTask& local) {
 void LocalExecutor::State::release_artefact(LocalTask& local) {
   local.artefact.reset();
   if (std::exchange(local.expects_artefact, false)) artefacts.done(local.task.artefact);
+}
+
+// Between two launches of the cell. Files that other cells load too stay in any case.
+void LocalExecutor::State::keep_artefact(LocalTask& local) {
+  const bool own = !local.task.artefact.shapes.empty() && local.expects_artefact && local.artefact;
+  if (!own || std::exchange(local.keeps_files, true)) return;
+  const std::uint64_t bytes = file_bytes(*local.artefact);
+  if (kept_bytes + bytes <= kKeptBytes) {
+    kept_bytes += bytes;
+    return;
+  }
+  local.keeps_files = false;
+  local.artefact.reset();
+  ArtefactSpec open = local.task.artefact;
+  open.shapes.clear();
+  artefacts.expect(open);  // the model with open shapes stays
+  artefacts.done(local.task.artefact);
+  artefacts.expect(local.task.artefact);
+  artefacts.done(open);
 }
 
 // What must be there before the first candidate runs: names, files whose content the task key needs, references.
@@ -176,7 +246,10 @@ void LocalExecutor::State::prepare(std::vector<LocalTask>& tasks) {
       set_artefact_failure(local.task.row, made.error());
   }
   references.make(tasks);
-  for (const LocalTask& local : tasks) artefacts.done(local.task.reference.artefact);
+  for (LocalTask& local : tasks) {
+    artefacts.done(local.task.reference.artefact);
+    local.has_reference = local.runs();
+  }
 }
 
 void LocalExecutor::State::use_stored_verdict(Record& row) const {
@@ -196,19 +269,20 @@ void LocalExecutor::State::use_stored_verdict(Record& row) const {
 }
 
 // Rows that did not run are kept like the others: a bundle with only its manifest.
-Result<Record> LocalExecutor::State::finish_unrun(Record row) const {
+Result<Launch> LocalExecutor::State::finish_unrun(Record row) const {
   row.attempt_id = make_uuid();
   row.timestamp = iso8601(wall_now());
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(services.spool, row, context));
   ASSAY_TRY([[maybe_unused]] const fs::path folder, bundle.finish(row, Json::object(), nullptr));
-  return row;
+  return Launch{.row = std::move(row)};
 }
 
-Result<Record> LocalExecutor::State::execute(LocalTask& local) {
+Result<Launch> LocalExecutor::State::execute(LocalTask& local, std::int64_t round) {
   const Task& task = local.task;
   Record& row = local.task.row;
-  if (local.kept != nullptr) return *local.kept;
-  if (const double estimate = times.estimate(local); task.default_batch && task.runs() && estimate > kSlowDefaultMs)
+  row.launch_number = round;
+  const double estimate = times.estimate(local);
+  if (task.default_batch && task.runs() && local.launches.empty() && estimate > kSlowDefaultMs)
     set_refusal(row, slow_batch(task.shape.batch, estimate, "the smaller batch"));
   if (const std::optional<Error> fault = references.invalid_file(local); fault && task.runs()) set_failure(row, *fault);
   if (task.runs()) {
@@ -218,16 +292,19 @@ Result<Record> LocalExecutor::State::execute(LocalTask& local) {
     }
   }
   if (!task.runs()) return finish_unrun(row);
-  Result<Record> done = run_once(local);
-  times.add(local);
+  Result<Launch> done = run_once(local, row);
+  if (done) times.add(local, done->row);
   return done;
 }
 
-Result<Record> LocalExecutor::State::run_once(LocalTask& local) {
-  Record& row = local.task.row;
+Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) {
+  Launch launch{.row = std::move(planned)};
+  Record& row = launch.row;
   row.attempt_id = make_uuid();
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(services.spool, row, context));
-  Attempt attempt(local, row, {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing});
+  Attempt attempt(local, row,
+                  {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing,
+                   next_limits(local.task, local.launches)});
   if (const Status done = guarded("", [&] { return attempt.run(); }); !done) {
     set_failure(row, done.error());
   } else {
@@ -235,12 +312,96 @@ Result<Record> LocalExecutor::State::run_once(LocalTask& local) {
     row.status = wrong ? CellStatus::kWrong : CellStatus::kCompleted;
     if (wrong) row.reason_code = std::string(to_string(ErrorCode::kMismatch));
     if (!local.task.verify) use_stored_verdict(row);
+    if (local.task.verify) witnesses.add(local, references.of(local), attempt.compared(), row);
   }
   row.timestamp = iso8601(wall_now());
+  launch.outputs = attempt.outputs().is_null() ? std::string() : json_text(attempt.outputs());
+  add_launch_notes(local, launch);
+  launch.samples = attempt.take_samples();
   std::error_code ignored;
   fs::copy_file(attempt.log(), bundle.log_path(), ignored);
-  ASSAY_TRY([[maybe_unused]] const fs::path folder, bundle.finish(row, attempt.environment(), attempt.outputs()));
-  return row;
+  if (const Result<fs::path> folder = bundle.finish(row, attempt.environment(), attempt.outputs()); folder) {
+    launch.log = *folder / bundle_file::kLog;
+  } else {
+    // The numbers are in the row, and the other cells run.
+    set_failure(row, folder.error());
+  }
+  return launch;
+}
+
+// nullopt: interrupted before it began.
+std::optional<Launch> LocalExecutor::State::launch(LocalTask& local, std::int64_t round) {
+  Result<Launch> launch = guarded("", [&] { return execute(local, round); });
+  if (launch) return std::move(*launch);
+  if (services.cancelled()) return std::nullopt;
+  Record row = local.task.row;
+  set_failure(row, launch.error());
+  row.timestamp = iso8601(wall_now());
+  return Launch{.row = std::move(row)};
+}
+
+// The seconds that it took.
+double LocalExecutor::State::run_round(std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round,
+                                       const ExecutorEvents& on) {
+  const std::int64_t began = clock.now_ns();
+  std::string group;
+  for (const ScheduledLaunch& next : round) {
+    LocalTask& cell = cells[next.task];
+    if (services.cancelled()) break;
+    if (const std::string own = worker_group(cell.task); own != std::exchange(group, own)) workers.clear();
+    const std::int64_t start = clock.now_ns();
+    std::optional<Launch> done = launch(cell, next.round);
+    if (!done) break;
+    cell.last_launch_s = static_cast<double>(clock.now_ns() - start) / kNsPerSecond;
+    cell.launches.push_back(std::move(*done));
+    on.launched(next.task, cell.launches.back());
+    if (missing_launches(cell) > 0 || may_extend(cell))
+      keep_artefact(cell);
+    else
+      release_artefact(cell);
+    report_ended(cells, false, on);
+  }
+  workers.clear();
+  return static_cast<double>(clock.now_ns() - began) / kNsPerSecond;
+}
+
+void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const ExecutorEvents& on) {
+  std::int64_t round = 1;
+  for (const auto& [key, launches] : services.resumed)
+    for (const Launch& launch : launches) round = std::max(round, launch.row.launch_number.value_or(1) + 1);
+  double all_s = 0, last_s = 0;
+  for (;; ++round) {
+    const std::vector<ScheduledLaunch> next = next_round(cells, round);
+    if (next.empty() || services.cancelled()) break;
+    if (last_s > 0 && !services.has_time(last_s, false)) break;
+    last_s = run_round(cells, next, on);
+    all_s += last_s;
+  }
+  run_further_rounds(cells, round, all_s, on);
+}
+
+void LocalExecutor::State::run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round, double planned_s,
+                                              const ExecutorEvents& on) {
+  double all_s = 0;
+  for (std::size_t n = 0; n < stats::kMostRounds; ++n, ++round) {
+    const std::vector<ScheduledLaunch> next = further_round(cells, round);
+    if (next.empty() || services.cancelled()) return;
+    double expected_s = 0;
+    for (const ScheduledLaunch& launch : next) expected_s += cells[launch.task].last_launch_s;
+    if (!services.has_budget && all_s + expected_s > planned_s * kFurtherShare) return;
+    if (!services.has_time(expected_s, true)) return;
+    all_s += run_round(cells, next, on);
+  }
+}
+
+// Rows are reported in the order of the tasks. Without launches that are compared, each as soon as it is there.
+void LocalExecutor::State::report_ended(const std::vector<LocalTask>& cells, bool all, const ExecutorEvents& on) {
+  if (!all && std::ranges::any_of(cells, [](const LocalTask& cell) { return cell.task.launches > 1; })) return;
+  for (; reported < cells.size(); ++reported) {
+    const LocalTask& cell = cells[reported];
+    if (!all && missing_launches(cell) > 0) return;
+    if (!cell.launches.empty()) on.finished(reported, cell_row(cell.launches));
+  }
 }
 
 LocalExecutor::LocalExecutor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -252,27 +413,22 @@ Result<std::unique_ptr<LocalExecutor>> LocalExecutor::create(const RunInfo& run,
       new LocalExecutor(std::make_unique<State>(run, std::move(services), std::move(scratch))));
 }
 
-Status LocalExecutor::run(std::vector<Task> tasks, const std::function<void(const Record&)>& finished) {
+Status LocalExecutor::run(std::vector<Task> tasks, const ExecutorEvents& on) {
   State& state = *state_;
   std::vector<LocalTask> cells;
   cells.reserve(tasks.size());
   for (Task& task : tasks) cells.push_back({std::move(task)});
+  state.witnesses.clear();
   state.prepare(cells);
-  for (LocalTask& cell : cells) {
-    if (state.services.cancelled()) break;
-    Result<Record> row = guarded("", [&] { return state.execute(cell); });
-    if (!row) {
-      if (state.services.cancelled() && cell.task.row.attempt_id.empty()) break;
-      // For instance a bundle that could not be written: the numbers are in the row, and the other cells run.
-      set_failure(cell.task.row, row.error());
-      cell.task.row.timestamp = iso8601(wall_now());
-      row = std::move(cell.task.row);
-    }
-    finished(*row);
-    state.release_artefact(cell);
-  }
+  on.prepared();
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    for (const Launch& launch : cells[i].launches) on.launched(i, launch);
+  state.reported = 0;
+  state.report_ended(cells, false, on);
+  state.run_rounds(cells, on);
+  state.report_ended(cells, true, on);
   for (LocalTask& cell : cells) state.release_artefact(cell);
-  state.workers.clear();
+  state.kept_bytes = 0;
   return {};
 }
 

@@ -20,6 +20,9 @@
 
 namespace assay {
 
+/// Files of fixed shapes that stay on the disk between the launches of their cells, all together.
+inline constexpr std::uint64_t kKeptBytes = std::uint64_t{4} << 30;
+
 /// What the local executor requires from its caller.
 struct ExecutorServices {
   const EngineRegistry* registry = nullptr;
@@ -37,19 +40,28 @@ struct ExecutorServices {
   std::function<std::optional<Record>(const std::string& task_key)> stored = [](const std::string&) {
     return std::nullopt;
   };
-  /// Rows that --resume keeps instead of running their tasks again, by resume_key().
-  std::map<std::string, Record> resumed;
-  /// How often this run tried a task before it was interrupted, by resume_key().
-  std::map<std::string, std::int64_t> attempts;
+  /// Launches of this run before it was interrupted, by resume_key(). Those that ended well count.
+  std::map<std::string, std::vector<Launch>> resumed;
+  /// Whether there is time for a round that is not necessary: any but the first of a model. `seconds`: its estimate.
+  /// `further`: its cells have the launches that were planned.
+  std::function<bool(double seconds, bool further)> has_time = [](double, bool) { return true; };
+  /// has_time() alone limits further rounds; else they take at most half of the time of the model's planned rounds.
+  bool has_budget = false;
 };
 
 /// Identifies a task within a run: its task key and the model's names, because one model may be in a run under two
 /// names.
 [[nodiscard]] std::string resume_key(const Record& row);
 
-/// Runs tasks on this machine, one after another: verify, then measure, each attempt in a worker of its own or a warm
-/// one of the pool, each leaving a bundle. Whatever happens to a task, an exception included, is in its row and bundle.
-/// If the bundle cannot be written, the row is `failed`, says so, and keeps its numbers.
+/// Runs tasks on this machine in rounds, one launch after another: verify, then measure, each leaving a bundle. In each
+/// round a target has a fresh worker, which stays warm for its next shapes. A task with several launches is compared
+/// with the others of its model: pairs that are undecided get further rounds (run/rounds.hpp), at most 10 in all.
+///
+/// Whatever happens to a task, an exception included, is in its row and bundle. If the bundle cannot be written, the
+/// row is `failed`, says so, and keeps its numbers.
+///
+/// Files that only one cell loads (fixed shapes) stay on the disk until its last launch, if all that stay together are
+/// below kKeptBytes; else they are made again for each launch.
 ///
 /// Rows name the machine that ran them: this one, from `run`. A task that was planned on another machine gets this
 /// machine's facts and keys; it does not run if its device, or its version of the runtime, is not here.
@@ -59,7 +71,7 @@ class LocalExecutor final : public Executor {
   [[nodiscard]] static Result<std::unique_ptr<LocalExecutor>> create(const RunInfo& run, ExecutorServices services);
   ~LocalExecutor() override;
 
-  [[nodiscard]] Status run(std::vector<Task> tasks, const std::function<void(const Record&)>& finished) override;
+  [[nodiscard]] Status run(std::vector<Task> tasks, const ExecutorEvents& events) override;
 
  private:
   struct State;

@@ -7,10 +7,12 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/registry.hpp"
 #include "plan/task.hpp"
 #include "prepare/artefact.hpp"
+#include "run/launch.hpp"
 
 namespace assay {
 
@@ -19,10 +21,14 @@ struct LocalTask {
   Task task;
   std::optional<Artefact> artefact{};  ///< what its engine loads, once it is made
   bool expects_artefact = false;       ///< ArtefactStore::expect() was called for it, done() not yet
-  const Record* kept = nullptr;        ///< the row that --resume keeps instead of running the task again
+  std::vector<Launch> launches{};      ///< until now
+  bool has_reference = false;          ///< or needs none: it can be launched
+  double last_launch_s = 0;            ///< that the newest launch took
+  bool keeps_files = false;            ///< its files count in the limit of what stays between launches
+  bool complete = false;               ///< nothing is missing since the beginning: --resume kept all its launches
 
   /// Whether the task still has to run.
-  [[nodiscard]] bool runs() const { return kept == nullptr && task.runs(); }
+  [[nodiscard]] bool runs() const { return !complete && task.runs(); }
 
   /// Identifies the model whatever its name: tasks of several models may be in one call.
   [[nodiscard]] std::string model_key() const {
@@ -35,8 +41,7 @@ struct LocalTask {
     const EngineEntry* engine = registry.entry(task.engine);
     const bool own = engine != nullptr && !engine->needs_model;
     return fmt::format("{} {} {}{} {}", model_key(), task.row.input_hash, to_string(task.arithmetic),
-                       own ? " " + engine->name : "",
-                       task.generation ? task.generation->output_tokens : -1);
+                       own ? " " + engine->name : "", task.generation ? task.generation->output_tokens : -1);
   }
 };
 

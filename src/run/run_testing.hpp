@@ -93,7 +93,8 @@ inline std::vector<Record> run_tasks(std::vector<Task> tasks, ExecutorServices s
                                      const RunInfo& run = test_run()) {
   std::vector<Record> rows;
   const auto executor = LocalExecutor::create(run, std::move(services)).value();
-  const Status done = executor->run(std::move(tasks), [&](const Record& row) { rows.push_back(row); });
+  const Status done =
+      executor->run(std::move(tasks), {.finished = [&](std::size_t, const Record& row) { rows.push_back(row); }});
   if (!done) throw std::runtime_error(to_string(done.error()));
   return rows;
 }

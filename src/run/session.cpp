@@ -7,8 +7,10 @@
 #include <chrono>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/guard.hpp"
 #include "base/hash.hpp"
@@ -153,6 +155,8 @@ const std::vector<std::string>& best_hardware() {
 }
 
 Result<SessionResult> run_session(const SessionRequest& request) {
+  const SteadyClock clock;
+  const std::int64_t began_ns = clock.now_ns();
   SessionResult out;
   const EngineRegistry registry(request.places);
   for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
@@ -202,11 +206,13 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   ASSAY_CHECK_OK(make_directories(services.spool));
   ASSAY_CHECK_OK(use_history(request, out, services));
   if (request.expecting) request.expecting(cells);
+  if (request.settings.budget) std::ignore = rates.get();  // for its estimates; without a runtime there is none
+  TimePlan time(request.settings.budget, clock, began_ns, rates.known());
   if (const std::string version = python.wait(kPythonLimit, request.cancelled); !version.empty())
     out.run.system["python_version"] = version;
   {
     const TimedStep step(fmt::format("ran {} cells", cells));
-    ASSAY_CHECK_OK(run_planned(std::move(planned), request, std::move(services), out));
+    ASSAY_CHECK_OK(run_planned(std::move(planned), request, std::move(time), std::move(services), out));
   }
   out.interrupted = request.cancelled();
   if (out.interrupted && request.save && !request.output_dir.empty())

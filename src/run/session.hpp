@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -19,6 +20,12 @@
 
 namespace assay {
 
+/// How far a run is. Further launches may be added: see docs/metrics.md, "Launches".
+struct TimeLeft {
+  std::size_t launches_done = 0, launches = 0;
+  double seconds = 0;  ///< estimated
+};
+
 /// One invocation of a measuring command: models × targets × shapes.
 struct SessionRequest {
   std::string command;
@@ -33,6 +40,8 @@ struct SessionRequest {
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
   std::function<void(std::size_t cells)> expecting = {};        ///< called once, before the first cell
+  std::function<void(const Record&, bool kept)> launched = {};  ///< called for each launch, before its cell is finished
+  std::function<void(const TimeLeft&)> time_left = {};          ///< called when the estimate changes
   std::function<void(const Record&, bool kept)> finished = {};  ///< `kept`: by --resume, nothing was run
   std::function<void(const std::string&)> doing = {};           ///< called before a step that takes time
   std::function<void(const std::string&)> making = {};          ///< called before model files are written

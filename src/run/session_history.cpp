@@ -13,6 +13,7 @@
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/timed_step.hpp"
+#include "measure/samples_file.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"
 
@@ -62,11 +63,23 @@ Status write_run_mark(const SessionRequest& request, const LastRun& run) {
 
 namespace {
 
-// Settled rows are kept; the other tasks run again, and their attempts are counted.
-void resume_rows(const std::vector<Record>& rows, bool benchmark, ExecutorServices& services) {
+// The launches of the run until now, with their samples and outputs, as their bundles have them.
+void resume_launches(const std::vector<Record>& rows, const std::map<std::string, fs::path>& bundles,
+                     const fs::path& spool, ExecutorServices& services) {
   for (const Record& row : rows) {
-    ++services.attempts[resume_key(row)];
-    if (row.settled(benchmark)) services.resumed[resume_key(row)] = row;  // oldest first: the newest stays
+    Launch launch{.row = row, .resumed = true};
+    if (const auto bundle = bundles.find(row.attempt_id); bundle != bundles.end()) {
+      // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.
+      const fs::path folder = spool / bundle->second;
+      launch.log = folder / bundle_file::kLog;
+      if (row.steady_from) {
+        Result<SamplesFile> samples = read_samples(folder / bundle_file::kSamples);
+        if (!samples) continue;  // it is measured again
+        launch.samples = steady_part(std::move(samples->samples), static_cast<std::size_t>(*row.steady_from));
+      }
+      if (const Result<Json> outputs = read_json(folder / bundle_file::kOutputs)) launch.outputs = json_text(*outputs);
+    }
+    services.resumed[resume_key(row)].push_back(std::move(launch));
   }
 }
 
@@ -84,14 +97,9 @@ Status read_history(const SessionRequest& request, SessionResult& out, ExecutorS
     out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
   }
   if (request.resume) {
-    ASSAY_TRY(const auto rows, store.results({.run_id = out.run.run_id}));
+    ASSAY_TRY(const auto rows, store.launches({.run_id = out.run.run_id}));
     ASSAY_TRY(const auto bundles, store.bundle_paths(out.run.run_id));
-    resume_rows(rows, request.settings.benchmark, services);
-    // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.
-    std::error_code ignored;
-    for (const auto& [attempt, path] : bundles)
-      if (const fs::path log = request.spool / path / bundle_file::kLog; fs::exists(log, ignored))
-        out.logs[attempt] = log;
+    resume_launches(rows, bundles, request.spool, services);
   }
   if (request.settings.verify) return {};
   // Read now and not when asked: the database has one user at a time.

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -27,6 +28,24 @@ Record unreached_row(Record row, const Refusal& why) {
   return row;
 }
 
+// What is known of a cell from its launches.
+struct Ended {
+  bool reported = false, kept = false;
+  fs::path log;  // of the launch that explains the row: the first that did not end well, else the first
+
+  void launched(const Launch& launch) {
+    kept = first_ ? launch.resumed : kept && launch.resumed;
+    const bool well = launch.row.status == CellStatus::kCompleted;
+    std::error_code ignored;
+    if ((first_ || (explained_ && !well)) && fs::exists(launch.log, ignored)) log = launch.log;
+    explained_ = explained_ && well;
+    first_ = false;
+  }
+
+ private:
+  bool first_ = true, explained_ = true;
+};
+
 // Inputs that cannot be made cost their task only.
 void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
   TaskCompleter completer(planned.model, request.cache / "inputs", request.settings.data);
@@ -41,36 +60,64 @@ void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
 
 }  // namespace
 
-Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request, ExecutorServices services,
-                   SessionResult& out) {
-  std::set<std::string> resumed;
-  for (const auto& [key, row] : services.resumed) resumed.insert(row.attempt_id);
-  const fs::path spool = services.spool;
-  std::size_t reached = 0;
-  const auto finished = [&](const Record& row) {
-    ++reached;
+Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request, TimePlan time,
+                   ExecutorServices services, SessionResult& out) {
+  std::vector<std::vector<Task>*> tasks;
+  for (PlannedModel& each : planned) {
+    if (!request.cancelled()) complete_tasks(each, request);
+    time.add(each.tasks);
+    tasks.push_back(&each.tasks);
+  }
+  std::size_t done_launches = 0;
+  const auto tell = [&] {
+    if (request.time_left) request.time_left({done_launches, time.launches(), time.left_s()});
+  };
+  std::vector<Ended> ended;  // of the present model, by task
+  ExecutorEvents events;
+  events.prepared = [&] {
+    time.prepared();
+    tell();
+  };
+  events.launched = [&](std::size_t task, const Launch& launch) {
+    ended[task].launched(launch);
+    time.launched(task, launch.resumed);
+    ++done_launches;
+    tell();
+    if (request.launched) request.launched(launch.row, launch.resumed);
+  };
+  events.finished = [&](std::size_t task, const Record& row) {
+    Ended& cell = ended[task];
+    cell.reported = true;
     out.rows.push_back(row);
-    const bool kept = resumed.contains(row.attempt_id);
-    if (kept) out.kept.insert(row.attempt_id);
-    const fs::path log = spool / row.task_key / row.attempt_id / bundle_file::kLog;
-    std::error_code ignored;
-    if (!row.attempt_id.empty() && fs::exists(log, ignored)) out.logs[row.attempt_id] = log;
-    if (request.finished) request.finished(row, kept);
+    if (cell.kept) out.kept.insert(row.attempt_id);
+    if (!cell.log.empty()) out.logs[row.attempt_id] = cell.log;
+    if (request.finished) request.finished(row, cell.kept);
+  };
+  services.has_budget = request.settings.budget.has_value();
+  std::string present;  // model
+  services.has_time = [&](double seconds, bool further) {
+    if (time.has_time(seconds)) return true;
+    out.notes.push_back(fmt::format("{}: {}: no time for {}", budget_text(*request.settings.budget), present,
+                                    further ? "further launches of pairs that are undecided" : "more launches"));
+    return false;
   };
   ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));
-  for (PlannedModel& each : planned) {
+  for (std::size_t model = 0; model < planned.size(); ++model) {
+    PlannedModel& each = planned[model];
+    std::ranges::move(time.fit(tasks, model), std::back_inserter(out.notes));
+    time.begin(model);
+    tell();
     std::vector<Record> rows;
     rows.reserve(each.tasks.size());
     for (const Task& task : each.tasks) rows.push_back(task.row);
-    reached = 0;
+    ended.assign(rows.size(), {});
+    present = each.model.choice.name;
     Status done;
-    if (!request.cancelled()) {
-      done = guarded("while running " + each.model.choice.name, [&] {
-        complete_tasks(each, request);
-        return executor->run(std::move(each.tasks), finished);
-      });
-    }
-    for (std::size_t cell = reached; cell < rows.size(); ++cell) {
+    if (!request.cancelled())
+      done = guarded("while running " + each.model.choice.name,
+                     [&] { return executor->run(std::move(each.tasks), events); });
+    for (std::size_t cell = 0; cell < rows.size(); ++cell) {
+      if (ended[cell].reported) continue;
       if (request.cancelled()) {
         out.rows.push_back(
             unreached_row(std::move(rows[cell]), {CellStatus::kSkipped, std::string(to_string(ErrorCode::kCancelled)),
@@ -78,10 +125,11 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
       } else if (!done) {
         Record failed;
         set_failure(failed, done.error());
-        finished(
-            unreached_row(std::move(rows[cell]), {failed.status, failed.reason_code, failed.message, failed.hint}));
+        events.finished(cell, unreached_row(std::move(rows[cell]),
+                                            {failed.status, failed.reason_code, failed.message, failed.hint}));
       }
     }
+    time.end();
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include "prepare/prepare.hpp"
 #include "run/local_executor.hpp"
 #include "run/session.hpp"
+#include "run/time_plan.hpp"
 
 namespace assay {
 
@@ -20,9 +21,10 @@ struct PlannedModel {
 };
 
 /// Runs all tasks, model by model, and appends a row for each of them to `out.rows`: those that an interruption left
-/// out are `skipped` with the reason `cancelled`. Calls `request.finished` for each row that is not left out. An error
-/// of one model's tasks is in their rows. Errors: there is no folder for scratch files.
-[[nodiscard]] Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request,
+/// out are `skipped` with the reason `cancelled`. Calls `request.finished` for each row that is not left out. `time`:
+/// new, of the run's --budget; what does not fit into it is given up, and out.notes say what. An error of one model's
+/// tasks is in their rows. Errors: there is no folder for scratch files.
+[[nodiscard]] Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request, TimePlan time,
                                  ExecutorServices services, SessionResult& out);
 
 }  // namespace assay

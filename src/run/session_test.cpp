@@ -190,6 +190,61 @@ TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefo
   EXPECT_EQ(second->resume_command, "");
 }
 
+TEST_F(SessionTest, ResumingAddsTheLaunchesThatAreMissing) {
+  SessionRequest asked = request({"a"});
+  asked.settings.launches = 3;
+  asked.output_dir = folder_.path() / "out";
+  std::size_t launched = 0, expected = 0;
+  asked.launched = [&](const Record&, bool kept) { launched += kept ? 0 : 1; };
+  asked.time_left = [&](const TimeLeft& left) { expected = left.launches; };
+  asked.cancelled = [&] { return launched >= 3; };
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  EXPECT_TRUE(first->interrupted);
+  EXPECT_EQ(expected, 6U);
+  EXPECT_THAT(outcomes(*first), ElementsAre("a 1 completed", "a 2 completed"));
+  EXPECT_EQ(first->rows[0].launches, 1);
+  EXPECT_EQ(first->rows[1].launches, 2);
+  EXPECT_EQ(first->resume_command, "assay bench --resume");
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+
+  asked.resume = true;
+  launched = 0;
+  asked.cancelled = [] { return false; };
+  auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_EQ(launched, 3U);
+  ASSERT_THAT(second->rows, SizeIs(2));
+  EXPECT_THAT(second->kept, IsEmpty()) << "both cells have new launches";
+  for (const Record& row : second->rows) EXPECT_EQ(row.launches, 3);
+  ASSERT_THAT(save_session(asked, *second), IsEmpty());
+
+  auto store = Store::open(asked.database, Store::Mode::kRead);
+  ASSERT_TRUE(store) << to_string(store.error());
+  const std::vector<Record> stored = store->results({.run_id = second->run.run_id}).value();
+  ASSERT_THAT(stored, SizeIs(2));
+  for (const Record& row : stored) {
+    const Record& shown = second->rows.at(row.batch_size == 1 ? 0 : 1);
+    EXPECT_EQ(row.latency_p50_ms, shown.latency_p50_ms) << "the database derives the same row";
+    EXPECT_EQ(row.launch_p50_ms, shown.launch_p50_ms);
+    EXPECT_EQ(row.launches, 3);
+  }
+}
+
+TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
+  SessionRequest asked = request({"a"});
+  asked.settings.launches = 3;
+  asked.settings.budget = std::chrono::nanoseconds(1);
+  asked.save = false;
+  const auto session = run_session(asked);
+  ASSERT_TRUE(session) << to_string(session.error());
+  EXPECT_THAT(session->notes, Contains(HasSubstr("1 launch of each cell instead of 3")));
+  EXPECT_THAT(session->notes, Contains(HasSubstr("batch 2 is not measured")));
+  EXPECT_THAT(outcomes(*session), ElementsAre("a 1 completed", "a 2 skipped"));
+  EXPECT_EQ(session->rows[0].launches, 1);
+  EXPECT_EQ(session->rows[1].reason_code, "no_time");
+}
+
 TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {
   SessionRequest asked = request({"a", "b"});
   asked.models[0].reference = asked.models[1].reference = "prajjwal1/bert-tiny";

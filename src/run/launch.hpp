@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "measure/measurement.hpp"
+#include "plan/task.hpp"
+#include "result/record.hpp"
+
+namespace assay {
+
+/// A launch of a cell that is over.
+struct Launch {
+  Record row;
+  Samples samples{};            ///< the steady ones
+  std::string outputs{};        ///< identifies the outputs; "": there are none
+  std::filesystem::path log{};  ///< of its worker; empty: there is none
+  bool resumed = false;         ///< of an earlier invocation: --resume kept it
+};
+
+/// The samples from index `first` on.
+[[nodiscard]] Samples steady_part(Samples samples, std::size_t first);
+
+/// How long one launch may warm up and sample, and how precise it has to be.
+struct LaunchLimits {
+  std::optional<std::chrono::nanoseconds> share{};  ///< of --max-time; nullopt: there is no such limit
+  std::optional<std::chrono::nanoseconds> whole{};  ///< what all launches have: for one that fills it alone
+  std::optional<double> spread{};                   ///< between the launches before; nullopt: fewer than two
+
+  /// Lowers the limits of the plan. A quarter of the time is for the warm-up. Half-widths below a third of the spread
+  /// add little to the interval over launches. `run`: the time of one run.
+  void apply_to(MeasurePlan& plan, std::chrono::nanoseconds run) const;
+};
+
+/// For the next launch after these of one cell.
+[[nodiscard]] LaunchLimits next_limits(const Task& task, std::span<const Launch> before);
+
+/// The median time of one run; 0: unknown.
+[[nodiscard]] std::chrono::nanoseconds run_time(const Record& launch);
+
+/// Whether one launch needs the time that --max-time gives to all launches of the cell: a warm-up and three runs take
+/// more than its share of it. `run`: the time of one run.
+[[nodiscard]] bool fills_its_time(const Task& task, std::chrono::nanoseconds run);
+
+/// Whether the launch is of use for the cell: it ended, and was not cut short. After another one --resume tries the
+/// cell again.
+[[nodiscard]] bool settled(const Record& launch);
+
+/// The row of the cell: combine_launches(). At least one launch.
+[[nodiscard]] Record cell_row(std::span<const Launch> launches);
+
+}  // namespace assay

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run/run_testing.hpp"
+#include "store/bundle.hpp"
+
+// Rounds of launches with workers of the null engine.
+namespace assay {
+namespace {
+using testing::complete_tasks;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::quick_settings;
+using testing::services_in;
+using ::testing::SizeIs;
+using testing::zoo_model;
+namespace fs = std::filesystem;
+
+class Launching : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    settings_.batch_sizes = {1, 2, 4};
+    settings_.launches = 3;
+  }
+  [[nodiscard]] std::vector<Task> tasks() {
+    return complete_tasks(zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path()), settings_, registry_,
+                          folder_.path());
+  }
+  /// Runs the tasks; fills launches_ and rows_.
+  void run(std::vector<Task> tasks, ExecutorServices services) {
+    launches_.clear();
+    rows_.clear();
+    const auto executor = LocalExecutor::create(testing::test_run(), std::move(services)).value();
+    const Status done = executor->run(
+        std::move(tasks), {.launched = [&](std::size_t, const Launch& launch) { launches_.push_back(launch); },
+                           .finished = [&](std::size_t, const Record& row) { rows_.push_back(row); }});
+    ASSERT_TRUE(done) << to_string(done.error());
+  }
+  void run() { run(tasks(), services_in(folder_.path(), registry_)); }
+  /// "round batch process" of each launch.
+  [[nodiscard]] std::vector<std::string> order() const {
+    std::vector<std::string> lines;
+    for (const Launch& launch : launches_)
+      lines.push_back(fmt::format("{} {} {}", *launch.row.launch_number, *launch.row.batch_size, launch.row.process));
+    return lines;
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+  EngineRegistry registry_{testing::build_places()};
+  RunSettings settings_ = quick_settings();
+  std::vector<Launch> launches_;
+  std::vector<Record> rows_;
+};
+
+TEST_F(Launching, EachRoundHasAFreshWorkerAndStartsWithTheNextShape) {
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  std::vector<std::string> made;
+  services.making = [&](const std::string& what) { made.push_back(what); };
+  run(tasks(), services);
+  EXPECT_THAT(order(), ElementsAre("1 1 fresh", "1 2 warm", "1 4 warm", "2 2 fresh", "2 4 warm", "2 1 warm",
+                                   "3 4 fresh", "3 1 warm", "3 2 warm"));
+  EXPECT_THAT(made, ElementsAre("building prajjwal1/bert-tiny")) << "once for all launches";
+  ASSERT_THAT(rows_, SizeIs(3));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    EXPECT_EQ(rows_[i].batch_size, settings_.batch_sizes[i]) << "in the order of the plan";
+    EXPECT_EQ(rows_[i].launches, 3);
+    EXPECT_EQ(rows_[i].latency_p50_interval, "launches");
+    EXPECT_EQ(rows_[i].verification, Verification::kVerified) << rows_[i].message;
+  }
+  EXPECT_THAT(list_bundles(folder_.path() / "spool").value(), SizeIs(9));
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "cache/models"));
+}
+
+TEST_F(Launching, WithoutWarmWorkersEachLaunchHasItsProcess) {
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.keep_workers = false;
+  run(tasks(), services);
+  ASSERT_THAT(launches_, SizeIs(9));
+  for (const Launch& launch : launches_) EXPECT_EQ(launch.row.process, "fresh");
+}
+
+TEST_F(Launching, ACellThatCrashesIsNotLaunchedAgainAndTheOthersGoOn) {
+  settings_.engine_options = {{"crash_at_run", "4"}, {"only_batch", "2"}};
+  run();
+  EXPECT_THAT(launches_, SizeIs(7));
+  ASSERT_THAT(rows_, SizeIs(3));
+  EXPECT_EQ(rows_[0].launches, 3);
+  EXPECT_EQ(rows_[1].reason_code, "worker_died");
+  EXPECT_EQ(rows_[2].launches, 3);
+}
+
+TEST_F(Launching, FilesOfFixedShapesAreMadeOnceForAllLaunches) {
+  Target target = testing::null_target(registry_);
+  target.found.entry.static_shapes = true;
+  std::vector<Task> tasks;
+  {  // a prepared model has files, too
+    const PreparedModel model = zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path());
+    tasks = plan_tasks(model, {target}, settings_, testing::test_run());
+    TaskCompleter completer(model, folder_.path() / "inputs", {});
+    for (Task& task : tasks) completer.complete(task);
+  }
+  std::map<std::int64_t, std::set<std::string>> folders;  // in the cache, by round
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  const auto executor = LocalExecutor::create(testing::test_run(), services).value();
+  const Status done = executor->run(std::move(tasks), {.launched = [&](std::size_t, const Launch& launch) {
+                                      EXPECT_EQ(launch.row.status, CellStatus::kCompleted) << launch.row.message;
+                                      for (const auto& entry : fs::directory_iterator(folder_.path() / "cache/models"))
+                                        folders[*launch.row.launch_number].insert(entry.path().filename());
+                                    }});
+  ASSERT_TRUE(done);
+  EXPECT_GE(folders[2].size(), 4U);
+  EXPECT_EQ(folders[2], folders[3]) << "nothing is written in the last round";
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "cache/models"));
+}
+
+TEST_F(Launching, AnInterruptionKeepsTheLaunchesBeforeAndResumingAddsThoseThatAreMissing) {
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.cancelled = [&] { return launches_.size() >= 5; };
+  run(tasks(), services);
+  EXPECT_THAT(order(), ElementsAre("1 1 fresh", "1 2 warm", "1 4 warm", "2 2 fresh", "2 4 warm"));
+  ASSERT_THAT(rows_, SizeIs(3));
+  EXPECT_EQ(rows_[0].launches, 1);
+  EXPECT_EQ(rows_[1].launches, 2);
+
+  services = services_in(folder_.path(), registry_);
+  for (Launch launch : launches_) {
+    launch.resumed = true;
+    services.resumed[resume_key(launch.row)].push_back(std::move(launch));
+  }
+  run(tasks(), services);
+  std::vector<std::string> fresh;
+  for (const Launch& launch : launches_)
+    if (!launch.resumed) fresh.push_back(fmt::format("{} {}", *launch.row.launch_number, *launch.row.batch_size));
+  EXPECT_THAT(fresh, ElementsAre("3 4", "3 1", "3 2", "4 1")) << "rounds have new numbers";
+  ASSERT_THAT(rows_, SizeIs(3));
+  for (const Record& row : rows_) {
+    EXPECT_EQ(row.launches, 3);
+    EXPECT_EQ(row.attempt_number, 1);
+  }
+}
+
+TEST_F(Launching, ResumingTriesACellThatFailedAgain) {
+  settings_.batch_sizes = {1};
+  run();
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  for (Launch launch : launches_) {
+    launch.resumed = true;
+    if (launch.row.launch_number == 3) {
+      launch.row.status = CellStatus::kFailed;
+      launch.row.reason_code = "worker_died";
+    }
+    services.resumed[resume_key(launch.row)].push_back(std::move(launch));
+  }
+  run(tasks(), services);
+  ASSERT_THAT(rows_, SizeIs(1));
+  EXPECT_EQ(rows_[0].status, CellStatus::kCompleted) << rows_[0].message;
+  EXPECT_EQ(rows_[0].attempt_number, 2);
+  EXPECT_THAT(rows_[0].launch_p50_ms, HasSubstr("4:"));
+  EXPECT_EQ(rows_[0].launches, 3);
+}
+
+TEST_F(Launching, OtherOutputsInALaterLaunchAreANote) {
+  settings_.batch_sizes = {1};
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  run(tasks(), services);
+  EXPECT_EQ(rows_.at(0).message.find("outputs of launches"), std::string::npos);
+  Launch other = launches_.at(0);
+  other.resumed = true;
+  other.outputs = "those of another process";
+  services.resumed[resume_key(other.row)] = {other};
+  run(tasks(), services);
+  EXPECT_THAT(rows_.at(0).message, HasSubstr("the outputs of launches differ, within the limit"));
+}
+
+TEST_F(Launching, AnEngineWhoseRunsFillTheTimeHasOneLaunch) {
+  settings_.batch_sizes = {1};
+  settings_.measure.iterations = 3;
+  settings_.engine_options = {{"cost_ns", "20000000"}};
+  settings_.max_time = std::chrono::milliseconds(120);
+  run();
+  ASSERT_THAT(rows_, SizeIs(1));
+  EXPECT_EQ(rows_[0].launches, 1) << "four runs of 20 ms are more than a third of 120 ms";
+  EXPECT_THAT(rows_[0].message, HasSubstr("one launch instead of 3"));
+}
+
+TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOut) {
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  int asked = 0;
+  services.has_time = [&](double seconds, bool further) {
+    EXPECT_GT(seconds, 0);
+    EXPECT_FALSE(further);
+    return ++asked < 2;
+  };
+  run(tasks(), services);
+  EXPECT_THAT(launches_, SizeIs(6));
+  for (const Record& row : rows_) EXPECT_EQ(row.launches, 2);
+}
+
+}  // namespace
+}  // namespace assay

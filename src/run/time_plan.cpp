@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/time_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "plan/row.hpp"
+#include "plan/schedule.hpp"
+#include "run/launch.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double kNs = 1e9;
+/// A worker that starts, its runtime, a bundle: about 0.3 s; and reading and preparing each byte of the model.
+constexpr double kStartS = 0.3;
+constexpr double kLoadBytesPerS = 0.7e9;
+/// Runs that verify, and the first one.
+constexpr double kVerifyRuns = 4;
+/// Sampling ends between its least and its largest time: mostly nearer to the largest.
+constexpr double kOfTheLargest = 0.75;
+constexpr double kUsualFlopsPerS = 50e9, kUsualBytesPerS = 10e9;
+/// Runs of a reference with its perturbed copies, and of the models that are written for it.
+constexpr double kReferenceRuns = 12;
+/// The weight of the first estimate, in launches' seconds.
+constexpr double kPriorS = 3;
+
+double run_s(const Task& task, const std::optional<MachineRate>& rate) {
+  const double flops = task.row.flops.value_or(0) / (rate ? rate->flops_per_s : kUsualFlopsPerS);
+  const double bytes = task.row.bytes.value_or(0) / (rate ? rate->bytes_per_s : kUsualBytesPerS);
+  return std::max(flops, bytes);
+}
+
+double weight_bytes(const Task& task) { return 4.0 * static_cast<double>(task.row.parameter_count.value_or(0)); }
+
+double sampling_s(const Task& task, double run) {
+  MeasurePlan plan = task.measure;
+  const auto run_ns = std::chrono::nanoseconds(std::llround(run * kNs));
+  next_limits(task, {}).apply_to(plan, run_ns);
+  const double most = static_cast<double>(plan.max_time_ns + plan.max_warmup_ns) / kNs;
+  if (plan.iterations) {
+    const double all = run * static_cast<double>(*plan.iterations + plan.warmup_iterations.value_or(0));
+    return plan.time_limits_iterations ? std::min(all, most) : all;
+  }
+  const double least = static_cast<double>(plan.min_time_ns) / kNs;
+  return std::max(least + (most - least) * kOfTheLargest, 4 * run);
+}
+
+double prepare_s(const std::vector<Task>& tasks, const std::optional<MachineRate>& rate) {
+  double seconds = 0;
+  std::set<std::string> references;
+  for (const Task& task : tasks) {
+    if (!task.runs() || !task.verify || !references.insert(task.row.input_hash).second) continue;
+    seconds += kReferenceRuns * run_s(task, rate);
+    if (references.size() == 1) seconds += kStartS + 4 * weight_bytes(task) / kLoadBytesPerS;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::string budget_text(std::chrono::nanoseconds budget) {
+  return "--budget " + time_words(std::chrono::duration<double>(budget).count());
+}
+
+std::string time_words(double seconds) {
+  const auto whole = std::llround(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+double expected_launch_s(const Task& task, const std::optional<MachineRate>& rate) {
+  const double run = run_s(task, rate);
+  double seconds = kStartS + weight_bytes(task) / kLoadBytesPerS + (task.verify ? kVerifyRuns : 1) * run;
+  if (task.benchmark) seconds += sampling_s(task, run);
+  return seconds;
+}
+
+void TimePlan::add(const std::vector<Task>& tasks) {
+  Model model;
+  model.prepare_s = prepare_s(tasks, rate_);
+  for (const Task& task : tasks) {
+    Cell cell;
+    cell.runs = task.runs();
+    if (cell.runs) cell.expected_s = expected_launch_s(task, rate_);
+    cell.left = cell.runs ? task.launches : 1;
+    cell.batch = task.shape.batch;
+    cell.default_batch = task.default_batch;
+    cell.group = fmt::format("{}\n{}\n{}", worker_group(task), task.shape.sequence, task.shape.output_tokens);
+    model.cells.push_back(std::move(cell));
+  }
+  models_.push_back(std::move(model));
+}
+
+std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  std::vector<std::string> notes;
+  if (!budget_) return notes;
+  const double given = static_cast<double>(budget_->count()) / kNs;
+  const auto fits = [&] { return elapsed_s() + left_s(first, true) <= given; };
+  std::int64_t most = 1;
+  const auto each = [&](const auto& visit) {
+    for (std::size_t m = first; m < models_.size(); ++m)
+      for (std::size_t t = 0; t < models_[m].cells.size(); ++t) visit(models_[m].cells[t], (*tasks[m])[t]);
+  };
+  each([&](const Cell& cell, const Task&) { most = std::max(most, cell.runs ? cell.left : 1); });
+  const std::int64_t before = most;
+  for (; most > 1 && !fits(); --most)
+    each([&](Cell& cell, Task& task) {
+      if (!cell.runs || cell.left < most) return;
+      cell.left = task.launches = most - 1;
+    });
+  if (most < before)
+    notes.push_back(fmt::format("{}: {} {} of each cell instead of {}", budget_text(*budget_), most,
+                                most == 1 ? "launch" : "launches", before));
+  std::map<std::string, std::int64_t> smallest;
+  each([&](const Cell& cell, const Task&) {
+    if (const auto known = smallest.find(cell.group); known == smallest.end() || cell.batch < known->second)
+      smallest[cell.group] = cell.batch;
+  });
+  while (!fits()) {
+    std::int64_t largest = 0;
+    each([&](const Cell& cell, const Task&) {
+      if (cell.runs && cell.default_batch && cell.batch > smallest[cell.group]) largest = std::max(largest, cell.batch);
+    });
+    if (largest == 0) break;
+    each([&](Cell& cell, Task& task) {
+      if (!cell.runs || !cell.default_batch || cell.batch != largest || cell.batch <= smallest[cell.group]) return;
+      cell.runs = false;
+      cell.left = 1;
+      cell.expected_s = 0;
+      set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kNoTime),
+                             fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
+                             fmt::format("--batch-sizes {} measures it", largest)});
+    });
+    notes.push_back(fmt::format("{}: batch {} is not measured", budget_text(*budget_), largest));
+  }
+  if (!fits() && !std::exchange(overrun_said_, true))
+    notes.push_back(fmt::format("{}: what is left takes about {}: it is measured anyway", budget_text(*budget_),
+                                time_words(left_s(first, true))));
+  return notes;
+}
+
+void TimePlan::begin(std::size_t model) {
+  model_ = model;
+  preparing_ = true;
+  last_ns_ = clock_.now_ns();
+}
+
+void TimePlan::prepared() {
+  const std::int64_t now = clock_.now_ns();
+  measured_prepare_s_ += static_cast<double>(now - std::exchange(last_ns_, now)) / kNs;
+  expected_prepare_s_ += models_[model_].prepare_s;
+  preparing_ = false;
+}
+
+void TimePlan::launched(std::size_t task, bool kept) {
+  const std::int64_t now = clock_.now_ns();
+  Cell& cell = models_[model_].cells[task];
+  const double took = static_cast<double>(now - std::exchange(last_ns_, now)) / kNs;
+  ++launches_done_;
+  cell.left = std::max<std::int64_t>(0, cell.left - 1);
+  if (kept || !cell.runs) return;
+  if (!cell.measured_s) {
+    measured_s_ += took;
+    expected_s_ += cell.expected_s;
+  }
+  cell.measured_s = took;
+}
+
+void TimePlan::end() {
+  for (Cell& cell : models_[model_].cells) cell.left = 0;
+  ++model_;
+  preparing_ = true;
+}
+
+double TimePlan::factor() const { return (measured_s_ + kPriorS) / (expected_s_ + kPriorS); }
+
+double TimePlan::left_s(std::size_t first_model, bool preparing) const {
+  double seconds = 0;
+  const double factor_of_preparing = (measured_prepare_s_ + kPriorS) / (expected_prepare_s_ + kPriorS);
+  for (std::size_t m = first_model; m < models_.size(); ++m) {
+    if (m > first_model || preparing) seconds += models_[m].prepare_s * factor_of_preparing;
+    for (const Cell& cell : models_[m].cells)
+      if (cell.runs) seconds += static_cast<double>(cell.left) * cell_s(cell);
+  }
+  return seconds;
+}
+
+double TimePlan::left_s() const { return left_s(model_, preparing_); }
+
+double TimePlan::elapsed_s() const { return static_cast<double>(clock_.now_ns() - began_ns_) / kNs; }
+
+std::size_t TimePlan::remaining_launches() const {
+  std::size_t launches = 0;
+  for (std::size_t m = model_; m < models_.size(); ++m)
+    for (const Cell& cell : models_[m].cells) launches += static_cast<std::size_t>(cell.left);
+  return launches;
+}
+
+bool TimePlan::has_time(double seconds) const {
+  if (!budget_) return true;
+  const double later = left_s(model_ + 1, true);
+  return elapsed_s() + later + seconds <= static_cast<double>(budget_->count()) / kNs;
+}
+
+}  // namespace assay
