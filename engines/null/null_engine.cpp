@@ -194,7 +194,7 @@ class NullContext final : public plugin::Context {
   double error() const {
     const bool late = script_.wrong_after_run > 0 && runs_ > script_.wrong_after_run;
     const bool last = script_.wrong_at_token > 0 && runs_since_reset_ == script_.wrong_at_token;
-    return script_.wrong + (late || last ? 1 : 0);
+    return script_.wrong + (late || last ? 1e30 : 0);  // more than any sum
   }
 
   /// Creates all outputs with the extents of this run, and keeps those that are inputs of the next run.

@@ -78,7 +78,7 @@ const std::vector<Option>& table() {
       option(&Script::wrong, "wrong", "float", "0", "added to every element of floating outputs"),
       option(&Script::nan, "nan", "bool", "false", "the first element of floating outputs is NaN"),
       option(&Script::wrong_after_run, "wrong_after_run", "int", "0",
-             "after N runs of a context, 1 is added to every element of floating outputs; 0: never"),
+             "after N runs of a context, 1e30 is added to every element of floating outputs; 0: never"),
       option(&Script::wrong_at_token, "wrong_at_token", "int", "0",
              "the same in the Nth run after the states were reset, as if the last place of a cache were lost"),
       option(&Script::stale_set, "stale_set", "int", "0", "the Nth set of inputs has the values of the first; 0: none"),

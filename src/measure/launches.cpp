@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -62,7 +63,20 @@ void copy_verdict(const Record& from, Record& cell) {
   copy(&Record::status, &Record::reason_code, &Record::hint, &Record::verification, &Record::reference,
        &Record::max_abs_error, &Record::max_rel_error, &Record::cosine_similarity, &Record::error_limit,
        &Record::worst_output, &Record::worst_element, &Record::rms_error, &Record::rms_limit, &Record::honest_error,
-       &Record::top1_agreement, &Record::checked, &Record::agreed_by);
+       &Record::top1_agreement, &Record::checked);
+}
+
+/// Every witness of any launch: a later launch may be compared with more cells.
+Text all_witnesses(const std::vector<const Record*>& rows) {
+  constexpr std::string_view kSeparator = ", ";
+  std::set<std::string> names;
+  for (const Record* row : rows)
+    for (std::string_view rest = row->agreed_by; !rest.empty();) {
+      const std::size_t end = rest.find(kSeparator);
+      names.emplace(rest.substr(0, end));
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + kSeparator.size());
+    }
+  return join({names.begin(), names.end()}, kSeparator);
 }
 
 /// The worst launch's message, then the parts of the others that it does not have.
@@ -296,6 +310,7 @@ Record combine_launches(std::span<const LaunchSamples> launches) {
   if (!measured.empty()) set_median(measured, cell);
   const Record& worst = worst_launch(rows);
   copy_verdict(worst, cell);
+  cell.agreed_by = all_witnesses(rows);
   cell.message = common_message(worst, rows);
   cell.flags = common_flags(rows);
   if (rows.size() == 1) return cell;

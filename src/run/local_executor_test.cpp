@@ -113,7 +113,7 @@ TEST_F(Local, WhatKeysHashIsWhatItWas) {
 weights_hash="seeded:splitmix64-ih4-1:0"
 seed_scheme="splitmix64-ih4-1"
 kv_cache="growing"
-input_hash="135abbc355866d5263f8ba1d7eeb7277be50884a993a534740c70db7b33cdf2d"
+input_hash="4ca8fcf452e50c47ff6eb6923f01b7fefe3246b76c870e6e40d95d674e77bf66"
 input_shape="input_ids=(1, 16), token_type_ids=(1, 16), attention_mask=(1, 16)"
 batch_size=1
 sequence_length=16
@@ -132,7 +132,7 @@ hardware="cpu"
 weights_hash="seeded:splitmix64-ih4-1:0"
 seed_scheme="splitmix64-ih4-1"
 kv_cache="growing"
-input_hash="5f680783dbab7f06b9a884f5c82eedccfcf4d205276ba27084549decb18e948a"
+input_hash="851e45c5e16be48e62523a735a808328d8acb42e868b957e05c7a2edac21208c"
 input_shape="input_ids=(1, 16), attention_mask=(1, 16), decoder_input_ids=(1, 1)"
 batch_size=1
 sequence_length=16

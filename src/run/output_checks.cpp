@@ -2,56 +2,121 @@
 #include "run/output_checks.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <string>
-#include <utility>
+#include <algorithm>
+#include <optional>
 
 #include "base/hash.hpp"
+#include "base/log.hpp"
+#include "base/text.hpp"
+#include "hardware/hardware.hpp"
 #include "tensor/recipe.hpp"
-#include "verify/verify.hpp"
+#include "tensor/safetensors.hpp"
+#include "verify/tokens.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
+namespace {
 
-Status OutputChecks::judge_outputs(const std::vector<fs::path>& computed) {
-  OutputFiles files;
-  files.reference = reference_.outputs;
-  files.candidate = computed;
-  files.perturbed = reference_.perturbed;
-  VerifyOptions options;
-  options.reference = reference_.name;
-  // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
-  const DType effective = dtype_from(row_.effective_precision).value_or(DType::kFloat32);
-  options.precision = bit_width(effective) < bit_width(task_.arithmetic) ? effective : task_.arithmetic;
-  // Positions that a mask leaves out do not count. A prompt has no padding, and its logits are not its positions.
-  const std::vector<InputRecipe> masks = task_.generation ? std::vector<InputRecipe>() : task_.inputs;
-  std::vector<NamedTensor> kept;
-  kept.reserve(computed.size() * masks.size());
-  for (std::size_t set = 0; set < computed.size(); ++set) {
-    options.inputs.emplace_back();
-    for (const InputRecipe& recipe : masks) {
-      if (!matters_to_masks(recipe.name)) continue;
-      ASSAY_TRY(Tensor tensor, make_input(recipe, task_.seed, set));
-      kept.push_back({recipe.name, std::move(tensor)});
-      options.inputs.back().push_back({recipe.name, kept.back().tensor.view()});
-    }
+// Whether the prompts of the padded set end with padding, so that the logits after them belong to no token.
+bool ends_with_padding(const Task& task) {
+  if (!task.generation || task.generation->output_tokens < 2) return false;
+  const auto mask = std::ranges::find(task.inputs, task.generation->mask, &InputRecipe::name);
+  return mask != task.inputs.end() && has_padding({*mask});
+}
+
+// The sets that are compared: all, but a runtime's own cache that takes no padding is not given any.
+std::vector<std::size_t> sets_to_compare(const Task& task, std::size_t count) {
+  const bool pads = !task.variant || task.variant->generation.takes_padding();
+  std::vector<std::size_t> sets;
+  for (std::size_t set = 0; set < count; ++set)
+    if (pads || set != kPaddedSet || !has_padding(task.inputs)) sets.push_back(set);
+  return sets;
+}
+
+// The inputs of one set that masks are chosen from. A generation's logits are those of compared_tokens(), and only the
+// first of them, after the prompt, can belong to padding.
+Status add_masks(const Task& task, std::size_t set, std::vector<NamedTensor>& kept, std::vector<NamedView>& views) {
+  const auto add = [&](std::string name, Tensor tensor) {
+    kept.push_back({std::move(name), std::move(tensor)});
+    views.push_back({kept.back().name, kept.back().tensor.view()});
+  };
+  if (task.generation) {
+    if (set != kPaddedSet || !ends_with_padding(task)) return {};
+    const std::int64_t places = std::ssize(compared_tokens(task.generation->output_tokens));
+    ASSAY_TRY(Tensor mask, Tensor::create(DType::kInt64, {task.shape.batch, places}));
+    for (std::int64_t i = 0; i < task.shape.batch * places; ++i)
+      mask.as<std::int64_t>()[static_cast<std::size_t>(i)] = i % places == 0 ? 0 : 1;
+    add("attention_mask", std::move(mask));
+    return {};
   }
-  ASSAY_TRY(const Verdict verdict, judge(files, options));
-  row_.verification = verdict.verification;
-  row_.max_abs_error = verdict.max_abs_error;
-  row_.max_rel_error = verdict.max_rel_error;
-  row_.cosine_similarity = verdict.cosine;
-  row_.error_limit = verdict.error_limit;
-  row_.worst_output = verdict.worst_output;
-  row_.message = verdict.message;
+  for (const InputRecipe& recipe : task.inputs) {
+    if (!matters_to_masks(recipe.name)) continue;
+    ASSAY_TRY(Tensor tensor, make_input(recipe, task.seed, set));
+    add(recipe.name, std::move(tensor));
+  }
   return {};
 }
 
+std::string with_note(const std::string& message, const std::string& note) {
+  return message.empty() ? note : message + "; " + note;
+}
+
+}  // namespace
+
+Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference& reference,
+                           const std::vector<fs::path>& expected, const OutputsOfSets& computed) {
+  const OutputFiles files{.reference = expected, .candidate = computed.files};
+  VerifyOptions options;
+  options.reference = reference.name;
+  options.honest = reference.honest;
+  // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
+  const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
+  options.precision = bit_width(effective) < bit_width(task.arithmetic) ? effective : task.arithmetic;
+  std::vector<NamedTensor> kept;
+  kept.reserve(computed.sets.size() * (task.inputs.size() + 1));
+  for (const std::size_t set : computed.sets) {
+    options.inputs.emplace_back();
+    ASSAY_CHECK_OK(add_masks(task, set, kept, options.inputs.back()));
+  }
+  return judge(files, options);
+}
+
+Result<OutputsOfSets> OutputChecks::compute(Worker& worker, const std::vector<std::size_t>& sets, int stream,
+                                            const std::string& name, const Deadline& deadline) {
+  OutputsOfSets computed;
+  for (const std::size_t set : sets) {
+    InferRequest request{set, scratch_ / fmt::format("{}{}.safetensors", name, set)};
+    request.stream = stream;
+    ASSAY_TRY(const InferReply ran, worker.infer(request, deadline.left()));
+    if (!row_.first_inference_ms) row_.first_inference_ms = ran.run_ms;
+    computed.sets.push_back(set);
+    computed.files.push_back(request.outputs);
+  }
+  return computed;
+}
+
+Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed) const {
+  std::vector<fs::path> expected;
+  for (const std::size_t set : computed.sets) expected.push_back(reference_.outputs[set]);
+  return judge_sets(task_, row_, reference_, expected, computed);
+}
+
+void OutputChecks::set_checked() {
+  const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
+  const bool padded = has_padding(task_.inputs);
+  row_.checked = count(compared_.sets.size(), "set");
+  if (padded) row_.checked += std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded";
+  if (task_.generation)
+    row_.checked +=
+        fmt::format("; logits after {} tokens", fmt::join(compared_tokens(task_.generation->output_tokens), ", "));
+}
+
 Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
-  std::vector<fs::path> computed{scratch_ / "candidate0.safetensors"};
-  ASSAY_TRY(const InferReply first, worker.infer({0, computed[0]}, deadline.left()));
-  row_.first_inference_ms = first.run_ms;
-  if (const Result<std::string> hash = sha256_file(computed[0])) fingerprint_ = {{"set0_sha256", *hash}};
+  row_.first_inference_ms.reset();
+  ASSAY_TRY(OutputsOfSets computed, compute(worker, {0}, 0, "candidate", deadline));
+  if (const Result<std::string> hash = sha256_file(computed.files[0])) fingerprint_ = {{"set0_sha256", *hash}};
   if (!task_.verify) return {};
   row_.reference = reference_.name;
   if (task_.inputs.empty()) {
@@ -64,17 +129,90 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
     row_.message = reference_.why_none;
     return {};
   }
-  for (std::size_t set = 1; set < reference_.outputs.size(); ++set) {
-    computed.push_back(scratch_ / fmt::format("candidate{}.safetensors", set));
-    ASSAY_TRY([[maybe_unused]] const InferReply next, worker.infer({set, computed[set]}, deadline.left()));
-  }
-  ASSAY_CHECK_OK(judge_outputs(computed));
-  if (task_.generation && row_.message.empty())
-    row_.message = fmt::format("logits compared after the prompt and after {} further tokens",
-                               teacher_forced_tokens(task_.generation->output_tokens));
+  std::vector<std::size_t> sets = sets_to_compare(task_, reference_.outputs.size());
+  sets.erase(sets.begin());
+  ASSAY_TRY(const OutputsOfSets others, compute(worker, sets, 0, "candidate", deadline));
+  computed.sets.insert(computed.sets.end(), others.sets.begin(), others.sets.end());
+  computed.files.insert(computed.files.end(), others.files.begin(), others.files.end());
+  ASSAY_TRY(const Verdict verdict, judge_with_reference(computed));
+  for (const OutputVerdict& output : verdict.outputs)
+    log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
+              error_text(output, reference_.honest));
+  row_.verification = verdict.verification;
+  row_.max_abs_error = verdict.max_abs_error;
+  row_.max_rel_error = verdict.max_rel_error;
+  row_.cosine_similarity = verdict.cosine;
+  row_.error_limit = verdict.error_limit;
+  row_.worst_output = verdict.worst_output;
+  row_.worst_element = verdict.worst_element;
+  row_.rms_error = verdict.rms_error;
+  row_.rms_limit = verdict.rms_limit;
+  row_.honest_error = verdict.honest_error;
+  row_.top1_agreement = verdict.top1_agreement;
+  row_.message = verdict.message;
+  if (!reference_.honest && !reference_.why_no_honest.empty())
+    row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
+  if (verdict.verification == Verification::kWrong && reference_.honest && reference_.honest->quantised() &&
+      row_.hardware == "cpu")
+    row_.hint = saturation_hint(detect_cpu().isa);
+  compared_ = std::move(computed);
+  set_checked();
   if (const std::string& note = task_.reference.given_note; !note.empty())
-    row_.message =
-        fmt::format("{}{}{}; compared with {}", row_.message, row_.message.empty() ? "" : "; ", note, reference_.name);
+    row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, reference_.name));
+  return {};
+}
+
+void OutputChecks::set_wrong(const std::string& message) {
+  row_.verification = Verification::kWrong;
+  row_.message = message;
+  compared_ = {};  // no longer what the row is about
+}
+
+Status OutputChecks::after(Worker& worker, const MeasureReply& measured, const Deadline& deadline) {
+  const bool right = row_.verification == Verification::kVerified || row_.verification == Verification::kIllConditioned;
+  if (!right || compared_.files.empty()) return {};
+  ASSAY_CHECK_OK(check_again(worker, deadline));
+  if (row_.verification == Verification::kWrong || !task_.generation) return {};
+  return check_timed_tokens(measured);
+}
+
+Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
+  for (int stream = 0; stream < task_.shape.streams; ++stream) {
+    // A prompt of a generation: its timed ids say more about the others.
+    const std::vector<std::size_t> sets = task_.generation ? std::vector<std::size_t>{0} : compared_.sets;
+    ASSAY_TRY(const OutputsOfSets again, compute(worker, sets, stream, "again", deadline));
+    ASSAY_TRY(const Verdict verdict, judge_with_reference(again));
+    if (verdict.verification != Verification::kWrong) continue;
+    row_.max_abs_error = verdict.max_abs_error;
+    row_.rms_error = verdict.rms_error;
+    row_.worst_output = verdict.worst_output;
+    row_.worst_element = verdict.worst_element;
+    const std::string stream_text = task_.shape.streams > 1 ? fmt::format(" of stream {}", stream + 1) : "";
+    set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
+    return {};
+  }
+  row_.checked += "; again after sampling";
+  return {};
+}
+
+Status OutputChecks::check_timed_tokens(const MeasureReply& measured) {
+  if (reference_.largest.empty() || !row_.error_limit || measured.generations == 0) return {};
+  ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(tokens_file()));
+  // Both logits may be off by the limit.
+  const double margin = 2 * *row_.error_limit;
+  std::int64_t tokens = 0, compared = 0;
+  for (const std::string& name : file.names()) {  // SET/STREAM/N
+    const auto set = parse_number<std::size_t>(name.substr(0, name.find('/')));
+    if (!set || *set >= reference_.largest.size() || reference_.largest[*set].empty()) continue;
+    ASSAY_TRY(const TensorView ids, file.tensor(name));
+    ASSAY_TRY(const TokenCheck check, check_tokens(reference_.largest[*set], ids, margin));
+    tokens += check.tokens;
+    compared += check.compared;
+    if (check.message.empty()) continue;
+    set_wrong(fmt::format("timed generation of input set {}: {}", *set, check.message));
+    return {};
+  }
+  row_.checked += fmt::format("; {} of {} token ids of {} generations", compared, tokens, measured.generations);
   return {};
 }
 

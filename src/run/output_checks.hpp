@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -10,9 +14,22 @@
 #include "result/record.hpp"
 #include "run/local_task.hpp"
 #include "run/reference.hpp"
+#include "verify/verify.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
+
+/// Files with the outputs of some input sets of a cell.
+struct OutputsOfSets {
+  std::vector<std::size_t> sets;
+  std::vector<std::filesystem::path> files;  ///< one for each set
+};
+
+/// Compares outputs of a cell with others of the same sets, `expected`: judge() with the masks of the task's inputs and
+/// the honest error of its reference. `row` says what precision the runtime computes in. Errors: those of judge().
+[[nodiscard]] Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference& reference,
+                                         const std::vector<std::filesystem::path>& expected,
+                                         const OutputsOfSets& computed);
 
 /// Compares the outputs of a cell with those of its reference and writes the verdict into the row. Used by one attempt,
 /// whose worker has the inputs bound. Lifetime: what is given outlives the object. Thread: one at a time.
@@ -22,21 +39,37 @@ class OutputChecks {
   OutputChecks(const LocalTask& local, Record& row, const Reference& reference, std::filesystem::path scratch)
       : task_(local.task), row_(row), reference_(reference), scratch_(std::move(scratch)) {}
 
-  /// Runs each input set once and compares, if the task is verified; else it runs one set. Sets first_inference_ms.
-  /// Errors: those of the worker and of judge().
+  /// Runs each input set once and compares, if the task is verified; else it runs one set. Sets first_inference_ms and
+  /// `checked`. Errors: those of the worker and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
+
+  /// The same after sampling, if the outputs were right before: the inputs of every stream once more, of a model that
+  /// generates one prompt, and the token ids of the timed generations. A difference is `wrong` now. `measured` must
+  /// have had tokens_file().
+  [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
+  /// Where measure() writes the token ids.
+  [[nodiscard]] std::filesystem::path tokens_file() const { return scratch_ / "tokens.safetensors"; }
 
   /// Identifies the outputs, for the bundle; null: there are none.
   [[nodiscard]] const Json& fingerprint() const { return fingerprint_; }
+  /// The outputs that before() compared; no files if it compared none, or after() found others.
+  [[nodiscard]] const OutputsOfSets& compared() const { return compared_; }
 
  private:
-  [[nodiscard]] Status judge_outputs(const std::vector<std::filesystem::path>& computed);
+  [[nodiscard]] Result<OutputsOfSets> compute(Worker& worker, const std::vector<std::size_t>& sets, int stream,
+                                              const std::string& name, const Deadline& deadline);
+  [[nodiscard]] Result<Verdict> judge_with_reference(const OutputsOfSets& computed) const;
+  [[nodiscard]] Status check_again(Worker& worker, const Deadline& deadline);
+  [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
+  void set_wrong(const std::string& message);
+  void set_checked();
 
   const Task& task_;
   Record& row_;
   const Reference& reference_;
   std::filesystem::path scratch_;
   Json fingerprint_;
+  OutputsOfSets compared_;
 };
 
 }  // namespace assay

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/output_checks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "run/run_testing.hpp"
+#include "run/witnesses.hpp"
+#include "tensor/safetensors.hpp"
+
+namespace assay {
+namespace {
+using ::testing::AllOf;
+using testing::complete_tasks;
+using ::testing::HasSubstr;
+using testing::quick_settings;
+using testing::run_tasks;
+using testing::services_in;
+using testing::zoo_model;
+namespace fs = std::filesystem;
+
+/// Cells of the null engine with the faults that its options plant; its reference has none.
+class Checks : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::vector<Task> tasks_of(const std::string& name) {
+    return complete_tasks(zoo_model(name, settings_, registry_, folder_.path()), settings_, registry_, folder_.path());
+  }
+  [[nodiscard]] Record row_of(const std::string& name) {
+    return run_tasks(tasks_of(name), services_in(folder_.path(), registry_)).at(0);
+  }
+
+  TemporaryDirectory folder_ = TemporaryDirectory::create().value();
+  EngineRegistry registry_{testing::build_places()};
+  RunSettings settings_ = quick_settings();
+};
+
+constexpr const char* kEncoder = "prajjwal1/bert-tiny";
+constexpr const char* kGenerates = "google/t5-efficient-tiny";
+
+TEST_F(Checks, SayWhatWasCompared) {
+  EXPECT_EQ(row_of(kEncoder).checked, "4 sets, 1 padded; again after sampling");
+  EXPECT_EQ(row_of("WinKawaks/vit-tiny-patch16-224").checked, "4 sets; again after sampling");
+  settings_.output_tokens = {8};
+  const Record row = row_of(kGenerates);
+  EXPECT_EQ(row.verification, Verification::kVerified) << row.message;
+  EXPECT_THAT(row.checked,
+              AllOf(HasSubstr("4 sets, 1 padded; logits after 0, 4, 7 tokens; again after sampling; 24 of 24 "
+                              "token ids of "),
+                    HasSubstr(" generations")));
+  settings_.benchmark = false;
+  EXPECT_EQ(row_of(kEncoder).checked, "4 sets, 1 padded");
+}
+
+TEST_F(Checks, FindAMaskThatIsIgnoredAtBatchOne) {
+  settings_.engine_options = {{"ignored_input", "attention_mask"}};
+  for (const char* name : {kEncoder, kGenerates}) {
+    const Record row = row_of(name);
+    EXPECT_EQ(row.verification, Verification::kWrong) << name;
+    EXPECT_EQ(row.status, CellStatus::kWrong);
+  }
+}
+
+TEST_F(Checks, FindStaleInputsOfAnySetThatIsTimed) {
+  for (const char* set : {"1", "2", "3"}) {
+    settings_.engine_options = {{"stale_set", set}};
+    EXPECT_EQ(row_of(kEncoder).verification, Verification::kWrong) << set;
+  }
+}
+
+TEST_F(Checks, FindACacheWhoseLastPlaceIsLost) {
+  settings_.output_tokens = {12};  // one by the prompt's graph, eleven by that of the steps
+  settings_.engine_options = {{"wrong_at_token", "11"}};
+  const Record row = row_of(kGenerates);
+  EXPECT_EQ(row.verification, Verification::kWrong) << row.checked;
+  settings_.engine_options = {{"wrong_at_token", "12"}};
+  EXPECT_EQ(row_of(kGenerates).verification, Verification::kVerified) << "never reached";
+}
+
+TEST_F(Checks, FindAStateThatLeaksFromRunToRun) {
+  settings_.engine_options = {{"wrong_after_run", "6"}};  // four are compared, six measured
+  const Record row = row_of(kEncoder);
+  EXPECT_EQ(row.verification, Verification::kWrong);
+  EXPECT_THAT(row.message, HasSubstr("the outputs are no longer right after sampling: "));
+  settings_.streams = {2};
+  settings_.engine_options = {};
+  const Record right = row_of(kEncoder);
+  EXPECT_EQ(right.verification, Verification::kVerified) << right.message;
+}
+
+/// Outputs of two sets, as a cell of this engine would leave them.
+class Witnessing : public Checks {
+ protected:
+  [[nodiscard]] OutputsOfSets outputs(const std::string& name, float value) {
+    OutputsOfSets made;
+    for (const std::size_t set : {0U, 1U}) {
+      Tensor tensor = Tensor::create(DType::kFloat32, {4, 16}).value();
+      for (std::size_t i = 0; i < 64; ++i) tensor.as<float>()[i] = value + static_cast<float>((i * 7 + set * 3) % 11);
+      const fs::path file = folder_.path() / (name + std::to_string(set) + ".safetensors");
+      const NamedView named{"y", tensor.view()};
+      EXPECT_TRUE(write_safetensors(file, std::span(&named, 1), {}, Persistence::kScratch));
+      made.sets.push_back(set);
+      made.files.push_back(file);
+    }
+    return made;
+  }
+  [[nodiscard]] Record add(const std::string& engine, Verification verification, float value) {
+    local_.task.row.engine = engine;
+    Record row = local_.task.row;
+    row.verification = verification;
+    row.message = "output 'y' is wrong";
+    witnesses_.add(local_, reference_, outputs(engine, value), row);
+    return row;
+  }
+
+  Witnessing() { reference_.name = "onnxruntime-noopt"; }
+
+  LocalTask local_{tasks_of(kEncoder).at(0)};
+  Reference reference_;
+  Witnesses witnesses_{registry_, folder_.path() / "witnesses"};
+};
+
+TEST_F(Witnessing, NamesOtherEnginesWithTheSameOutputsAndTheGolden) {
+  EXPECT_EQ(add("onnxruntime", Verification::kVerified, 0).agreed_by, "golden BertModel");
+  EXPECT_EQ(add("toy", Verification::kVerified, 0).agreed_by, "golden BertModel, onnxruntime");
+  EXPECT_EQ(add("other", Verification::kVerified, 3).agreed_by, "golden BertModel, onnxruntime")
+      << "as the reference, which the row agrees with";
+  EXPECT_EQ(add("onnxruntime", Verification::kVerified, 0).agreed_by, "golden BertModel, toy");
+  local_.task.row.model_class = "AnotherClass";
+  EXPECT_EQ(add("onnxruntime", Verification::kVerified, 0).agreed_by, "toy");
+  witnesses_.clear();
+  EXPECT_EQ(add("onnxruntime", Verification::kVerified, 0).agreed_by, "");
+  local_.task.arithmetic = DType::kFloat16;
+  EXPECT_EQ(add("toy", Verification::kVerified, 0).agreed_by, "onnxruntime") << "only the reference";
+}
+
+TEST_F(Witnessing, PointAtAReferenceThatStandsAlone) {
+  EXPECT_EQ(add("first", Verification::kWrong, 5).message, "output 'y' is wrong");
+  EXPECT_THAT(add("second", Verification::kWrong, 5).message,
+              HasSubstr("; first computed the same as this cell, which points at the reference"));
+  EXPECT_EQ(add("third", Verification::kVerified, 0).agreed_by, "golden BertModel, onnxruntime");
+  EXPECT_EQ(add("second", Verification::kWrong, 5).message, "output 'y' is wrong") << "not all others agree";
+}
+
+TEST_F(Witnessing, NameTheKernelsThatAreKnown) {
+  Record row = add("null", Verification::kVerified, 0);
+  EXPECT_EQ(row.kernels, "") << "it computes no model";
+  const EngineEntry* ours = own_engine(kReferenceEngine);
+  ASSERT_NE(ours, nullptr);
+  EXPECT_FALSE(ours->kernels.empty());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "engine/registry.hpp"
+#include "result/record.hpp"
+#include "run/local_task.hpp"
+#include "run/output_checks.hpp"
+#include "run/reference.hpp"
+
+namespace assay {
+
+/// Who else computed what a cell computed, for the cells of one call of an executor: other engines with the same
+/// inputs and arithmetic, and the golden of the architecture. Outputs of a cell are kept in a folder until clear().
+///
+/// The kernel libraries of an engine are those of its engine.json: what is known, not what a run used.
+/// Thread: one at a time.
+class Witnesses {
+ public:
+  /// `folder`: for the outputs. Lifetime: `registry` outlives the object.
+  Witnesses(const EngineRegistry& registry, std::filesystem::path folder)
+      : registry_(registry), folder_(std::move(folder)) {}
+
+  /// Sets `kernels`, `shared_kernels` and `agreed_by` of a row that was compared with its reference, and keeps its
+  /// outputs for later cells; the files are moved. If the row is wrong, but agrees with every other engine so far,
+  /// the message says that this points at the reference. What cannot be compared is not a witness.
+  void add(const LocalTask& local, const Reference& reference, const OutputsOfSets& outputs, Record& row);
+
+  /// Forgets all outputs.
+  void clear();
+
+ private:
+  void set_kernels(const LocalTask& local, const Reference& reference, Record& row) const;
+  [[nodiscard]] bool agrees(const LocalTask& local, const Reference& reference, const OutputsOfSets& outputs,
+                            const Record& row, const OutputsOfSets& other) const;
+  void keep(const std::string& key, const std::string& engine, const OutputsOfSets& outputs);
+
+  const EngineRegistry& registry_;
+  std::filesystem::path folder_;
+  std::map<std::string, std::map<std::string, OutputsOfSets>> kept_;  ///< by reference_key(), then engine
+  std::size_t count_ = 0;
+};
+
+}  // namespace assay
