@@ -28,7 +28,7 @@ RoundComparison compare(const Rounds& rounds, std::size_t baseline = 0, std::siz
   return stats::compare_rounds(rounds.medians(baseline), rounds.medians(candidate), comparisons);
 }
 
-// Of unit standard deviation and mean 0: `slow` of the processes are in the slow mode.
+// A value with mean 0 and standard deviation 1: `slow` of the processes are in the slow mode.
 double of_two_modes(Source& source, double slow) {
   const double mode = (source.uniform() < slow ? 1 - slow : -slow) / std::sqrt(slow * (1 - slow));
   return std::sqrt(1 - kWithinMode * kWithinMode) * mode + kWithinMode * source.normal();

@@ -33,7 +33,7 @@ struct LaunchEstimate {
 /// `medians`: one for each launch. Values that are not positive and finite are left out.
 [[nodiscard]] LaunchEstimate estimate_over_launches(std::span<const double> medians, double confidence = 0.95);
 
-/// Of the candidate, if the compared values are times.
+/// What is claimed about the candidate, if the compared values are times.
 enum class Difference {
   kNotCompared,  ///< fewer than two common rounds
   kNotShown,
