@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "analyse/pairs.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "engine/engine_entry.hpp"
@@ -27,8 +27,6 @@ std::vector<std::string> distinct(std::span<const Record> rows, Get get) {
   return values;
 }
 
-bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
-
 // What must be equal for two times to be compared.
 auto cell_of(const Record& row) {
   return std::tuple(row.model, model_identity(row), shape_key(row), row.precision, row.effective_precision,
@@ -41,13 +39,9 @@ auto size_of(const Record& row) {
                     row.streams.value_or(1));
 }
 
-double geometric_mean(const std::vector<double>& logs) {
-  double sum = 0;
-  for (const double value : logs) sum += value;
-  return std::exp(sum / static_cast<double>(logs.size()));
-}
-
 }  // namespace
+
+bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
 
 std::string shape_key(const Record& row) {
   std::string key = fmt::format("batch_{}", row.batch_size.value_or(1));
@@ -57,16 +51,27 @@ std::string shape_key(const Record& row) {
   if (!row.precision.empty() && row.precision != "float32" && row.precision != "as_is") key += "_" + row.precision;
   if (row.streams.value_or(1) != 1) key += fmt::format("_streams_{}", *row.streams);
   if (row.threads.value_or(0) != 0) key += fmt::format("_threads_{}", *row.threads);
+  if (!row.spin.empty() && row.spin != "runtime") key += "_spin_" + row.spin;
   if (row.contract == "device_resident") key += "_device_resident";
   if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
+  if (row.shapes == "dynamic") key += "_dynamic";
   constexpr std::size_t kDigits = 8;
-  if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
+  const std::string spin = row.spin.empty() || row.spin == "runtime" ? "" : "--spin " + row.spin;
+  if (const std::string options = row.engine_options + spin; !options.empty())
+    key += "_" + sha256_hex(options).substr(0, kDigits);
   return key;
 }
 
 bool unfinished(const Record& row) {
   return row.reason_code == to_string(ErrorCode::kCancelled) ||
          (row.has_flag(flag::kPartial) && row.stop_reason == "interrupted");
+}
+
+bool too_unsure_to_rank(const Record& row) {
+  const bool another_reason =
+      row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware) || row.has_flag(flag::kPartial);
+  return row.status == CellStatus::kCompleted && row.verification == Verification::kVerified && row.latency_p50_ms &&
+         !row.ranked() && !another_reason;
 }
 
 std::vector<Record> with_distinct_names(std::vector<Record> rows) {
@@ -132,69 +137,67 @@ std::vector<const Record*> representatives(std::span<const Record> rows, const s
   return best;
 }
 
-const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target,
-                              const Record& like) {
+std::vector<const Record*> throughput_cells(std::span<const Record> rows, const std::string& model,
+                                            const std::string& target, const Record& like) {
   const auto kind = [](const Record& row) {
     return std::tuple(row.effective_precision, row.sequence_length, row.output_tokens);
   };
-  const Record* best = nullptr;
+  std::vector<const Record*> cells;
   for (const Record& row : rows)
-    if (row.model == model && target_key(row) == target && kind(row) == kind(like) && row.ranked() &&
-        row.throughput_ips && (best == nullptr || *row.throughput_ips > *best->throughput_ips))
-      best = &row;
-  return best;
+    if (row.model == model && (target.empty() || target_key(row) == target) && kind(row) == kind(like) &&
+        row.ranked() && row.throughput_ips)
+      cells.push_back(&row);
+  return cells;
+}
+
+const Record* best_throughput(std::span<const Record> rows, const std::string& model, const std::string& target,
+                              const Record& like) {
+  const std::vector<const Record*> cells = throughput_cells(rows, model, target, like);
+  const auto best = std::ranges::max_element(cells, {}, [](const Record* row) { return *row->throughput_ips; });
+  return best == cells.end() ? nullptr : *best;
+}
+
+std::vector<CellPair> pairs_of(std::span<const Record> rows, const std::string& baseline,
+                               const std::string& candidate) {
+  std::vector<CellPair> pairs;
+  for (const Record& row : rows) {
+    if (target_key(row) != baseline || !timed(row)) continue;
+    const auto other = std::ranges::find_if(rows, [&](const Record& each) {
+      return target_key(each) == candidate && timed(each) && cell_of(each) == cell_of(row);
+    });
+    if (other != rows.end()) pairs.push_back({&row, &*other});
+  }
+  return pairs;
+}
+
+std::vector<CellPair> with_rounds(std::vector<CellPair> pairs) {
+  std::erase_if(pairs, [](const CellPair& pair) {
+    return compare_cells(*pair.baseline, *pair.candidate).evidence != Evidence::kRounds;
+  });
+  return pairs;
 }
 
 std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows) {
   std::vector<Speedup> speedups;
   for (const std::string& target : targets_of(rows)) {
     if (target == "cpu") continue;
-    std::vector<double> logs;
-    for (const Record& row : rows) {
-      if (target_key(row) != target || !timed(row)) continue;
-      for (const Record& base : rows)
-        if (target_key(base) == "cpu" && timed(base) && cell_of(base) == cell_of(row)) {
-          logs.push_back(std::log(*base.latency_p50_ms / *row.latency_p50_ms));
-          break;
-        }
-    }
-    if (!logs.empty()) speedups.push_back({target, geometric_mean(logs), logs.size()});
+    const std::vector<CellPair> all = pairs_of(rows, target, "cpu");
+    if (all.empty()) continue;
+    const std::vector<CellPair> sure = with_rounds(all);
+    const std::vector<CellPair>& pairs = sure.empty() ? all : sure;
+    speedups.push_back({target, compare_together(pairs), pairs.size(), all.size() - sure.size()});
   }
   return speedups;
 }
 
-std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target) {
-  std::vector<double> logs;
-  bool any = false;
-  for (const Record& row : rows) {
-    if (target_key(row) != target) continue;
-    if (row.status == CellStatus::kWrong) return std::nullopt;
-    if (!timed(row)) continue;
-    any = true;
-    double fastest = *row.latency_p50_ms;
-    bool alone = true;
-    for (const Record& other : rows) {
-      if (!timed(other) || cell_of(other) != cell_of(row)) continue;
-      fastest = std::min(fastest, *other.latency_p50_ms);
-      alone &= target_key(other) == target;
-    }
-    if (!alone) logs.push_back(std::log(*row.latency_p50_ms / fastest));
-  }
-  if (!any) return std::nullopt;
-  if (logs.empty()) {
-    const bool others_open = std::ranges::any_of(
-        rows, [&](const Record& other) { return target_key(other) != target && unfinished(other); });
-    return others_open ? std::nullopt : std::optional<std::string>("high");
-  }
-  const double slower = geometric_mean(logs);
-  return slower <= 1.5 ? "high" : slower <= 4 ? "medium-high" : slower <= 10 ? "medium" : "low";
-}
-
 bool comparable(const Record& a, const Record& b) { return cell_of(a) == cell_of(b); }
 
-bool differ(const Record& a, const Record& b) {
-  if (!a.latency_p50_low_ms || !a.latency_p50_high_ms || !b.latency_p50_low_ms || !b.latency_p50_high_ms) return false;
-  return *a.latency_p50_high_ms < *b.latency_p50_low_ms || *b.latency_p50_high_ms < *a.latency_p50_low_ms;
+std::string shape_words(const Record& row) {
+  std::string words = fmt::format("batch {}", row.batch_size.value_or(1));
+  if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
+  if (row.output_tokens) words += fmt::format(", {} output tokens", *row.output_tokens);
+  if (row.streams.value_or(1) > 1) words += fmt::format(", {} streams", *row.streams);
+  return words;
 }
 
 }  // namespace assay

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "analyse/compare.hpp"
 #include "result/record.hpp"
 
 namespace assay {
 
-/// Comparisons of rows. Only rows that are `ranked()` are compared, and only rows of equal model (by its identity),
-/// shape, precision, streams and contract with each other.
+/// Conclusions from rows. Only rows that are `ranked()` are compared, and only rows of equal model (by its identity),
+/// shape, precision, streams and contract with each other. A difference is only claimed as compare_cells() claims it.
 
 /// "batch_1_seq_128", "batch_8_float16": the shape's key in the guide's JSON (docs/formats.md). Cells of one model on
 /// one target have different keys.
@@ -22,6 +23,9 @@ namespace assay {
 
 /// Whether an interruption left the cell without a result, or with a part of it: --resume runs such cells.
 [[nodiscard]] bool unfinished(const Record& row);
+
+/// Whether the row was measured and verified, but its time is too disturbed, or of too few samples, to be ranked.
+[[nodiscard]] bool too_unsure_to_rank(const Record& row);
 
 /// The rows; a name that stands for several models is followed by the model id: "bert
 /// (bert-base-uncased)". Everything here compares models by `model`.
@@ -47,32 +51,83 @@ namespace assay {
 /// which most targets have, of several the one with the smallest batch, then the shortest sequence.
 [[nodiscard]] std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model);
 
-/// The ranked row with the highest throughput of a model on a target, of the precision and the lengths that `like` has;
-/// null when there is none.
+/// The ranked rows with a throughput of a model, of the precision and the lengths that `like` has: the cells of which
+/// the best is chosen. An empty target: of every target.
+[[nodiscard]] std::vector<const Record*> throughput_cells(std::span<const Record> rows, const std::string& model,
+                                                          const std::string& target, const Record& like);
+/// The one with the highest throughput; null when there is none.
 [[nodiscard]] const Record* best_throughput(std::span<const Record> rows, const std::string& model,
                                             const std::string& target, const Record& like);
 
-/// How many times faster than the default engine on the CPU: geometric mean of the ratios of median latencies over the
-/// shapes that both have. Fleming, Wallace: "How not to lie with statistics", CACM 1986, for the geometric mean.
+/// How many times faster than the default engine on the CPU: geometric mean of the ratios of times over the shapes that
+/// both have, of each round, then over the rounds. Fleming, Wallace: "How not to lie with statistics", CACM 1986, for
+/// the geometric mean. Cells without two common rounds are only included if no cell has them, and nothing is claimed.
 struct Speedup {
   std::string target;
-  double factor = 1.0;
-  std::size_t pairs = 0;  ///< cells that were compared
+  CellComparison comparison;  ///< of the target (baseline) with the CPU (candidate): the ratio is the speed-up
+  std::size_t pairs = 0;      ///< cells that were compared
+  std::size_t left_out = 0;   ///< cells of both without two common rounds
 };
 [[nodiscard]] std::vector<Speedup> speedups_against_cpu(std::span<const Record> rows);
 
-/// "high", "medium-high", "medium" or "low": how many times slower than the fastest target on the same cells, as a
-/// geometric mean over the cells that another target has too: at most 1.5, 4, 10, more. The only target there is is the
-/// fastest known, unless others are unfinished(). nullopt when the target has no ranked row, when it computed wrong
-/// numbers in one of these, or when nothing is known to compare it with.
-[[nodiscard]] std::optional<std::string> performance_rating(std::span<const Record> rows, const std::string& target);
+/// How a hardware compares with the fastest other hardware over the cells that both have: "high", "medium-high",
+/// "medium" or "low" for at most 1.5, 4, 10 times slower, and more.
+struct Rating {
+  std::string rating;                       ///< if the interval covers several ratings the worst of them; "": not rated
+  std::string best;                         ///< the best rating within the interval
+  std::string why;                          ///< why there is none
+  double slower = 1;                        ///< how many times, at least 1
+  std::optional<stats::Interval> interval;  ///< 95 %, over rounds
+  std::size_t cells = 0;                    ///< compared with the fastest other hardware
+};
+/// The only target that there is is the fastest known, unless others are unfinished() or ran without being ranked. Not
+/// rated when it has no ranked row, computed wrong numbers, or no pair of cells with common rounds. nullopt if `rows`
+/// has nothing of the target.
+[[nodiscard]] std::optional<Rating> performance_rating(std::span<const Record> rows, const std::string& target);
+/// "high", "medium-high or high" if the interval covers both, "not rated: …".
+[[nodiscard]] std::string rating_words(const Rating& rating);
 
 /// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
 /// contract. Only such rows are compared.
 [[nodiscard]] bool comparable(const Record& a, const Record& b);
 
-/// Whether the 95 % intervals of two medians are disjoint, so that a difference may be claimed.
-[[nodiscard]] bool differ(const Record& a, const Record& b);
+/// "batch 4, 128 tokens".
+[[nodiscard]] std::string shape_words(const Record& row);
+
+/// Two cells of one model on one target that differ only in the batch, of which the larger takes less time in all.
+struct Inconsistency {
+  std::size_t smaller = 0, larger = 0;  ///< indices of the rows
+};
+/// Completed and measured rows, each smaller batch with the nearest larger one: the median of the larger is below 0.95
+/// of that of the smaller and their intervals are disjoint, or it is below 0.8 of it. One of the two was disturbed, or
+/// the runtime computes the two differently; measuring both again shows which.
+[[nodiscard]] std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows);
+
+/// Whether a row is one of those.
+[[nodiscard]] std::vector<bool> inconsistent_rows(std::span<const Record> rows);
+
+/// What an answer to "which is faster?" rests on.
+struct HowSure {
+  std::size_t cells = 0;                   ///< completed and measured
+  std::size_t precise = 0;                 ///< of these, those whose sampling ended because the precision was reached
+  std::optional<double> half_width;        ///< median over the cells of the interval's longer side / the median
+  std::optional<double> worst_half_width;  ///< the largest
+  std::size_t one_process = 0;             ///< of these, those with one launch
+  std::size_t unranked = 0;                ///< completed, measured and verified, but not ranked
+  std::size_t pairs = 0;                   ///< the best of each cell with each other target
+  std::size_t claimed = 0;                 ///< of these, called different
+  std::optional<double> detectable;        ///< median over the pairs of the smallest detectable difference
+  std::optional<double> worst_detectable;  ///< the largest
+  struct Open {
+    std::string model, shape, best, runner_up;
+    CellComparison comparison;
+  };
+  std::vector<Open> open;  ///< best and runner-up that were compared and not called different
+};
+[[nodiscard]] HowSure how_sure(std::span<const Record> rows);
+
+/// It in sentences. `machine_score`: that of `assay doctor` before the run.
+[[nodiscard]] std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score);
 
 /// A number for a sentence: that many significant digits, never with an exponent ("10400").
 [[nodiscard]] std::string in_words(double value, int digits = 3);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/analyse.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 Record row(const std::string& model, const std::string& hardware, const std::string& engine, double p50,
            std::int64_t batch = 1) {
@@ -32,7 +34,29 @@ Record row(const std::string& model, const std::string& hardware, const std::str
   r.latency_p50_high_ms = p50 * 1.01;
   r.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
   r.iterations = 100;
+  r.launches = 3;
+  r.latency_p50_interval = "launches";
+  r.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.995, p50, p50 * 1.005);
   return r;
+}
+
+/// The same with one launch: an interval within one process.
+Record alone(Record r) {
+  r.launches = 1;
+  r.latency_p50_interval = "one_process";
+  r.launch_p50_ms.clear();
+  return r;
+}
+
+/// The same with other medians of its launches.
+Record with_launches(Record r, const std::string& medians) {
+  r.launch_p50_ms = medians;
+  return r;
+}
+
+std::string rating(std::span<const Record> rows, const std::string& target) {
+  const std::optional<Rating> found = performance_rating(rows, target);
+  return found ? found->rating : "nothing";
 }
 
 TEST(ShapeKey, NamesOnlyWhatIsNotTheDefault) {
@@ -78,8 +102,8 @@ TEST(Interruption, WhatWasCutShortIsNeitherRecommendedNorRated) {
                                  cut_short(row("m", "cpu", "onnxruntime", 1, 8))};
   EXPECT_FALSE(rows[1].ranked());
   EXPECT_THAT(recommendations(rows), ElementsAre(AllOf(HasSubstr("5 ms at batch 1 on cpu"), HasSubstr("openvino"))));
-  EXPECT_EQ(performance_rating(rows, "openvino"), std::nullopt);
-  EXPECT_EQ(performance_rating(rows, "cpu"), std::nullopt) << "the fastest of those that were not compared";
+  EXPECT_EQ(rating(rows, "openvino"), "");
+  EXPECT_EQ(rating(rows, "cpu"), "") << "the fastest of those that were not compared";
   EXPECT_EQ(best_throughput(rows, "m", "cpu", rows[0]), &rows[0]);
   EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
 }
@@ -140,8 +164,42 @@ TEST(Speedups, AreGeometricMeansOverEqualCells) {
   const std::vector<Speedup> found = speedups_against_cpu(rows);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].target, "openvino");
-  EXPECT_DOUBLE_EQ(found[0].factor, 2.0);  // sqrt(4 * 1)
+  EXPECT_NEAR(found[0].comparison.ratio, 2.0, 1e-9);  // sqrt(4 * 1)
   EXPECT_EQ(found[0].pairs, 2U);
+  EXPECT_TRUE(found[0].comparison.claimed());
+  ASSERT_TRUE(found[0].comparison.interval);
+  EXPECT_LE(found[0].comparison.interval->low, 2.0);
+  EXPECT_GE(found[0].comparison.interval->high, 2.0);
+}
+
+TEST(Speedups, OfOneProcessEachAreNotClaimed) {
+  std::vector<Record> rows{alone(row("a", "cpu", "onnxruntime", 8)), alone(row("a", "openvino", "openvino", 2))};
+  std::vector<Speedup> found = speedups_against_cpu(rows);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_FALSE(found[0].comparison.claimed());
+  EXPECT_EQ(found[0].comparison.interval, std::nullopt);
+  EXPECT_EQ(no_claim_words(found[0].comparison), "not compared: one process each");
+  rows.push_back(row("b", "cpu", "onnxruntime", 9));
+  rows.push_back(row("b", "openvino", "openvino", 3));
+  found = speedups_against_cpu(rows);
+  EXPECT_NEAR(found[0].comparison.ratio, 3, 1e-9) << "only the cells with launches";
+  EXPECT_EQ(found[0].pairs, 1U);
+  EXPECT_EQ(found[0].left_out, 1U);
+}
+
+TEST(Speedups, HaveAnIntervalOverRoundsThatCoversWhatRoundsDifferBy) {
+  // In round 2 the first model was slower on one target, the second on the other: the round's mean did not change.
+  const std::vector<Record> rows{with_launches(row("a", "cpu", "onnxruntime", 8), "1:8 2:16 3:8"),
+                                 with_launches(row("a", "openvino", "openvino", 2), "1:2 2:2 3:2"),
+                                 with_launches(row("b", "cpu", "onnxruntime", 8), "1:8 2:8 3:8"),
+                                 with_launches(row("b", "openvino", "openvino", 2), "1:2 2:4 3:2")};
+  const std::vector<Speedup> found = speedups_against_cpu(rows);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NEAR(found[0].comparison.ratio, 4, 1e-9);
+  ASSERT_TRUE(found[0].comparison.interval);
+  EXPECT_NEAR(found[0].comparison.interval->low, 4, 1e-6);
+  const std::vector<Speedup> one = speedups_against_cpu(std::span(rows).first(2));
+  EXPECT_LT(one[0].comparison.interval->low, 3);
 }
 
 TEST(Speedups, LeaveOutWhatIsNotVerifiedOrOfAnotherPrecision) {
@@ -157,27 +215,61 @@ TEST(Speedups, LeaveOutWhatIsNotVerifiedOrOfAnotherPrecision) {
   EXPECT_THAT(speedups_against_cpu(rows), IsEmpty());
 }
 
-TEST(Rating, IsRelativeToTheFastestOnTheSameCell) {
+TEST(Rating, IsRelativeToTheFastestOtherOnTheSameCells) {
   const std::vector<Record> rows{row("a", "cpu", "onnxruntime", 5.4), row("a", "cuda", "onnxruntime", 1.0),
                                  row("a", "openvino", "openvino", 3.4), row("a", "qnn", "onnxruntime", 11)};
-  EXPECT_EQ(performance_rating(rows, "cuda"), "high");
-  EXPECT_EQ(performance_rating(rows, "openvino"), "medium-high");
-  EXPECT_EQ(performance_rating(rows, "cpu"), "medium");
-  EXPECT_EQ(performance_rating(rows, "qnn"), "low");
+  EXPECT_EQ(rating(rows, "cuda"), "high");
+  EXPECT_EQ(rating(rows, "openvino"), "medium-high");
+  EXPECT_EQ(rating(rows, "cpu"), "medium");
+  EXPECT_EQ(rating(rows, "qnn"), "low");
   EXPECT_EQ(performance_rating(rows, "mps"), std::nullopt);
 
   std::vector<Record> wrong = rows;
   wrong.push_back(row("a", "cuda", "onnxruntime", 1.0, 4));
   wrong.back().status = CellStatus::kWrong;
-  EXPECT_EQ(performance_rating(wrong, "cuda"), std::nullopt) << "fast and wrong is not fast";
-  EXPECT_EQ(performance_rating(wrong, "openvino"), "medium-high");
+  EXPECT_EQ(rating(wrong, "cuda"), "") << "fast and wrong is not fast";
+  EXPECT_EQ(rating(wrong, "openvino"), "medium-high");
 }
 
-TEST(Recommendations, SayWhenThereIsNoSignificantDifference) {
+TEST(Rating, SaysBothIfItsIntervalCoversABoundAndCountsAsTheWorse) {
+  const std::vector<Record> rows{with_launches(row("a", "cpu", "onnxruntime", 1.45), "1:1.4 2:1.45 3:1.5"),
+                                 row("a", "cuda", "onnxruntime", 1.0)};
+  const std::optional<Rating> found = performance_rating(rows, "cpu");
+  ASSERT_TRUE(found && found->interval);
+  EXPECT_LT(found->interval->low, 1.5);
+  EXPECT_GT(found->interval->high, 1.5);
+  EXPECT_EQ(found->rating, "medium-high");
+  EXPECT_EQ(rating_words(*found), "medium-high or high");
+}
+
+TEST(Rating, NeedsLaunchesIfThereIsAnotherHardware) {
+  std::vector<Record> rows{alone(row("a", "cpu", "onnxruntime", 5)), alone(row("a", "cuda", "onnxruntime", 1))};
+  EXPECT_EQ(rating(rows, "cpu"), "");
+  EXPECT_THAT(performance_rating(rows, "cpu")->why, HasSubstr("not compared: one process each"));
+  EXPECT_EQ(rating(std::span(rows).first(1), "cpu"), "high") << "the only one";
+  rows[1].add_flag(flag::kUnsteady);
+  EXPECT_EQ(rating(rows, "cpu"), "") << "the other may be faster: it was measured, but is not ranked";
+  std::vector<Record> later{row("a", "cpu", "onnxruntime", 5), row("a", "openvino", "openvino", 1),
+                            row("a", "cuda", "onnxruntime", 1)};
+  later[2].run_id = "another run";
+  EXPECT_EQ(rating(later, "cpu"), "medium");
+  EXPECT_THAT(performance_rating(later, "cpu")->why, HasSubstr("measured in different runs (cuda)"));
+}
+
+TEST(Recommendations, ClaimADifferenceOnlyFromLaunches) {
   std::vector<Record> rows{row("a", "cpu", "onnxruntime", 1.000), row("a", "openvino", "openvino", 1.005)};
-  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("no significant difference")));
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("no difference shown (±")));
   rows[1] = row("a", "openvino", "openvino", 0.5);
-  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino for latency")));
+  EXPECT_THAT(recommendations(rows),
+              Contains(HasSubstr("use openvino for latency: 0.5 ms at batch 1, 2.00 times (95 %")));
+  // Two intervals that are disjoint, of one process each: equal pairs of processes have that in two of three cases.
+  const std::vector<Record> one_each{alone(rows[0]), alone(rows[1])};
+  EXPECT_THAT(recommendations(one_each), ElementsAre(AllOf(HasSubstr("not compared: one process each"),
+                                                           Not(HasSubstr("use ")), Not(HasSubstr("times")))));
+  std::vector<Record> runs = rows;
+  runs[1].run_id = "another";
+  EXPECT_THAT(recommendations(runs), Contains(HasSubstr("not compared: measured in different runs")));
+
   rows.push_back(row("a", "openvino", "openvino", 2, 4));
   rows.back().status = CellStatus::kWrong;
   EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino")))) << "wrong at another batch";
@@ -186,6 +278,99 @@ TEST(Recommendations, SayWhenThereIsNoSignificantDifference) {
   EXPECT_THAT(next_steps(rows), Contains(HasSubstr("computes wrong numbers")));
   rows[0].add_flag(flag::kNoisy);
   EXPECT_THAT(next_steps(rows).front(), HasSubstr("computes wrong numbers")) << "what is wrong comes first";
+}
+
+TEST(Recommendations, WeighEveryCandidateAndSayHowManyThereWere) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "openvino", "openvino", 1),
+                           row("a", "cuda", "onnxruntime", 2)};
+  EXPECT_THAT(recommendations(rows), Contains(AllOf(HasSubstr("use openvino"), HasSubstr("2.00 times"),
+                                                    HasSubstr("as fast as cuda"), HasSubstr("the fastest of 3"))));
+  // The third is slower by its median, but it varies so much that it may be the fastest.
+  rows[0].launch_p50_ms = "1:0.9 2:4 3:17.8";
+  EXPECT_THAT(recommendations(rows),
+              Contains(AllOf(Not(HasSubstr("use openvino")), HasSubstr("cpu (4 ms): no difference shown"),
+                             HasSubstr("slower: cuda (2 ms)"))));
+}
+
+TEST(Recommendations, AreNotMadeFromDisturbedRows) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "openvino", "openvino", 1)};
+  rows[1].add_flag(flag::kNoisy);
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("use openvino"))) << "an interval of 1 % bounds the noise";
+  rows[1].latency_p50_high_ms = 1.2;
+  EXPECT_THAT(recommendations(rows), Not(Contains(HasSubstr("use openvino"))));
+  EXPECT_THAT(next_steps(rows),
+              Contains(HasSubstr("1 of 2 measured cells were unsteady or noisy, 1 of them too much")));
+}
+
+TEST(Recommendations, OfThroughputSayOfHowManyCellsTheyAreTheBest) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "cpu", "onnxruntime", 8, 4),
+                           row("a", "cpu", "onnxruntime", 32, 8)};
+  EXPECT_THAT(recommendations(rows),
+              Contains(AllOf(HasSubstr("for throughput use cpu at batch 4: 500 items/s, the most of 3 cells"),
+                             HasSubstr("2.00 times (95 %: 2.00 to 2.00) that of batch 1"))));
+  rows[2] = row("a", "cpu", "onnxruntime", 16.1, 8);
+  EXPECT_THAT(recommendations(rows),
+              Contains(AllOf(Not(HasSubstr("use cpu")), HasSubstr("throughput of cpu at batch 4"),
+                             HasSubstr("from cpu at batch 8"))))
+      << "the highest of several is not shown to be better than the next";
+  rows[2] = row("a", "cpu", "onnxruntime", 5, 8);
+  EXPECT_THAT(recommendations(rows), Contains(HasSubstr("batch 8 takes less time in all than batch 4")));
+  rows[2] = row("a", "cpu", "onnxruntime", 16.1, 8);
+  for (Record& each : rows) each = alone(each);
+  EXPECT_THAT(recommendations(rows),
+              Contains(AllOf(HasSubstr("throughput of cpu at batch 4"),
+                             HasSubstr("not compared with 2 of them: one process each"), Not(HasSubstr("times")))));
+}
+
+TEST(Inconsistency, IsALargerBatchThatTakesLessTimeInAll) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 2, 1), row("a", "cpu", "onnxruntime", 25, 4),
+                           row("a", "cpu", "onnxruntime", 10, 8), row("a", "openvino", "openvino", 1, 8)};
+  const std::vector<Inconsistency> found = inconsistent_cells(rows);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].smaller, 1U);
+  EXPECT_EQ(found[0].larger, 2U);
+  EXPECT_THAT(inconsistent_rows(rows), ElementsAre(false, true, true, false));
+  EXPECT_THAT(
+      next_steps(rows),
+      Contains(HasSubstr("a on cpu: batch 4 takes 25 ms, batch 8 only 10 ms: inconsistent, measure both again")));
+  rows[1].latency_p50_ms = 10.05;
+  rows[1].latency_p50_low_ms = 9.9;
+  rows[1].latency_p50_high_ms = 10.2;
+  EXPECT_THAT(inconsistent_cells(rows), IsEmpty()) << "not beyond the intervals";
+  rows[1] = row("a", "cpu", "onnxruntime", 11, 4);
+  EXPECT_THAT(inconsistent_cells(rows), SizeIs(1)) << "beyond the intervals, and by more than 5 %";
+  rows[1] = row("a", "cpu", "onnxruntime", 10.3, 4);
+  EXPECT_THAT(inconsistent_cells(rows), IsEmpty()) << "kernels may favour a batch a little";
+  rows[1].latency_p50_ms = 25;
+  rows[1].precision = "float16";
+  EXPECT_THAT(inconsistent_cells(rows), IsEmpty()) << "cells that differ in more than the batch";
+}
+
+TEST(HowSure, CountsWhatWasShownAndNamesWhatIsOpen) {
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 4), row("a", "openvino", "openvino", 1),
+                           row("b", "cpu", "onnxruntime", 1), row("b", "openvino", "openvino", 1.02),
+                           alone(row("c", "cpu", "onnxruntime", 3))};
+  rows[3].launch_p50_ms = "1:1.01 2:1.03 3:1.02";
+  for (Record& each : rows) each.stop_reason = "max_time";
+  rows[0].stop_reason = "precision_reached";
+  const HowSure sure = how_sure(rows);
+  EXPECT_EQ(sure.cells, 5U);
+  EXPECT_EQ(sure.precise, 1U);
+  EXPECT_EQ(sure.one_process, 1U);
+  EXPECT_EQ(sure.pairs, 2U);
+  EXPECT_EQ(sure.claimed, 1U);
+  ASSERT_EQ(sure.open.size(), 1U);
+  EXPECT_EQ(sure.open[0].model, "b");
+  EXPECT_EQ(sure.open[0].runner_up, "openvino");
+  ASSERT_TRUE(sure.open[0].comparison.rounds_to_settle);
+  EXPECT_GT(*sure.open[0].comparison.rounds_to_settle, 3U);
+  const std::vector<std::string> lines = how_sure_lines(rows, 75);
+  EXPECT_THAT(lines, Contains(HasSubstr("machine: 75 of 100")));
+  EXPECT_THAT(
+      lines, Contains(HasSubstr("cells that reached their precision: 1 of 5; their intervals: ± 1 %, at worst ± 1 %")));
+  EXPECT_THAT(lines, Contains(HasSubstr("one process: 1 of 5")));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("b batch_1: cpu and openvino"), HasSubstr("launches would settle"))));
+  EXPECT_THAT(how_sure_lines({}, 75), IsEmpty());
 }
 
 TEST(Representative, IsTheSmallestBatch) {

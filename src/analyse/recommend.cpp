@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -11,13 +12,6 @@
 
 namespace assay {
 namespace {
-
-std::string shape_words(const Record& row) {
-  std::string words = fmt::format("batch {}", row.batch_size.value_or(1));
-  if (row.sequence_length) words += fmt::format(", {} tokens", *row.sequence_length);
-  if (row.output_tokens) words += fmt::format(", {} output tokens", *row.output_tokens);
-  return words;
-}
 
 // Nobody should be sent to what computes wrong numbers for this model, at whatever shape.
 bool computes_wrong(std::span<const Record> rows, const std::string& model, const std::string& target) {
@@ -54,25 +48,93 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
     const bool others = std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
       return row.model == model && target_key(row) != target_key(first);
     });
+    std::vector<Record> unsure;
+    std::ranges::copy_if(rows, std::back_inserter(unsure), [&](const Record& row) {
+      return row.model == model && target_key(row) != target_key(first) && too_unsure_to_rank(row);
+    });
+    if (!unsure.empty() && unknown.empty())
+      return fmt::format("{}: {} on {}; nothing to compare it with: too disturbed, or of too few samples, on {}", model,
+                         result, target_key(first), join(targets_of(unsure), ", "));
     if (others && unknown.empty())
       return fmt::format("{}: {} is the only verified choice here: {}", model, target_key(first), result);
     return fmt::format("{}: {} on {}; nothing to compare it with: {}", model, result, target_key(first),
                        others ? "there is no such result from " + join(unknown, ", ") : "no other target was tried");
   }
-  const Record& second = *order[1];
-  if (!differ(first, second))
-    return fmt::format(
-        "{}: no significant difference in latency between {} and {} ({} and {} ms at {}): choose by memory or measure "
-        "longer",
-        model, target_key(first), target_key(second), in_words(*first.latency_p50_ms), in_words(*second.latency_p50_ms),
-        shape_words(first));
-  const double low = *second.latency_p50_low_ms / *first.latency_p50_high_ms;
-  const double high = *second.latency_p50_high_ms / *first.latency_p50_low_ms;
-  return fmt::format(
-      "{}: use {} for latency: {} ms at {}, {:.2f} times as fast as {} (from the medians' 95 % intervals: "
-      "{:.2f} to {:.2f})",
-      model, target_key(first), in_words(*first.latency_p50_ms), shape_words(first),
-      *second.latency_p50_ms / *first.latency_p50_ms, target_key(second), low, high);
+  // The others by what is known of them: slower, no difference shown, not compared.
+  std::vector<std::string> slower, alike, open;
+  std::string why_open;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const Record& other = *order[i];
+    const CellComparison comparison = compare_cells(first, other);
+    const std::string time = fmt::format("{} ({} ms)", target_key(other), in_words(*other.latency_p50_ms));
+    if (comparison.difference == stats::Difference::kSlower) {
+      slower.push_back(time);
+    } else if (comparison.evidence == Evidence::kRounds) {
+      alike.push_back(fmt::format("{}: {}", time, no_claim_words(comparison)));
+    } else {
+      open.push_back(time);
+      why_open = no_claim_words(comparison);
+    }
+  }
+  if (slower.size() + 1 == order.size())
+    return fmt::format("{}: use {} for latency: {} ms at {}, {} as fast as {}{}", model, target_key(first),
+                       in_words(*first.latency_p50_ms), shape_words(first),
+                       times_words(compare_cells(first, *order[1])), target_key(*order[1]),
+                       order.size() > 2 ? fmt::format("; the fastest of {}", order.size()) : "");
+  std::string line = fmt::format("{}: latency at {}: {} ({} ms)", model, shape_words(first), target_key(first),
+                                 in_words(*first.latency_p50_ms));
+  if (!alike.empty()) line += " and " + join(alike, ", ");
+  if (!open.empty()) line += fmt::format("{} {}: {}", alike.empty() ? " and" : "; also", join(open, ", "), why_open);
+  if (!slower.empty()) line += "; slower: " + join(slower, ", ");
+  return line + (alike.empty() ? "" : "; choose by memory or by more --launches");
+}
+
+std::string place_words(const Record& row) { return fmt::format("{} at {}", target_key(row), shape_words(row)); }
+
+// The cell with the most items per second of all that were measured, if that is not just one item at a time.
+std::optional<std::string> throughput_advice(std::span<const Record> rows, const std::string& model,
+                                             const Record& like) {
+  const std::vector<const Record*> cells = throughput_cells(rows, model, {}, like);
+  const Record* best = nullptr;
+  for (const Record* row : cells)
+    if (best == nullptr || *row->throughput_ips > *best->throughput_ips) best = row;
+  if (best == nullptr || (best->batch_size.value_or(1) <= 1 && best->streams.value_or(1) <= 1)) return std::nullopt;
+
+  constexpr std::size_t kNamed = 2;
+  const std::vector<Inconsistency> neighbours = inconsistent_cells(rows);
+  std::vector<std::string> alike;
+  std::string why_open;
+  std::size_t not_shown = 0, not_compared = 0;
+  for (const Record* row : cells) {
+    if (row == best) continue;
+    const CellComparison comparison = compare_per_item(*best, *row);
+    if (comparison.difference == stats::Difference::kSlower) continue;
+    if (comparison.evidence != Evidence::kRounds) {
+      ++not_compared;
+      why_open = comparison.evidence == Evidence::kOneProcess ? "one process each" : "measured in different runs";
+    } else if (++not_shown <= kNamed) {
+      alike.push_back(fmt::format("{} from {}", no_claim_words(comparison), place_words(*row)));
+    }
+  }
+  const std::string items =
+      fmt::format("{} items/s, the most of {} cells", in_words(*best->throughput_ips, 4), cells.size());
+  const auto inconsistent =
+      std::ranges::find_if(neighbours, [&](const Inconsistency& pair) { return &rows[pair.larger] == best; });
+  const bool shown = not_shown + not_compared == 0 && inconsistent == neighbours.end();
+  std::string line =
+      fmt::format("{}: {} {}: {}", model, shown ? "for throughput use" : "throughput of", place_words(*best), items);
+  if (!alike.empty()) line += "; " + join(alike, ", ");
+  if (not_shown > kNamed) line += fmt::format(", nor from {} more", not_shown - kNamed);
+  if (not_compared > 0) line += fmt::format("; not compared with {} of them: {}", not_compared, why_open);
+  if (inconsistent != neighbours.end())
+    line += fmt::format("; batch {} takes less time in all than batch {}, so measure again",
+                        *rows[inconsistent->larger].batch_size, *rows[inconsistent->smaller].batch_size);
+  const Record* single = representative(rows, model, target_key(*best));
+  if (single == nullptr || single == best || single->effective_precision != best->effective_precision) return line;
+  const CellComparison gain = compare_per_item(*best, *single);
+  if (gain.difference == stats::Difference::kSlower)
+    line += fmt::format("; {} that of {}, by the median time of an item", times_words(gain), shape_words(*single));
+  return line;
 }
 
 }  // namespace
@@ -92,23 +154,7 @@ std::vector<std::string> recommendations(std::span<const Record> all) {
     if (order.empty()) continue;
     lines.push_back(latency_advice(all, model, order));
 
-    const Record* best = nullptr;
-    for (const std::string& target : targets_of(rows))
-      if (const Record* row = best_throughput(rows, model, target, *order.front());
-          row != nullptr && (best == nullptr || *row->throughput_ips > *best->throughput_ips))
-        best = row;
-    if (best != nullptr && (best->batch_size.value_or(1) > 1 || best->streams.value_or(1) > 1)) {
-      const Record* single = representative(rows, model, target_key(*best));
-      std::string line =
-          fmt::format("{}: for throughput use {} at {}{}: {} items/s", model, target_key(*best), shape_words(*best),
-                      best->streams.value_or(1) > 1 ? fmt::format(" and {} streams", *best->streams) : "",
-                      in_words(*best->throughput_ips, 4));
-      if (single != nullptr && single != best && single->effective_precision == best->effective_precision &&
-          single->throughput_ips && *single->throughput_ips > 0)
-        line += fmt::format(", {:.2f} times that of {}", *best->throughput_ips / *single->throughput_ips,
-                            shape_words(*single));
-      lines.push_back(line);
-    }
+    if (std::optional<std::string> line = throughput_advice(rows, model, *order.front())) lines.push_back(*line);
     if (order.size() > 1) {
       const auto smaller = [](const Record* a, const Record* b) {
         return a->memory_mb.value_or(1e30) < b->memory_mb.value_or(1e30);
@@ -136,8 +182,10 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     const auto log = files.logs.find(row.attempt_id);
     return log == files.logs.end() ? std::string() : fmt::format("see '{}', or ", log->second.string());
   };
+  std::size_t measured = 0, disturbed = 0, unranked = 0;
   for (const Record& row : rows) {
     if (unfinished(row)) continue;
+    measured += row.status == CellStatus::kCompleted && row.latency_p50_ms ? 1 : 0;
     const std::string where = fmt::format("{} on {}", row.model, target_key(row));
     switch (row.status) {
       case CellStatus::kWrong:
@@ -168,10 +216,25 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
            fmt::format(
                "{}: its output does not depend on its input, so it cannot be verified; use real weights or --data",
                row.model));
-    if (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))
-      once(kWeak, "noise", "some cells were unsteady or noisy: `assay doctor` says what to change on this machine");
+    if (row.status == CellStatus::kCompleted && (row.has_flag(flag::kUnsteady) || row.has_flag(flag::kNoisy))) {
+      ++disturbed;
+      unranked += too_unsure_to_rank(row) ? 1 : 0;
+    }
     if (row.has_flag(flag::kFewSamples) && row.iterations)
       once(kWeak, "few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
+  }
+  if (disturbed > 0)
+    once(kWeak, "noise",
+         fmt::format("{} of {} measured cells were unsteady or noisy{}: `assay doctor` says what to change on this "
+                     "machine",
+                     disturbed, measured,
+                     unranked == 0 ? "" : fmt::format(", {} of them too much to be ranked", unranked)));
+  for (const Inconsistency& pair : inconsistent_cells(rows)) {
+    const Record &smaller = rows[pair.smaller], &larger = rows[pair.larger];
+    once(kWeak, fmt::format("inconsistent {}", pair.smaller),
+         fmt::format("{} on {}: {} takes {} ms, {} only {} ms: inconsistent, measure both again", smaller.model,
+                     target_key(smaller), shape_words(smaller), in_words(*smaller.latency_p50_ms), shape_words(larger),
+                     in_words(*larger.latency_p50_ms)));
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
     if (!files.matrix.empty())

@@ -27,7 +27,7 @@ void print(const Diagnosis& diagnosis, bool colour) {
                 colour ? "\x1b[0m" : "", finding.item.c_str(), finding.value.c_str());
     if (!finding.remedy.empty()) std::printf("%-23s to do: %s\n", "", finding.remedy.c_str());
   }
-  std::printf("\nscore: %d of 100; 100 means that nothing was found that disturbs timings\n", diagnosis.score);
+  std::printf("\nscore: %d of 100: %s\n", diagnosis.score, std::string(score_words(diagnosis.score)).c_str());
 }
 
 }  // namespace

@@ -60,10 +60,18 @@ class Examination {
     if (verdict == Health::kWarn) cost_ += weight / 3;
     findings_.push_back({std::move(item), std::move(value), verdict, std::move(remedy)});
   }
-  Diagnosis result() && { return {std::max(0, 100 - cost_), std::move(findings_)}; }
+  /// For what disturbs every timing now: if it is bad, nothing else makes up for it.
+  void add_disturbance(int weight, std::string item, std::string value, Health verdict, std::string remedy) {
+    disturbed_ |= verdict == Health::kBad;
+    add(weight, std::move(item), std::move(value), verdict, std::move(remedy));
+  }
+  Diagnosis result() && {
+    return {std::clamp(100 - cost_, 0, disturbed_ ? kUnreliableScore : 100), std::move(findings_)};
+  }
 
  private:
   int cost_ = 0;
+  bool disturbed_ = false;
   std::vector<HealthFinding> findings_;
 };
 
@@ -102,8 +110,8 @@ void examine_share(const Host& host, const Json& now, Examination& out) {
   out.add(0, "affinity", fmt::format("{} CPUs, {} usable threads", allowed, usable_threads(host)), Health::kOk, "");
   const auto load = number(now, "/load_average");
   const double per_cpu = load.value_or(0) / static_cast<double>(std::max<std::size_t>(allowed, 1));
-  out.add(kMedium, "load", load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown",
-          above(per_cpu, 0.3, 0.8), "other programs use the CPUs: end them, or wait");
+  out.add_disturbance(kMedium, "load", load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown",
+                      above(per_cpu, 0.3, 0.8), "other programs use the CPUs: end them, or wait");
 }
 
 void examine_memory(const Json& now, Examination& out) {
@@ -154,13 +162,14 @@ void examine_noise(const Json& before, const Json& after, const SpinTest& spin, 
   std::optional<double> steal = enough ? steal_now : std::nullopt;
   const auto total = number(after, "/counters/machine/total_s");
   if (!steal && total && *total > 0) steal = number(after, "/counters/machine/steal_s").value_or(0) / *total;
-  out.add(kHeavy, "steal", steal ? percent(*steal) + (enough ? "" : " since boot") : "unknown",
-          above(steal.value_or(0), 0.005, 0.02),
-          "the hypervisor gives CPU time of this machine to others: use a dedicated machine");
-  out.add(kHeavy, "spin_test",
-          fmt::format("the time of fixed work varies by {}; the slowest of all took {:.3g} times the median",
-                      percent(spin.spread), 1 + spin.worst),
-          above(spin.spread, 0.02, 0.1), "something uses the CPU or changes its clock: see the items above");
+  out.add_disturbance(kHeavy, "steal", steal ? percent(*steal) + (enough ? "" : " since boot") : "unknown",
+                      above(steal.value_or(0), 0.005, 0.02),
+                      "the hypervisor gives CPU time of this machine to others: use a dedicated machine");
+  out.add_disturbance(
+      kHeavy, "spin_test",
+      fmt::format("the time of fixed work varies by {}; the slowest of all took {:.3g} times the median",
+                  percent(spin.spread), 1 + spin.worst),
+      above(spin.spread, 0.02, 0.1), "something uses the CPU or changes its clock: see the items above");
 }
 
 /// Fixed integer work that no compiler can shorten: each step needs the previous one.
@@ -184,6 +193,12 @@ std::string_view to_string(Health health) {
       return "bad";
   }
   return "bad";
+}
+
+std::string_view score_words(int score) {
+  constexpr int kGood = 80;
+  if (score <= kUnreliableScore) return "timings on this machine are not reliable now";
+  return score < kGood ? "some of what was found disturbs timings" : "little was found that disturbs timings";
 }
 
 SpinTest spin_test(const Clock& clock, std::int64_t duration_ns) {

@@ -43,9 +43,16 @@ struct SpoolDisk {
 };
 [[nodiscard]] SpoolDisk find_spool_disk(const std::filesystem::path& spool);
 
+/// The highest score of a machine whose load, stolen time or spin test is bad: that disturbs every timing, however good
+/// its settings are.
+inline constexpr int kUnreliableScore = 40;
+/// "timings on this machine are not reliable now", …
+[[nodiscard]] std::string_view score_words(int score);
+
 struct Diagnosis {
-  int score =
-      100;  ///< 100 minus the cost of each finding, at least 0: 0 for ok, its weight for bad, a third of it for warn
+  /// 100 minus the cost of each finding, at least 0: 0 for ok, its weight for bad, a third of it for warn; at most
+  /// kUnreliableScore if something disturbs every timing.
+  int score = 100;
   std::vector<HealthFinding> findings;
 };
 

@@ -100,6 +100,18 @@ TEST(Doctor, RatesClockAndSpinTest) {
   EXPECT_EQ(finding(examined(quiet_server(), kGoodClock, shaky), "spin_test").verdict, Health::kBad);
 }
 
+TEST(Doctor, NothingMakesUpForWhatDisturbsEveryTiming) {
+  FakeTree loaded = quiet_server();
+  loaded.file("/proc/loadavg", "10.00 1 1 1/9 9\n");
+  SpinTest shaky = kSteadySpin;
+  shaky.spread = 0.3;
+  for (const Diagnosis& diagnosis : {examined(loaded), examined(quiet_server(), kGoodClock, shaky)}) {
+    EXPECT_LE(diagnosis.score, kUnreliableScore);
+    EXPECT_EQ(score_words(diagnosis.score), "timings on this machine are not reliable now");
+  }
+  EXPECT_EQ(score_words(100), "little was found that disturbs timings");
+}
+
 TEST(Doctor, AnUnknownMachineLosesNoPointsAndTheScoreHasAMinimum) {
   const Diagnosis diagnosis = examined(FakeTree());
   EXPECT_EQ(finding(diagnosis, "governor").value, "unknown");

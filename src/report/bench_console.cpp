@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -37,7 +38,11 @@ class BenchConsole {
   BenchConsole(ReportInput input, std::size_t width) : input_(std::move(input)), width_(width) {}
 
   std::string text(const std::vector<std::filesystem::path>& files) {
-    for (const Record& row : started_rows(input_.rows)) add_row(row);
+    const std::vector<Record> rows = started_rows(input_.rows);
+    const std::vector<bool> inconsistent = inconsistent_rows(rows);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (inconsistent[i]) inconsistent_.insert(&rows[i]);
+    for (const Record& row : rows) add_row(row);
     add_summary(files);
     return std::move(out_);
   }
@@ -98,16 +103,52 @@ class BenchConsole {
   }
 
   void add_times(const Record& row) {
-    if (row.latency_p50_ms)
+    if (row.ttft_ms && row.latency_p50_ms && row.output_tokens)
+      add_sentence("  ",
+                   fmt::format("Latency and throughput are those of one generation of {} tokens", *row.output_tokens));
+    if (row.latency_p50_ms) {
       out_ +=
           fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms, few_samples_note(row.latency_p50_quality));
+      add_interval(row);
+    }
     if (row.throughput_ips)
       out_ += fmt::format("  Throughput: {:.2f} {}/sec\n", *row.throughput_ips,
                           row.family == "vision" ? "images" : "items");
-    if (row.ttft_ms) out_ += fmt::format("  Time to first token: {:.3f}ms\n", *row.ttft_ms);
+    if (row.ttft_ms)
+      out_ += fmt::format("  Time to first token{}\n",
+                          median_or_mean(row.ttft_p50_ms, row.ttft_p50_low_ms, row.ttft_p50_high_ms, row.ttft_ms));
     if (row.tpot_ms)
-      out_ += fmt::format("  Time per output token: {:.3f}ms ({:.2f} tokens/sec)\n", *row.tpot_ms,
+      out_ += fmt::format("  Time per output token{}, {:.2f} tokens/sec\n",
+                          median_or_mean(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms, row.tpot_ms),
                           row.tokens_per_second.value_or(0));
+    add_marks(row);
+  }
+
+  void add_interval(const Record& row) {
+    const bool one = of_one_process(row);
+    const std::string of = one ? kOneProcessNote : fmt::format("over {} launches", show_launches(row));
+    add_sentence("    ", row.latency_p50_low_ms && row.latency_p50_high_ms
+                             ? fmt::format("95 % interval: {:.3f} to {:.3f}ms ({})", *row.latency_p50_low_ms,
+                                           *row.latency_p50_high_ms, of)
+                             : std::string("95 % interval: none") + (one ? ", and one process only" : ""));
+  }
+
+  // ": 5.000ms (mean)", " (p50): 4.900ms (95 % interval: 4.800 to 5.100ms)".
+  static std::string median_or_mean(const Number& median, const Number& low, const Number& high, const Number& mean) {
+    if (!median) return fmt::format(" (mean): {:.3f}ms", mean.value_or(0));
+    std::string text = fmt::format(" (p50): {:.3f}ms", *median);
+    if (low && high) text += fmt::format(" (95 % interval: {:.3f} to {:.3f}ms)", *low, *high);
+    return text;
+  }
+
+  void add_marks(const Record& row) {
+    const std::vector<std::string> meanings = marks_legend({marks_of(row, inconsistent_.contains(&row))}, false);
+    if (meanings.empty()) return;
+    for (const std::string& meaning : meanings) add_sentence("  ", meaning);
+    if (row.has_flag(flag::kNoisy) || row.has_flag(flag::kUnsteady)) {
+      if (row.latency_mean_ms) out_ += fmt::format("  Latency (mean): {:.3f}ms\n", *row.latency_mean_ms);
+      doctor_ = true;
+    }
   }
 
   void add_summary(const std::vector<std::filesystem::path>& files) {
@@ -120,11 +161,14 @@ class BenchConsole {
     }
     for (const std::filesystem::path& file : files) out_ += "Results saved to: " + file.string() + "\n";
     for (const std::string& note : input_.notes) add_sentence("", "note: " + note);
+    if (doctor_) add_sentence("", "note: `assay doctor` says what disturbs timings on this machine");
   }
 
   ReportInput input_;
   std::size_t width_;
   std::string out_, heading_;
+  std::set<const Record*> inconsistent_;
+  bool doctor_ = false;
 };
 
 }  // namespace

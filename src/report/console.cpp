@@ -40,36 +40,47 @@ std::string verification_rows(const ReportInput& input, const Colours& colours, 
 }
 
 // What the marks in the table mean, if it has any.
-std::string legend_of(std::span<const Record> rows) {
-  const bool intervals = std::ranges::any_of(rows, [](const Record& row) { return show_half_width(row) != "–"; });
-  const bool few = std::ranges::any_of(rows, [](const Record& row) {
-    return has_few_samples(row.latency_p50_quality) || has_few_samples(row.latency_p99_quality);
-  });
-  std::string text;
-  if (intervals) text = "± is half the width of the 95 % interval of the median.";
-  if (few) text += (text.empty() ? "" : " ") + std::string("~ marks a percentile of too few samples.");
-  return text;
+std::string legend_of(std::span<const Record> rows, const std::vector<std::vector<Mark>>& marks) {
+  std::vector<std::string> text;
+  if (std::ranges::any_of(rows, [](const Record& row) { return show_interval(row) != "–"; }))
+    text.emplace_back("interval: 95 %, of the median.");
+  if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
+  if (std::ranges::any_of(rows, [](const Record& row) {
+        return has_few_samples(row.latency_p50_quality) || has_few_samples(row.latency_p99_quality);
+      }))
+    text.emplace_back("~ marks a percentile of too few samples.");
+  for (const std::string& meaning : marks_legend(marks, true)) text.push_back(meaning);
+  if (const std::string generations = generation_legend(rows); !generations.empty())
+    text.push_back(generations + " TTFT and TPOT: medians.");
+  return join(text, " ");
 }
 
 std::string measured_rows(const ReportInput& input, const Colours& colours, std::size_t width) {
-  ResultTable table{{"model", "hardware", "shape", "verdict", "p50 ms", "± ms", "p99 ms", "items/s", "MB"},
-                    {},
-                    4,
-                    {"MB", "p99 ms", "items/s"}};
+  ResultTable table{
+      {"model", "hardware", "shape", "verdict", "marks", "p50 ms", "interval", "launches", "p99 ms", "items/s", "MB"},
+      {},
+      5,
+      {"MB", "p99 ms", "tokens/s", "launches", "items/s", "interval"}};
   const std::vector<Record> rows = started_rows(input.rows);
   const bool generates = std::ranges::any_of(rows, [](const Record& row) { return row.ttft_ms.has_value(); });
   if (generates) table.head.insert(table.head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
-  for (const Record& row : rows) {
-    table.cells.push_back(
-        {row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_text(row) + kept_note(input, row),
-         show_percentile(row.latency_p50_ms, row.latency_p50_quality), show_half_width(row),
-         show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips), show(row.memory_mb)});
+  const std::vector<bool> inconsistent = inconsistent_rows(rows);
+  std::vector<std::vector<Mark>> marks;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Record& row = rows[i];
+    marks.push_back(marks_of(row, inconsistent[i]));
+    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–",
+                           verdict_text(row) + kept_note(input, row), letters_of(marks.back()),
+                           show_percentile(row.latency_p50_ms, row.latency_p50_quality), show_interval(row),
+                           show_launches(row), show_percentile(row.latency_p99_ms, row.latency_p99_quality),
+                           show(row.throughput_ips), show(row.memory_mb)});
     if (generates)
       table.cells.back().insert(table.cells.back().end(),
-                                {show(row.ttft_ms), show(row.tpot_ms), show(row.tokens_per_second)});
+                                {show_ttft(row), show_tpot(row), show(row.tokens_per_second)});
   }
+  table.drop_empty_columns(4);
   std::string out = table_text(std::move(table), rows, colours, width);
-  if (const std::string legend = legend_of(rows); !legend.empty()) out += folded("", legend, 2, width);
+  if (const std::string legend = legend_of(rows, marks); !legend.empty()) out += folded("", legend, 2, width);
   return out;
 }
 
@@ -113,6 +124,7 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
   section("Recommendations", recommendations(input.rows));
   section("Next steps", next_steps(input.rows, input.files));
   section("Notes", input.notes);
+  section("How sure", how_sure_lines(input.rows, input.machine_score));
   return out;
 }
 

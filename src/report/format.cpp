@@ -4,9 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <string_view>
+
+#include "analyse/analyse.hpp"
+#include "base/text.hpp"
+#include "result/launch_medians.hpp"
 
 namespace assay {
+namespace {
+
+constexpr Mark kNoisyMark{'N', "noisy", "other activity of the machine disturbed the measurement"};
+constexpr Mark kUnsteadyMark{'U', "unsteady", "the times did not reach a steady state"};
+constexpr Mark kSlowdownMark{'S', "slowdown", "the first samples were faster; the median is of the later ones"};
+constexpr Mark kInconsistentMark{'I', "inconsistent", "a larger batch takes less time in all than a smaller one"};
+constexpr Mark kNotRankedMark{'X', "not ranked", "too disturbed, or of too few samples, to be compared"};
+constexpr std::array kMarks{kNoisyMark, kUnsteadyMark, kSlowdownMark, kInconsistentMark, kNotRankedMark};
+
+}  // namespace
 
 std::string guide_timestamp(const RunInfo& run) {
   // "2026-03-02T12:34:56.789012Z" → "20260302_123456"
@@ -26,10 +43,78 @@ std::string show(const Number& value) {
                      : fmt::format("{:.3g}", *value);
 }
 
-std::string show_half_width(const Record& row) {
-  if (!row.latency_p50_low_ms || !row.latency_p50_high_ms) return "–";
-  const double half = (*row.latency_p50_high_ms - *row.latency_p50_low_ms) / 2;
-  return half >= 10 ? fmt::format("{:.0f}", half) : fmt::format("{:.2g}", half);
+std::string show_interval(const Number& value, const Number& low, const Number& high) {
+  if (!value || !low || !high) return "–";
+  constexpr double kAsymmetric = 1.5;
+  const double below = *value - *low, above = *high - *value;
+  if (below < 0 || above < 0 || std::max(below, above) > kAsymmetric * std::min(below, above))
+    return show(low) + " to " + show(high);
+  const double half = (*high - *low) / 2;
+  return "± " + (half >= 10 ? fmt::format("{:.0f}", half) : fmt::format("{:.2g}", half));
+}
+
+std::string show_interval(const Record& row) {
+  return show_interval(row.latency_p50_ms, row.latency_p50_low_ms, row.latency_p50_high_ms);
+}
+
+std::string show_launches(const Record& row) {
+  return row.latency_p50_ms ? std::to_string(std::max<std::size_t>(1, launch_medians(row).size())) : "–";
+}
+
+bool of_one_process(const Record& row) { return row.latency_p50_ms && launch_medians(row).size() < 2; }
+
+std::vector<Mark> marks_of(const Record& row, bool inconsistent) {
+  std::vector<Mark> marks;
+  if (!row.latency_p50_ms) return marks;
+  if (row.has_flag(flag::kNoisy)) marks.push_back(kNoisyMark);
+  if (row.has_flag(flag::kUnsteady)) marks.push_back(kUnsteadyMark);
+  if (row.steady_class == kSlowdownMark.word) marks.push_back(kSlowdownMark);
+  if (inconsistent) marks.push_back(kInconsistentMark);
+  if (too_unsure_to_rank(row)) marks.push_back(kNotRankedMark);
+  return marks;
+}
+
+std::string words_of(const std::vector<Mark>& marks) {
+  std::vector<std::string> words;
+  words.reserve(marks.size());
+  for (const Mark& mark : marks) words.emplace_back(mark.word);
+  return join(words, ", ");
+}
+
+std::string letters_of(const std::vector<Mark>& marks) {
+  std::string letters;
+  for (const Mark& mark : marks) letters += (letters.empty() ? "" : " ") + std::string(1, mark.letter);
+  return letters;
+}
+
+std::vector<std::string> marks_legend(const std::vector<std::vector<Mark>>& marks, bool letters) {
+  std::vector<std::string> legend;
+  for (const Mark& mark : kMarks)
+    if (std::ranges::any_of(marks, [&](const auto& each) { return std::ranges::find(each, mark) != each.end(); }))
+      legend.push_back(fmt::format("{}{}: {}.", letters ? std::string{mark.letter, ' '} : "", mark.word, mark.meaning));
+  return legend;
+}
+
+std::string show_ttft(const Record& row) {
+  return row.ttft_p50_ms || !row.ttft_ms ? show(row.ttft_p50_ms) : "mean " + show(row.ttft_ms);
+}
+
+std::string show_tpot(const Record& row) {
+  return row.tpot_p50_ms || !row.tpot_ms ? show(row.tpot_p50_ms) : "mean " + show(row.tpot_ms);
+}
+
+std::string generation_legend(std::span<const Record> rows) {
+  std::map<std::int64_t, std::vector<std::string>> models;  // by output tokens
+  for (const Record& row : rows) {
+    if (!row.ttft_ms || !row.latency_p50_ms) continue;
+    std::vector<std::string>& names = models[row.output_tokens.value_or(0)];
+    if (std::ranges::find(names, row.model) == names.end()) names.push_back(row.model);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [tokens, names] : models)
+    parts.push_back(
+        fmt::format("For {} latency and items/s are of one generation of {} tokens.", join(names, ", "), tokens));
+  return join(parts, " ");
 }
 
 bool has_few_samples(const std::string& quality) { return quality.starts_with("few"); }
@@ -39,8 +124,10 @@ std::string show_percentile(const Number& value, const std::string& quality) {
 }
 
 std::string show_latency(const Record& row) {
-  const std::string half = show_half_width(row);
-  return show_percentile(row.latency_p50_ms, row.latency_p50_quality) + (half == "–" ? "" : " ±" + half);
+  const std::string median = show_percentile(row.latency_p50_ms, row.latency_p50_quality);
+  const std::string interval = show_interval(row);
+  if (interval == "–") return median;
+  return interval.starts_with("±") ? median + " " + interval : median + " (" + interval + ")";
 }
 
 std::string verdict_text(const Record& row) {

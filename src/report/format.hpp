@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "result/record.hpp"
 #include "result/run_info.hpp"
@@ -18,12 +19,44 @@ inline constexpr const char* kReportSchema = "1.0";
 /// "12.45", "0.0123": the number of digits depends on the size; "–" if there is no value.
 [[nodiscard]] std::string show(const Number& value);
 
-/// The median and its interval, for a table with one number per model and target. A percentile of too few samples is
-/// marked "~".
+/// The median and its interval, for a table with one number per model and target: "8.00 ± 0.031", "1.71 (1.45 to 110)".
+/// A percentile of too few samples is marked "~".
 [[nodiscard]] std::string show_latency(const Record& row);
 
-/// Half the width of the median's 95 % interval in ms, two digits; "–" if there is no interval.
-[[nodiscard]] std::string show_half_width(const Record& row);
+/// A value's interval: "± 0.031", or its ends if one is more than 1.5 times as far from the value as the other: "1.45
+/// to 110"; "–" if there is no interval.
+[[nodiscard]] std::string show_interval(const Number& value, const Number& low, const Number& high);
+/// That of the median.
+[[nodiscard]] std::string show_interval(const Record& row);
+
+/// The number of launches that the median is of; "–" without a median.
+[[nodiscard]] std::string show_launches(const Record& row);
+
+/// What to say beside the interval of the median if it is of one launch.
+inline constexpr const char* kOneProcessNote = "one process: the difference between processes is not in this interval";
+[[nodiscard]] bool of_one_process(const Record& row);
+
+/// What a reader must know about a row's time.
+struct Mark {
+  char letter;  ///< for tables on a terminal
+  const char *word, *meaning;
+  friend bool operator==(const Mark& a, const Mark& b) { return a.letter == b.letter; }
+};
+/// noisy, unsteady, slowdown, inconsistent, not ranked: those that the row has.
+[[nodiscard]] std::vector<Mark> marks_of(const Record& row, bool inconsistent);
+/// "noisy, not ranked"; "" without a mark.
+[[nodiscard]] std::string words_of(const std::vector<Mark>& marks);
+/// "N X".
+[[nodiscard]] std::string letters_of(const std::vector<Mark>& marks);
+/// The meaning of each mark that the rows have, a sentence each: "noisy: …", with letters "N noisy: …".
+[[nodiscard]] std::vector<std::string> marks_legend(const std::vector<std::vector<Mark>>& marks, bool letters);
+
+/// Median time to the first token and of a further one; the mean, with that word, where there is no median.
+[[nodiscard]] std::string show_ttft(const Record& row);
+[[nodiscard]] std::string show_tpot(const Record& row);
+
+/// "For t5 latency and items/s are of one generation of 32 tokens."; "" if no row is of a generation.
+[[nodiscard]] std::string generation_legend(std::span<const Record> rows);
 
 /// Whether the quality of a percentile says that it comes from too few samples.
 [[nodiscard]] bool has_few_samples(const std::string& quality);

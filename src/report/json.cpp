@@ -24,6 +24,7 @@ Json shape_entry(const ReportInput& input, const Record& row) {
              {"throughput", value(row.throughput_ips)}};
   for (const Field& field : result_fields())
     if (!entry.contains(field.name)) entry[std::string(field.name)] = field_value(row, field);
+  entry["ranked"] = row.ranked();
   entry["kept_from"] = input.kept.contains(row.attempt_id) ? Json(row.timestamp) : Json(nullptr);
   return entry;
 }
@@ -99,6 +100,64 @@ Json environment_entry(const ReportInput& input) {
   return entry;
 }
 
+Json interval_of(const std::optional<stats::Interval>& interval) {
+  return interval ? Json{interval->low, interval->high} : Json(nullptr);
+}
+
+Json comparison_entry(const CellComparison& comparison) {
+  return {{"interval_95", interval_of(comparison.interval)},
+          {"rounds", comparison.rounds},
+          {"smallest_detectable", value(comparison.smallest_detectable)},
+          {"words", no_claim_words(comparison)}};
+}
+
+// Without common rounds there is no factor: medians of one process each are not compared.
+Json speedup_entry(const Speedup& speedup) {
+  const CellComparison& found = speedup.comparison;
+  Json entry{{"factor", found.interval ? Json(found.ratio) : Json(nullptr)},
+             {"difference_shown", found.claimed()},
+             {"cells_compared", found.interval ? speedup.pairs : 0},
+             {"cells_of_one_process", speedup.left_out}};
+  entry.update(comparison_entry(found));
+  return entry;
+}
+
+Json how_sure_entry(const ReportInput& input, const std::vector<Record>& rows) {
+  const HowSure sure = how_sure(rows);
+  Json open = Json::array();
+  for (const HowSure::Open& each : sure.open) {
+    const auto& settles = each.comparison.rounds_to_settle;
+    Json entry{{"model", each.model},
+               {"shape", each.shape},
+               {"best", each.best},
+               {"runner_up", each.runner_up},
+               {"ratio", each.comparison.ratio},
+               {"launches_to_settle", settles ? Json(*settles) : Json(nullptr)}};
+    entry.update(comparison_entry(each.comparison));
+    open.push_back(std::move(entry));
+  }
+  Json inconsistent = Json::array();
+  for (const Inconsistency& pair : inconsistent_cells(rows))
+    inconsistent.push_back({{"model", rows[pair.smaller].model},
+                            {"hardware", target_key(rows[pair.smaller])},
+                            {"smaller", shape_key(rows[pair.smaller])},
+                            {"larger", shape_key(rows[pair.larger])}});
+  return {{"machine_score", input.machine_score ? Json(*input.machine_score) : Json(nullptr)},
+          {"cells", sure.cells},
+          {"cells_at_precision", sure.precise},
+          {"relative_half_width_median", value(sure.half_width)},
+          {"relative_half_width_worst", value(sure.worst_half_width)},
+          {"cells_of_one_process", sure.one_process},
+          {"cells_too_disturbed_to_rank", sure.unranked},
+          {"pairs", sure.pairs},
+          {"pairs_called_different", sure.claimed},
+          {"smallest_detectable_median", value(sure.detectable)},
+          {"smallest_detectable_worst", value(sure.worst_detectable)},
+          {"undecided", std::move(open)},
+          {"inconsistent", std::move(inconsistent)},
+          {"lines", how_sure_lines(rows, input.machine_score)}};
+}
+
 }  // namespace
 
 Json guide_json(const ReportInput& input) {
@@ -122,11 +181,11 @@ Json guide_json(const ReportInput& input) {
     }
   json["benchmarks"] = std::move(benchmarks);
   Json speedups = Json::object();
-  for (const Speedup& each : speedups_against_cpu(named))
-    speedups[each.target] = {{"factor", each.factor}, {"cells_compared", each.pairs}};
+  for (const Speedup& each : speedups_against_cpu(named)) speedups[each.target] = speedup_entry(each);
   json["relative_performance"] = {{"baseline", "cpu"}, {"speedup", std::move(speedups)}};
   json["recommendations"] = recommendations(named);
   json["next_steps"] = next_steps(named, input.files);
+  json["how_sure"] = how_sure_entry(input, named);
   json["notes"] = input.notes;
   return json;
 }

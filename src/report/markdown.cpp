@@ -140,6 +140,8 @@ std::string why_no_number(const Record& row) {
   if (row.has_flag(flag::kSimulated)) return std::string(flag::kSimulated);
   if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
   if (row.has_flag(flag::kPartial)) return std::string(flag::kPartial);
+  if (too_unsure_to_rank(row))
+    return row.has_flag(flag::kUnsteady) ? "unsteady" : row.has_flag(flag::kNoisy) ? "too noisy" : "too few samples";
   if (!row.ranked()) return std::string(to_string(row.verification));
   return row.latency_p50_ms ? "other shape or precision" : "not measured";
 }
@@ -168,39 +170,54 @@ std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
 }
 
 std::string shapes_table(const std::vector<Record>& rows) {
-  std::string out = "#### All shapes\n\n" +
-                    heading({"Model", "Hardware", "Shape", "Verdict", "p50 (ms)", "p90 (ms)", "p99 (ms)",
-                             "Throughput (items/s)", "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags"});
-  for (const Record& row : rows)
+  std::string out =
+      "#### All shapes\n\n" +
+      heading({"Model", "Hardware", "Shape", "Verdict", "p50 (ms)", "95 % interval", "Launches", "p90 (ms)", "p99 (ms)",
+               "Throughput (items/s)", "Memory (MB)", "Load (s)", "First (ms)", "Samples", "Flags", "Marks"});
+  const std::vector<bool> inconsistent = inconsistent_rows(rows);
+  std::vector<std::vector<Mark>> marks;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Record& row = rows[i];
+    marks.push_back(marks_of(row, inconsistent[i]));
     if (row.latency_p50_ms)
       out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row),
-                      show_percentile(row.latency_p50_ms, row.latency_p50_quality),
-                      show_percentile(row.latency_p90_ms, row.latency_p90_quality),
+                      show_percentile(row.latency_p50_ms, row.latency_p50_quality), show_interval(row),
+                      show_launches(row), show_percentile(row.latency_p90_ms, row.latency_p90_quality),
                       show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
                       show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
-                      row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags)});
+                      row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags),
+                      or_dash(words_of(marks.back()))});
+  }
+  std::vector<std::string> legend;
   if (out.find("| ~") != std::string::npos)
-    out += "\n`~`: too few samples for this percentile (`latency_pXX_quality` says how many it needs).\n";
-  return out + "\n";
+    legend.emplace_back("`~`: too few samples for this percentile (`latency_pXX_quality` says how many it needs).");
+  if (std::ranges::any_of(rows, of_one_process)) legend.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
+  for (const std::string& meaning : marks_legend(marks, false)) legend.push_back(meaning);
+  if (const std::string generations = generation_legend(rows); !generations.empty()) legend.push_back(generations);
+  return out + (legend.empty() ? "\n" : "\n" + join(legend, " ") + "\n\n");
 }
 
 std::string generation_table(const std::vector<Record>& rows) {
   std::string out;
   for (const Record& row : rows)
     if (row.ttft_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), row.kv_cache, show(row.ttft_ms),
-                      show(row.tpot_ms), show(row.tpot_p50_ms), show(row.tpot_p99_ms), show(row.tokens_per_second),
+      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row), row.kv_cache, show_ttft(row),
+                      show_interval(row.ttft_p50_ms, row.ttft_p50_low_ms, row.ttft_p50_high_ms),
+                      row.ttft_samples ? std::to_string(*row.ttft_samples) : "–", show(row.ttft_p99_ms), show_tpot(row),
+                      show_interval(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms), show(row.tpot_p99_ms),
+                      show(row.tpot_ms), show(row.tokens_per_second), show(row.total_tokens_per_second),
                       show(row.prompt_tokens_per_second)});
   if (out.empty()) return out;
   return "#### Generation\n\n" +
-         heading({"Model", "Hardware", "Shape", "Verdict", "KV cache", "TTFT (ms)", "TPOT (ms)", "TPOT p50 (ms)",
-                  "TPOT p99 (ms)", "Tokens/s", "Prompt tokens/s"}) +
+         heading({"Model", "Hardware", "Shape", "Verdict", "KV cache", "TTFT p50 (ms)", "95 % interval", "Prompts",
+                  "TTFT p99 (ms)", "TPOT p50 (ms)", "95 % interval", "TPOT p99 (ms)", "TPOT mean (ms)", "Tokens/s",
+                  "Tokens/s, batch", "Prompt tokens/s"}) +
          out +
          "\nGreedy, with fixed lengths of prompt and output; a latency above is that of a whole generation. TTFT: from "
-         "the start of the prompt's run to the first token's id on the host. TPOT: from id to id, the mean over all "
-         "further tokens. Tokens/s: of one sequence, 1000 / TPOT. Prompt tokens/s: of the whole batch. KV "
-         "cache: `growing` is extended by concatenation, `static` has its maximal length from the start, `runtime` is "
-         "the runtime's own.\n\n";
+         "the start of the prompt's run to the first token's id on the host. TPOT: from id to id of all further "
+         "tokens. Tokens/s: of one sequence, 1000 / TPOT mean; of the batch: times its size. Prompt tokens/s: of the "
+         "whole batch. KV cache: `growing` is extended by concatenation, `static` has its maximal length from the "
+         "start, `runtime` is the runtime's own.\n\n";
 }
 
 // The row of this target among those that stand for a model.
@@ -213,6 +230,13 @@ const Record* at_one_cell(std::span<const Record> rows, const std::string& model
 const Record* best_at_one_precision(std::span<const Record> rows, const std::string& model, const std::string& target) {
   const std::vector<const Record*> alike = representatives(rows, model);
   return alike.empty() ? nullptr : best_throughput(rows, model, target, *alike.front());
+}
+
+std::string cells_compared(const Speedup& speedup) {
+  const std::string left_out = speedup.comparison.interval && speedup.left_out > 0
+                                   ? fmt::format("; {} left out: one process each", speedup.left_out)
+                                   : "";
+  return std::to_string(speedup.pairs) + left_out;
 }
 
 std::string results_section(const std::vector<Record>& all) {
@@ -228,13 +252,17 @@ std::string results_section(const std::vector<Record>& all) {
     if (std::any_of(rows.begin(), rows.end(), comparable_time)) {
       out +=
           "#### Latency Comparison (ms)\n\nMedian at the smallest shape that most hardware has, the same in a line; "
-          "lower is better; ± is the half-width of its 95 % interval.\n\n";
+          "lower is better; with its 95 % interval, over launches if there are several.\n\n";
       out += grid(rows, at_one_cell, [](const Record& row) { return show_latency(row); });
       out +=
-          "#### Throughput Comparison (items/sec)\n\nThe highest over the batches, higher is better; the batch stands "
-          "beside it.\n\n";
-      out += grid(rows, best_at_one_precision, [](const Record& row) {
-        return fmt::format("{} (batch {})", show(row.throughput_ips), row.batch_size.value_or(1));
+          "#### Throughput Comparison (items/sec)\n\nThe highest of the cells of this model and hardware, with its "
+          "shape "
+          "and the number of cells; higher is better.\n\n";
+      out += grid(rows, best_at_one_precision, [&](const Record& row) {
+        const std::size_t cells = throughput_cells(rows, row.model, target_key(row), row).size();
+        return fmt::format("{} (batch {}{}{})", show(row.throughput_ips), row.batch_size.value_or(1),
+                           row.streams.value_or(1) > 1 ? fmt::format(", {} streams", *row.streams) : "",
+                           cells > 1 ? fmt::format(", best of {}", cells) : "");
       });
     } else {
       out += "No cell of this family was both verified and measured: the sections above and below say why.\n\n";
@@ -243,11 +271,16 @@ std::string results_section(const std::vector<Record>& all) {
     if (!speedups.empty()) {
       out +=
           "#### Relative Performance (vs CPU)\n\nHow many times as fast as the CPU, higher is better: geometric mean "
-          "of the ratios of median latencies over equal "
-          "cells.\n\n" +
-          heading({"Hardware", "Speedup Factor", "Cells compared"});
-      for (const Speedup& each : speedups)
-        out += line_of({upper(each.target), fmt::format("{:.2f}x", each.factor), std::to_string(each.pairs)});
+          "of the ratios of times over equal cells, of each round of launches, with its 95 % interval over "
+          "rounds.\n\n" +
+          heading({"Hardware", "Speedup Factor", "95 % interval", "Rounds", "Cells compared"});
+      for (const Speedup& each : speedups) {
+        const CellComparison& found = each.comparison;
+        out +=
+            line_of({upper(each.target), found.claimed() ? fmt::format("{:.2f}x", found.ratio) : no_claim_words(found),
+                     found.interval ? fmt::format("{:.2f} to {:.2f}", found.interval->low, found.interval->high) : "–",
+                     std::to_string(found.rounds), cells_compared(each)});
+      }
       out += "\n";
     }
     out += generation_table(rows);
@@ -262,14 +295,23 @@ std::string ratings_table(const std::vector<Record>& all) {
   for (const std::string& family : families_of(all)) {
     std::vector<Record> rows;
     std::copy_if(all.begin(), all.end(), std::back_inserter(rows), [&](const Record& r) { return r.family == family; });
-    for (const std::string& target : targets_of(rows))
-      if (const auto rating = performance_rating(rows, target)) lines += line_of({title(family), target, *rating});
+    for (const std::string& target : targets_of(rows)) {
+      const std::optional<Rating> found = performance_rating(rows, target);
+      if (!found) continue;
+      const bool measured = std::ranges::any_of(
+          rows, [&](const Record& row) { return target_key(row) == target && row.ranked() && row.latency_p50_ms; });
+      if (!measured) continue;
+      lines += line_of(
+          {title(family), target, rating_words(*found),
+           found->interval ? fmt::format("{:.2f} to {:.2f}", found->interval->low, found->interval->high) : "–"});
+    }
   }
   if (lines.empty()) return {};
-  return heading({"Family", "Hardware", "Performance rating"}) + lines +
-         "\nRating: how many times slower than the fastest hardware here on the same cells (geometric mean of the "
-         "ratios "
-         "of median latencies): `high` up to 1.5, `medium-high` up to 4, `medium` up to 10, `low` beyond.\n\n";
+  return heading({"Family", "Hardware", "Performance rating", "Times slower"}) + lines +
+         "\nRating: how many times slower than the fastest other hardware here over the cells that both have "
+         "(geometric mean of the ratios of times, 95 % interval over rounds of launches): `high` up to 1.5, "
+         "`medium-high` up to 4, `medium` up to 10, `low` beyond. If the interval covers several, all are possible; a "
+         "hardware without another one is the fastest known.\n\n";
 }
 
 std::string compatibility_section(const std::vector<Record>& rows) {
@@ -306,11 +348,14 @@ std::string markdown_report(const ReportInput& input) {
   out += list("Recommendations", recommendations(all), "Nothing was measured and verified, so nothing is recommended.");
   out += list("Next Steps", next_steps(all, input.files), "None.");
   if (!input.notes.empty()) out += list("Notes", input.notes, "");
+  if (const auto lines = how_sure_lines(all, input.machine_score); !lines.empty()) out += list("How Sure", lines, "");
   out += fmt::format(
       "---\n\nLatency contract `e2e_host`: from just before the runtime's run call, inputs in bound host buffers, "
       "until all outputs\n"
       "are readable in bound host buffers. Percentiles by nearest rank. Only verified cells are ranked; simulated and\n"
-      "software devices never are. Report schema {}.\n",
+      "software devices, unsteady series and disturbed ones never are. Two cells are called different by paired rounds "
+      "of\n"
+      "launches only. Report schema {}.\n",
       kReportSchema);
   return out;
 }

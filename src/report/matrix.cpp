@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -104,6 +107,41 @@ Json compatible(const std::vector<const Record*>& rows) {
   return verified ? Json(true) : tried ? Json(false) : Json(nullptr);
 }
 
+bool has_means(const Record& row) { return row.ranked() && row.latency_mean_ms && row.throughput_ips; }
+
+// Without options that a user sets to try something.
+bool plain(const Record& row) {
+  const bool usual_precision = row.precision.empty() || row.precision == "float32" || row.precision == "as_is";
+  const bool usual_spin = row.spin.empty() || row.spin == "runtime";
+  return row.engine_options.empty() && row.streams.value_or(1) == 1 && row.threads.value_or(0) == 0 && usual_spin &&
+         (row.kv_cache.empty() || row.kv_cache == "growing") && usual_precision;
+}
+
+std::string cell_key(const Record& row) {
+  return fmt::format("{} {} {}", shape_key(row), row.effective_precision, row.contract);
+}
+
+// By model, the cells that every hardware with numbers has: a mean over them can be compared. Those with the default
+// options, if there are any.
+std::map<Model, std::vector<std::string>> cells_of_all_hardware(const std::vector<Record>& rows) {
+  std::map<Model, std::vector<std::string>> common;
+  for (const Model& model : distinct_models(rows)) {
+    const auto counts = [&](const Record& row) { return model_of(row) == model && has_means(row); };
+    const bool any_plain = std::ranges::any_of(rows, [&](const Record& row) { return counts(row) && plain(row); });
+    std::map<std::string, std::set<std::string>> targets_of_cell;
+    std::set<std::string> targets;
+    for (const Record& row : rows) {
+      if (!counts(row) || (any_plain && !plain(row))) continue;
+      targets.insert(target_key(row));
+      targets_of_cell[cell_key(row)].insert(target_key(row));
+    }
+    std::vector<std::string>& cells = common[model];
+    for (const auto& [cell, having] : targets_of_cell)
+      if (having.size() == targets.size()) cells.push_back(cell);
+  }
+  return common;
+}
+
 }  // namespace
 
 Json compatibility_matrix(std::span<const Record> history, const std::string& host, const std::string& made_at) {
@@ -115,25 +153,37 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
     std::vector<Record> of_family;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_family),
                  [&](const Record& r) { return r.family == family; });
+    const std::map<Model, std::vector<std::string>> common_cells = cells_of_all_hardware(of_family);
     Json hardware = Json::object();
     for (const std::string& target : targets_of(of_family)) {
       std::vector<const Record*> cells;
       for (const Record& row : of_family)
         if (target_key(row) == target) cells.push_back(&row);
       const auto rating = performance_rating(of_family, target);
-      Json entry{{"compatible", compatible(cells)}, {"performance_rating", rating ? Json(*rating) : Json(nullptr)}};
+      Json entry{{"compatible", compatible(cells)},
+                 {"performance_rating", rating ? or_null(rating->rating) : Json(nullptr)},
+                 {"performance_rating_words", rating ? Json(rating_words(*rating)) : Json(nullptr)},
+                 {"times_slower", rating && rating->interval ? Json{{"estimate", rating->slower},
+                                                                    {"low", rating->interval->low},
+                                                                    {"high", rating->interval->high}}
+                                                             : Json(nullptr)}};
       Json results = Json::array();
       for (const Model& model : distinct_models(of_family)) {
         Json statuses = Json::object();
+        const std::vector<std::string>& common = common_cells.at(model);
         double latency = 0, throughput = 0;
         std::size_t n = 0;
         const Record* newest = nullptr;
+        const auto newer = [&](const Record& row) {
+          return newest == nullptr ||
+                 std::tuple(plain(*newest), newest->timestamp) <= std::tuple(plain(row), row.timestamp);
+        };
         for (const Record* row : cells) {
           if (model_of(*row) != model) continue;
-          if (newest == nullptr || newest->timestamp <= row->timestamp) newest = row;
+          if (newer(*row)) newest = row;
           statuses[row->batch_size ? shape_key(*row) : "model"] =
               row->status == CellStatus::kCompleted ? to_string(row->verification) : to_string(row->status);
-          if (row->ranked() && row->latency_mean_ms && row->throughput_ips) {
+          if (has_means(*row) && std::ranges::find(common, cell_key(*row)) != common.end()) {
             latency += *row->latency_mean_ms / 1e3;
             throughput += *row->throughput_ips;
             ++n;
@@ -145,6 +195,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
                            {"model_name", model.first},
                            {"mean_latency", mean(latency)},
                            {"mean_throughput", mean(throughput)},
+                           {"mean_of_cells", n},
                            {"model_id", or_null(newest->model_id)},
                            {"engine", newest->engine},
                            {"engine_version", or_null(newest->engine_version)},
@@ -161,6 +212,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
           {"timestamp", milliseconds(made_at)},
           {"host", host},
           {"hardware_types", std::move(words)},
+          {"units", {{"mean_latency", "s"}, {"mean_throughput", "items/s"}}},
           {"model_families", std::move(families)}};
 }
 

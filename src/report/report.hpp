@@ -26,6 +26,7 @@ struct ReportInput {
   std::set<std::string> kept{};  ///< attempt_ids of the rows that --resume took over from before
   ReportedFiles files{};
   std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
+  std::optional<int> machine_score{};                ///< that of `assay doctor` before the run, 0 to 100
 };
 
 /// "interrupted: 20 of 30 cells"; nullopt for a run that was not interrupted.
@@ -50,9 +51,10 @@ inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
 /// `assay bench --output-format json` and the like: {"schema_version", "results": [every CSV column, …]}.
 [[nodiscard]] Json results_json(const ReportInput& input);
 
-/// The summary for a terminal of `width` columns: a line for each row, recommendations, next steps, notes. Nothing is
-/// wider than the terminal: sentences are folded; a table that is too wide gives each model a line of its own, and then
-/// omits the less important columns and names them. Marks such as "~" are explained below the table.
+/// The summary for a terminal of `width` columns: a line for each row, recommendations, next steps, notes, and how sure
+/// the numbers are. Nothing is wider than the terminal: sentences are folded; a table that is too wide gives each model
+/// a line of its own, and then omits the less important columns and names them. Marks such as "~" are explained below
+/// the table.
 [[nodiscard]] std::string summary_table(const ReportInput& input, bool colour, int width);
 
 /// One line per row: what was compared with what, and the verdict with its figures; width as above.

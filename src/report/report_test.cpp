@@ -4,6 +4,7 @@
 
 #include "report/report.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,6 +38,9 @@ Record measured(const std::string& model, const std::string& hardware, const std
   r.latency_p50_low_ms = mean - 0.1;
   r.latency_p50_high_ms = mean + 0.1;
   r.latency_p50_quality = "ok";
+  r.launches = 3;
+  r.latency_p50_interval = "launches";
+  r.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", mean * 0.995, mean, mean * 1.005);
   r.latency_p99_quality = "few_samples(n=50<368)";
   r.latency_p99_ms = mean * 2;
   r.throughput_ips = 1000.0 * static_cast<double>(batch) / mean;
@@ -97,9 +101,41 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
   EXPECT_EQ(cpu["compatible"], true);
   EXPECT_EQ(cpu["performance_rating"], "medium-high");
   EXPECT_EQ(cpu["benchmark_results"][0]["model_name"], "bert");
-  EXPECT_DOUBLE_EQ(cpu["benchmark_results"][0]["mean_latency"], 0.012);
   EXPECT_EQ(cpu["benchmark_results"][0]["timestamp"], "2025-03-02T12:34:56.789Z");
   EXPECT_THAT(matrix["hardware_types"].dump(), AllOf(HasSubstr("qualcomm"), Not(HasSubstr("qnn"))));
+}
+
+TEST(Matrix, HasMeansOverTheSameCellsForEveryHardware) {
+  ReportInput input = sample();  // batch 4 is missing on openvino
+  const auto results = [&](const char* hardware) {
+    const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+    EXPECT_EQ(matrix["units"]["mean_latency"], "s");
+    return matrix["model_families"]["embedding"]["hardware_compatibility"][hardware]["benchmark_results"][0];
+  };
+  EXPECT_DOUBLE_EQ(results("cpu")["mean_latency"], 0.008) << "batch 1 alone";
+  EXPECT_DOUBLE_EQ(results("cpu")["mean_throughput"], 125);
+  EXPECT_EQ(results("cpu")["mean_of_cells"], 1);
+  EXPECT_DOUBLE_EQ(results("openvino")["mean_latency"], 0.004);
+  input.rows.erase(input.rows.begin());  // now there is no cell that both have
+  EXPECT_EQ(results("cpu")["mean_latency"], nullptr);
+  EXPECT_EQ(results("openvino")["mean_throughput"], nullptr);
+}
+
+TEST(Matrix, ANewerRowWithOtherOptionsDoesNotReplaceTheDefaults) {
+  ReportInput input = sample();
+  Record tried = input.rows[0];
+  tried.engine_options = "graph=off";
+  tried.engine_version = "9";
+  tried.latency_mean_ms = 80;
+  tried.timestamp = "2026-01-01T00:00:00.000000Z";
+  input.rows.push_back(tried);
+  tried.engine_options.clear();
+  tried.spin = "off";
+  input.rows.push_back(tried);
+  const Json matrix = compatibility_matrix(input.rows, "host", "2026-03-02T13:00:00.123456Z");
+  const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0];
+  EXPECT_DOUBLE_EQ(cpu["mean_latency"], 0.008);
+  EXPECT_EQ(cpu["engine_version"], nullptr);
 }
 
 TEST(Matrix, DistinguishesTwoModelsOfOneName) {
@@ -121,7 +157,7 @@ TEST(Matrix, DistinguishesTwoModelsOfOneName) {
   EXPECT_EQ(results[0]["model_id"], "prajjwal1/bert-tiny");
   EXPECT_DOUBLE_EQ(results[0]["mean_latency"], 0.001);
   EXPECT_EQ(results[1]["model_id"], "bert-base-uncased");
-  EXPECT_DOUBLE_EQ(results[1]["mean_latency"], 0.012);
+  EXPECT_DOUBLE_EQ(results[1]["mean_latency"], 0.008);
 }
 
 TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
@@ -230,7 +266,7 @@ TEST(Console, ATableThatIsTooWideNamesWhatItLeavesOut) {
   const std::string wide = summary_table(sample(), false, 200);
   EXPECT_THAT(wide, Not(HasSubstr("too narrow")));
   const std::string narrow = summary_table(sample(), false, 72);
-  EXPECT_THAT(narrow, HasSubstr("The terminal is too narrow for the columns MB"));
+  EXPECT_THAT(narrow, HasSubstr("The terminal is too narrow for the columns p99 ms"));
   EXPECT_LE(widest_line(narrow.substr(0, narrow.find("Recommendations"))), 72U) << narrow;
 }
 
@@ -239,14 +275,105 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
   input.rows.front().latency_p50_low_ms = 1;
   input.rows.front().latency_p50_high_ms = 2;
   input.rows.front().latency_p99_quality = "few_samples(n=50<368)";
-  EXPECT_THAT(summary_table(input, false, 120),
-              AllOf(HasSubstr("± is half the width of the 95 % interval of the median."),
-                    HasSubstr("~ marks a percentile of too few samples.")));
+  EXPECT_THAT(summary_table(input, false, 120), AllOf(HasSubstr("interval: 95 %, of the median."),
+                                                      HasSubstr("~ marks a percentile of too few samples.")));
   Record& row = input.rows.back();
   row.status = CellStatus::kUnsupported;
   row.reason_code = "unsupported";
   row.message = "unsupported: hidden_act = foo";
   EXPECT_THAT(bench_console(input, {}, 200), HasSubstr("\n  unsupported: hidden_act = foo\n"));
+}
+
+TEST(Interval, ShowsItsEndsWhereOneIsFartherAway) {
+  ReportInput input = sample();
+  input.rows.resize(1);
+  Record& row = input.rows[0];
+  row.latency_p50_ms = 1.71;
+  row.latency_p50_low_ms = 1.45;
+  row.latency_p50_high_ms = 109.7;
+  for (const std::string& text : {summary_table(input, false, 200), markdown_report(input)})
+    EXPECT_THAT(text, AllOf(HasSubstr("1.45 to 109.7"), Not(HasSubstr("± 54"))));
+  row.latency_p50_low_ms = 1.70;
+  row.latency_p50_high_ms = 1.72;
+  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("± 0.01"));
+  row.latency_p50_low_ms = std::nullopt;
+  EXPECT_THAT(summary_table(input, false, 200), Not(HasSubstr("interval: 95 %")));
+}
+
+TEST(Bench, PrintsTheIntervalAndWhatDisturbedBesideTheNumbers) {
+  ReportInput input = sample();
+  input.rows.resize(1);
+  Record& row = input.rows[0];
+  EXPECT_THAT(
+      bench_console(input, {}, 200),
+      HasSubstr("  Latency (p50): 8.000ms\n    95 % interval: 7.900 to 8.100ms (over 3 launches)\n  Throughput: "));
+  row.launch_p50_ms.clear();
+  row.launches = 1;
+  EXPECT_THAT(bench_console(input, {}, 200),
+              HasSubstr("(one process: the difference between processes is not in this interval)"));
+  row.add_flag(flag::kNoisy);
+  row.latency_p50_high_ms = 90;
+  row.latency_mean_ms = 39.2;
+  EXPECT_THAT(bench_console(input, {}, 200),
+              AllOf(HasSubstr("8.000ms"), HasSubstr("7.900 to 90.000ms"), HasSubstr("  noisy: other activity"),
+                    HasSubstr("  not ranked: "), HasSubstr("Latency (mean): 39.200ms"), HasSubstr("`assay doctor`")));
+}
+
+TEST(Marks, SayWhatIsSpecialAboutATime) {
+  ReportInput input = sample();
+  input.rows[0].steady_class = "slowdown";
+  input.rows[1] = measured("bert", "cpu", "onnxruntime", 2, 4);  // less time than batch 1
+  const std::string table = summary_table(input, false, 200);
+  EXPECT_THAT(table, AllOf(HasSubstr(" S I "), HasSubstr("S slowdown: the first samples were faster"),
+                           HasSubstr("I inconsistent: a larger batch")));
+  EXPECT_THAT(markdown_report(input), HasSubstr("slowdown, inconsistent |"));
+}
+
+TEST(Generation, SaysThatALatencyIsOfAWholeGenerationAndShowsMediansOfTokens) {
+  ReportInput input = sample();
+  input.rows.resize(1);
+  Record& row = input.rows[0];
+  row.output_tokens = 32;
+  row.ttft_ms = 99.25;  // one slow prompt: the mean is above a whole generation
+  row.tpot_ms = 1.5;
+  row.tpot_p50_ms = 0.125;
+  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("mean 99.25"));
+  row.ttft_p50_ms = 3.25;
+  row.ttft_p50_low_ms = 3;
+  row.ttft_p50_high_ms = 3.5;
+  EXPECT_THAT(
+      summary_table(input, false, 200),
+      AllOf(HasSubstr("TTFT ms"), HasSubstr("3.25"), Not(HasSubstr("99.25")),
+            HasSubstr("For bert latency and items/s are of one generation of 32 tokens. TTFT and TPOT: medians.")));
+  EXPECT_THAT(bench_console(input, {}, 200),
+              AllOf(HasSubstr("those of one generation of 32 tokens"),
+                    HasSubstr("Time to first token (p50): 3.250ms (95 % interval: 3.000 to 3.500ms)")));
+  EXPECT_THAT(markdown_report(input), HasSubstr("| 3.25 | ± 0.25 |"));
+}
+
+TEST(Claims, OfASpeedUpNeedLaunches) {
+  ReportInput input = sample();
+  EXPECT_THAT(markdown_report(input), HasSubstr("| OPENVINO | 2.00x | 2.00 to 2.00 | 3 | 1 |"));
+  Json speedup = guide_json(input)["relative_performance"]["speedup"]["openvino"];
+  EXPECT_NEAR(speedup["factor"].get<double>(), 2, 1e-9);
+  EXPECT_EQ(speedup["difference_shown"], true);
+  for (Record& row : input.rows) row.launch_p50_ms.clear();
+  EXPECT_THAT(markdown_report(input),
+              AllOf(HasSubstr("| OPENVINO | not compared: one process each |"),
+                    HasSubstr("| not rated: not compared: one process each"), Not(HasSubstr("2.00x"))));
+  speedup = guide_json(input)["relative_performance"]["speedup"]["openvino"];
+  EXPECT_EQ(speedup["factor"], nullptr);
+  EXPECT_EQ(speedup["difference_shown"], false);
+}
+
+TEST(HowSure, EndsTheSummaryAndIsInEveryReport) {
+  ReportInput input = sample();
+  input.machine_score = 33;
+  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("\nHow sure\n  machine: 33 of 100"));
+  EXPECT_THAT(markdown_report(input), HasSubstr("## How Sure\n\n- machine: 33 of 100"));
+  const Json sure = guide_json(input)["how_sure"];
+  EXPECT_EQ(sure["machine_score"], 33);
+  EXPECT_EQ(sure["pairs_called_different"], 1);
 }
 
 /// Four cells: one was kept from an earlier run, one is done, one was cut short, and one never started.

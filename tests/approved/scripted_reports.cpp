@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "report/report.hpp"
+#include "result/launch_medians.hpp"
 
 namespace assay {
 namespace {
@@ -27,6 +28,9 @@ constexpr Model kVit{"vit",   "WinKawaks/vit-tiny-patch16-224", "vision",  "visi
                      "seeded"};
 constexpr Model kLight{
     "light_bvlc_alexnet.onnx", "light_bvlc_alexnet.onnx", "other", "", "", "", 60'965'224, 0, "given"};
+constexpr Model kGpt2{"gpt2",      "openai-community/gpt2", "text_generation", "decoders",
+                      "gpt2",      "GPT2LMHeadModel",       124'439'808,       128,
+                      "checkpoint"};
 constexpr Model kT5{"t5", "google/t5-efficient-tiny", "text_generation", "encoder_decoders", "t5", "", 0, 0, ""};
 
 struct Place {
@@ -84,7 +88,7 @@ Record row_of(const Model& model, const Place& place, std::int64_t batch) {
   return row;
 }
 
-/// The same, completed and verified, with a median of `p50` ms over 400 samples.
+/// The same, completed and verified, with a median of `p50` ms over 400 samples of each of three launches.
 Record measured(const Model& model, const Place& place, std::int64_t batch, double p50) {
   Record row = row_of(model, place, batch);
   row.status = CellStatus::kCompleted;
@@ -119,6 +123,12 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.latency_p50_low_ms = p50 * (1 - 1.0 / 256);
   row.latency_p50_high_ms = p50 * (1 + 1.0 / 256);
   row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = row.latency_p99_quality = "ok";
+  row.latency_p50_interval = "launches";
+  row.launches = 3;
+  const double step = row.engine == "openvino" ? 1.0 / 512 : 1.0 / 1024;
+  row.launch_p50_ms =
+      launch_medians_text(std::vector<LaunchMedian>{{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}});
+  row.launch_spread = step;
   row.autocorrelation_time = 1;
   row.outliers = 0;
   row.window_ns = static_cast<std::int64_t>(p50 * 1.0625 * 400 * 1e6);
@@ -141,12 +151,50 @@ Record ended(Record row, CellStatus status, std::string_view reason, std::string
 }
 
 Record few_samples(Record row) {
+  row.launches = 1;
+  row.latency_p50_interval = "one_process";
+  row.launch_p50_ms.clear();
+  row.launch_spread = std::nullopt;
   row.iterations = 50;
   row.latency_p99_quality = "few_samples(n=50<368)";
   row.latency_p95_quality = "few_samples(n=50<72)";
   row.latency_p99_high_ms = row.latency_p95_high_ms = std::nullopt;
   row.stop_reason = "max_time";
   row.add_flag(flag::kFewSamples);
+  return row;
+}
+
+/// A generation of 32 tokens with a median of `p50` ms.
+Record generated(const Place& place, std::int64_t batch, double p50) {
+  Record row = measured(kGpt2, place, batch, p50);
+  row.output_tokens = 32;
+  row.kv_cache = "growing";
+  row.ttft_ms = p50 / 8;
+  row.ttft_p50_ms = p50 / 10;
+  row.ttft_p50_low_ms = p50 / 10.5;
+  row.ttft_p50_high_ms = p50 / 9.5;
+  row.ttft_p90_ms = row.ttft_p95_ms = row.ttft_p99_ms = p50 / 5;
+  row.ttft_samples = 48;
+  row.tpot_ms = p50 / 32;
+  row.tpot_p50_ms = p50 / 33;
+  row.tpot_p50_low_ms = p50 / 33.5;
+  row.tpot_p50_high_ms = p50 / 32.5;
+  row.tpot_p90_ms = row.tpot_p95_ms = row.tpot_p99_ms = p50 / 20;
+  row.tpot_samples = 1488;
+  row.tokens_per_second = 32'000 / p50;
+  row.total_tokens_per_second = 32'000 / p50 * static_cast<double>(batch);
+  row.prompt_tokens_per_second = 128'000 / p50;
+  return row;
+}
+
+/// Other programs used the machine: the interval is wide on one side.
+Record noisy(Record row) {
+  row.add_flag(flag::kNoisy);
+  row.latency_p50_low_ms = *row.latency_p50_ms * 0.875;
+  row.latency_p50_high_ms = *row.latency_p50_ms * 8;
+  row.latency_mean_ms = *row.latency_p50_ms * 4;
+  row.throughput_ips = *row.throughput_ips / 4;
+  row.stop_reason = "max_time";
   return row;
 }
 
@@ -223,6 +271,14 @@ ReportInput whole_run() {
   for (const Place& place : {kCpu, kOpenvino, kSimulator})
     rows.push_back(ended(row_of(kT5, place, 0), CellStatus::kSkipped, reason::kNotBuilt,
                          "architecture t5 is not built in this version of assay"));
+
+  rows.push_back(generated(kCpu, 1, 320));
+  rows.push_back(generated(kOpenvino, 1, 256));
+  rows.push_back(noisy(generated(kOpenvino, 4, 400)));
+  // A larger batch that takes less time than a smaller one, and one that got slower while it was measured.
+  rows.push_back(measured(kVit, kCpu, 8, 1));
+  rows.back().steady_class = "slowdown";
+  input.machine_score = 75;
   return input;
 }
 
