@@ -12,8 +12,8 @@
 namespace assay {
 namespace {
 
-// A reference runs two input sets, each again with inputs and weights perturbed; a candidate runs the two.
-constexpr double kVerifyingRuns = 4 + 2;
+// The reference runs four input sets, a candidate the same before and after sampling. Honest runs are of one item.
+constexpr double kVerifyingRuns = 4 + 4 + 4;
 constexpr double kShareOfTimeout = 0.5;
 
 std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e9); }

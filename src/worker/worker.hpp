@@ -106,7 +106,7 @@ struct BindReply {
 struct InferRequest {
   std::size_t set = 0;
   std::filesystem::path outputs;
-  /// Of a generative model: if not empty, it also generates greedily and writes the kLargestLogits largest logits of
+  /// For a generative model: if not empty, it also generates greedily and writes the kLargestLogits largest logits of
   /// each token, largest first: `ids` int64 and `logits` float32, [batch, output tokens, n].
   std::filesystem::path largest{};
   int stream = 0;  ///< which of the contexts runs
@@ -120,7 +120,7 @@ struct InferReply {
 struct MeasureRequest {
   MeasurePlan plan;
   std::filesystem::path samples;  ///< in the format of measure/samples_file.hpp, flushed while sampling
-  /// Of a generative model: if not empty, the token ids of the generations, warm-up included, are written here:
+  /// For a generative model: if not empty, the token ids of the generations, warm-up included, are written here:
   /// safetensors "SET/STREAM/N", int64 [batch, output tokens], only those that differ (TimedTokens).
   std::filesystem::path tokens{};
 };

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The goldens of the large collection that passed once: none may stop passing, on any engine that is here, and no
 other may fail."""
+import importlib.util
+import json
 import unittest
 
 import tool
@@ -15,6 +17,14 @@ def names():
 class Passing(tool.ToolTest):
     def test_the_list_is_sorted_and_without_doubles(self):
         self.assertEqual(names(), sorted(set(names())))
+
+    @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
+    def test_rows_name_the_goldens_that_pass(self):
+        spec = importlib.util.spec_from_file_location("record", LIST.parent / "record.py")
+        record = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(record)
+        kept = json.loads((tool.SOURCE / "zoo" / "goldens.json").read_text())["goldens"]
+        self.assertEqual(kept, record.passed(tool.GOLDENS), "run tests/goldens/record.py $ASSAY_GOLDENS_DIR")
 
     @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
     def test_every_golden_of_the_list_passes_on_each_engine_and_none_fails(self):
