@@ -29,7 +29,8 @@ InputRecipe recipe_for(const Settings& settings, const ValueSignature& input) {
     if (recipe.shape[d] < 0) recipe.shape[d] = d == 0 ? settings.batch : settings.sequence;
   }
   if (input.name == "attention_mask") {
-    recipe.fill = Fill::kPaddingMask;
+    recipe.fill = Fill::kConstant;  // what is timed has no padding
+    recipe.low = 1;
   } else if (input.dtype == DType::kInt64) {
     recipe.fill = Fill::kInteger;
     recipe.high = input.name == "token_type_ids" ? 1 : 999;

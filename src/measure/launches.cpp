@@ -63,7 +63,7 @@ void copy_verdict(const Record& from, Record& cell) {
   copy(&Record::status, &Record::reason_code, &Record::hint, &Record::verification, &Record::reference,
        &Record::max_abs_error, &Record::max_rel_error, &Record::cosine_similarity, &Record::error_limit,
        &Record::worst_output, &Record::worst_element, &Record::rms_error, &Record::rms_limit, &Record::honest_error,
-       &Record::top1_agreement, &Record::checked);
+       &Record::top1_agreement);
 }
 
 /// Every witness of any launch: a later launch may be compared with more cells.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -37,15 +38,20 @@ class OutputChecks {
  public:
   /// `scratch`: a folder for outputs.
   OutputChecks(const LocalTask& local, Record& row, const Reference& reference, std::filesystem::path scratch)
-      : task_(local.task), row_(row), reference_(reference), scratch_(std::move(scratch)) {}
+      : task_(local.task),
+        later_(std::ranges::any_of(local.launches, [](const Launch& launch) { return !launch.row.checked.empty(); })),
+        row_(row),
+        reference_(reference),
+        scratch_(std::move(scratch)) {}
 
-  /// Runs each input set once and compares, if the task is verified; else it runs one set. Sets first_inference_ms and
-  /// `checked`. Errors: those of the worker and of judge().
+  /// Runs each input set once and compares, if the task is verified; else it runs one set. If a run takes long, later
+  /// launches of a cell run only the first two sets. Sets first_inference_ms and `checked`. Errors: those of the worker
+  /// and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
-  /// The same after sampling, if the outputs were right before: the inputs of every stream once more, of a model that
-  /// generates one prompt, and the token ids of the timed generations. A difference is `wrong` now. `measured` must
-  /// have had tokens_file().
+  /// After sampling, if the outputs were right before: the same sets once more in every stream (one of them if a run
+  /// takes long, and for a model that generates), and the token ids of the timed generations. A difference is `wrong`.
+  /// `measured` is the reply to a request that named tokens_file().
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
   /// Where measure() writes the token ids.
   [[nodiscard]] std::filesystem::path tokens_file() const { return scratch_ / "tokens.safetensors"; }
@@ -63,8 +69,10 @@ class OutputChecks {
   [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
   void set_wrong(const std::string& message);
   void set_checked();
+  [[nodiscard]] bool is_slow() const;
 
   const Task& task_;
+  bool later_;  ///< an earlier launch of the cell was compared
   Record& row_;
   const Reference& reference_;
   std::filesystem::path scratch_;
