@@ -28,6 +28,7 @@ class Attempt {
     std::filesystem::path samples;                         ///< the file to write
     const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
     LaunchLimits limits{};
+    bool cold = false;  ///< the model's files are not in the page cache
   };
   /// Lifetime: `local` and `row`, which may be a part of it, outlive the object.
   Attempt(const LocalTask& local, Record& row, Services services);
@@ -40,13 +41,14 @@ class Attempt {
   [[nodiscard]] const Json& environment() const { return environment_; }
   [[nodiscard]] const Json& outputs() const { return checks_.fingerprint(); }  ///< fingerprint; null: no outputs
   [[nodiscard]] const OutputsOfSets& compared() const { return checks_.compared(); }
-  [[nodiscard]] const std::filesystem::path& log() const { return log_; }      ///< of the worker; may not exist
-  [[nodiscard]] Samples take_samples() { return std::move(samples_); }         ///< the steady ones
+  [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< of the worker; may not exist
+  [[nodiscard]] Samples take_samples() { return std::move(samples_); }     ///< the steady ones
 
  private:
   [[nodiscard]] Status use(WorkerPool::Lease& leased, const Deadline& deadline);
   [[nodiscard]] Status bind(Worker& worker, const Deadline& deadline);
   [[nodiscard]] Status measure(WorkerPool::Lease& leased, const Deadline& deadline);
+  void set_whole_load();
 
   const LocalTask& local_;
   const Task& task_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -13,11 +14,13 @@
 #include "base/hash.hpp"
 #include "measure/environment.hpp"
 #include "plan/row.hpp"
+#include "plan/schedule.hpp"
 #include "result/keys.hpp"
 #include "run/attempt.hpp"
 #include "run/batch_times.hpp"
 #include "run/local_task.hpp"
 #include "run/local_workers.hpp"
+#include "run/page_cache.hpp"
 #include "run/reference_set.hpp"
 #include "run/rounds.hpp"
 #include "run/witnesses.hpp"
@@ -104,6 +107,7 @@ struct LocalExecutor::State {
   ReferenceSet references;
   Witnesses witnesses;
   BatchTimes times;
+  std::set<std::string> cold_started;         ///< worker groups whose first process got its files from the disk
   std::map<std::string, FoundEngine> probed;  ///< for tasks of another machine, by engine
   std::uint64_t kept_bytes = 0;               ///< files of fixed shapes that wait for the next launch
   std::size_t reported = 0;                   ///< tasks whose rows were reported
@@ -118,6 +122,7 @@ struct LocalExecutor::State {
   void prepare(std::vector<LocalTask>& tasks);
   [[nodiscard]] Result<Launch> execute(LocalTask& local, std::int64_t round);
   [[nodiscard]] Result<Launch> finish_unrun(Record row) const;
+  [[nodiscard]] bool starts_cold(const LocalTask& local, const Record& row);
   [[nodiscard]] Result<Launch> run_once(LocalTask& local, Record row);
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
   double run_round(std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round, const ExecutorEvents& on);
@@ -297,6 +302,14 @@ Result<Launch> LocalExecutor::State::execute(LocalTask& local, std::int64_t roun
   return done;
 }
 
+// The first process of a model on a target gets the model's files from the disk, if others follow that do not.
+bool LocalExecutor::State::starts_cold(const LocalTask& local, const Record& row) {
+  const bool made_here = local.artefact && local.artefact->owner != nullptr;
+  if (!made_here || local.task.launches < 2 || row.launch_number.value_or(1) != 1) return false;
+  if (!cold_started.insert(worker_group(local.task)).second) return false;
+  return drop_from_page_cache(local.artefact->model.parent_path()).value_or(false);
+}
+
 Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) {
   Launch launch{.row = std::move(planned)};
   Record& row = launch.row;
@@ -304,7 +317,7 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(services.spool, row, context));
   Attempt attempt(local, row,
                   {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing,
-                   next_limits(local.task, local.launches)});
+                   next_limits(local.task, local.launches), starts_cold(local, row)});
   if (const Status done = guarded("", [&] { return attempt.run(); }); !done) {
     set_failure(row, done.error());
   } else {
