@@ -305,8 +305,8 @@ Places products(const GraphEditor& graph) {
   Places places;
   for (int i = 0; i < graph.size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
-    if (!is_heavy(node.op_type()) || node.op_type() == "MatMulInteger" || node.op_type() == "ConvInteger" ||
-        node.op_type().starts_with("QLinear") || graph.constant(node.input(1)) == nullptr)
+    // The result of QLinear operators is of 8 bits.
+    if (!is_heavy(node.op_type()) || node.op_type().starts_with("QLinear") || graph.constant(node.input(1)) == nullptr)
       continue;
     places.emplace_back([i](GraphEditor& g, double multiple) {
       const int first_new = g.size();

@@ -325,7 +325,9 @@ class FaultyEngine final : public Engine {
     return {{"fault", "string", "none",
              "the fault, as NAME[:WHERE][@STRENGTH]; `plant_fault` lists those of the graph; "
              "also zeros, stale_inputs, noise@S and scaled@S"},
-            {"effects", "string", "", "file that gets the effect of the fault on each output"}};
+            {"effects", "string", "", "file that gets whether the fault was planted, and its effect on each output"},
+            {"measure", "bool", "true", "measure effects: the model is loaded and run without the fault, too"},
+            {"free_dimensions", "string", "", "passed to the real engine, if it is not empty"}};
   }
   static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api&) {
     ASSAY_TRY(const EnginePlugin plugin, EnginePlugin::open(ASSAY_FAULTY_PLUGIN));
@@ -348,7 +350,9 @@ class FaultyEngine final : public Engine {
     model->plan = Plan::of(options);
     const Plan& plan = model->plan;
     LoadProgramArgs given{args.model_path, args.device_id, args.precision, args.threads, args.streams, {}};
-    if (!plan.effects.empty()) {
+    if (const std::string& extents = options.text("free_dimensions"); !extents.empty())
+      given.options.emplace_back("free_dimensions", extents);
+    if (!plan.effects.empty() && options.flag("measure")) {
       ASSAY_TRY(model->right, engine_.load(given));
     }
     bool planted = plan.fault != "none";
