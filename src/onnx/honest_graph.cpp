@@ -31,6 +31,10 @@ constexpr std::array<std::string_view, 30> kMove{
     "Gather",        "GatherND",  "GatherElements", "Expand",  "Tile",      "Where",   "Pad",   "TopK",  "MaxPool",
     "GlobalMaxPool", "ReduceMax", "ReduceMin",      "Max",     "Min",       "Relu",    "Neg",   "Abs",   "DepthToSpace",
     "SpaceToDepth",  "ScatterND", "ScatterElements"};
+// What the zoo's bfloat16 graphs compute in float32, besides norms (builder/graph_precision.cpp).
+constexpr std::array<std::string_view, 13> kWithoutBFloat16{
+    "AveragePool", "Conv",    "ConvTranspose", "Elu",      "GlobalAveragePool", "GlobalMaxPool",        "HardSigmoid",
+    "HardSwish",   "MaxPool", "Selu",          "Softplus", "Softsign",          "InstanceNormalization"};
 // Their type is their own, whatever the types of their inputs.
 constexpr std::array<std::string_view, 4> kMakers{"Constant", "ConstantOfShape", "EyeLike", "Bernoulli"};
 
@@ -156,6 +160,18 @@ class Rounding {
     const auto found = types_.find(value);
     return found != types_.end() && found->second == (narrow_ ? dtype_ : DType::kFloat32);
   }
+  [[nodiscard]] bool is_rounded(const std::string& value) const { return is_low(value) || high_.contains(value); }
+  // Runtimes that compute in bfloat16 do so in convolutions, too, and after them, where the graph computes in float32
+  // because ONNX's operator lacks bfloat16. In float16 such places prevent an overflow.
+  void find_high(const onnx::NodeProto& node) {
+    if (!narrow_ || dtype_ != DType::kBFloat16) return;
+    const bool after = std::ranges::any_of(node.input(), [&](const auto& i) { return high_.contains(i); });
+    if (!after && !is_one_of(node.op_type(), kWithoutBFloat16)) return;
+    for (const std::string& output : node.output()) {
+      const auto found = types_.find(output);
+      if (found != types_.end() && found->second == DType::kFloat32) high_.insert(output);
+    }
+  }
   static std::string wide(const std::string& value) { return fmt::format("{}wide:{}", kPrefix, value); }
 
   void widen_given(const std::string& name) {
@@ -164,7 +180,8 @@ class Rounding {
 
   Status add(std::size_t place) {
     const onnx::NodeProto& before = graph_.node(static_cast<int>(place));
-    const bool gives = std::ranges::any_of(before.output(), [&](const auto& o) { return is_low(o); });
+    find_high(before);
+    const bool gives = std::ranges::any_of(before.output(), [&](const auto& o) { return is_rounded(o); });
     if (is_one_of(before.op_type(), kMakers)) {
       list_.keep(place);
       if (narrow_)
@@ -172,7 +189,9 @@ class Rounding {
       return {};
     }
     const bool reads = narrow_ && std::ranges::any_of(before.input(), [&](const auto& i) { return is_low(i); });
-    const bool moves = is_one_of(before.op_type(), kMove);
+    // A cast to float32 inside a 16-bit graph rounds nothing.
+    const bool casts = narrow_ && before.op_type() == "Cast" && !is_low(before.output(0));
+    const bool moves = casts || is_one_of(before.op_type(), kMove);
     if (!reads && (!gives || (moves && !narrow_))) {
       list_.keep(place);
       return narrow_ && has_graph(before) ? inner() : Status{};
@@ -188,15 +207,23 @@ class Rounding {
     if (narrow_)
       for (std::string& input : *node.mutable_input())
         if (is_low(input)) input = wide(input);
-    if (node.op_type() == "Cast" && gives && narrow_) {  // to this type: computed in float32, rounded below
+    if (node.op_type() == "Cast" && !casts && narrow_) {  // to this type: computed in float32, rounded below
       for (onnx::AttributeProto& a : *node.mutable_attribute())
         if (a.name() == "to") a.set_i(static_cast<std::int64_t>(DType::kFloat32));
     }
+    // Runtimes fold a normalisation into the weights before it, which rounds them once more.
+    if (grid_ != 1.0F && node.op_type().starts_with("Conv") && node.op_type() != "ConvInteger" &&
+        node.input_size() > 1) {
+      const std::string weights = list_.fresh();
+      round(node.input(1), weights);
+      node.set_input(1, weights);
+    }
     std::vector<std::pair<std::string, std::string>> rounded;  // from, to
     for (std::string& output : *node.mutable_output()) {
-      if (output.empty() || !is_low(output)) continue;
-      made_.insert(output);
-      const std::string result = narrow_ ? wide(output) : output;
+      if (output.empty() || !is_rounded(output)) continue;
+      const bool low = is_low(output);
+      if (low) made_.insert(output);
+      const std::string result = narrow_ && low ? wide(output) : output;
       if (moves) {
         output = result;
         continue;
@@ -237,6 +264,7 @@ class Rounding {
   NodeList list_;
   bool narrow_ = false;
   std::unordered_set<std::string> given_, made_;
+  std::unordered_set<std::string> high_;  ///< float32 values of a bfloat16 graph that are rounded
 };
 
 /// Where an operator quantises its own result: the places of scale and zero point.
@@ -255,6 +283,9 @@ constexpr std::array<ResultScale, 11> kResultScales{{{"QLinearConv", 6},
                                                      {"QLinearAveragePool", 3},
                                                      {"QLinearGlobalAveragePool", 3},
                                                      {"QLinearReduceMean", 3}}};
+
+// Steps: one integer in eight changes by one, of numbers before they are rounded and of integers.
+constexpr float kNoise = 0.5F, kNoiseOfIntegers = 8.0F / 7.0F;
 
 /// The copy that quantises other numbers.
 class QuantisationNoise {
@@ -315,14 +346,14 @@ class QuantisationNoise {
     };
     const auto result = std::ranges::find(kResultScales, op, &ResultScale::op);
     if (op == "QuantizeLinear" && !fixed(0) && is_scalar(before.input(1))) {
-      return replace(before, noisy(before.input(0), before.input(1), 1.0F));
+      return replace(before, noisy(before.input(0), before.input(1), kNoise));
     }
     const auto type = before.input_size() > 0 ? types_.find(before.input(0)) : types_.end();
     const bool float32 = type != types_.end() && type->second == DType::kFloat32;
     if ((op == "DynamicQuantizeLinear" || op == "DynamicQuantizeMatMul") && !fixed(0) && float32)
-      return replace(before, noisy(before.input(0), range_step(before.input(0), false), 1.0F));
+      return replace(before, noisy(before.input(0), range_step(before.input(0), false), kNoise));
     if (op == "MatMulNBits" && !fixed(0) && float32 && accuracy(before) == 4)
-      return replace(before, noisy(before.input(0), range_step(before.input(0), true), 1.0F));
+      return replace(before, noisy(before.input(0), range_step(before.input(0), true), kNoise));
     if (result != kResultScales.end() && before.input_size() > result->scale && is_scalar(before.input(result->scale)))
       return shake(before, result->scale);
     list_.keep(place);
@@ -348,7 +379,7 @@ class QuantisationNoise {
     return {};
   }
 
-  // The integers of the result become numbers again, change, and are quantised once more: one in four changes by one.
+  // The integers of the result become numbers again, change, and are quantised once more.
   Status shake(const onnx::NodeProto& before, int scale) {
     ASSAY_CHECK_OK(movable(before));
     onnx::NodeProto node = before;
@@ -358,7 +389,7 @@ class QuantisationNoise {
     if (before.input_size() > scale + 1 && !before.input(scale + 1).empty()) with.push_back(before.input(scale + 1));
     std::vector<std::string> inputs{node.output(0)};
     inputs.insert(inputs.end(), with.begin(), with.end());
-    inputs[0] = noisy(list_.op("DequantizeLinear", inputs), before.input(scale), 4.0F / 3.0F);
+    inputs[0] = noisy(list_.op("DequantizeLinear", inputs), before.input(scale), kNoiseOfIntegers);
     list_.add(list_.make("QuantizeLinear", inputs, before.output(0)));
     return {};
   }

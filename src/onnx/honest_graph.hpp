@@ -17,13 +17,13 @@ namespace assay {
 /// (docs/statistics.md, "Honest error").
 
 /// Writes a copy whose nodes compute in float32 and round every result to `dtype`, float16 or bfloat16. For a graph
-/// that has values of this type itself, those are rounded; else all float32 values. Operators that only move elements
-/// round nothing. `seed` chooses where rounding happens: 0 rounds to the numbers of the type, others to numbers of the
-/// type times 1.5, 1.25, …, so that their errors are independent and small integers stay exact. Inputs, outputs and
-/// weights keep their types; results of the main graph only. In float32 graphs, finite results beyond the type's range
-/// become its largest number.
-/// Errors: those of inspect_model; unsupported (a 16-bit graph with inner graphs, or with large tensors in attributes);
-/// those of write_parts.
+/// that has values of this type itself, those are rounded, and for bfloat16 the results of convolutions; else all
+/// float32 values. Operators that only move elements round nothing. `seed` chooses where rounding happens: 0 rounds to
+/// the numbers of the type, others to numbers of the type times 1.5, 1.25, …, so that their errors are independent and
+/// small integers stay exact; these round the weights of convolutions again, as folding a normalisation into them does.
+/// Inputs, outputs and weights keep their types; results of the main graph only. In float32 graphs, finite results
+/// beyond the type's range become its largest number. Errors: those of inspect_model; unsupported (a 16-bit graph with
+/// inner graphs, or with large tensors in attributes); those of write_parts.
 [[nodiscard]] Status write_rounded_results(const std::filesystem::path& from, DType dtype, std::uint64_t seed,
                                            const std::filesystem::path& to);
 
@@ -31,10 +31,10 @@ namespace assay {
 /// products, MatMulNBits.
 [[nodiscard]] bool is_quantised(std::span<const std::pair<std::string, std::string>> operators);
 
-/// Writes a copy that quantises other numbers: before each quantisation of an activation a random number of up to half
-/// a step is added, the error that quantising makes anyway; results of QLinear operators change by one step in a
-/// quarter of the elements. `seed` chooses the numbers. `sites`: how many quantisations there are; if 0, nothing is
-/// written. Errors: those of inspect_model and write_parts; unsupported (large tensors in attributes of such a node).
+/// Writes a copy that quantises other numbers: before each quantisation of an activation a random number of up to a
+/// quarter of a step is added, and results of QLinear operators change: one integer in eight by one step. `seed`
+/// chooses the numbers. Returns how many quantisations there are; if there are none, nothing is written. Errors: those
+/// of inspect_model and write_parts; unsupported (large tensors in attributes of such a node).
 [[nodiscard]] Result<std::size_t> write_quantisation_noise(const std::filesystem::path& from, std::uint64_t seed,
                                                            const std::filesystem::path& to);
 

@@ -102,6 +102,22 @@ TEST(RoundedResults, AGraphOf16BitsComputesInFloat32BetweenItsRoundings) {
   EXPECT_EQ(count(changed, "Cast"), 2 /* x, w */ + 2 /* MatMul */ + 1 + 1 + 2 /* the graph's own */ + 1 /* y */);
 }
 
+TEST(RoundedResults, ConvolutionsOfABfloat16GraphAreRoundedAlthoughTheyAreFloat32) {
+  onnx::ModelProto model = empty_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  add_value(graph.mutable_input(), "x", onnx::TensorProto::FLOAT, {"batch", "4", "8"});
+  add_value(graph.mutable_input(), "low", onnx::TensorProto::BFLOAT16, {"batch", "4"});
+  add_value(graph.mutable_output(), "y", onnx::TensorProto::FLOAT, {});
+  add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {});
+  add_floats(graph, "w", {4, 4, 1});
+  add_node(graph, "Conv", {"x", "w"}, {"convolved"});
+  add_node(graph, "Relu", {"convolved"}, {"moved"});
+  add_node(graph, "Add", {"moved", "moved"}, {"y"});
+  add_node(graph, "Mul", {"x", "x"}, {"z"});
+  EXPECT_EQ(count(rounded(model, DType::kBFloat16, 0), "Cast"), 1 /* low */ + 2 /* Conv */ + 2 /* Add */);
+  EXPECT_EQ(count(rounded(model, DType::kBFloat16, 1), "Cast"), 1 + 2 + 2 + 2 /* w again, as folded with a norm */);
+}
+
 TEST(RoundedResults, WeightsOutsideTheFileStayThere) {
   onnx::ModelProto model = small_model();
   const ModelFolder folder;

@@ -18,6 +18,13 @@ namespace {
 // The model of a zoo that is built in 16 bits: its graph has the types that candidates have.
 bool is_built_in_16_bits(const ArtefactSpec& spec) { return spec.zoo && spec.zoo->precision != "float32"; }
 
+// Whether the prompts of the padded set end with padding, so that the logits after them belong to no token.
+bool ends_with_padding(const Task& task) {
+  if (!task.generation || task.generation->output_tokens < 2) return false;
+  const auto mask = std::ranges::find(task.inputs, task.generation->mask, &InputRecipe::name);
+  return mask != task.inputs.end() && has_padding({*mask});
+}
+
 }  // namespace
 
 std::string HonestMethod::name() const {
@@ -75,16 +82,33 @@ std::string saturation_hint(const std::vector<std::string>& isa) {
          "weights to 7 bits (reduce_range), or both sides to unsigned numbers";
 }
 
-Result<MaskInputs> MaskInputs::make(const std::vector<InputRecipe>& recipes, std::uint64_t seed, std::size_t sets) {
+Result<MaskInputs> MaskInputs::make(const Task& task, const std::vector<InputRecipe>& recipes,
+                                    const std::vector<std::size_t>& sets) {
   MaskInputs masks;
-  masks.tensors.reserve(sets * recipes.size());  // views point into it
-  for (std::size_t set = 0; set < sets; ++set) {
+  masks.tensors.reserve(sets.size() * (recipes.size() + 1));  // views point into it
+  const auto add = [&](std::string name, Tensor tensor) {
+    masks.tensors.push_back({std::move(name), std::move(tensor)});
+    masks.views.back().push_back({masks.tensors.back().name, masks.tensors.back().tensor.view()});
+  };
+  const auto tokens =
+      task.generation ? std::ranges::find(recipes, task.generation->tokens, &InputRecipe::name) : recipes.end();
+  const std::int64_t batch =
+      tokens == recipes.end() || tokens->shape.empty() ? task.shape.batch : tokens->shape.front();
+  for (const std::size_t set : sets) {
     masks.views.emplace_back();
+    if (task.generation) {
+      if (set != kPaddedSet || !ends_with_padding(task)) continue;
+      const std::int64_t places = std::ssize(compared_tokens(task.generation->output_tokens));
+      ASSAY_TRY(Tensor mask, Tensor::create(DType::kInt64, {batch, places}));
+      for (std::int64_t i = 0; i < batch * places; ++i)
+        mask.as<std::int64_t>()[static_cast<std::size_t>(i)] = i % places == 0 ? 0 : 1;
+      add("attention_mask", std::move(mask));
+      continue;
+    }
     for (const InputRecipe& recipe : recipes) {
       if (!matters_to_masks(recipe.name)) continue;
-      ASSAY_TRY(Tensor tensor, make_input(recipe, seed, set));
-      masks.tensors.push_back({recipe.name, std::move(tensor)});
-      masks.views.back().push_back({recipe.name, masks.tensors.back().tensor.view()});
+      ASSAY_TRY(Tensor tensor, make_input(recipe, task.seed, set));
+      add(recipe.name, std::move(tensor));
     }
   }
   return masks;

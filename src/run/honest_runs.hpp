@@ -45,13 +45,14 @@ inline constexpr std::size_t kHonestSets = 2;
 /// is known. Without VNNI, x86 multiplies unsigned by signed 8-bit numbers in pairs whose sum saturates at 16 bits.
 [[nodiscard]] std::string saturation_hint(const std::vector<std::string>& isa);
 
-/// The inputs that masks are chosen from, by set: `views` point into `tensors`.
+/// The inputs that masks are chosen from, for each of `sets`: `views` point into `tensors`. A generation's logits are
+/// those of compared_tokens(), and only the first of them, after the prompt, can belong to padding.
 struct MaskInputs {
   std::vector<NamedTensor> tensors;
   std::vector<std::vector<NamedView>> views;
-  /// Errors: those of make_input.
-  [[nodiscard]] static Result<MaskInputs> make(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
-                                               std::size_t sets);
+  /// `recipes`: the task's inputs, at any batch. Errors: those of make_input.
+  [[nodiscard]] static Result<MaskInputs> make(const Task& task, const std::vector<InputRecipe>& recipes,
+                                               const std::vector<std::size_t>& sets);
 };
 
 }  // namespace assay

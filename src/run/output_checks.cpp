@@ -22,13 +22,6 @@ namespace {
 /// If a run takes longer than this, checks that were made once are not made again with every set.
 constexpr double kSlowRunMs = 100;
 
-// Whether the prompts of the padded set end with padding, so that the logits after them belong to no token.
-bool ends_with_padding(const Task& task) {
-  if (!task.generation || task.generation->output_tokens < 2) return false;
-  const auto mask = std::ranges::find(task.inputs, task.generation->mask, &InputRecipe::name);
-  return mask != task.inputs.end() && has_padding({*mask});
-}
-
 // The sets that are compared: all, but a runtime's own cache that takes no padding is not given any.
 std::vector<std::size_t> sets_to_compare(const Task& task, std::size_t count) {
   const bool pads = !task.variant || task.variant->generation.takes_padding();
@@ -36,30 +29,6 @@ std::vector<std::size_t> sets_to_compare(const Task& task, std::size_t count) {
   for (std::size_t set = 0; set < count; ++set)
     if (pads || set != kPaddedSet || !has_padding(task.inputs)) sets.push_back(set);
   return sets;
-}
-
-// The inputs of one set that masks are chosen from. A generation's logits are those of compared_tokens(), and only the
-// first of them, after the prompt, can belong to padding.
-Status add_masks(const Task& task, std::size_t set, std::vector<NamedTensor>& kept, std::vector<NamedView>& views) {
-  const auto add = [&](std::string name, Tensor tensor) {
-    kept.push_back({std::move(name), std::move(tensor)});
-    views.push_back({kept.back().name, kept.back().tensor.view()});
-  };
-  if (task.generation) {
-    if (set != kPaddedSet || !ends_with_padding(task)) return {};
-    const std::int64_t places = std::ssize(compared_tokens(task.generation->output_tokens));
-    ASSAY_TRY(Tensor mask, Tensor::create(DType::kInt64, {task.shape.batch, places}));
-    for (std::int64_t i = 0; i < task.shape.batch * places; ++i)
-      mask.as<std::int64_t>()[static_cast<std::size_t>(i)] = i % places == 0 ? 0 : 1;
-    add("attention_mask", std::move(mask));
-    return {};
-  }
-  for (const InputRecipe& recipe : task.inputs) {
-    if (!matters_to_masks(recipe.name)) continue;
-    ASSAY_TRY(Tensor tensor, make_input(recipe, task.seed, set));
-    add(recipe.name, std::move(tensor));
-  }
-  return {};
 }
 
 std::string with_note(const std::string& message, const std::string& note) {
@@ -77,12 +46,8 @@ Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference&
   // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
   const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
   options.precision = bit_width(effective) < bit_width(task.arithmetic) ? effective : task.arithmetic;
-  std::vector<NamedTensor> kept;
-  kept.reserve(computed.sets.size() * (task.inputs.size() + 1));
-  for (const std::size_t set : computed.sets) {
-    options.inputs.emplace_back();
-    ASSAY_CHECK_OK(add_masks(task, set, kept, options.inputs.back()));
-  }
+  ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, computed.sets));
+  options.inputs = masks.views;
   return judge(files, options);
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -22,7 +24,7 @@ constexpr const char* kDone = "DONE";  ///< the checksum of each file of a refer
 constexpr const char* kOutputs = "set";
 constexpr const char* kLargest = "largest";  ///< logits of greedy tokens
 constexpr int kMethod = 3;                   ///< raised if the outputs change for the same model, inputs and runtime
-constexpr int kHonestMethod = 1;  ///< raised if the honest errors change for the same model, inputs and runtime
+constexpr int kHonestMethod = 2;  ///< raised if the honest errors change for the same model, inputs and runtime
 
 std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
   return std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(until - std::chrono::steady_clock::now()));
@@ -68,6 +70,16 @@ bool expects_wider_inputs(const Task& task) {
          });
 }
 
+// Whether several tokens in one run give the numbers of one run for each: not if rotary embeddings depend on the length
+// of the run, nor on an engine that computes no model.
+bool may_run_at_once(const EngineEntry& engine, const Task& task) {
+  const std::optional<ZooBuild>& zoo = task.reference.artefact.zoo;
+  if (!engine.needs_model || !task.generation || !zoo) return false;
+  const std::string config = json_text(zoo->config);
+  return std::ranges::none_of(std::array{"\"dynamic\"", "\"longrope\"", "\"su\""},
+                              [&](const char* type) { return config.find(type) != std::string::npos; });
+}
+
 // Whether the set's prompts are timed, so that the tokens that follow them are compared.
 bool is_generated(const Task& task, std::size_t set) {
   const auto timed = timed_sets(task.inputs, set_count(task.inputs, task.input_sets));
@@ -105,13 +117,12 @@ std::optional<HonestErrors> kept_honest(const fs::path& file) {
 
 }  // namespace
 
-/// Shared by the references of one model: its worker, loaded once for all shapes, and the artefacts of honest runs.
+/// Shared by the references of one model: its worker, loaded once for all shapes.
 struct ReferenceMaker::Loaded {
   std::string key;  ///< of engine, model and precision
   ArtefactSpec spec;
   std::optional<TemporaryDirectory> folder{};  ///< for inputs that a recipe cannot describe
   Artefact artefact{};                         ///< kept while its worker may read it
-  std::vector<Artefact> honest{};              ///< kept for the next shape
   std::unique_ptr<Worker> worker{};
 };
 
@@ -128,6 +139,7 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
   start.executable = registry_.places().worker;
   start.cancelled = cancelled_;
   start.memory_limit_bytes = memory_limit_;
+  if (may_run_at_once(engine, task)) start.environment.emplace_back("ASSAY_WORKER_FORCED_AT_ONCE", "1");
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
   load.model = artefact.model;
@@ -193,10 +205,10 @@ Result<HonestErrors> ReferenceMaker::measure_by(const HonestMethod& method, cons
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-honest-"));
   std::vector<std::vector<fs::path>> runs;
   for (std::size_t run = 0; run < method.runs(); ++run) {
-    ASSAY_TRY(Artefact artefact,
+    // One copy at a time: it may be as large as the model.
+    ASSAY_TRY(const Artefact artefact,
               artefacts_.make(method.artefact(task.reference.artefact, loaded_->spec, run), task.row.model));
     ASSAY_TRY(const std::unique_ptr<Worker> worker, start(engine, task, artefact, until));
-    loaded_->honest.push_back(std::move(artefact));
     runs.emplace_back();
     for (std::size_t set = 0; set < expected.size(); ++set) {
       ASSAY_TRY(std::vector<InputRecipe> inputs, method.inputs(recipes, task.seed, set, run, files));
@@ -209,9 +221,9 @@ Result<HonestErrors> ReferenceMaker::measure_by(const HonestMethod& method, cons
       ASSAY_TRY([[maybe_unused]] const InferReply ran, worker->infer({0, runs.back().back()}, left(until)));
     }
   }
-  // A prompt's logits are not its positions.
-  ASSAY_TRY(const MaskInputs masks,
-            MaskInputs::make(task.generation ? std::vector<InputRecipe>() : recipes, task.seed, expected.size()));
+  std::vector<std::size_t> sets(expected.size());
+  std::iota(sets.begin(), sets.end(), 0);
+  ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, recipes, sets));
   return measure_honest(method.name(), expected, runs, masks.views);
 }
 
@@ -282,8 +294,7 @@ void ReferenceMaker::add_honest(const EngineEntry& engine, const std::string& ve
   const Status kept =
       write_file_atomically(file, json_text({{"sha256", sha256_hex(json_text(json))}, {"honest", json}}));
   if (!kept) log_debug("{}: the honest error is not kept: {}", task.row.model, kept.error().message);
-  // Numbers that were read and numbers that were written are the same.
-  reference.honest = honest_from_json(json).value_or(*errors);
+  reference.honest = std::move(*errors);
 }
 
 Reference ReferenceMaker::make(const Task& task) {

@@ -22,7 +22,7 @@ namespace assay {
 struct Reference {
   std::string name = "none";                     ///< onnxruntime-noopt | given | none
   std::vector<std::filesystem::path> outputs{};  ///< for every input set of the cell
-  /// Of a model that generates: for every set that is timed its greedy tokens and their largest logits
+  /// For a model that generates: for every set that is timed its greedy tokens and their largest logits
   /// (InferRequest::largest), empty for the others; no elements if the model does not generate.
   std::vector<std::filesystem::path> largest{};
   std::optional<HonestErrors> honest{};  ///< of honest arithmetic in the candidate's precision

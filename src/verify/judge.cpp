@@ -19,8 +19,8 @@ namespace {
 constexpr double kEqual = 1e-5;
 constexpr std::array<Floor, 5> kFloors{{{DType::kFloat64, 1e-14, 1e-13},
                                         {DType::kFloat32, 2e-6, 1e-5},
-                                        {DType::kFloat16, 1.5e-3, 5e-3},
-                                        {DType::kBFloat16, 1.2e-2, 4e-2},
+                                        {DType::kFloat16, 5e-4, 2e-3},
+                                        {DType::kBFloat16, 4e-3, 1.6e-2},
                                         {DType::kInt8, 1e-3, 5e-3}}};
 // A row is a part of the output: its least limit is larger than that of the whole.
 constexpr double kRowFloor = 2.0;
@@ -158,7 +158,7 @@ class OutputJudge {
     if (honest_ == nullptr) rms_limit = row_limit = element_limit = floor.element * kUnknownHonest;
     const OutputErrors& e = errors_;
     verdict_.rms_limit = rms_limit;
-    if (honest_ != nullptr) verdict_.honest = honest.moves;
+    if (honest_ != nullptr) verdict_.honest = honest.rms;
     verdict_.error = e.element;
     verdict_.limit = element_limit * scale_;
     verdict_.set = e.set;

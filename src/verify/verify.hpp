@@ -34,9 +34,9 @@ struct Floor {
 [[nodiscard]] std::span<const Floor> floors();
 
 /// The limits are this many times the honest error (docs/statistics.md, "The factors").
-inline constexpr double kHonestFactor = 4.0;
+inline constexpr double kHonestFactor = 3.0;
 /// The same for the worst row and for the largest element.
-inline constexpr double kHonestRowFactor = 4.0;
+inline constexpr double kHonestRowFactor = 3.0;
 inline constexpr double kHonestElementFactor = 5.0;
 /// An honest error beyond this share of the output's deviation: the model is ill-conditioned.
 inline constexpr double kIllConditioned = 0.1;
