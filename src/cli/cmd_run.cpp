@@ -14,6 +14,7 @@
 #include "base/unknown_word.hpp"
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
+#include "measure/doctor.hpp"
 #include "model/classify.hpp"
 #include "prepare/sets.hpp"
 
@@ -81,11 +82,14 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
   request.settings.parallel = options.parallel;
   request.output_dir = options.output_dir;
+  // Before the run: afterwards its own work would count as a disturbance.
+  const int machine_score = examine_machine(request.spool).score;
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
   if (!options.no_plots)
     session.notes.emplace_back("plots are not part of this version of assay; --no-plots omits this note");
   ReportInput input = report_input(session);
+  input.machine_score = machine_score;
   if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
   Output output;
   output.folder = options.output_dir;

@@ -33,7 +33,8 @@ std::string finished_line(const Record& row) {
   if (row.batch_size) line += " " + shape_key(row);
   line +=
       fmt::format(": {}", row.status == CellStatus::kCompleted ? to_string(row.verification) : to_string(row.status));
-  if (row.latency_p50_ms) line += fmt::format(", median {} ms", in_words(*row.latency_p50_ms, 4));
+  if (row.latency_p50_ms)
+    line += fmt::format(", median{} {} ms", row.ttft_ms ? " of a generation" : "", in_words(*row.latency_p50_ms, 4));
   if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + message_text(row) + ")";
   return line;
 }
