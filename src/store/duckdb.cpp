@@ -283,6 +283,7 @@ Status Appender::append(std::span<const Json> cells) {
   for (const Json& value : cells) {
     duckdb_state state = DuckDBError;
     if (value.is_null()) state = api_->append_null(appender_);
+    if (value.is_boolean()) state = api_->append_bool(appender_, value.get<bool>());
     if (value.is_number_integer()) state = api_->append_int64(appender_, value.get<std::int64_t>());
     if (value.is_number_float()) state = api_->append_double(appender_, value.get<double>());
     if (value.is_string()) {

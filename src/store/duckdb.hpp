@@ -36,7 +36,7 @@ namespace assay::duckdb {
   X(data_chunk_get_vector) X(vector_size) X(vector_get_data) X(vector_get_validity)                                 \
   X(vector_ensure_validity_writable)                                                                                \
   X(appender_create) X(appender_add_column) X(appender_error) X(appender_close) X(appender_destroy)                 \
-  X(appender_end_row) X(append_null) X(append_int64) X(append_double) X(append_varchar_length)                      \
+  X(appender_end_row) X(append_null) X(append_bool) X(append_int64) X(append_double) X(append_varchar_length)       \
   X(append_data_chunk)
 // clang-format on
 

@@ -47,6 +47,7 @@ class HistoryTest : public ::testing::Test {
          {"SELECT * EXCLUDE (ingested_at) FROM bundles ORDER BY ALL",
           "SELECT * REPLACE (started_at::VARCHAR AS started_at) FROM benchmark_runs ORDER BY ALL",
           "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
+          "SELECT * FROM launches ORDER BY launch_id",
           "SELECT * REPLACE (kind::VARCHAR AS kind) FROM raw_benchmark_data ORDER BY ALL",
           "SELECT table_name, column_name, data_type, comment FROM duckdb_columns() WHERE NOT internal ORDER BY ALL",
           "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal ORDER BY ALL"}) {
@@ -55,6 +56,12 @@ class HistoryTest : public ::testing::Test {
       for (const auto& row : rows->rows) text += json_text(Json(row)) + "\n";
     }
     return text;
+  }
+  static std::string one_of(const fs::path& path, const std::string& sql) {
+    auto database = duckdb::Database::open(path, duckdb::Access::kReadOnly);
+    const auto rows = database->query(sql);
+    EXPECT_TRUE(rows) << to_string(rows.error());
+    return rows->rows.at(0).at(0).get<std::string>();
   }
   /// Replaces the manifest of a bundle, and its hash in DONE.
   static void write_manifest(const fs::path& bundle, const Json& manifest) {
@@ -187,6 +194,51 @@ TEST_F(HistoryTest, MigratingAndRebuildingAgree) {
   const auto report = Store::rebuild(rebuilt, spool_);
   ASSERT_TRUE(report) << to_string(report.error());
   EXPECT_THAT(report->ingested.refused, IsEmpty());
+  EXPECT_EQ(dump(path_), dump(rebuilt));
+}
+
+TEST_F(HistoryTest, OfSeveralOldAttemptsOfOneCellTheNewestThatIsWholeCounts) {
+  make_old_database();
+  // What --resume left: attempts of the cell of result 1, the last of them cut short.
+  const fs::path first = spool_ / one_of(path_, "SELECT path FROM bundles WHERE result_id = 1");
+  int id = 6;
+  for (const char* attempt : {"second", "third"}) {
+    ++id;
+    const fs::path copy = first.parent_path() / attempt;
+    fs::copy(first, copy);
+    Json manifest = *read_json(copy / "manifest.json");
+    manifest["record"]["attempt_id"] = attempt;
+    manifest["record"]["attempt_number"] = id - 5;
+    manifest["record"]["timestamp"] = fmt::format("2026-11-2{}T00:00:00.000000Z", id);
+    const bool whole = id == 7;
+    if (!whole) manifest["record"]["flags"] = "partial";
+    write_manifest(copy, manifest);
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
+    const Status added = old->execute(fmt::format(
+        "INSERT INTO benchmark_results SELECT * REPLACE ({0} AS result_id, '{1}' AS attempt_id, {0} - 5 AS "
+        "attempt_number, '2026-11-2{0}T00:00:00.000000Z' AS timestamp, {2} AS flags) FROM benchmark_results WHERE "
+        "result_id = 1; INSERT INTO raw_benchmark_data SELECT * REPLACE ({0} AS result_id) FROM raw_benchmark_data "
+        "WHERE result_id = 1; INSERT INTO bundles SELECT * REPLACE ('{3}' AS sha256, '{4}/{1}' AS path, '{1}' AS "
+        "attempt_id, {0} AS result_id) FROM bundles WHERE result_id = 1; CHECKPOINT",
+        id, attempt, whole ? "flags" : "'partial'", *sha256_file(copy / "DONE"),
+        first.parent_path().filename().string()));
+    ASSERT_TRUE(added) << to_string(added.error());
+  }
+  {
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    ASSERT_TRUE(store) << to_string(store.error());
+    EXPECT_EQ(store->ingest(spool_)->bundles, 0U);
+    EXPECT_THAT(*store->launches(), SizeIs(8));
+    const auto rows = store->results();
+    ASSERT_THAT(*rows, SizeIs(6));
+    EXPECT_EQ(std::ranges::count(*rows, "second", &Record::attempt_id), 1);
+    EXPECT_EQ(store->samples("third")->size(), 5U);
+    EXPECT_THAT(*store->verify(spool_), IsEmpty());
+  }
+  EXPECT_EQ(one_of(path_, "SELECT result_id::VARCHAR FROM benchmark_results WHERE attempt_id = 'second'"), "1")
+      << "the number of its first attempt";
+  const fs::path rebuilt = folder_.path() / "rebuilt.duckdb";
+  ASSERT_TRUE(Store::rebuild(rebuilt, spool_));
   EXPECT_EQ(dump(path_), dump(rebuilt));
 }
 

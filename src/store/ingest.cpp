@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <map>
+#include <numeric>
 #include <set>
+#include <span>
 #include <system_error>
 #include <tuple>
 
@@ -15,6 +17,7 @@
 #include "base/log.hpp"
 #include "base/text.hpp"
 #include "measure/samples_file.hpp"
+#include "store/cells.hpp"
 
 namespace assay::duckdb {
 namespace fs = std::filesystem;
@@ -26,7 +29,8 @@ constexpr std::uint64_t kReserveBytes = 64'000'000;  // one row group, the log a
 class SampleAppender {
  public:
   static Result<SampleAppender> create(Database& database) {
-    const std::array<std::string, 6> columns{"result_id", "seq", "kind", "stream", "start_ns", "duration_ns"};
+    const std::array<std::string, kColumns> columns{"result_id", "launch_id", "launch_number", "seq",
+                                                    "kind",      "stream",    "start_ns",      "duration_ns"};
     ASSAY_TRY(Appender appender, Appender::create(database, "raw_benchmark_data", columns));
     return SampleAppender(database.functions(), std::move(appender));
   }
@@ -37,31 +41,25 @@ class SampleAppender {
     if (chunk_ != nullptr) api_.destroy_data_chunk(&chunk_);
   }
 
-  Status append(std::int64_t result_id, const Samples& samples, std::size_t first) {
+  /// `samples` are the steady ones; the first of them has the number `first` in the samples' file.
+  Status append(std::int64_t result_id, const Launch& launch, const Samples& samples, std::size_t first) {
     const std::size_t capacity = api_.vector_size();
-    for (std::size_t from = first; from < samples.size(); from += capacity) {
+    for (std::size_t from = 0; from < samples.size(); from += capacity) {
       const std::size_t rows = std::min(capacity, samples.size() - from);
       api_.data_chunk_reset(chunk_);
-      auto* ids = column<std::int64_t>(0);
-      auto* sequence = column<std::int64_t>(1);
-      auto* streams = column<std::int64_t>(3);
-      auto* starts = column<std::int64_t>(4);
-      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(2));
-      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(5));
-      std::uint64_t* known = nullptr;
-      for (std::size_t i = 0; i < rows; ++i) {
-        ids[i] = result_id;
-        sequence[i] = static_cast<std::int64_t>(from + i);
-        streams[i] = samples.stream[from + i];
-        starts[i] = samples.start_ns[from + i];
-        if (starts[i] != std::numeric_limits<std::int64_t>::min()) continue;
-        if (known == nullptr) {
-          const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, 4);
-          api_.vector_ensure_validity_writable(vector);
-          known = api_.vector_get_validity(vector);
-        }
-        known[i / 64] &= ~(std::uint64_t{1} << (i % 64));
-      }
+      if (launch.counted)
+        std::fill_n(column<std::int64_t>(0), rows, result_id);
+      else
+        for (std::size_t i = 0; i < rows; ++i) set_null(0, i);
+      std::fill_n(column<std::int64_t>(1), rows, launch.id);
+      std::fill_n(column<std::int64_t>(2), rows, launch.row.launch_number.value_or(1));
+      std::iota(column<std::int64_t>(3), column<std::int64_t>(3) + rows, static_cast<std::int64_t>(first + from));
+      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(4));
+      std::copy_n(samples.stream.data() + from, rows, column<std::int64_t>(5));
+      std::copy_n(samples.start_ns.data() + from, rows, column<std::int64_t>(6));
+      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(7));
+      for (std::size_t i = 0; i < rows; ++i)
+        if (samples.start_ns[from + i] == kUnknownStart) set_null(6, i);
       api_.data_chunk_set_size(chunk_, rows);
       ASSAY_CHECK_OK(appender_.append(chunk_));
     }
@@ -70,12 +68,15 @@ class SampleAppender {
   Status close() { return appender_.close(); }
 
  private:
+  static constexpr std::size_t kColumns = 8;
+  static constexpr std::size_t kKind = 4;
+
   SampleAppender(const Api& api, Appender appender) : api_(api), appender_(std::move(appender)) {
     const char* kinds[] = {"run", "first_token", "token"};  // in the order of SampleKind
-    std::array<duckdb_logical_type, 6> types{};
+    std::array<duckdb_logical_type, kColumns> types{};
     for (duckdb_logical_type& type : types) type = api_.create_logical_type(DUCKDB_TYPE_BIGINT);
-    api_.destroy_logical_type(&types[2]);
-    types[2] = api_.create_enum_type(kinds, std::size(kinds));
+    api_.destroy_logical_type(&types[kKind]);
+    types[kKind] = api_.create_enum_type(kinds, std::size(kinds));
     chunk_ = api_.create_data_chunk(types.data(), types.size());
     for (duckdb_logical_type& type : types) api_.destroy_logical_type(&type);
   }
@@ -84,10 +85,25 @@ class SampleAppender {
     return static_cast<T*>(api_.vector_get_data(api_.data_chunk_get_vector(chunk_, index)));
   }
 
+  void set_null(idx_t index, std::size_t row) {
+    const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, index);
+    api_.vector_ensure_validity_writable(vector);
+    api_.vector_get_validity(vector)[row / 64] &= ~(std::uint64_t{1} << (row % 64));
+  }
+
   const Api& api_;
   Appender appender_;
   duckdb_data_chunk chunk_ = nullptr;
 };
+
+/// The samples from `first` on.
+Samples steady_part(Samples all, std::size_t first) {
+  const auto cut = [&](auto& values) {
+    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(first, values.size())));
+  };
+  cut(all.kind), cut(all.stream), cut(all.start_ns), cut(all.duration_ns);
+  return all;
+}
 
 Result<std::set<std::string>> strings(Database& database, const std::string& sql) {
   ASSAY_TRY(const Rows rows, database.query(sql));
@@ -136,7 +152,8 @@ Status check_free_space(const fs::path& database_path, const std::vector<fs::pat
               "free some disk space and run `assay db rebuild`; the results are in the spool");
 }
 
-/// The rows of one transaction.
+/// The rows of one transaction. First all bundles are read, so that the launches of each cell are known; then each
+/// cell's launches, samples and row are written together.
 class Ingest {
  public:
   Ingest(Database& database, IngestReport& report) : database_(database), report_(report) {}
@@ -145,55 +162,137 @@ class Ingest {
     ASSAY_TRY(hashes_, strings(database_, "SELECT sha256 FROM bundles"));
     ASSAY_TRY(runs_, strings(database_, "SELECT run_id FROM benchmark_runs"));
     ASSAY_TRY(machines_, strings(database_, "SELECT hardware_id FROM hardware_info"));
-    ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(result_id), 0) FROM benchmark_results"));
-    next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
-
-    std::vector<std::string> columns{"result_id"};
-    for (const Field& field : result_fields()) columns.emplace_back(field.name);
-    ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
-    ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
+    ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(launch_id), 0) FROM launches"));
+    first_id_ = next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
     for (const fs::path& folder : bundles) {
       Result<Bundle> bundle = guarded("while reading a bundle", [&] { return read_bundle(folder); });
       if (!bundle) {
         report_.refused.push_back(std::move(bundle).error());
-        continue;
-      }
-      if (!hashes_.insert(bundle->sha256).second) {
+      } else if (!hashes_.insert(bundle->sha256).second) {
         ++report_.known;
-        continue;
+      } else {
+        ASSAY_CHECK_OK(add_bundle(std::move(*bundle)));
       }
-      ASSAY_CHECK_OK(append(*bundle, results, samples));
     }
-    ASSAY_CHECK_OK(results.close());
-    return samples.close();
+    return write_cells();
   }
 
  private:
-  Status append(const Bundle& bundle, Appender& results, SampleAppender& samples) {
+  struct FreshLaunch {
+    Launch launch;
+    fs::path folder;
+    std::string sha256;
+    bool has_samples = false;
+  };
+  struct Cell {
+    bool stored = false;
+    std::vector<FreshLaunch> fresh;
+  };
+  struct Appenders {
+    Appender launches, results;
+    SampleAppender samples;
+  };
+
+  Status add_bundle(Bundle bundle) {
+    const CellName name = cell_name(bundle.record);
+    ASSAY_CHECK_OK(read_cells_of(name.run_id));
+    ASSAY_CHECK_OK(add_run(bundle));
+    ASSAY_CHECK_OK(add_machine(bundle));
     const std::int64_t id = next_id_++;
-    std::vector<Json> cells{id};
-    for (const Field& field : result_fields()) cells.push_back(field_value(bundle.record, field));
-    ASSAY_CHECK_OK(results.append(cells));
-    std::size_t rows = 0;
-    if (bundle.has_samples) {
+    const std::int64_t result_id = result_ids_.try_emplace(name, id).first->second;
+    Cell& cell = cells_[result_id];
+    cell.stored = result_id < first_id_;
+    cell.fresh.push_back({{id, std::move(bundle.record)}, bundle.folder, bundle.sha256, bundle.has_samples});
+    return {};
+  }
+
+  /// The cells that the database has of a run.
+  Status read_cells_of(const std::string& run_id) {
+    if (!known_runs_.insert(run_id).second || (!run_id.empty() && !runs_.contains(run_id))) return {};
+    const Json parameters[] = {run_id};
+    ASSAY_TRY(const Rows rows,
+              database_.query("SELECT result_id, task_key, coalesce(model, ''), coalesce(model_id, '') FROM "
+                              "benchmark_results WHERE coalesce(run_id, '') = $1",
+                              parameters));
+    for (const auto& row : rows.rows)
+      result_ids_[{run_id, row[1].get<std::string>(), row[2].get<std::string>(), row[3].get<std::string>()}] =
+          row[0].get<std::int64_t>();
+    return {};
+  }
+
+  Status write_cells() {
+    std::vector<std::string> columns{"result_id"};
+    for (const Field& field : result_fields()) columns.emplace_back(field.name);
+    ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
+    columns.insert(columns.begin(), {"launch_id", "counted"});
+    ASSAY_TRY(Appender launches, Appender::create(database_, "launches", columns));
+    ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
+    Appenders to{std::move(launches), std::move(results), std::move(samples)};
+    for (auto& [result_id, cell] : cells_) {
+      ASSAY_CHECK_OK(write_cell(result_id, cell, to));
+      cell = {};
+    }
+    ASSAY_CHECK_OK(to.launches.close());
+    ASSAY_CHECK_OK(to.results.close());
+    return to.samples.close();
+  }
+
+  Status write_cell(std::int64_t result_id, Cell& cell, Appenders& to) {
+    std::vector<Launch> launches;
+    if (cell.stored) {
+      ASSAY_TRY(auto stored, read_launches(database_, result_id, result_id));
+      launches = std::move(stored[result_id]);
+    }
+    const std::size_t before = launches.size();
+    for (FreshLaunch& fresh : cell.fresh) launches.push_back(std::move(fresh.launch));
+    if (choose_counted(launches)) ASSAY_CHECK_OK(change_counted(result_id, std::span(launches).first(before)));
+    for (std::size_t i = before; i < launches.size(); ++i)
+      ASSAY_CHECK_OK(write_launch(result_id, launches[i], cell.fresh[i - before], to));
+    ASSAY_TRY(const Record row, derive_cell(database_, launches));
+    if (cell.stored) {
+      const Json parameters[] = {result_id};
+      ASSAY_CHECK_OK(query("DELETE FROM benchmark_results WHERE result_id = $1", parameters));
+    }
+    return to.results.append(result_cells(result_id, row));
+  }
+
+  Status change_counted(std::int64_t result_id, std::span<const Launch> stored) {
+    for (const Launch& launch : stored) {
+      const Json counted[] = {launch.counted, launch.id};
+      ASSAY_CHECK_OK(query("UPDATE launches SET counted = $1 WHERE launch_id = $2 AND counted <> $1", counted));
+      const Json cell[] = {launch.counted ? Json(result_id) : Json(), launch.id};
+      ASSAY_CHECK_OK(query(
+          "UPDATE raw_benchmark_data SET result_id = $1 WHERE launch_id = $2 AND result_id IS DISTINCT FROM $1", cell));
+    }
+    return {};
+  }
+
+  Status write_launch(std::int64_t result_id, Launch& launch, const FreshLaunch& fresh, Appenders& to) {
+    std::vector<Json> values = result_cells(result_id, launch.row);
+    values.insert(values.begin(), {launch.id, launch.counted});
+    ASSAY_CHECK_OK(to.launches.append(values));
+    launch.samples.emplace();
+    if (fresh.has_samples) {
       // A worker that was killed early leaves a file without a header: the result stands, without samples.
-      if (const auto file = read_samples(bundle.folder / bundle_file::kSamples)) {
-        const auto first = static_cast<std::size_t>(std::max<std::int64_t>(bundle.record.steady_from.value_or(0), 0));
-        ASSAY_CHECK_OK(samples.append(id, file->samples, first));
-        rows = file->samples.size() - std::min(first, file->samples.size());
+      if (auto file = read_samples(fresh.folder / bundle_file::kSamples)) {
+        const auto first = static_cast<std::size_t>(std::max<std::int64_t>(launch.row.steady_from.value_or(0), 0));
+        launch.samples = steady_part(std::move(file->samples), first);
+        ASSAY_CHECK_OK(to.samples.append(result_id, launch, *launch.samples, first));
       } else {
         log_warning("{}", to_string(file.error()));
       }
     }
-    ASSAY_CHECK_OK(add_run(bundle));
-    ASSAY_CHECK_OK(add_machine(bundle));
-    const fs::path& folder = bundle.folder;
-    const Json values[] = {bundle.sha256, (folder.parent_path().filename() / folder.filename()).string(),
-                           folder.filename().string(), id, rows};
-    ASSAY_CHECK_OK(insert("bundles (sha256, path, attempt_id, result_id, samples, ingested_at)",
-                          "$1, $2, $3, $4, $5, now()::TIMESTAMP", values));
+    const fs::path& folder = fresh.folder;
+    const Json bundle[] = {fresh.sha256,
+                           (folder.parent_path().filename() / folder.filename()).string(),
+                           folder.filename().string(),
+                           result_id,
+                           launch.samples->size(),
+                           launch.id};
+    ASSAY_CHECK_OK(insert("bundles (sha256, path, attempt_id, result_id, samples, launch_id, ingested_at)",
+                          "$1, $2, $3, $4, $5, $6, now()::TIMESTAMP", bundle));
     ++report_.bundles;
-    report_.samples += rows;
+    report_.samples += launch.samples->size();
     return {};
   }
 
@@ -228,13 +327,19 @@ class Ingest {
   }
 
   Status insert(const char* into, const char* values, std::span<const Json> parameters) {
-    return database_.query(fmt::format("INSERT INTO {} VALUES ({})", into, values), parameters).map([](const Rows&) {});
+    return query(fmt::format("INSERT INTO {} VALUES ({})", into, values), parameters);
+  }
+  Status query(const std::string& sql, std::span<const Json> parameters) {
+    return database_.query(sql, parameters).map([](const Rows&) {});
   }
 
   Database& database_;
   IngestReport& report_;
   std::set<std::string> hashes_, runs_, machines_;
-  std::int64_t next_id_ = 1;
+  std::set<std::string> known_runs_;  ///< those whose cells are in result_ids_
+  std::map<CellName, std::int64_t> result_ids_;
+  std::map<std::int64_t, Cell> cells_;  ///< those with new launches
+  std::int64_t first_id_ = 1, next_id_ = 1;
 };
 
 }  // namespace

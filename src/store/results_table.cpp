@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "result/keys.hpp"
+#include "store/cells.hpp"
 
 namespace assay::duckdb {
 namespace {
 
-Status refresh_keys(Database& database) {
+Status refresh_keys(Database& database, const std::string& table, const std::string& id) {
   std::vector<const Field*> hashed;
   std::string columns;
   for (const Field& field : result_fields()) {
@@ -20,10 +21,10 @@ Status refresh_keys(Database& database) {
     hashed.push_back(&field);
     columns += fmt::format(", {}", field.name);
   }
-  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT result_id{} FROM benchmark_results", columns)));
+  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT {}{} FROM {}", id, columns, table)));
   ASSAY_CHECK_OK(
-      database.execute("CREATE TEMP TABLE refreshed_keys (result_id BIGINT, task_key VARCHAR, series_key VARCHAR)"));
-  const std::array<std::string, 3> names{"result_id", "task_key", "series_key"};
+      database.execute("CREATE TEMP TABLE refreshed_keys (id BIGINT, task_key VARCHAR, series_key VARCHAR)"));
+  const std::array<std::string, 3> names{"id", "task_key", "series_key"};
   ASSAY_TRY(Appender appender, Appender::create(database, "refreshed_keys", names));
   for (const auto& row : rows.rows) {
     Record record;
@@ -33,8 +34,9 @@ Status refresh_keys(Database& database) {
   }
   ASSAY_CHECK_OK(appender.close());
   return database.execute(
-      "UPDATE benchmark_results AS r SET task_key = k.task_key, series_key = k.series_key FROM refreshed_keys AS k "
-      "WHERE r.result_id = k.result_id; DROP TABLE refreshed_keys");
+      fmt::format("UPDATE {} AS r SET task_key = k.task_key, series_key = k.series_key FROM refreshed_keys AS k "
+                  "WHERE r.{} = k.id; DROP TABLE refreshed_keys",
+                  table, id));
 }
 
 Status comment_columns(Database& database, const std::string& name) {
@@ -69,7 +71,14 @@ Status refresh_comments(Database& database, const std::set<std::string>& views) 
 Status refresh_results_table(Database& database, const std::set<std::string>& views) {
   ASSAY_TRY(const bool exists, table_exists(database, "benchmark_results"));
   if (!exists) return {};
-  ASSAY_CHECK_OK(refresh_keys(database));
+  ASSAY_TRY(const bool has_launches, table_exists(database, "launches"));
+  if (has_launches) {
+    ASSAY_CHECK_OK(refresh_keys(database, "launches", "launch_id"));
+    ASSAY_CHECK_OK(derive_all_cells(database));
+    ASSAY_CHECK_OK(comment_columns(database, "launches"));
+  } else {
+    ASSAY_CHECK_OK(refresh_keys(database, "benchmark_results", "result_id"));
+  }
   return refresh_comments(database, views);
 }
 

@@ -37,17 +37,21 @@ void remove_database(const fs::path& path) {
   fs::remove(beside(path, ".wal"), ignored);
 }
 
+/// Each step is a transaction of its own: DuckDB may refuse to commit changes of rows together with later changes of
+/// their table. The file is a copy that nobody uses yet.
 Status apply(Database& database, std::span<const Migration> steps, std::size_t from) {
-  ASSAY_CHECK_OK(database.execute("BEGIN"));
   for (std::size_t i = from; i < steps.size(); ++i) {
+    ASSAY_CHECK_OK(database.execute("BEGIN"));
     ASSAY_CHECK_OK(with_context(database.execute(std::string(steps[i].sql)),
                                 fmt::format("while applying the migration {}", steps[i].name)));
     const Json parameters[] = {i + 1, steps[i].name, ASSAY_VERSION};
     ASSAY_CHECK_OK(database.query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", parameters)
                        .map([](const Rows&) {}));
+    ASSAY_CHECK_OK(database.execute("COMMIT"));
   }
-  ASSAY_CHECK_OK(
-      with_context(refresh_results_table(database, created_names(steps)), "while refreshing keys and comments"));
+  ASSAY_CHECK_OK(database.execute("BEGIN"));
+  ASSAY_CHECK_OK(with_context(refresh_results_table(database, created_names(steps)),
+                              "while refreshing keys, rows of cells and comments"));
   ASSAY_CHECK_OK(database.execute("COMMIT"));
   return database.execute("CHECKPOINT");
 }
@@ -80,6 +84,22 @@ Result<std::map<std::string, std::int64_t>> table_sizes(Database& database, cons
   return sizes;
 }
 
+/// Rows of cells are derived from launches, so their number may change; that of their launches may not.
+constexpr const char* kDerivedTable = "benchmark_results";
+constexpr const char* kLaunchTable = "launches";
+
+Status check_no_row_lost(std::map<std::string, std::int64_t> before, std::map<std::string, std::int64_t> after) {
+  if (after.contains(kLaunchTable)) {
+    before.try_emplace(kLaunchTable, before[kDerivedTable]);
+    before.erase(kDerivedTable);
+  }
+  for (const auto& [table, rows] : before)
+    if (after[table] != rows)
+      return fail(ErrorCode::kInternal,
+                  fmt::format("a migration left {} of the {} rows of table {}", after[table], rows, table));
+  return {};
+}
+
 Status migrate_copy(const fs::path& copy, std::span<const Migration> steps, std::size_t from) {
   ASSAY_TRY(Database database, Database::open(copy, Access::kReadWrite));
   const std::set<std::string> names = created_names(steps.first(from));
@@ -87,11 +107,8 @@ Status migrate_copy(const fs::path& copy, std::span<const Migration> steps, std:
   ASSAY_TRY(const std::vector<Index> indexes, drop_indexes(database, names));
   ASSAY_TRY(const auto before, table_sizes(database, names));
   ASSAY_CHECK_OK(apply(database, steps, from));
-  ASSAY_TRY(auto after, table_sizes(database, names));
-  for (const auto& [table, rows] : before)
-    if (after[table] != rows)
-      return fail(ErrorCode::kInternal,
-                  fmt::format("a migration left {} of the {} rows of table {}", after[table], rows, table));
+  ASSAY_TRY(auto after, table_sizes(database, created_names(steps)));
+  ASSAY_CHECK_OK(check_no_row_lost(before, std::move(after)));
   if (indexes.empty()) return {};
   create_indexes(database, indexes);
   return database.execute("CHECKPOINT");

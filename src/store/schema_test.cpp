@@ -43,16 +43,19 @@ TEST_F(SchemaTest, ResultColumnsAreTheRecordsFieldsInAnyOrderAndCarryTheirMeanin
   ASSERT_TRUE(create_database(path_));
   auto database = open_database(path_, Access::kReadOnly);
   ASSERT_TRUE(database) << to_string(database.error());
-  const auto columns = database->query(
-      "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = 'benchmark_results'");
-  ASSERT_TRUE(columns);
-  std::set<std::vector<Json>> found, expected{{"result_id", "BIGINT", nullptr}};
-  for (const auto& row : columns->rows) found.insert(row);
-  for (const Field& field : result_fields()) {
-    const std::string unit = field.unit.empty() ? "" : " (" + std::string(field.unit) + ")";
-    expected.insert({field.name, field.sql_type, std::string(field.meaning) + unit});
+  for (const std::string table : {"benchmark_results", "launches"}) {
+    const auto columns = database->query(
+        "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = '" + table + "'");
+    ASSERT_TRUE(columns);
+    std::set<std::vector<Json>> found, expected{{"result_id", "BIGINT", nullptr}};
+    if (table == "launches") expected.insert({{"launch_id", "BIGINT", nullptr}, {"counted", "BOOLEAN", nullptr}});
+    for (const auto& row : columns->rows) found.insert(row);
+    for (const Field& field : result_fields()) {
+      const std::string unit = field.unit.empty() ? "" : " (" + std::string(field.unit) + ")";
+      expected.insert({field.name, field.sql_type, std::string(field.meaning) + unit});
+    }
+    EXPECT_EQ(found, expected) << table << ": a field without a migration, or a column without a field";
   }
-  EXPECT_EQ(found, expected) << "a field without a migration, or a column without a field";
 }
 
 TEST_F(SchemaTest, TheGuidesTablesHaveTheGuidesColumns) {
@@ -62,7 +65,7 @@ TEST_F(SchemaTest, TheGuidesTablesHaveTheGuidesColumns) {
   for (const char* sql :
        {"SELECT run_id, started_at, tool_version, git_commit, command, host, environment FROM benchmark_runs",
         "SELECT hardware_id, processor FROM hardware_info",
-        "SELECT result_id, seq, kind, stream, start_ns, duration_ns FROM raw_benchmark_data",
+        "SELECT result_id, launch_number, seq, kind, stream, start_ns, duration_ns FROM raw_benchmark_data",
         ("SELECT benchmark_id, architecture_id, hardware_id, batch_size, throughput, latency_avg, latency_std, "
          "memory_peak_mb, test_timestamp FROM comprehensive_benchmarks"),
         "SELECT architecture_id, architecture FROM model_architecture_coverage", "SELECT id FROM hardware_platforms"})

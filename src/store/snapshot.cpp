@@ -28,7 +28,8 @@ Status replace(const fs::path& from, const fs::path& to) {
               fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
 }
 
-constexpr std::array kPublished{"schema_version", "benchmark_runs", "hardware_info", "benchmark_results", "bundles"};
+constexpr std::array kPublished{"schema_version",    "benchmark_runs", "hardware_info",
+                                "benchmark_results", "launches",       "bundles"};
 
 // Rows of the tables that users added. One that cannot be copied stays empty: it must not cost the snapshot.
 Status copy_own_tables(Database& database, const std::string& source) {

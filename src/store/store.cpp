@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <sys/vfs.h>
 
-#include <limits>
+#include <algorithm>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
 #include "store/schema.hpp"
@@ -69,21 +71,40 @@ Status move_database_aside(const fs::path& database, const std::string& suffix) 
   return move_aside(database, database.string() + suffix);
 }
 
-std::string field_list() {
-  std::string list;
-  for (const Field& field : result_fields()) list += fmt::format("{}{}", list.empty() ? "" : ", ", field.name);
-  return list;
-}
-
-Result<std::vector<Record>> read_records(Database& database, const std::string& rest,
+Result<std::vector<Record>> read_records(Database& database, const char* table, const std::string& rest,
                                          std::span<const Json> parameters) {
   ASSAY_TRY(const Rows rows,
-            database.query(fmt::format("SELECT {} FROM benchmark_results {}", field_list(), rest), parameters));
-  std::vector<Record> records(rows.rows.size());
-  for (std::size_t i = 0; i < records.size(); ++i)
-    for (std::size_t f = 0; f < result_fields().size(); ++f)
-      ASSAY_CHECK_OK(set_field(records[i], result_fields()[f], rows.rows[i][f]));
+            database.query(fmt::format("SELECT {} FROM {} {}", duckdb::field_list(), table, rest), parameters));
+  std::vector<Record> records;
+  records.reserve(rows.rows.size());
+  for (const auto& row : rows.rows) {
+    ASSAY_TRY(Record record, duckdb::record_from_row(row, 0));
+    records.push_back(std::move(record));
+  }
   return records;
+}
+
+/// `id` orders rows of the same time.
+Result<std::vector<Record>> read_filtered(Database& database, const char* table, const char* id,
+                                          const ResultFilter& filter) {
+  std::string where;
+  std::vector<Json> parameters;
+  const std::pair<const char*, const std::string&> conditions[] = {
+      {"run_id", filter.run_id}, {"task_key", filter.task_key}, {"series_key", filter.series_key},
+      {"model", filter.model},   {"engine", filter.engine},     {"hardware", filter.hardware}};
+  for (const auto& [name, value] : conditions) {
+    if (value.empty()) continue;
+    parameters.emplace_back(value);
+    where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
+  }
+  if (filter.judged) {
+    parameters.emplace_back(kVerdictOf);
+    where += fmt::format("{} verification <> 'unverified' AND NOT starts_with(coalesce(message, ''), ${})",
+                         where.empty() ? "WHERE" : " AND", parameters.size());
+  }
+  if (filter.latest_per_task)
+    where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, {} DESC) = 1", id);
+  return read_records(database, table, fmt::format("{} ORDER BY timestamp, {}", where, id), parameters);
 }
 
 Result<std::uint64_t> count(Database& database, const std::string& table) {
@@ -187,7 +208,7 @@ namespace {
 // Whether a database has results, or tables and views of users, that the other one lacks.
 Result<bool> has_more(Database& database, Database& other) {
   for (const char* sql :
-       {"SELECT attempt_id FROM benchmark_results",
+       {"SELECT attempt_id FROM launches", "SELECT attempt_id FROM benchmark_results",
         "SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE database_name = current_database()",
         "SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE database_name = current_database()"}) {
     ASSAY_TRY(const Rows here, database.query(sql));
@@ -250,30 +271,17 @@ Result<IngestReport> Store::ingest(const fs::path& spool) {
 }
 
 Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
-  std::string where;
-  std::vector<Json> parameters;
-  const std::pair<const char*, const std::string&> conditions[] = {
-      {"run_id", filter.run_id}, {"task_key", filter.task_key}, {"series_key", filter.series_key},
-      {"model", filter.model},   {"engine", filter.engine},     {"hardware", filter.hardware}};
-  for (const auto& [name, value] : conditions) {
-    if (value.empty()) continue;
-    parameters.emplace_back(value);
-    where += fmt::format("{} {} = ${}", where.empty() ? "WHERE" : " AND", name, parameters.size());
-  }
-  if (filter.judged) {
-    parameters.emplace_back(kVerdictOf);
-    where += fmt::format("{} verification <> 'unverified' AND NOT starts_with(coalesce(message, ''), ${})",
-                         where.empty() ? "WHERE" : " AND", parameters.size());
-  }
-  if (filter.latest_per_task)
-    where += " QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, result_id DESC) = 1";
-  return read_records(state_->database, where + " ORDER BY timestamp, result_id", parameters);
+  return read_filtered(state_->database, "benchmark_results", "result_id", filter);
+}
+
+Result<std::vector<Record>> Store::launches(const ResultFilter& filter) {
+  return read_filtered(state_->database, "launches", "launch_id", filter);
 }
 
 Result<std::map<std::string, fs::path>> Store::bundle_paths(std::string_view run_id) {
   const Json parameters[] = {run_id};
-  ASSAY_TRY(const Rows rows, state_->database.query("SELECT b.attempt_id, b.path FROM bundles AS b JOIN "
-                                                    "benchmark_results USING (result_id) WHERE $1 = '' OR run_id = $1",
+  ASSAY_TRY(const Rows rows, state_->database.query("SELECT b.attempt_id, b.path FROM bundles AS b JOIN launches USING "
+                                                    "(launch_id) WHERE $1 = '' OR run_id = $1",
                                                     parameters));
   std::map<std::string, fs::path> paths;
   for (const auto& row : rows.rows) paths[row.at(0).get<std::string>()] = row.at(1).get<std::string>();
@@ -282,27 +290,15 @@ Result<std::map<std::string, fs::path>> Store::bundle_paths(std::string_view run
 
 Result<Samples> Store::samples(std::string_view attempt_id) {
   const Json attempt[] = {attempt_id};
-  ASSAY_TRY(const Rows result,
-            state_->database.query("SELECT result_id, samples FROM bundles WHERE attempt_id = $1", attempt));
-  if (result.rows.empty())
+  ASSAY_TRY(const Rows launch,
+            state_->database.query("SELECT launch_id, samples FROM bundles WHERE attempt_id = $1", attempt));
+  if (launch.rows.empty())
     return fail(ErrorCode::kNotFound, fmt::format("no attempt '{}' in '{}'", attempt_id, path().string()));
-  Samples samples;
-  const Json id[] = {result.rows[0][0]};
-  ASSAY_CHECK_OK(state_->database.visit(
-      "SELECT enum_code(kind), stream, start_ns, duration_ns FROM raw_benchmark_data WHERE result_id = $1 ORDER BY seq",
-      id, [&](std::span<const duckdb::Column> columns, std::size_t rows) {
-        for (std::size_t i = 0; i < rows; ++i) {
-          samples.kind.push_back(columns[0].at<std::uint8_t>(i));
-          samples.stream.push_back(static_cast<std::uint32_t>(columns[1].at<std::int64_t>(i)));
-          samples.start_ns.push_back(columns[2].is_null(i) ? std::numeric_limits<std::int64_t>::min()
-                                                           : columns[2].at<std::int64_t>(i));
-          samples.duration_ns.push_back(columns[3].at<std::int64_t>(i));
-        }
-      }));
-  if (samples.size() != result.rows[0][1].get<std::uint64_t>())
+  ASSAY_TRY(Samples samples, duckdb::read_steady_samples(state_->database, launch.rows[0][0].get<std::int64_t>()));
+  if (samples.size() != launch.rows[0][1].get<std::uint64_t>())
     return fail(ErrorCode::kNotFound,
                 fmt::format("'{}' has {} of the {} samples of attempt '{}'", path().string(), samples.size(),
-                            result.rows[0][1].dump(), attempt_id),
+                            launch.rows[0][1].dump(), attempt_id),
                 "a snapshot has no samples: query the database itself");
   return samples;
 }
@@ -319,7 +315,7 @@ Result<std::vector<Error>> Store::verify(const fs::path& spool) {
       const Rows bundles,
       state_->database.query(
           "SELECT b.path, b.sha256, b.samples, coalesce(n.samples, 0)::BIGINT FROM bundles AS b LEFT JOIN (SELECT "
-          "result_id, count(*) AS samples FROM raw_benchmark_data GROUP BY result_id) AS n USING (result_id)"));
+          "launch_id, count(*) AS samples FROM raw_benchmark_data GROUP BY launch_id) AS n USING (launch_id)"));
   std::vector<Error> findings;
   for (const auto& row : bundles.rows) {
     const auto name = row[0].get<std::string>();
@@ -336,6 +332,8 @@ Result<std::vector<Error>> Store::verify(const fs::path& spool) {
       findings.push_back(
           {ErrorCode::kMismatch, fmt::format("the bundle '{}' is not the one that was ingested", name), {}, {}});
   }
+  ASSAY_TRY(std::vector<Error> cells, duckdb::check_cells(state_->database));
+  std::ranges::move(cells, std::back_inserter(findings));
   return findings;
 }
 

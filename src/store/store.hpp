@@ -50,7 +50,9 @@ struct StoreSummary {
 /// or broken costs no result. Many bundles go in one transaction; a process killed in between leaves the file as it
 /// was. Workers never open the database. The file belongs on a local disk: locks of network file systems are not
 /// reliable, and opening one there warns.
-/// Thread: one at a time. Out of scope: computing statistics; they come with the record.
+/// A bundle is one launch, a row of the table `launches`. The rows of benchmark_results are those of cells, derived
+/// from their launches when they are ingested (cells.hpp): a launch that is ingested later changes the cell's row.
+/// Thread: one at a time. Out of scope: computing statistics; those of a launch come with its record.
 class Store {
  public:
   enum class Mode { kRead, kWrite };
@@ -92,14 +94,18 @@ class Store {
   /// Errors: internal (disk full, says how much is needed); then nothing was ingested and the bundles are all there.
   [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
 
-  /// Oldest first.
+  /// Rows of cells, each derived from the launches of one run (measure/launches.hpp). Oldest first.
   [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});
+
+  /// Rows of launches, as their bundles have them, with the keys of this assay: also of those that do not count in the
+  /// cell's row. Oldest first.
+  [[nodiscard]] Result<std::vector<Record>> launches(const ResultFilter& filter = {});
 
   /// The folder of each attempt's bundle in the spool, by attempt id; of one run, or of all. It has the task key of the
   /// time when it was written.
   [[nodiscard]] Result<std::map<std::string, std::filesystem::path>> bundle_paths(std::string_view run_id = {});
 
-  /// The steady samples of an attempt, in order. Not in a snapshot: not_found.
+  /// The steady samples of an attempt (one launch), in order. Not in a snapshot: not_found.
   [[nodiscard]] Result<Samples> samples(std::string_view attempt_id);
 
   /// Writes `<name>.snapshot<extension>` beside the database, with everything but the samples, atomically: readers
@@ -107,7 +113,8 @@ class Store {
   /// there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
-  /// Compares the database with the bundles: hashes, and the number of samples. Empty: they agree. Errors: store_busy
+  /// Compares the database with the bundles: hashes, and the number of samples; and the rows of cells with what their
+  /// launches and samples give. Empty: they agree. Errors: store_busy
   /// when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 

@@ -17,6 +17,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "measure/launches.hpp"
 #include "stats/stats.hpp"
 #include "store/fake_bundles.hpp"
 #include "store/schema.hpp"
@@ -54,15 +55,21 @@ class StoreTest : public ::testing::Test {
     EXPECT_TRUE(rows) << to_string(rows.error());
     return std::move(*rows);
   }
+  /// The row of a cell with one launch.
+  static Record cell_of(const Record& launch) {
+    const LaunchSamples only[] = {{&launch, nullptr}};
+    return combine_launches(only);
+  }
   /// Everything that a reader can see, but for the time of ingesting.
   [[nodiscard]] std::string dump() const {
     std::string text;
     for (const char* sql :
-         {"SELECT sha256, path, attempt_id, result_id, samples FROM bundles ORDER BY ALL",
+         {"SELECT sha256, path, attempt_id, result_id, samples, launch_id FROM bundles ORDER BY ALL",
+          "SELECT * FROM launches ORDER BY launch_id",
           ("SELECT run_id, started_at::VARCHAR, command, host, hardware_id, environment FROM benchmark_runs "
            "ORDER BY ALL"),
           "SELECT * FROM hardware_info ORDER BY ALL", "SELECT * FROM benchmark_results ORDER BY result_id",
-          "SELECT result_id, seq, kind::VARCHAR, stream, start_ns, duration_ns FROM raw_benchmark_data ORDER BY ALL"})
+          "SELECT * REPLACE (kind::VARCHAR AS kind) FROM raw_benchmark_data ORDER BY ALL"})
       for (const auto& row : query(sql).rows) text += Json(row).dump() + "\n";
     return text;
   }
@@ -96,8 +103,11 @@ TEST_F(StoreTest, GivesBackTheResultsThatWereIngested) {
     const auto results = store.results();
     ASSERT_TRUE(results) << to_string(results.error());
     ASSERT_THAT(*results, SizeIs(2));
-    EXPECT_EQ(to_json((*results)[0]), to_json(record));
-    EXPECT_EQ(to_json((*results)[1]), to_json(failed));
+    EXPECT_EQ(to_json((*results)[0]), to_json(cell_of(record)));
+    EXPECT_EQ(to_json((*results)[1]), to_json(failed)) << "nothing was measured";
+    const auto launches = store.launches();
+    ASSERT_THAT(*launches, SizeIs(2));
+    EXPECT_EQ(to_json((*launches)[0]), to_json(record)) << "as the bundle has it";
   }
   const auto run =
       query("SELECT run_id, started_at::VARCHAR, tool_version, command, host, hardware_id FROM benchmark_runs");
@@ -437,7 +447,8 @@ TEST_F(StoreTest, ReadersUseTheSnapshotWhileAWriterWorks) {
   EXPECT_EQ(reader.path(), folder_.path() / "history.snapshot.duckdb");
   const auto results = reader.results();
   ASSERT_THAT(*results, SizeIs(1));
-  EXPECT_EQ(to_json(results->front()), to_json(record));
+  EXPECT_EQ(to_json(results->front()), to_json(cell_of(record)));
+  EXPECT_EQ(to_json(reader.launches()->front()), to_json(record));
   EXPECT_EQ(reader.summary()->samples, 0U);
   EXPECT_EQ(reader.samples(record.attempt_id).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(reader.verify(spool_).error().code, ErrorCode::kStoreBusy) << "all samples would seem lost";
@@ -498,11 +509,11 @@ TEST_F(StoreTest, TheLatestVerdictIsTheNewestThatJudged) {
   Record judged = testing::fake_record("a", {});
   judged.verification = Verification::kWrong;
   Record unjudged = judged;
-  unjudged.attempt_id = "unjudged";
+  unjudged.attempt_id = unjudged.run_id = "unjudged";
   unjudged.timestamp = "2027-01-01T00:00:00.000000Z";
   unjudged.verification = Verification::kUnverified;
   Record with_older_verdict = judged;
-  with_older_verdict.attempt_id = "with_older_verdict";
+  with_older_verdict.attempt_id = with_older_verdict.run_id = "with_older_verdict";
   with_older_verdict.timestamp = "2027-01-02T00:00:00.000000Z";
   with_older_verdict.message = "verdict of " + judged.timestamp;
   for (const Record& record : {judged, unjudged, with_older_verdict}) testing::write_fake_bundle(spool_, record, {});
@@ -600,6 +611,7 @@ class LatestResultsTest : public StoreTest {
     record.engine = engine;
     record.sequence_length = 128;
     record.timestamp = fmt::format("2026-03-{:02}T00:00:00.000000Z", day);
+    record.run_id = fmt::format("run-{}", day);
     record.latency_p50_ms = median_ms;
     record.latency_p50_low_ms = median_ms - 0.1;
     record.latency_p50_high_ms = median_ms + 0.1;
@@ -676,8 +688,8 @@ TEST_F(LatestResultsTest, ColumnsOfTheDatabaseAndOfItsSnapshotSayWhatTheyAre) {
       "SELECT table_name, comment FROM duckdb_columns() WHERE column_name = 'latency_p50_low_ms' ORDER BY table_name");
   ASSERT_TRUE(comments);
   const std::string meaning = "95 % interval of the median, lower end (ms)";
-  EXPECT_THAT(comments->rows,
-              ElementsAre(ElementsAre("benchmark_results", meaning), ElementsAre("latest_results", meaning)));
+  EXPECT_THAT(comments->rows, ElementsAre(ElementsAre("benchmark_results", meaning),
+                                          ElementsAre("latest_results", meaning), ElementsAre("launches", meaning)));
 }
 
 // Not a test of speed, which machines differ in: prints the figure of docs/performance.md.
