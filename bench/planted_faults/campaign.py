@@ -43,10 +43,10 @@ FAULTS = [
 WEAK = [f"{name}@{strength}" for name, strengths in {
     "skipped_layer:last": (0.1, 0.03), "dropped_bias:last": (0.1,), "transposed_weight:last": (0.1,),
     "noise": (0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.00003)}.items() for strength in strengths]
-# Of the test. Each of these changes the outputs by more than 5 %.
+# The faults of the test. Each one changes the outputs by more than 5 %.
 SMALL = {"bert": ["skipped_layer:last", "dropped_bias:last", "swapped_heads:last", "transposed_weight:first", "stale_inputs", "zeros"],
          "llama": ["skipped_layer:first", "ignored_mask", "rope_base", "position_off_by_one", "lost_cache_slot"]}
-# Of the verifier: its limit over the honest error (docs/statistics.md, "The factors").
+# The limit of the verifier over the honest error (docs/statistics.md, "The factors").
 K = float(re.search(r"kHonestFactor = ([0-9.]+)", (HERE.parents[1] / "src/verify/verify.hpp").read_text())[1])
 
 
