@@ -25,7 +25,7 @@ struct MeasuredLaunch {
 
   MeasuredLaunch(std::int64_t number, std::int64_t base_ns, std::size_t count = 40) {
     for (std::size_t i = 0; i < count; ++i)
-      add(SampleKind::kRun, base_ns + static_cast<std::int64_t>(i * 37 % count) * 1000);
+      add(SampleKind::kRun, base_ns + static_cast<std::int64_t>(i * 17 % count) * 1000);
     row.launch_number = number;
     row.attempt_number = 1;
     row.attempt_id = "attempt-" + std::to_string(number);

@@ -48,6 +48,14 @@ std::optional<double> median_half_width(std::span<const double> runs) {
   return (estimate.interval->high - estimate.interval->low) / 2 / estimate.value;
 }
 
+bool StopRule::precise(std::span<const double> runs) const {
+  // The search for the steady part costs more than the interval, and what it cuts off is less than half.
+  if (const auto all = median_half_width(runs); all && *all > 2 * plan_.relative_precision) return false;
+  const auto steady = runs.subspan(stats::detect_steady_state(runs).steady_from);
+  return static_cast<std::int64_t>(steady.size()) >= plan_.min_samples &&
+         within(median_half_width(steady), plan_.relative_precision);
+}
+
 std::optional<StopReason> StopRule::decide(std::span<const double> runs, std::int64_t elapsed_ns) {
   const auto n = static_cast<std::int64_t>(runs.size());
   const bool late = elapsed_ns >= plan_.max_time_ns && n >= plan_.min_samples_at_time_limit;
@@ -57,15 +65,9 @@ std::optional<StopReason> StopRule::decide(std::span<const double> runs, std::in
   }
   if (n >= next_checkpoint_) {
     next_checkpoint_ = static_cast<std::int64_t>(std::ceil(static_cast<double>(n) * kCheckpointGrowth));
-    held_ = within(median_half_width(runs), plan_.relative_precision) ? held_ + 1 : 0;
+    held_ = precise(runs) ? held_ + 1 : 0;
   }
-  if (held_ >= 2 && elapsed_ns >= plan_.min_time_ns) {
-    const auto steady = runs.subspan(stats::detect_steady_state(runs).steady_from);
-    if (static_cast<std::int64_t>(steady.size()) >= plan_.min_samples &&
-        within(median_half_width(steady), plan_.relative_precision))
-      return StopReason::kPrecisionReached;
-    held_ = 0;
-  }
+  if (held_ >= 2 && elapsed_ns >= plan_.min_time_ns) return StopReason::kPrecisionReached;
   if (n >= plan_.max_samples) return StopReason::kMaxSamples;
   if (late) return StopReason::kMaxTime;
   return std::nullopt;

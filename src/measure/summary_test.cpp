@@ -102,15 +102,31 @@ TEST(Summary, SaysWhichQuantilesHaveTooFewSamples) {
   EXPECT_FALSE(record.latency_p99_high_ms) << "the bound does not exist";
 }
 
-TEST(Summary, ThresholdsOfTooFewSamplesFollowFromTheFieldsBesideThem) {
+TEST(Summary, WithoutAnIntervalOfTheMedianTheSamplesAreTooFew) {
   Samples samples;
-  for (const int ms : {10, 11, 12, 30, 31}) add(samples, 0, kUnknownStart, ms * kMs);
+  std::int64_t now = 0;
+  for (int i = 0; i < 100; ++i, now += 10 * kMs) add(samples, 0, now, (1'000 + i / 10 * 10) * kMs / 100);
   Record record;
-  summarise(sampled(94 * kMs), samples, 1, record);
-  ASSERT_GT(record.autocorrelation_time.value(), 1);
-  const double needed = std::ceil(6 * *record.autocorrelation_time);
-  EXPECT_EQ(record.latency_p50_quality,
-            fmt::format("few_samples(n=5<{:.0f}=6x{:.3g})", needed, *record.autocorrelation_time));
+  summarise(sampled(now), samples, 1, record);
+  EXPECT_FALSE(record.latency_p50_low_ms || record.latency_p50_high_ms);
+  EXPECT_TRUE(record.has_flag(flag::kFewSamples)) << "100 samples of a drift are few independent ones";
+  EXPECT_THAT(record.latency_p50_quality, ::testing::MatchesRegex("few_samples\\(n=100<[0-9]+=1[05]x[0-9.e+]+\\)"));
+
+  Record few;
+  summarise(sampled(94 * kMs), one_stream(15), 1, few);
+  EXPECT_EQ(few.latency_p50_quality, "few_samples(n=15<30)");
+  EXPECT_FALSE(few.latency_p50_low_ms);
+}
+
+TEST(Summary, ReportsTheMedianOfTheWholeWindowToo) {
+  Samples samples;
+  for (int i = 0; i < 100; ++i) add(samples, 0, i * 5 * kMs, i < 60 ? 9 * kMs : 5 * kMs);
+  Measurement measurement = sampled(500 * kMs);
+  measurement.steady_from = 60;
+  Record record;
+  summarise(measurement, samples, 1, record);
+  EXPECT_EQ(record.latency_p50_ms, 5.0);
+  EXPECT_EQ(record.latency_window_p50_ms, 9.0);
 }
 
 TEST(Summary, KeepsNanosecondsThatADoubleOfMillisecondsWouldRound) {
@@ -162,6 +178,24 @@ TEST(Summary, CountsItemsOfSeveralStreamsInTheWindowOfAll) {
   EXPECT_EQ(record.latency_p50_ms, 10.0);
 }
 
+TEST(Summary, ThroughputOfSeveralStreamsDoesNotComeFromOneRunOfEach) {
+  // Two streams of 10 ms runs, the second half a run later: 200 runs per second.
+  Samples samples;
+  for (std::int64_t i = 0; i < 50; ++i) add(samples, 0, i * 10 * kMs, 10 * kMs);
+  for (std::int64_t i = 0; i < 50; ++i) add(samples, 1, i * 10 * kMs + 5 * kMs, 10 * kMs);
+  const auto throughput = [&](std::size_t steady_from) {
+    Measurement measurement = sampled(505 * kMs);
+    measurement.steady_from = steady_from;
+    Record record;
+    summarise(measurement, samples, 1, record);
+    return record.throughput_ips.value_or(0);
+  };
+  EXPECT_NEAR(throughput(0), 200, 1e-9);
+  EXPECT_NEAR(throughput(60), 200, 1e-9) << "only the second stream has steady runs";
+  EXPECT_NEAR(throughput(99), 200, 1e-9) << "one run in all";
+  EXPECT_NEAR(throughput(49), 200, 1e-9) << "one run of the first stream";
+}
+
 TEST(Summary, WithoutStartsTheMeasurementsWindowCounts) {
   Samples samples;
   for (int i = 0; i < 100; ++i)
@@ -170,6 +204,12 @@ TEST(Summary, WithoutStartsTheMeasurementsWindowCounts) {
   summarise(sampled(500 * kMs), samples, 1, record);
   EXPECT_NEAR(*record.throughput_ips, 200, 1e-9);
   EXPECT_EQ(record.window_ns, 500 * kMs);
+
+  Measurement late = sampled(500 * kMs);
+  late.steady_from = 50;
+  Record half;
+  summarise(late, samples, 1, half);
+  EXPECT_NEAR(*half.throughput_ips, 200, 1e-9) << "all runs of that window";
 }
 
 TEST(Summary, OneSampleHasNoIntervalAndNoSpread) {

@@ -74,18 +74,29 @@ class Autocovariance {
 
 }  // namespace
 
-double autocorrelation_time(std::span<const double> series) {
-  if (series.size() < 4) return 1.0;
+CorrelationTime correlation_time(std::span<const double> series, std::size_t least_lags) {
+  CorrelationTime result;
+  if (series.size() < 4) return result;
   Autocovariance covariance(series);
   const double variance = covariance(0);
-  if (!(variance > 0.0)) return 1.0;
+  if (!(variance > 0.0)) return result;
+  result.neighbours = covariance(1) / variance;
   double sum = 0.0;
-  for (std::size_t lag = 0; lag + 1 < series.size(); lag += 2) {
+  std::size_t lag = 0;
+  for (; lag + 1 < series.size(); lag += 2) {
     const double pair = covariance(lag) + covariance(lag + 1);
     if (!(pair > 0.0)) break;
     sum += pair;
   }
-  return std::max(1.0, 2.0 * sum / variance - 1.0);
+  result.tau = std::max(1.0, 2.0 * sum / variance - 1.0);
+  result.lags = std::max<std::size_t>(lag, 1);
+  if (least_lags <= lag) return result;
+  for (; lag < std::min(least_lags, series.size()); ++lag) sum += covariance(lag);
+  result.tau = std::max(result.tau, 2.0 * sum / variance - 1.0);
+  result.lags = lag;
+  return result;
 }
+
+double autocorrelation_time(std::span<const double> series) { return correlation_time(series).tau; }
 
 }  // namespace assay::stats

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "stats/stats.hpp"
 
@@ -33,13 +34,6 @@ Ranks binomial_ranks(std::int64_t n, double p, double confidence) {
   return {low, high};
 }
 
-Ranks inflated_ranks(std::int64_t n, double p, double confidence, double tau) {
-  const auto count = static_cast<double>(n);
-  const double half = normal_quantile(0.5 * (1.0 + confidence)) * std::sqrt(count * tau * p * (1.0 - p));
-  return {static_cast<std::int64_t>(std::floor(count * p - half)),
-          static_cast<std::int64_t>(std::ceil(count * p + half))};
-}
-
 // ceil(p n), with p as the decimal number that it prints as: 0.07 * 100 is 7, although the double is slightly larger.
 std::size_t nearest_rank(std::size_t n, double p) {
   const double exact = p * static_cast<double>(n);
@@ -58,35 +52,109 @@ std::size_t minimum_samples(double p, double confidence) {
   return static_cast<std::size_t>(std::ceil(std::log(0.5 * (1.0 - confidence)) / std::log(rarer)));
 }
 
-QuantileEstimate estimate_quantile(std::span<const double> series, double p, double confidence) {
-  constexpr std::size_t kExactBelow = 30;
-  const std::size_t n = series.size();
-  std::vector<double> sorted(series.begin(), series.end());
-  std::sort(sorted.begin(), sorted.end());
-  QuantileEstimate estimate;
-  estimate.value = quantile_sorted(sorted, p);
+namespace {
 
-  std::vector<double> indicator(n);
-  std::transform(series.begin(), series.end(), indicator.begin(),
-                 [&](double x) { return x <= estimate.value ? 1.0 : 0.0; });
-  estimate.tau = autocorrelation_time(indicator);
-  estimate.few_samples = static_cast<double>(n) < static_cast<double>(minimum_samples(p, confidence)) * estimate.tau;
+constexpr double kLeastSamples = 30.0;       // of an interval: the correlation of fewer cannot be estimated
+constexpr double kLeastIndependent = 10.0;   // n / tau
+constexpr double kLeastByNeighbours = 15.0;  // n / (autocorrelation time by the correlation of neighbours)
+constexpr double kLeastFreedom = 2.0;
+constexpr double kMostCorrelation = 0.9999;
 
-  const auto count = static_cast<std::int64_t>(n);
-  const bool exact = n < kExactBelow || estimate.tau == 1.0;
-  const Ranks ranks = exact ? binomial_ranks(count, p, confidence) : inflated_ranks(count, p, confidence, estimate.tau);
-  if (ranks.low >= 1 && ranks.high <= count)
-    estimate.interval =
-        Interval{sorted[static_cast<std::size_t>(ranks.low) - 1], sorted[static_cast<std::size_t>(ranks.high) - 1]};
-  return estimate;
+// The rank of each value, 0 first; equal values have the middle of theirs.
+std::vector<double> ranks_of(std::span<const double> series, std::span<const double> sorted) {
+  std::vector<double> ranks(series.size());
+  std::transform(series.begin(), series.end(), ranks.begin(), [&](double x) {
+    const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), x);
+    return 0.5 * static_cast<double>((low - sorted.begin()) + (high - sorted.begin()));
+  });
+  return ranks;
 }
 
-std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n, double p, double confidence) {
+// An autoregressive series with the rank correlation of neighbours that was found in n values. What is found is too
+// small by (1 + 4 r) / n (Kendall, "Note on bias in the estimation of autocorrelation", Biometrika 1954).
+struct Autoregressive {
+  double r, error;
+  Autoregressive(double found, double n)
+      : r(std::clamp(found + (1.0 + 4.0 * found) / n, 0.0, kMostCorrelation)), error(std::sqrt((1.0 - r * r) / n)) {}
+  [[nodiscard]] double time() const { return (1.0 + r) / (1.0 - r); }
+  // Autocorrelation time of [x <= median] of a normal series: neighbours at a distance k have the correlation
+  // 2 / pi * asin(r^k) (Sheppard 1899). With a correlation that is one standard error larger.
+  [[nodiscard]] double median_time() const {
+    const double most = std::min(r + error, kMostCorrelation);
+    double sum = 0.0;
+    for (double power = most; power > 1e-4; power *= most) sum += std::asin(power);
+    return 1.0 + 4.0 / std::numbers::pi * sum;
+  }
+};
+
+// Samples that an interval needs: so many, each of which counts for `time` others.
+void set_needed(double least, double time, QuantileEstimate& estimate) {
+  if (least * time <= estimate.needed()) return;
+  estimate.least = least;
+  estimate.time = time;
+}
+
+}  // namespace
+
+std::vector<QuantileEstimate> estimate_quantiles(std::span<const double> series, std::span<const double> quantiles,
+                                                 double confidence) {
+  const std::size_t n = series.size();
+  const auto count = static_cast<double>(n);
+  std::vector<double> sorted(series.begin(), series.end());
+  std::sort(sorted.begin(), sorted.end());
+  const CorrelationTime all = correlation_time(ranks_of(series, sorted));
+  const Autoregressive model(all.neighbours, count);
+
+  std::vector<QuantileEstimate> estimates;
+  std::vector<double> indicator(n);
+  for (const double p : quantiles) {
+    QuantileEstimate& estimate = estimates.emplace_back();
+    estimate.value = quantile_sorted(sorted, p);
+    std::transform(series.begin(), series.end(), indicator.begin(),
+                   [&](double x) { return x <= estimate.value ? 1.0 : 0.0; });
+    const CorrelationTime found = correlation_time(indicator, all.lags);
+    // A sum of K = 2 lags - 1 covariances around the sample's own mean is too small by its K / n-th part, and as
+    // uncertain as a variance of n / K degrees of freedom.
+    const double window = (2.0 * static_cast<double>(found.lags) - 1.0) / count;
+    const bool independent = found.tau == 1.0;
+    if (!independent) estimate.tau = found.tau / (1.0 - std::min(window, 0.9));
+    set_needed(kLeastSamples, 1.0, estimate);
+    set_needed(std::max(static_cast<double>(minimum_samples(p, confidence)), kLeastIndependent), estimate.tau,
+               estimate);
+    set_needed(kLeastByNeighbours, model.time(), estimate);
+    estimate.few_samples = true;
+    if (count < estimate.needed()) continue;
+
+    Ranks ranks = binomial_ranks(static_cast<std::int64_t>(n), p, confidence);
+    if (!independent) {
+      const double two_sided = 0.5 * (1.0 + confidence);
+      const double errors = student_quantile(two_sided, 1.0 / window) * std::sqrt(estimate.tau);
+      const double by_model = p == 0.5 ? normal_quantile(two_sided) * std::sqrt(model.median_time()) : 0.0;
+      const double half = std::max(errors, by_model) * std::sqrt(count * p * (1.0 - p));
+      ranks.low = std::min(ranks.low, static_cast<std::int64_t>(std::floor(count * p - half)));
+      ranks.high = std::max(ranks.high, static_cast<std::int64_t>(std::ceil(count * p + half)));
+    }
+    const bool uncertain = !independent && kLeastFreedom * window > 1.0;
+    if (uncertain || ranks.low < 1 || ranks.high > static_cast<std::int64_t>(n)) {
+      set_needed(estimate.least, (count + 1.0) / estimate.least, estimate);  // more than there are
+      continue;
+    }
+    estimate.few_samples = false;
+    estimate.interval =
+        Interval{sorted[static_cast<std::size_t>(ranks.low) - 1], sorted[static_cast<std::size_t>(ranks.high) - 1]};
+  }
+  return estimates;
+}
+
+QuantileEstimate estimate_quantile(std::span<const double> series, double p, double confidence) {
+  return estimate_quantiles(series, std::span(&p, 1), confidence).front();
+}
+
+std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n) {
   if (!estimate.few_samples) return "ok";
-  const std::size_t minimum = minimum_samples(p, confidence);
-  const double needed = std::ceil(static_cast<double>(minimum) * estimate.tau);
-  const std::string product = estimate.tau > 1.0 ? fmt::format("={}x{:.3g}", minimum, estimate.tau) : std::string();
-  return fmt::format("few_samples(n={}<{:.0f}{})", n, needed, product);
+  const std::string product =
+      estimate.time > 1.0 ? fmt::format("={:.0f}x{:.3g}", estimate.least, estimate.time) : std::string();
+  return fmt::format("few_samples(n={}<{:.0f}{})", n, estimate.needed(), product);
 }
 
 }  // namespace assay::stats

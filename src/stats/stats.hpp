@@ -4,6 +4,7 @@
 /// Pure functions over samples. Formulas cite their source; each is tested against published values and on generated
 /// data with known answers. Out of scope: time, devices, storage.
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,37 +29,52 @@ struct Interval {
 [[nodiscard]] double quantile_sorted(std::span<const double> sorted, double p);
 
 /// A quantile with the distribution-free interval of order statistics, its rank half-width inflated by the integrated
-/// autocorrelation time of the indicator series (infra.md A.2; Geyer's initial positive sequence).
+/// autocorrelation time of the indicator series and by the uncertainty of that time (docs/statistics.md, "Intervals").
 struct QuantileEstimate {
   double value = 0.0;
-  std::optional<Interval> interval;  ///< nullopt: n is too small for a two-sided bound to exist
-  double tau = 1.0;                  ///< autocorrelation time of [x <= q], >= 1
-  bool few_samples = false;          ///< n < minimum_samples(p) * tau
+  std::optional<Interval> interval;  ///< nullopt: too few samples, or too few independent ones
+  double tau = 1.0;                  ///< autocorrelation time of [x <= q], corrected for the length of the series, >= 1
+  double least = 0.0;                ///< samples that an interval needs if they were independent
+  double time = 1.0;                 ///< how many correlated ones count as one of them
+  bool few_samples = false;          ///< n < needed(), or a bound outside of the samples: no interval
+  [[nodiscard]] double needed() const { return std::ceil(least * time); }
 };
-/// `series` in the order of measuring, not empty; confidence e.g. 0.95. Fewer than 30 samples, and those whose tau is
-/// 1, have the exact binomial ranks.
+/// `series` in the order of measuring, not empty; confidence e.g. 0.95. A series whose tau is 1 has the exact binomial
+/// ranks.
 [[nodiscard]] QuantileEstimate estimate_quantile(std::span<const double> series, double p, double confidence = 0.95);
-/// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series. With a
-/// tau above 1 the product follows: "few_samples(n=50<90=36x2.5)".
-[[nodiscard]] std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n, double p,
-                                           double confidence = 0.95);
-/// 6 for p50, 36 for p90, 72 for p95, 368 for p99, 3688 for p99.9 at 95 %: the least n for which both bounds exist.
+/// The same for several quantiles, at the cost of one sort.
+[[nodiscard]] std::vector<QuantileEstimate> estimate_quantiles(std::span<const double> series,
+                                                               std::span<const double> quantiles,
+                                                               double confidence = 0.95);
+/// "ok" or "few_samples(n=50<368)", as stored in latency_pXX_quality; n is the length of the estimated series. Where
+/// the correlation counts, the product follows: "few_samples(n=50<90=36x2.5)".
+[[nodiscard]] std::string quantile_quality(const QuantileEstimate& estimate, std::size_t n);
+/// 6 for p50, 36 for p90, 72 for p95, 368 for p99, 3688 for p99.9 at 95 %: the least n of independent samples for which
+/// both bounds exist.
 [[nodiscard]] std::size_t minimum_samples(double p, double confidence = 0.95);
 
 /// Integrated autocorrelation time by Geyer's initial positive sequence ("Practical Markov chain Monte Carlo",
 /// Statistical Science 1992), at least 1. Cost: n per lag for the first 64, then n log n once.
 [[nodiscard]] double autocorrelation_time(std::span<const double> series);
+struct CorrelationTime {
+  double tau = 1.0;
+  std::size_t lags = 1;     ///< that were summed, 0 included
+  double neighbours = 0.0;  ///< correlation of neighbours
+};
+/// The sum has `least_lags` at least, then the larger of both sums counts.
+[[nodiscard]] CorrelationTime correlation_time(std::span<const double> series, std::size_t least_lags = 0);
 
 /// Steady-state detection: a winsorised copy of the log values is cut into segments of one mean and variance (PELT,
-/// penalty 15 ln n, at least 10 samples each); the steady part is the last segment and those before it whose medians
-/// are within 1.5 % of its own (docs/statistics.md, "Steady state"). MSER-5 handles fewer than 60 samples; more
-/// than 1,000 are aggregated to medians of equal blocks, so that steady_from is a multiple of the block. Cost: below 20
-/// ms for 100,000 samples.
+/// penalty 15 ln n, at least 10 samples each). Neighbouring segments are joined unless their levels differ by more than
+/// 1.5 % and by more than correlated noise explains. The level that covers most samples is the steady one; segments of
+/// another level are cut off at the front only, and never more than half (docs/statistics.md, "Steady state"). MSER-5
+/// handles fewer than 60 samples; more than 500 are aggregated to medians of equal blocks, so that steady_from is a
+/// multiple of the block. Cost: below 20 ms for 100,000 samples.
 enum class SteadyClass {
   kFlat,      ///< steady from the first sample
   kWarmup,    ///< the samples before the steady part are slower
-  kSlowdown,  ///< the samples before are faster: throttling?
-  kUnsteady,  ///< the steady part is less than a quarter of the samples
+  kSlowdown,  ///< the samples before the steady part are faster, or the last ones are slower: throttling?
+  kUnsteady,  ///< more than 5 % of the samples have another level
 };
 struct SteadyState {
   std::size_t steady_from = 0;  ///< index of the first steady sample
@@ -67,7 +83,8 @@ struct SteadyState {
 [[nodiscard]] std::string_view to_string(SteadyClass kind);
 [[nodiscard]] SteadyState detect_steady_state(std::span<const double> series);
 
-/// Samples with |log x - median log| > 3 * IQR of the logs: counted, never removed.
+/// Samples with |log x - median log| > 3 * IQR of the logs: counted, never removed. The fence is three times the
+/// smallest difference of two samples at least (a coarse timer has equal quartiles), but not 10 % for that, and 0.1 %.
 [[nodiscard]] std::size_t count_outliers(std::span<const double> series);
 
 /// Special functions, |error| < 1e-10.

@@ -23,6 +23,8 @@ double standard_deviation(std::span<const double> values) {
 }
 
 std::size_t count_outliers(std::span<const double> series) {
+  constexpr double kLeastFence = 0.001;
+  constexpr double kMostOfTimer = 0.1;
   if (series.empty()) return 0;
   std::vector<double> logs(series.size());
   std::transform(series.begin(), series.end(), logs.begin(),
@@ -30,7 +32,11 @@ std::size_t count_outliers(std::span<const double> series) {
   std::vector<double> sorted = logs;
   std::sort(sorted.begin(), sorted.end());
   const double median = quantile_sorted(sorted, 0.5);
-  const double fence = 3.0 * (quantile_sorted(sorted, 0.75) - quantile_sorted(sorted, 0.25));
+  double tick = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i] > sorted[i - 1]) tick = std::min(tick, sorted[i] - sorted[i - 1]);
+  const double spread = 3.0 * (quantile_sorted(sorted, 0.75) - quantile_sorted(sorted, 0.25));
+  const double fence = std::max({spread, std::min(3.0 * tick, kMostOfTimer), kLeastFence});
   return static_cast<std::size_t>(
       std::count_if(logs.begin(), logs.end(), [&](double x) { return std::abs(x - median) > fence; }));
 }
