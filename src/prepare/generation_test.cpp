@@ -19,6 +19,7 @@
 #include "onnx/inspect.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
+#include "worker/forced_at_once.hpp"
 
 namespace assay {
 namespace {
@@ -41,8 +42,9 @@ class GenerationGraphsOn : public ::testing::TestWithParam<const char*> {
   }
 
   Tensor run(const fs::path& model, const fs::path& step, const std::vector<InputRecipe>& inputs,
-             const std::optional<Generation>& generation) {
+             const std::optional<Generation>& generation, bool at_once = false) {
     Worker::StartOptions start;
+    if (at_once) start.environment.emplace_back(kForcedAtOnce, "1");
     start.executable = registry_->places().worker;
     const auto worker = Worker::start(registry_->locate("onnxruntime").value(), std::move(start)).value();
     LoadRequest load;
@@ -93,6 +95,12 @@ TEST_P(GenerationGraphsOn, ComputeWhatAWholePassComputes) {
   const Tensor forced = run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation);
   const std::vector<std::int64_t> compared = compared_tokens(generation.output_tokens);
   ASSERT_EQ(forced.shape()[1], std::ssize(compared));
+  // As a reference runs them: several tokens at once, if one graph runs prompt and steps.
+  const Tensor at_once =
+      run(built.prompt.path, built.step ? built.step->path : fs::path(), prompt, generation, /*at_once=*/true);
+  ASSERT_EQ(at_once.shape(), forced.shape());
+  for (std::size_t i = 0; i < forced.as<float>().size(); ++i)
+    ASSERT_NEAR(at_once.as<float>()[i], forced.as<float>()[i], 1e-4) << i;
 
   // The same tokens at once: those of the prompt and the teacher-forced ones.
   const std::int64_t width = forced.shape()[2], length = generation.prompt_tokens + compared.back();

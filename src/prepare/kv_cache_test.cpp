@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -22,6 +23,7 @@
 #include "onnx/inspect.hpp"
 #include "prepare/generation.hpp"
 #include "tensor/safetensors.hpp"
+#include "worker/forced_at_once.hpp"
 
 namespace assay {
 namespace {
@@ -63,10 +65,13 @@ class Bench {
     generation.output_tokens = kOutput;
     generation.prompt_tokens = kPrompt;
     std::vector<Tensor> logits;
-    std::unique_ptr<Worker>& worker = workers_[engine];
+    // The graph without optimisation is a reference, which runs forced tokens at once.
+    const bool reference = !options.empty();
+    std::unique_ptr<Worker>& worker = workers_[{engine, reference}];
     if (!worker) {
       Worker::StartOptions start;
       start.executable = registry_->places().worker;
+      if (reference) start.environment.emplace_back(kForcedAtOnce, "1");
       worker = Worker::start(registry_->locate(engine).value(), std::move(start)).value();
     }
     LoadRequest load;
@@ -94,7 +99,7 @@ class Bench {
 
  private:
   std::optional<EngineRegistry> registry_;
-  std::map<std::string, std::unique_ptr<Worker>> workers_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<Worker>> workers_;
 };
 
 // A limit of rounding errors: of all logits of a run, as a share of the largest.

@@ -15,6 +15,7 @@
 #include "onnx/inspect.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/ulp.hpp"
+#include "worker/forced_at_once.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -139,7 +140,7 @@ Result<std::unique_ptr<Worker>> ReferenceMaker::start(const EngineEntry& engine,
   start.executable = registry_.places().worker;
   start.cancelled = cancelled_;
   start.memory_limit_bytes = memory_limit_;
-  if (may_run_at_once(engine, task)) start.environment.emplace_back("ASSAY_WORKER_FORCED_AT_ONCE", "1");
+  if (may_run_at_once(engine, task)) start.environment.emplace_back(kForcedAtOnce, "1");
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(start)));
   LoadRequest load;
   load.model = artefact.model;

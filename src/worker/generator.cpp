@@ -266,6 +266,14 @@ Status Generator::next() {
   return steps().run(step_set_);
 }
 
+Status Generator::next(const Tensor& tokens) {
+  further_ += tokens.shape()[1];
+  ASSAY_CHECK_OK(steps().set_input(step_set_, tokens_input_, tokens.view()));
+  if (mask_input_) ASSAY_CHECK_OK(bind_mask());
+  ASSAY_CHECK_OK(steps().run(step_set_));
+  return steps().set_input(step_set_, tokens_input_, tokens_.view());
+}
+
 Result<TensorView> Generator::logits() {
   ASSAY_TRY(TensorView view, further_ == 0 ? prompt_.output(prompt_logits_) : steps().output(step_logits_));
   const Shape& shape = view.shape;
@@ -344,27 +352,33 @@ Result<Tensor> Generator::run_teacher_forced(std::size_t set, std::uint64_t seed
   const CounterRandom random(seed, "taught tokens");  // the same for every set: files of a set may be bound as another
                                                       // one. The tag decides the tokens of stored references
   Tensor all;
-  std::size_t place = 0;
-  for (std::int64_t step = 0;; ++step) {
+  for (std::size_t place = 0;;) {
     ASSAY_TRY(const TensorView view, logits());
     const std::int64_t batch = view.shape[0], width = view.shape[2];
-    if (step == 0) {
+    if (all.shape().empty()) {
       ASSAY_TRY(all, Tensor::create(DType::kFloat32, {batch, std::ssize(compared), width}));
     } else if (width != all.shape()[2]) {
       return fail(ErrorCode::kMismatch, fmt::format("'{}' has {} columns after the prompt and {} after a further token",
                                                     generation_.logits, all.shape()[2], width));
     }
-    if (step == compared[place]) {
+    if (further_ == compared[place]) {
       const auto columns = static_cast<std::size_t>(width);
       for (std::size_t row = 0; row < static_cast<std::size_t>(batch); ++row)
         copy_row(view, row, all.as<float>().subspan((row * compared.size() + place) * columns, columns));
       if (++place == compared.size()) return all;
     }
-    for (std::int64_t row = 0; row < batch; ++row) {
-      put(tokens_, static_cast<std::size_t>(row),
-          random.integer(static_cast<std::uint64_t>(step * batch + row), 0, width - 1));
+    const std::int64_t n = at_once_ ? compared[place] - further_ : 1;
+    ASSAY_TRY(Tensor tokens, Tensor::create(tokens_.dtype(), {batch, n}));
+    for (std::int64_t row = 0; row < batch; ++row)
+      for (std::int64_t i = 0; i < n; ++i)
+        put(tokens, static_cast<std::size_t>(row * n + i),
+            random.integer(static_cast<std::uint64_t>((further_ + i) * batch + row), 0, width - 1));
+    if (at_once_) {
+      ASSAY_CHECK_OK(next(tokens));
+    } else {
+      std::ranges::copy(tokens.bytes(), tokens_.bytes().begin());
+      ASSAY_CHECK_OK(next());
     }
-    ASSAY_CHECK_OK(next());
   }
 }
 

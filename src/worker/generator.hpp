@@ -31,6 +31,9 @@ class Generator final : public BurstSource {
                                                 const std::vector<std::vector<Tensor>>& sets);
   /// Only the first `timed` sets are timed.
   void limit_timed_sets(std::size_t timed) { timed_sets_ = timed; }
+  /// From now on run_teacher_forced() runs all tokens between two logits at once, if one graph runs prompt and steps
+  /// and its cache grows: the same numbers in fewer runs, for a reference.
+  void run_forced_at_once() { at_once_ = !step_ && generation_.cache_tokens == 0; }
 
   /// Generates n times. Samples of one generation: `run`, from the prompt's start to the last token; `first_token`, the
   /// prompt's run until its token is chosen; a `token` for each further one, from id to id.
@@ -53,7 +56,7 @@ class Generator final : public BurstSource {
   };
   [[nodiscard]] Result<Largest> run_greedy(std::size_t set);
 
-  /// Of all timed generations.
+  /// For all timed generations.
   [[nodiscard]] const TimedTokens& timed_tokens() const { return timed_tokens_; }
 
  private:
@@ -86,6 +89,8 @@ class Generator final : public BurstSource {
   Status begin() { return prompt_.run(set_); }
   /// Runs one step on the tokens in tokens_.
   Status next();
+  /// Runs `tokens` [B, n] at once.
+  Status next(const Tensor& tokens);
   /// The mask of the next step: that of the prompt, then ones.
   Status bind_mask();
   /// The logits of the latest run, of the prompt or of a step.
@@ -112,7 +117,8 @@ class Generator final : public BurstSource {
   std::vector<std::optional<TensorView>> padding_;  ///< by set: the prompt's mask if it has padding
   std::vector<Carried> carried_;
   TimedTokens timed_tokens_;
-  std::int64_t further_ = 0;  ///< steps since the prompt
+  std::int64_t further_ = 0;  ///< tokens since the prompt
+  bool at_once_ = false;
   // For static KV caches.
   std::vector<Tensor> caches_;  ///< zeros, if the engine does not keep them itself
   std::optional<std::size_t> positions_input_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <new>
 #include <span>
 #include <string>
@@ -16,6 +17,7 @@
 #include "measure/samples_file.hpp"
 #include "tensor/safetensors.hpp"
 #include "worker/context_source.hpp"
+#include "worker/forced_at_once.hpp"
 
 namespace assay {
 namespace {
@@ -207,6 +209,7 @@ Status WorkerSession::bind_generators(const BindRequest& request, BindReply& bou
     if (stream == 0 && plugin_.compiles_shapes())
       bound.compilation_ms = static_cast<double>(generator.compilation_ns()) / 1e6;
     generator.limit_timed_sets(timed_);
+    if (std::getenv(kForcedAtOnce) != nullptr) generator.run_forced_at_once();
     generators_.push_back(std::move(generator));
   }
   return {};
