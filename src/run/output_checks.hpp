@@ -50,7 +50,8 @@ class OutputChecks {
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
   /// After sampling, if the outputs were right before: the same sets once more in every stream (one of them if a run
-  /// takes long, and for a model that generates), and the token ids of the timed generations. A difference is `wrong`.
+  /// takes long, and for a model that generates; none if the cell's time ends), and the token ids of the timed
+  /// generations. A difference is `wrong`.
   /// `measured` is the reply to a request that named tokens_file().
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
   /// Where measure() writes the token ids.
@@ -70,6 +71,7 @@ class OutputChecks {
   void set_wrong(const std::string& message);
   void set_checked();
   [[nodiscard]] bool is_slow() const;
+  [[nodiscard]] bool has_time(const Deadline& deadline) const;
 
   const Task& task_;
   bool later_;  ///< an earlier launch of the cell was compared
