@@ -16,8 +16,8 @@ struct OrtArithmetic {
 /// `element`: the floating-point type of the model's tensors, such as "float16". `options`: those of the model's
 /// session. A type whose matrix product the runtime lacks is "unknown".
 ///
-/// Precision: a product of float32 keeps 1 + 2^-12, which float16, bfloat16 and TF32 cannot represent (they are told
-/// apart by 1 + 2^-9). A product of 16 bits adds 63 ones to a number beside which one of them is lost in 16 bits: the
+/// Precision: a product of float32 keeps 1 + 2^-12, which float16, bfloat16 and TF32 cannot represent (1 + 2^-9
+/// separates them). A product of 16 bits adds 63 ones to a number beside which one of them is lost in 16 bits: the
 /// exact sum shows that it is accumulated in float32.
 [[nodiscard]] OrtArithmetic ort_measure_arithmetic(const OrtRuntime& runtime, const OrtSessionOptions* options,
                                                    const std::string& element);

@@ -211,6 +211,19 @@ void set_median(const std::vector<const Record*>& measured, Record& cell) {
   cell.latency_window_p50_ms = geometric_mean(measured, &Record::latency_window_p50_ms);
 }
 
+/// The median of tokens, as that of runs: processes differ from each other.
+void set_token_median(const std::vector<const Record*>& measured, Number Record::*median, Number Record::*low,
+                      Number Record::*high, Record& cell) {
+  std::vector<double> values;
+  for (const Record* row : measured)
+    if (row->*median) values.push_back(*(row->*median));
+  if (values.size() < 2) return;
+  const stats::LaunchEstimate estimate = stats::estimate_over_launches(values);
+  cell.*median = estimate.value;
+  cell.*low = estimate.interval ? Number(estimate.interval->low) : std::nullopt;
+  cell.*high = estimate.interval ? Number(estimate.interval->high) : std::nullopt;
+}
+
 /// A rate that is inverse to `time`, of the same first launch, for the pooled time.
 void rescale(Number Record::*rate, Number Record::*time, const Record& first, Record& cell) {
   cell.*rate = first.*rate && first.*time && cell.*time && *(cell.*time) > 0
@@ -226,6 +239,8 @@ void pool(std::span<const LaunchSamples> launches, const std::vector<const Recor
   cell.total_tokens_per_second.reset();
   if (first.total_tokens_per_second && cell.tokens_per_second)
     cell.total_tokens_per_second = *cell.tokens_per_second * static_cast<double>(first.batch_size.value_or(1));
+  set_token_median(measured, &Record::ttft_p50_ms, &Record::ttft_p50_low_ms, &Record::ttft_p50_high_ms, cell);
+  set_token_median(measured, &Record::tpot_p50_ms, &Record::tpot_p50_low_ms, &Record::tpot_p50_high_ms, cell);
   rescale(&Record::prompt_tokens_per_second, &Record::ttft_ms, first, cell);
   cell.throughput_ips = first.streams.value_or(1) > 1 ? rate_over_windows(measured) : pooled.throughput_ips;
   if (!cell.throughput_ips) cell.throughput_ips = middle(measured, &Record::throughput_ips);

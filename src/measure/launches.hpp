@@ -32,6 +32,7 @@ struct LaunchSamples {
 ///
 /// Median:     latency_p50_ms is the geometric mean of the launches' medians, its interval is Student's over them
 ///             (stats/launches.hpp); latency_p50_interval, launch_p50_ms, launch_spread and launches describe it.
+///             The medians of the times of tokens, and their intervals, likewise.
 /// Statistics: summarise() over the samples of all launches, one after the other. With several streams the throughput
 ///             is the items of all windows over the length of all windows.
 /// Verdict:    status, verification and the errors are those of the worst launch; `message` has every part of the

@@ -150,7 +150,12 @@ TEST(Launches, TimesOfTokensArePooledByTheirKind) {
   const Record cell = combined(launches);
   EXPECT_DOUBLE_EQ(*cell.ttft_ms, 4.5) << "mean of 1, 2, … 8";
   EXPECT_DOUBLE_EQ(*cell.tpot_ms, 45);
-  EXPECT_EQ(cell.tpot_p50_ms, 40) << "rank 12 of 24";
+  EXPECT_EQ(cell.tpot_p99_ms, 80) << "rank 24 of 24";
+  EXPECT_NEAR(*cell.tpot_p50_ms, std::sqrt(20.0 * 60.0), 1e-9) << "the geometric mean of the medians of two launches";
+  EXPECT_LT(*cell.tpot_p50_low_ms, 20);
+  EXPECT_GT(*cell.tpot_p50_high_ms, 60);
+  EXPECT_EQ(cell.ttft_samples, 8);
+  EXPECT_EQ(cell.tpot_samples, 24);
   EXPECT_NEAR(*cell.tokens_per_second, 1000.0 / 45, 1e-9);
   EXPECT_NEAR(*cell.total_tokens_per_second, 4 * 1000.0 / 45, 1e-9);
   EXPECT_NEAR(*cell.prompt_tokens_per_second, 128 * 4 * 1e3 / 4.5, 1e-9);

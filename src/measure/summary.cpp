@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "measure/token_summary.hpp"
 #include "stats/stats.hpp"
 
 namespace assay {
@@ -34,14 +35,6 @@ std::vector<Run> runs_from(const Samples& samples, std::size_t from) {
       runs.push_back({samples.stream[i], samples.start_ns[i], samples.duration_ns[i]});
   }
   return runs;
-}
-
-std::vector<double> steady_durations(const Samples& samples, std::size_t from, SampleKind kind) {
-  std::vector<double> durations;
-  for (std::size_t i = from; i < samples.size(); ++i)
-    if (samples.kind[i] == static_cast<std::uint8_t>(kind))
-      durations.push_back(static_cast<double>(samples.duration_ns[i]));
-  return durations;
 }
 
 struct Window {
@@ -156,21 +149,6 @@ double median_duration(const std::vector<Run>& runs) {
   return stats::quantile_sorted(durations, 0.5);
 }
 
-void set_generation(const Samples& samples, std::size_t from, Record& record) {
-  const std::vector<double> first = steady_durations(samples, from, SampleKind::kFirstToken);
-  if (!first.empty()) record.ttft_ms = stats::mean(first) / kNsPerMs;
-  const std::vector<double> tokens = steady_durations(samples, from, SampleKind::kToken);
-  if (tokens.empty()) return;
-  const double mean = stats::mean(tokens);
-  record.tpot_ms = mean / kNsPerMs;
-  if (mean > 0) record.tokens_per_second = kNsPerSecond / mean;
-  const std::pair<double, Number Record::*> quantiles[] = {{0.5, &Record::tpot_p50_ms},
-                                                           {0.9, &Record::tpot_p90_ms},
-                                                           {0.95, &Record::tpot_p95_ms},
-                                                           {0.99, &Record::tpot_p99_ms}};
-  for (const auto& [p, field] : quantiles) record.*field = stats::estimate_quantile(tokens, p).value / kNsPerMs;
-}
-
 }  // namespace
 
 void summarise(const Measurement& measurement, const Samples& samples, std::int64_t items_per_run, Record& record) {
@@ -181,7 +159,7 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
     record.warmup_time_ms = static_cast<double>(measurement.warmup_ns) / kNsPerMs;
     record.stop_reason = to_string(measurement.stop_reason);
   }
-  set_generation(samples, measurement.steady_from, record);
+  summarise_tokens(samples, measurement.steady_from, items_per_run, record);
   const std::vector<Run> runs = runs_from(samples, measurement.steady_from);
   if (runs.empty()) return;
 

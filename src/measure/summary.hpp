@@ -19,9 +19,8 @@ namespace assay {
 ///             which all streams ran (from the latest first start to the earliest last end) over its length; a run
 ///             across an edge counts by its share. If a stream has fewer than two steady runs, all runs of the
 ///             measurement count. Without starts: all items over measurement.window_ns.
-/// Generation: ttft_ms is the mean of the samples of kind `first_token`, tpot_ms and its quantiles are those of kind
-///             `token`, tokens_per_second is 1000 / tpot_ms (of each sequence); all from steady_from on. A latency is
-///             then that of a whole generation, and an item is a sequence.
+/// Generation: summarise_tokens() of measure/token_summary.hpp, from steady_from on. A latency is then that of a whole
+///             generation, and an item is a sequence.
 /// Flags:      few_samples (fewer than 30 runs, or the median has no interval), unsteady (class unsteady or slowdown),
 ///             noisy (more than 5 % outliers).
 ///

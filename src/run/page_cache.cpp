@@ -53,7 +53,7 @@ Result<double> cached_share(const fs::path& file) {
   std::vector<unsigned char> pages((bytes + page - 1) / page);
   const bool known = ::mincore(mapped, bytes, pages.data()) == 0;
   ::munmap(mapped, bytes);
-  if (!known) return cannot("ask for the cached pages of", file);
+  if (!known) return cannot("find the cached pages of", file);
   const auto cached = std::ranges::count_if(pages, [](unsigned char flags) { return (flags & 1U) != 0; });
   return static_cast<double>(cached) / static_cast<double>(pages.size());
 }
