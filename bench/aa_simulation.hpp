@@ -39,6 +39,8 @@ class Rounds {
  public:
   Rounds(const Scenario& scenario, std::size_t cells, stats::Source& source);
   void measure_another();
+  /// A further round of these cells only; the others miss it.
+  void measure_another(std::vector<std::size_t> cells);
   [[nodiscard]] const std::vector<double>& medians(std::size_t cell) const { return medians_[cell]; }
 
  private:
@@ -79,9 +81,13 @@ struct Coverage {
 };
 [[nodiscard]] Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pairs, std::uint64_t seed);
 
-/// Share of the groups of `cells` equal cells whose fastest is called faster than its slowest at any look, if
-/// `comparisons` is what compare_rounds is given.
+/// Share of the groups of `cells` equal cells whose fastest is called faster than its slowest at any look, if all cells
+/// are measured in ten rounds and `comparisons` is what compare_rounds is given.
 [[nodiscard]] double best_of(const Scenario& scenario, std::size_t cells, std::size_t comparisons, std::size_t groups,
                              std::uint64_t seed);
+
+/// Share of the groups of `cells` equal cells whose fastest is called faster than any other at the end, as `assay run`
+/// does: three rounds of all, then further ones of the fastest and its runner-up while these are undecided.
+[[nodiscard]] double best_of_run(const Scenario& scenario, std::size_t cells, std::size_t groups, std::uint64_t seed);
 
 }  // namespace assay::bench

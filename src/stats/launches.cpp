@@ -75,6 +75,7 @@ RoundComparison compare_rounds(std::span<const double> baseline, std::span<const
 bool undecided(const RoundComparison& comparison, std::size_t most_rounds) {
   if (comparison.difference != Difference::kNotShown || comparison.rounds >= most_rounds || !comparison.interval)
     return false;
+  if (comparison.rounds < kEnoughRounds) return true;
   const double farthest = std::max(-std::log(comparison.interval->low), std::log(comparison.interval->high));
   return farthest > claimed_from(comparison.spread, most_rounds, comparison.comparisons);
 }

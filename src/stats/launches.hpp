@@ -67,8 +67,8 @@ struct RoundComparison {
 [[nodiscard]] RoundComparison compare_rounds(std::span<const double> baseline, std::span<const double> candidate,
                                              std::size_t comparisons = 1);
 
-/// Whether another round may still decide: compared, not shown, fewer than `most_rounds`, and some ratio within the
-/// shown interval would be claimed after `most_rounds` at the present spread.
+/// Whether another round may still decide: compared, not shown, fewer than `most_rounds`; and, from kEnoughRounds, some
+/// ratio within the shown interval would be claimed after `most_rounds` at the present spread.
 [[nodiscard]] bool undecided(const RoundComparison& comparison, std::size_t most_rounds = kMostRounds);
 
 /// The number of rounds in all (not of further ones) after which the difference would be claimed, if ratio and spread

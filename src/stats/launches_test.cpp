@@ -135,8 +135,13 @@ TEST(Undecided, EndsAtTheLastRoundAndWithAClaim) {
 }
 
 TEST(Undecided, EndsIfNoRatioOfTheIntervalWouldBeClaimed) {
-  EXPECT_FALSE(undecided(of_log_ratios({0.001, -0.001, 0.001, -0.001})));  // equal within 0.5 %
+  const std::vector<double> within_half_a_per_cent{0.001, -0.001, 0.001, -0.001, 0.001, -0.001};
+  EXPECT_FALSE(undecided(of_log_ratios(within_half_a_per_cent)));
   EXPECT_FALSE(undecided(of_log_ratios({0.05, -0.05, 0.05, -0.05, 0.05, -0.05, 0.05, -0.05})));
+}
+
+TEST(Undecided, DoesNotTrustASmallSpreadOfFewRounds) {
+  EXPECT_TRUE(undecided(of_log_ratios({0.001, -0.001, 0.001, -0.001, 0.0})));
 }
 
 TEST(RoundsToSettle, IsTheLeastNumberWithWhichThePresentRatioAndSpreadAreClaimed) {
