@@ -24,6 +24,8 @@ constexpr std::array<Floor, 5> kFloors{{{DType::kFloat64, 1e-14, 1e-13},
                                         {DType::kInt8, 1e-3, 5e-3}}};
 // A row is a part of the output: its least limit is larger than that of the whole.
 constexpr double kRowFloor = 2.0;
+// The largest logits of a quantised model that may be other ones whatever honest runs change: near ties.
+constexpr double kTop1MayDiffer = 0.1;
 // Correlation of fewer elements says nothing.
 constexpr std::int64_t kLeastToCorrelate = 8;
 
@@ -176,7 +178,7 @@ class OutputJudge {
                          e.element / verdict_.limit, verdict_.limit));
     if (options_.honest && options_.honest->quantised() && verdict_.top1 && e.top1_rows >= kIntegersForOne) {
       const double differ = 1.0 - *verdict_.top1;
-      const double may = std::max(kHonestFactor * (1.0 - honest.top1), 1.0 / kIntegersForOne);
+      const double may = std::max(kHonestFactor * (1.0 - honest.top1), kTop1MayDiffer);
       consider(differ, may,
                fmt::format("{:.3g} % of the largest logits are other ones, {:.3g} % may", 100 * differ, 100 * may));
     }
