@@ -60,7 +60,7 @@ void set_artefact_failure(Record& row, const Error& error) {
 }
 
 /// Further rounds of a model take at most this part of the time of those that were planned.
-constexpr double kFurtherShare = 0.5;
+constexpr double kFurtherShare = 0.25;
 
 std::uint64_t file_bytes(const Artefact& artefact) {
   std::error_code ignored;
@@ -320,6 +320,8 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
                    next_limits(local.task, local.launches), starts_cold(local, row)});
   if (const Status done = guarded("", [&] { return attempt.run(); }); !done) {
     set_failure(row, done.error());
+    // The launches before say more about the cell than one that was interrupted.
+    if (done.error().code == ErrorCode::kCancelled) row.add_flag(flag::kPartial);
   } else {
     const bool wrong = row.verification == Verification::kWrong;
     row.status = wrong ? CellStatus::kWrong : CellStatus::kCompleted;

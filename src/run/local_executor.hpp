@@ -45,7 +45,8 @@ struct ExecutorServices {
   /// Whether there is time for a round that is not necessary: any but the first of a model. `seconds`: its estimate.
   /// `further`: its cells have the launches that were planned.
   std::function<bool(double seconds, bool further)> has_time = [](double, bool) { return true; };
-  /// has_time() alone limits further rounds; else they take at most half of the time of the model's planned rounds.
+  /// has_time() alone limits further rounds; else they take at most a quarter of the time of the model's planned
+  /// rounds.
   bool has_budget = false;
 };
 

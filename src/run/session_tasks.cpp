@@ -69,20 +69,20 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     tasks.push_back(&each.tasks);
   }
   std::size_t done_launches = 0;
-  const auto tell = [&] {
+  const auto notify = [&] {
     if (request.time_left) request.time_left({done_launches, time.launches(), time.left_s()});
   };
   std::vector<Ended> ended;  // of the present model, by task
   ExecutorEvents events;
   events.prepared = [&] {
     time.prepared();
-    tell();
+    notify();
   };
   events.launched = [&](std::size_t task, const Launch& launch) {
     ended[task].launched(launch);
-    time.launched(task, launch.resumed);
+    time.launched(task, launch.row, launch.resumed);
     ++done_launches;
-    tell();
+    notify();
     if (request.launched) request.launched(launch.row, launch.resumed);
   };
   events.finished = [&](std::size_t task, const Record& row) {
@@ -106,7 +106,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     PlannedModel& each = planned[model];
     std::ranges::move(time.fit(tasks, model), std::back_inserter(out.notes));
     time.begin(model);
-    tell();
+    notify();
     std::vector<Record> rows;
     rows.reserve(each.tasks.size());
     for (const Task& task : each.tasks) rows.push_back(task.row);

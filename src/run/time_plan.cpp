@@ -21,19 +21,27 @@ constexpr double kNs = 1e9;
 constexpr double kStartS = 0.3;
 constexpr double kLoadBytesPerS = 0.7e9;
 /// Runs that verify, and the first one.
-constexpr double kVerifyRuns = 4;
+constexpr double kVerifyRuns = 7;
 /// Sampling ends between its least and its largest time: mostly nearer to the largest.
 constexpr double kOfTheLargest = 0.75;
+constexpr double kWarmupS = 0.15;
+/// Further rounds take about this part of the time of the planned ones, before it is known.
+constexpr double kUsualFurther = 0.15;
+constexpr double kUsualFurtherOfS = 30;
 constexpr double kUsualFlopsPerS = 50e9, kUsualBytesPerS = 10e9;
-/// Runs of a reference with its perturbed copies, and of the models that are written for it.
-constexpr double kReferenceRuns = 12;
+/// Runs of a reference: its input sets, without optimisation; for the first shape also its perturbed copies.
+constexpr double kReferenceRuns = 8, kFirstReferenceRuns = 24;
+/// Writing and loading the model, and its perturbed copies.
+constexpr double kModelCopies = 6;
 /// The weight of the first estimate, in launches' seconds.
 constexpr double kPriorS = 3;
 
 double run_s(const Task& task, const std::optional<MachineRate>& rate) {
-  const double flops = task.row.flops.value_or(0) / (rate ? rate->flops_per_s : kUsualFlopsPerS);
-  const double bytes = task.row.bytes.value_or(0) / (rate ? rate->bytes_per_s : kUsualBytesPerS);
-  return std::max(flops, bytes);
+  const double flops_per_s = rate && rate->flops_per_s > 0 ? rate->flops_per_s : kUsualFlopsPerS;
+  const double bytes_per_s = rate && rate->bytes_per_s > 0 ? rate->bytes_per_s : kUsualBytesPerS;
+  const double computing = task.row.flops.value_or(0) / flops_per_s;
+  // Each token reads the weights; in a single pass the operators' tensors stay in the processor's caches.
+  return task.generation ? std::max(computing, task.row.bytes.value_or(0) / bytes_per_s) : computing;
 }
 
 double weight_bytes(const Task& task) { return 4.0 * static_cast<double>(task.row.parameter_count.value_or(0)); }
@@ -47,19 +55,27 @@ double sampling_s(const Task& task, double run) {
     const double all = run * static_cast<double>(*plan.iterations + plan.warmup_iterations.value_or(0));
     return plan.time_limits_iterations ? std::min(all, most) : all;
   }
+  const double warmup = std::min(static_cast<double>(plan.max_warmup_ns) / kNs, std::max(kWarmupS, 10 * run));
   const double least = static_cast<double>(plan.min_time_ns) / kNs;
-  return std::max(least + (most - least) * kOfTheLargest, 4 * run);
+  const double largest = static_cast<double>(plan.max_time_ns) / kNs;
+  return std::max(warmup + least + (largest - least) * kOfTheLargest, 4 * run);
 }
 
-double prepare_s(const std::vector<Task>& tasks, const std::optional<MachineRate>& rate) {
-  double seconds = 0;
-  std::set<std::string> references;
-  for (const Task& task : tasks) {
-    if (!task.runs() || !task.verify || !references.insert(task.row.input_hash).second) continue;
-    seconds += kReferenceRuns * run_s(task, rate);
-    if (references.size() == 1) seconds += kStartS + 4 * weight_bytes(task) / kLoadBytesPerS;
-  }
-  return seconds;
+bool has_one_launch(const Task& task, const std::optional<MachineRate>& rate) {
+  return fills_its_time(task, std::chrono::nanoseconds(std::llround(run_s(task, rate) * kNs)));
+}
+
+// The estimates need no inputs.
+Task without_inputs(const Task& task) {
+  Task light;
+  light.row = task.row;
+  light.generation = task.generation;
+  light.measure = task.measure;
+  light.launches = task.launches;
+  light.max_time = task.max_time;
+  light.verify = task.verify;
+  light.benchmark = task.benchmark;
+  return light;
 }
 
 }  // namespace
@@ -84,25 +100,55 @@ double expected_launch_s(const Task& task, const std::optional<MachineRate>& rat
 
 void TimePlan::add(const std::vector<Task>& tasks) {
   Model model;
-  model.prepare_s = prepare_s(tasks, rate_);
+  std::set<std::string> groups;
   for (const Task& task : tasks) {
     Cell cell;
     cell.runs = task.runs();
-    if (cell.runs) cell.expected_s = expected_launch_s(task, rate_);
-    cell.left = cell.runs ? task.launches : 1;
+    cell.task = without_inputs(task);
+    cell.left = 1;
     cell.batch = task.shape.batch;
     cell.default_batch = task.default_batch;
+    if (cell.runs) groups.insert(worker_group(task));
+    model.extends = model.extends || (cell.runs && task.launches > 1);
     cell.group = fmt::format("{}\n{}\n{}", worker_group(task), task.shape.sequence, task.shape.output_tokens);
     model.cells.push_back(std::move(cell));
   }
+  model.extends = model.extends && groups.size() > 1;
+  estimate(model);
   models_.push_back(std::move(model));
+}
+
+void TimePlan::estimate(Model& model) const {
+  model.prepare_s = 0;
+  std::set<std::string> references;
+  for (Cell& cell : model.cells) {
+    if (!cell.runs) continue;
+    if (cell.measured == 0) cell.expected_s = expected_launch_s(cell.task, rate_);
+    if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.launches;
+    if (!cell.task.verify || !references.insert(cell.task.row.input_hash).second) continue;
+    const bool first = references.size() == 1;
+    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * run_s(cell.task, rate_);
+    if (first) model.prepare_s += kStartS + kModelCopies * weight_bytes(cell.task) / kLoadBytesPerS;
+  }
+}
+
+// The highest rate is that of the largest shapes, which take most of the time.
+void TimePlan::learn(const Task& task, const Record& launch) {
+  const double seconds = launch.latency_p50_ms.value_or(0) / 1e3;
+  if (seconds <= 0 || task.row.flops.value_or(0) <= 0) return;
+  if (task.generation)
+    seen_.bytes_per_s = std::max(seen_.bytes_per_s, task.row.bytes.value_or(0) / seconds);
+  else
+    seen_.flops_per_s = std::max(seen_.flops_per_s, *task.row.flops / seconds);
+  rate_ = seen_;
+  for (std::size_t m = model_; m < models_.size(); ++m) estimate(models_[m]);
 }
 
 std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   std::vector<std::string> notes;
   if (!budget_) return notes;
   const double given = static_cast<double>(budget_->count()) / kNs;
-  const auto fits = [&] { return elapsed_s() + left_s(first, true) <= given; };
+  const auto fits = [&] { return elapsed_s() + planned_s(first, true) <= given; };
   std::int64_t most = 1;
   const auto each = [&](const auto& visit) {
     for (std::size_t m = first; m < models_.size(); ++m)
@@ -113,7 +159,9 @@ std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& ta
   for (; most > 1 && !fits(); --most)
     each([&](Cell& cell, Task& task) {
       if (!cell.runs || cell.left < most) return;
-      cell.left = task.launches = most - 1;
+      if (task.max_time) task.max_time = *task.max_time * (most - 1) / most;  // a launch keeps its share
+      cell.left = cell.task.launches = task.launches = most - 1;
+      cell.task.max_time = task.max_time;
     });
   if (most < before)
     notes.push_back(fmt::format("{}: {} {} of each cell instead of {}", budget_text(*budget_), most,
@@ -142,7 +190,7 @@ std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& ta
   }
   if (!fits() && !std::exchange(overrun_said_, true))
     notes.push_back(fmt::format("{}: what is left takes about {}: it is measured anyway", budget_text(*budget_),
-                                time_words(left_s(first, true))));
+                                time_words(planned_s(first, true))));
   return notes;
 }
 
@@ -159,40 +207,71 @@ void TimePlan::prepared() {
   preparing_ = false;
 }
 
-void TimePlan::launched(std::size_t task, bool kept) {
+void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   const std::int64_t now = clock_.now_ns();
   Cell& cell = models_[model_].cells[task];
   const double took = static_cast<double>(now - std::exchange(last_ns_, now)) / kNs;
   ++launches_done_;
+  const bool further = cell.left == 0;
+  ++cell.ended;
   cell.left = std::max<std::int64_t>(0, cell.left - 1);
   if (kept || !cell.runs) return;
-  if (!cell.measured_s) {
-    measured_s_ += took;
-    expected_s_ += cell.expected_s;
-  }
-  cell.measured_s = took;
+  if (cell.measured == 0) expected_s_ += cell.expected_s;
+  measured_s_ += cell.measured == 0 ? took : 0;
+  cell.measured_s += took;
+  ++cell.measured;
+  if (further) models_[model_].further_s += took;
+  if (fills_its_time(cell.task, run_time(launch)) || launch.status != CellStatus::kCompleted) cell.left = 0;
+  learn(cell.task, launch);
 }
 
 void TimePlan::end() {
-  for (Cell& cell : models_[model_].cells) cell.left = 0;
+  Model& model = models_[model_];
+  double all_s = 0;
+  for (Cell& cell : model.cells) {
+    cell.left = 0;
+    all_s += cell.measured_s;
+  }
+  if (model.extends) {
+    of_planned_s_ += all_s - model.further_s;
+    of_further_s_ += model.further_s;
+  }
   ++model_;
   preparing_ = true;
 }
 
+double TimePlan::launch_s(const Cell& cell) const {
+  if (cell.measured > 0) return cell.measured_s / static_cast<double>(cell.measured);
+  return cell.expected_s * factor();
+}
+
 double TimePlan::factor() const { return (measured_s_ + kPriorS) / (expected_s_ + kPriorS); }
 
-double TimePlan::left_s(std::size_t first_model, bool preparing) const {
+double TimePlan::planned_s(std::size_t first_model, bool preparing) const {
   double seconds = 0;
   const double factor_of_preparing = (measured_prepare_s_ + kPriorS) / (expected_prepare_s_ + kPriorS);
   for (std::size_t m = first_model; m < models_.size(); ++m) {
     if (m > first_model || preparing) seconds += models_[m].prepare_s * factor_of_preparing;
     for (const Cell& cell : models_[m].cells)
-      if (cell.runs) seconds += static_cast<double>(cell.left) * cell_s(cell);
+      if (cell.runs) seconds += static_cast<double>(cell.left) * launch_s(cell);
   }
   return seconds;
 }
 
-double TimePlan::left_s() const { return left_s(model_, preparing_); }
+double TimePlan::further_s(std::size_t first_model) const {
+  const double share = (of_further_s_ + kUsualFurther * kUsualFurtherOfS) / (of_planned_s_ + kUsualFurtherOfS);
+  double seconds = 0;
+  for (std::size_t m = first_model; m < models_.size(); ++m) {
+    if (!models_[m].extends) continue;
+    double all_s = 0;
+    for (const Cell& cell : models_[m].cells)
+      if (cell.runs) all_s += cell.measured_s + static_cast<double>(cell.left) * launch_s(cell);
+    seconds += std::max(0.0, share * (all_s - models_[m].further_s) - models_[m].further_s);
+  }
+  return seconds;
+}
+
+double TimePlan::left_s() const { return planned_s(model_, preparing_) + further_s(model_); }
 
 double TimePlan::elapsed_s() const { return static_cast<double>(clock_.now_ns() - began_ns_) / kNs; }
 
@@ -205,7 +284,7 @@ std::size_t TimePlan::remaining_launches() const {
 
 bool TimePlan::has_time(double seconds) const {
   if (!budget_) return true;
-  const double later = left_s(model_ + 1, true);
+  const double later = planned_s(model_ + 1, true);
   return elapsed_s() + later + seconds <= static_cast<double>(budget_->count()) / kNs;
 }
 

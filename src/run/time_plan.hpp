@@ -39,7 +39,7 @@ class TimePlan {
   /// the model is over.
   void begin(std::size_t model);
   void prepared();
-  void launched(std::size_t task, bool kept);
+  void launched(std::size_t task, const Record& launch, bool kept);
   void end();
 
   /// How much longer the run takes.
@@ -51,9 +51,12 @@ class TimePlan {
 
  private:
   struct Cell {
-    double expected_s = 0;               ///< of one launch
-    std::optional<double> measured_s{};  ///< of the newest one
-    std::int64_t left = 0;               ///< launches
+    Task task;              ///< what the estimates use of it
+    double expected_s = 0;  ///< of one launch
+    double measured_s = 0;  ///< of all launches that ran
+    std::int64_t measured = 0;
+    std::int64_t ended = 0;  ///< launches, those included that --resume kept
+    std::int64_t left = 0;   ///< launches
     std::int64_t batch = 1;
     std::string group{};  ///< cells that differ only in their batch
     bool default_batch = false, runs = false;
@@ -61,22 +64,32 @@ class TimePlan {
   struct Model {
     std::vector<Cell> cells;
     double prepare_s = 0;
+    bool extends = false;  ///< several targets and launches: pairs may need further rounds
+    double further_s = 0;  ///< that they took until now
   };
   [[nodiscard]] std::size_t remaining_launches() const;
-  [[nodiscard]] double cell_s(const Cell& cell) const { return cell.measured_s.value_or(cell.expected_s * factor()); }
+  [[nodiscard]] double launch_s(const Cell& cell) const;
+  /// Estimates again what has not run, with the rate that the launches until now had.
+  void learn(const Task& task, const Record& launch);
+  void estimate(Model& model) const;
   /// Measured over expected, of the launches until now.
   [[nodiscard]] double factor() const;
-  [[nodiscard]] double left_s(std::size_t first_model, bool preparing) const;
+  /// What is planned for the models from this one on; without further rounds.
+  [[nodiscard]] double planned_s(std::size_t first_model, bool preparing) const;
+  /// What further rounds probably take.
+  [[nodiscard]] double further_s(std::size_t first_model) const;
 
   std::optional<std::chrono::nanoseconds> budget_;
   const Clock& clock_;
   std::int64_t began_ns_;
   std::optional<MachineRate> rate_;
+  MachineRate seen_{};  ///< the highest until now, in launches
   std::vector<Model> models_;
   std::size_t model_ = 0;
   bool preparing_ = true, overrun_said_ = false;
   std::int64_t last_ns_ = 0;
-  double expected_s_ = 0, measured_s_ = 0;  ///< of launches that are over
+  double of_planned_s_ = 0, of_further_s_ = 0;  ///< of models that are over, in which pairs may need further rounds
+  double expected_s_ = 0, measured_s_ = 0;      ///< of launches that are over
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
 };

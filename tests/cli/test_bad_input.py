@@ -62,6 +62,12 @@ class BadInput(tool.ToolTest):
         self.refused("zoo", "build", "prajjwal1/bert-tiny", "-o", "m.onnx", "--seed=99999999999999999999", says=["--seed"])
         self.refused("bench", "--engine", "null", "--timeout", "-5", says=["--timeout", "-5"])
         self.refused("bench", "--engine", "null", "--timeout", "nan", says="nan")
+        for launches in ("0", "101", "some"):
+            self.refused("bench", "--engine", "null", "--launches", launches, says=["--launches", launches])
+        for time in ("0", "-1", "nan", "soon"):
+            self.refused("bench", "--engine", "null", "--max-time", time, says=["--max-time", time])
+        for time in ("0", "5x", "m", "5m3", "3s5m", "1e9h", "nan", ""):
+            self.refused("bench", "--engine", "null", "--budget", time, says=["--budget", "5m or 1h30m"])
         self.refused("bench", "--engine", "null", "--precision", "float7", says=["float7", "bfloat16"])
         for limit in ("nan", "0", "-1", "inf"):
             self.refused("bench", "--engine", "null", f"--memory-limit={limit}", says=["--memory-limit", limit])

@@ -237,7 +237,7 @@ class Faults(tool.ToolTest):
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
         return ["run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2", "4", "8",
                 "--iterations", "20", "--warmup", "1", "--engine-option", "hang_at_run=5", "only_batch=4", "--output-dir", "out",
-                "--no-plots", "--quiet", *arguments]
+                "--launches", "1", "--no-plots", "--quiet", *arguments]
 
     def test_kill_9_of_the_controller_loses_nothing_and_resume_takes_up_what_is_missing(self):
         process = self.start(*self.matrix_that_hangs())
@@ -262,6 +262,22 @@ class Faults(tool.ToolTest):
         self.assertIsNone(json_out["interrupted"])
         self.assertIn(f"see 'benchmark_db.duckdb.spool/{shapes[4]['task_key']}/{shapes[4]['attempt_id']}/worker.log'",
                       " ".join(json_out["next_steps"]))
+
+    def test_kill_9_between_launches_keeps_them_and_resume_adds_the_others(self):
+        (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
+        run = ["run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2", "--iterations", "20",
+               "--warmup", "1", "--engine-option", "cost_ns=20000000", "--output-dir", "out", "--no-plots", "--quiet"]
+        process = self.start(*run)
+        self.addCleanup(process.kill)
+        self.wait_until("three launches are done", lambda: len(self.spool_bundles()) >= 3)
+        process.kill()
+        process.communicate()
+        kept = set(self.spool_bundles())
+        shapes = self.shapes_of(self.run_json(*run, "--resume"))
+        self.assertEqual({batch: (shape["status"], shape["launches"]) for batch, shape in shapes.items()}, {1: ("completed", 3), 2: ("completed", 3)})
+        self.assertLessEqual(kept, set(self.spool_bundles()))
+        numbers = [part.split(":")[0] for part in shapes[1]["launch_p50_ms"].split()]
+        self.assertEqual(len(set(numbers)), 3, "each launch has its round")
 
     def test_attempts_are_counted_across_resumes(self):
         crashing = ["--engine-option", "crash_at_run=5", "only_batch=4", "--save", "--output-dir", "out"]

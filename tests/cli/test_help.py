@@ -63,6 +63,11 @@ class Help(tool.ToolTest):
         self.assertEqual(self.default_of("bench", "--hardware"), "the first of cuda, rocm, mps, cpu that this machine has")
         self.assertEqual(self.default_of("run", "--iterations"), "adaptive, until the 95 % interval of the median is within ± 0.5 %")
         self.assertEqual(self.default_of("bench", "--iterations"), "50")
+        self.assertEqual(self.default_of("run", "--launches"), "3")
+        self.assertEqual(self.default_of("bench", "--launches"), "1")
+        self.assertEqual(self.default_of("run", "--max-time"), "10")
+        self.assertEqual(self.default_of("bench", "--max-time"), "30 s of sampling in each launch")
+        self.assertEqual(self.default_of("run", "--budget"), "none")
         self.assertEqual(self.default_of("bench", "--output-dir"), "results/raw")
         rows = self.null(batch="1")
         plain = self.run_json("bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--quiet")["results"]
