@@ -62,6 +62,15 @@ double median(std::vector<std::int64_t> durations) {
   return static_cast<double>(*middle);
 }
 
+// VmHWM; 0 if the process has ended.
+std::uint64_t resident_peak(pid_t pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+  }
+  return 0;
+}
+
 // assay's worker.
 class Assay final : public Loaded {
  public:
@@ -70,7 +79,8 @@ class Assay final : public Loaded {
     MeasurePlan plan;
     plan.warmup_iterations = 0;
     plan.iterations = n;
-    ASSAY_TRY([[maybe_unused]] const MeasureReply reply, worker_->measure({plan, samples_}, 10min));
+    ASSAY_TRY(const MeasureReply reply, worker_->measure({plan, samples_}, 10min));
+    peak_bytes_ = std::max(peak_bytes_, reply.peak_rss_bytes);
     ASSAY_TRY(SamplesFile file, read_samples(samples_));
     return std::move(file.samples.duration_ns);
   }
@@ -114,9 +124,11 @@ class Bare final : public Loaded {
   Result<std::vector<std::int64_t>> run(std::int64_t n) override {
     const std::string asked = fmt::format("{}\n", n);
     std::vector<std::int64_t> durations;
+    std::ofstream(fmt::format("/proc/{}/clear_refs", pid_)) << 5;  // resets VmHWM, as assay's worker does
     if (::send(::fileno(pipe_), asked.data(), asked.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(asked.size()))
       for (long long duration = 0; std::ssize(durations) < n && std::fscanf(pipe_, "%lld", &duration) == 1;)
         durations.push_back(duration);
+    peak_bytes_ = std::max(peak_bytes_, resident_peak(pid_));
     if (std::ssize(durations) == n) return durations;
     return fail(ErrorCode::kInternal, fmt::format("{} gave {} of {} durations", name_, durations.size(), n));
   }
@@ -215,8 +227,9 @@ fs::path Cell::newest_library() const {
   return newest;
 }
 
-Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
-                                             int turns, std::mt19937& random) {
+Result<std::vector<std::vector<std::int64_t>>> durations_in_turns(std::vector<std::unique_ptr<Loaded>>& processes,
+                                                                  std::int64_t iterations, int turns,
+                                                                  std::mt19937& random) {
   const std::int64_t rounds = std::clamp<std::int64_t>(iterations / 3, 1, turns);
   const std::int64_t each = (iterations + rounds - 1) / rounds;
   for (const auto& process : processes) {
@@ -233,6 +246,12 @@ Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>
       durations[i].insert(durations[i].end(), more.begin() + 1, more.end());
     }
   }
+  return durations;
+}
+
+Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
+                                             int turns, std::mt19937& random) {
+  ASSAY_TRY(std::vector<std::vector<std::int64_t>> durations, durations_in_turns(processes, iterations, turns, random));
   std::vector<double> medians;
   for (std::vector<std::int64_t>& all : durations) medians.push_back(median(std::move(all)));
   return medians;

@@ -43,6 +43,11 @@ class Loaded {
   virtual ~Loaded() = default;
   /// Durations of n runs in nanoseconds; the first is on the first input set.
   virtual Result<std::vector<std::int64_t>> run(std::int64_t n) = 0;
+  /// The largest resident set during any run() so far, in bytes.
+  [[nodiscard]] std::uint64_t peak_bytes() const { return peak_bytes_; }
+
+ protected:
+  std::uint64_t peak_bytes_ = 0;
 };
 
 /// One model file on one runtime. `settings` and `registry` must outlive it, and it must outlive the processes that it
@@ -76,8 +81,13 @@ class Cell {
   std::int64_t iterations_ = 0;
 };
 
-/// The median of each process, in nanoseconds. All have loaded their model; after a warm-up they run in `turns`, each
-/// round in random order, at least `iterations` each in total, so that disturbances of the machine affect all of them.
+/// The durations of each process, in nanoseconds. All have loaded their model; after a warm-up they run in `turns`,
+/// each round in random order, at least `iterations` each in total, so that disturbances of the machine affect all of
+/// them.
+Result<std::vector<std::vector<std::int64_t>>> durations_in_turns(std::vector<std::unique_ptr<Loaded>>& processes,
+                                                                  std::int64_t iterations, int turns,
+                                                                  std::mt19937& random);
+/// Their medians.
 Result<std::vector<double>> medians_in_turns(std::vector<std::unique_ptr<Loaded>>& processes, std::int64_t iterations,
                                              int turns, std::mt19937& random);
 
