@@ -79,7 +79,7 @@ TEST(Recipe, OneSetHasPaddingWhateverTheBatch) {
   EXPECT_TRUE(std::ranges::equal(single->as<std::int64_t>(), mask.first(10))) << "the same as in a larger batch";
   EXPECT_EQ(make_input(recipe(DType::kFloat32, {2, 1}, Fill::kPaddingMask), 1, kPaddedSet)->as<float>()[0], 1.0F);
 
-  // Of a cache, only the prompt's part may be padding.
+  // In a cache, only the prompt's part may be padding.
   const auto cache = make_input(recipe(DType::kInt64, {8, 14}, Fill::kPaddingMask, 0, 10), 1, kPaddedSet);
   for (std::size_t row = 0; row < 8; ++row) {
     const auto values = cache->as<std::int64_t>().subspan(row * 14, 14);

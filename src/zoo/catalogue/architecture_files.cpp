@@ -97,7 +97,8 @@ Result<const SkeletonSpec*> find_spec(const JsonDocument& document, const std::s
 }  // namespace
 
 const std::set<std::string>& shared_files() {
-  static const std::set<std::string> all = {"blocks", "common", "goldens", "keys", "layouts", "planned", "sets", "tasks"};
+  static const std::set<std::string> all = {"blocks",  "common",  "goldens", "keys",
+                                            "layouts", "planned", "sets",    "tasks"};
   return all;
 }
 
