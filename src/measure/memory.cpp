@@ -38,6 +38,30 @@ Status reset_peak_memory(const std::filesystem::path& process) {
                                                    std::generic_category().message(error)));
 }
 
+void PeakMemory::begin() {
+  peak_ = own_ = 0;
+  (void)reset_peak_memory();
+}
+
+void PeakMemory::pause() {
+  const auto memory = resident_memory();
+  if (!memory) return;
+  peak_ = std::max(peak_, memory->peak - std::min(own_, memory->peak));
+  paused_at_ = memory->now;
+}
+
+// If the kernel refuses the reset, the peak counts from the start of the process.
+void PeakMemory::resume() {
+  const auto memory = resident_memory();
+  if (memory && memory->now > paused_at_) own_ += memory->now - paused_at_;
+  (void)reset_peak_memory();
+}
+
+std::uint64_t PeakMemory::end(std::uint64_t own_bytes) {
+  pause();
+  return peak_ > own_bytes ? peak_ - own_bytes : 0;
+}
+
 MeanMemory::MeanMemory(const std::filesystem::path& process)
     : file_(::open((process / "statm").c_str(), O_RDONLY | O_CLOEXEC)),
       page_bytes_(static_cast<std::uint64_t>(std::max(::sysconf(_SC_PAGESIZE), 1L))) {}

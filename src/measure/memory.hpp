@@ -21,6 +21,23 @@ struct ResidentMemory {
 /// Errors: unsupported if the kernel refuses: the peak then counts from the start of the process.
 [[nodiscard]] Status reset_peak_memory(const std::filesystem::path& process = "/proc/self");
 
+/// Peak of the resident memory of this process while it measures, without assay's own part: what happens between
+/// pause() and resume() does not count.
+class PeakMemory {
+ public:
+  /// Forgets the peak until now.
+  void begin();
+  void pause();
+  void resume();
+  /// Bytes, less the `own_bytes` of assay that are part of it; 0 if it is unknown.
+  [[nodiscard]] std::uint64_t end(std::uint64_t own_bytes);
+
+ private:
+  std::uint64_t peak_ = 0;
+  std::uint64_t paused_at_ = 0;  ///< resident then
+  std::uint64_t own_ = 0;        ///< became resident in pauses
+};
+
 /// Mean of the resident memory, sampled on request (`statm`, about 2 µs; the file stays open).
 class MeanMemory {
  public:

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/fake_clock.hpp"
 #include "base/files.hpp"
+#include "measure/simulated_cell.hpp"
 
 namespace assay {
 namespace {
@@ -31,6 +35,42 @@ TEST(Memory, AResetForgetsThePeak) {
   if (const Status reset = reset_peak_memory(); !reset) GTEST_SKIP() << to_string(reset.error());
   const auto after = resident_memory();
   EXPECT_LT(after->peak, after->now + kBytes / 2);
+}
+
+// The memory of a hundred thousand samples, of their copies and of the statistics over them is assay's, not the
+// engine's.
+TEST(Memory, OfSamplesAndStatisticsIsNotInThePeak) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitiser's own memory is in the peak";
+#endif
+  if (const Status reset = reset_peak_memory(); !reset) GTEST_SKIP() << to_string(reset.error());
+  FakeClock clock;
+  SimulatedSource source(clock, {.run_ns = 20e3, .correlation = 0.99, .deviation = 0.1}, 1);
+  std::array<BurstSource*, 1> streams{&source};
+  PeakMemory peak;
+  std::uint64_t before = 0, counted = 0, all = 0;
+  std::size_t bytes = 0;
+  MeasureHooks hooks;
+  hooks.window_begins = [&] {
+    peak.begin();
+    before = resident_memory()->now;
+  };
+  hooks.statistics = [&](bool begins) {
+    if (!begins) all = std::max(all, resident_memory()->peak);
+    begins ? peak.pause() : peak.resume();
+  };
+  hooks.window_ends = [&](std::size_t samples_bytes) {
+    bytes = samples_bytes;
+    counted = peak.end(samples_bytes);
+  };
+  MeasurePlan plan;
+  plan.relative_precision = 0.0;
+  const auto measured = measure(streams, clock, plan, hooks);
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->samples.size(), 100'000U);
+  EXPECT_EQ(bytes, 100'000U * (21 + 8));
+  EXPECT_GE(all, before + 4'000'000) << "what the test is about";
+  EXPECT_LE(counted, before + 1'500'000);
 }
 
 TEST(Memory, SaysWhichProcessIsMissing) {

@@ -24,6 +24,7 @@ constexpr double kBurstNs = 50e6;
 constexpr std::size_t kBurstGrowth = 8;
 constexpr std::int64_t kFlushNs = 1'000'000'000;
 constexpr std::int64_t kBetweenBurstsNs = 50'000'000;
+constexpr std::size_t kMostReserved = 4'000'000;  // samples
 
 enum class Phase { kWarmup, kSampling, kDone };
 
@@ -59,6 +60,7 @@ class Session {
       streams_.emplace_back(*source, index).runs = index;
     }
     budget_ = plan.iterations.value_or(plan.max_samples);
+    reserve_samples();
     began_ns_ = clock.now_ns();
   }
 
@@ -214,7 +216,10 @@ class Session {
     }
     if (phase == Phase::kSampling) {
       const std::int64_t now = clock_.now_ns();
+      const bool statistics = hooks_.statistics && stop_rule_.due(runs_.size());
+      if (statistics) hooks_.statistics(true);
       const auto reason = stop_rule_.decide(runs_, now - window_ns_);
+      if (statistics) hooks_.statistics(false);
       if (reason) {
         const std::lock_guard lock(mutex_);
         return stop(*reason);
@@ -288,8 +293,26 @@ class Session {
     for (std::thread& thread : threads) thread.join();
   }
 
+  /// Room for all samples, so that growing does not leave copies in the process's memory. Pages that no sample reaches
+  /// are not resident.
+  void reserve_samples() {
+    const auto runs = static_cast<std::size_t>(std::clamp<std::int64_t>(budget_, 0, std::int64_t{kMostReserved}));
+    const std::size_t samples = std::min(runs * streams_.front().source.samples_per_run(), kMostReserved);
+    runs_.reserve(runs);
+    result_.samples.kind.reserve(samples);
+    result_.samples.stream.reserve(samples);
+    result_.samples.start_ns.reserve(samples);
+    result_.samples.duration_ns.reserve(samples);
+  }
+
+  [[nodiscard]] std::size_t samples_bytes() const {
+    constexpr std::size_t kSample = sizeof(std::uint8_t) + sizeof(std::uint32_t) + 2 * sizeof(std::int64_t);
+    return result_.samples.size() * kSample + runs_.size() * sizeof(double);
+  }
+
   void finish() {
     drain();
+    if (hooks_.window_ends) hooks_.window_ends(samples_bytes());
     for (const Stream& stream : streams_) result_.warmup_iterations += stream.warmup_runs;
     if (result_.samples.size() > 0) result_.window_ns = last_end_ns_ - window_ns_;
     flush(last_flush_ns_);

@@ -63,6 +63,10 @@ struct MeasureHooks {
   const std::atomic<bool>* interrupted = nullptr;  ///< true: stop after the running bursts and keep the samples
   std::function<void()> window_begins{};           ///< after the warm-up: reset peaks, record the environment
   std::function<void()> between_bursts{};          ///< at most every 50 ms of the window: sample memory
+  /// Around the statistics of the stop rule, whose memory is not the engine's: true before, false after.
+  std::function<void(bool begins)> statistics{};
+  /// After the last burst, before the final statistics, with the bytes of all samples.
+  std::function<void(std::size_t samples_bytes)> window_ends{};
   /// About every second and at the end, with all samples so far: those from index `first` on are new. An error ends
   /// the measurement (StopReason::kFailure); the samples stay in the Measurement.
   std::function<Status(const Samples& samples, std::size_t first)> flush{};

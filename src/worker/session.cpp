@@ -284,14 +284,18 @@ Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   ASSAY_TRY(SamplesWriter writer, SamplesWriter::create(request.samples));
 
   MeanMemory mean;
+  PeakMemory peak;
+  MeasureReply reply;
   Json before;
   MeasureHooks hooks;
   hooks.interrupted = &interrupted;
   hooks.window_begins = [&] {
     before = capture_environment();
-    (void)reset_peak_memory();
+    peak.begin();
     mean.sample();
   };
+  hooks.statistics = [&](bool begins) { begins ? peak.pause() : peak.resume(); };
+  hooks.window_ends = [&](std::size_t samples_bytes) { reply.peak_rss_bytes = peak.end(samples_bytes); };
   hooks.between_bursts = [&] { mean.sample(); };
   hooks.flush = [&](const Samples& samples, std::size_t first) { return writer.append(samples, first); };
   interrupted = false;
@@ -301,11 +305,8 @@ Result<MeasureReply> WorkerSession::measure(const MeasureRequest& request) {
   ASSAY_CHECK_OK(writer.close());
   if (!measured) return tl::unexpected<Error>(std::move(measured).error());
 
-  MeasureReply reply;
   for (const Generator& generator : generators_) reply.generations += generator.timed_tokens().generations();
   if (!request.tokens.empty() && !generators_.empty()) ASSAY_CHECK_OK(write_tokens(request.tokens));
-  ASSAY_TRY(const ResidentMemory memory, resident_memory());
-  reply.peak_rss_bytes = memory.peak;
   reply.mean_rss_bytes = mean.mean_bytes();
   const Json after = capture_environment();
   reply.environment = {{"before", before}, {"after", after}, {"noise", noise(before, after, measured->window_ns)}};
