@@ -214,8 +214,9 @@ TEST_F(References, AQuantisedGraphIsJudgedByWhatQuantisingCosts) {
   const Reference reference = make(DType::kFloat32);
   ASSERT_TRUE(reference.honest) << reference.why_none << reference.why_no_honest;
   EXPECT_EQ(reference.honest->method, "quantised");
-  // One integer in eight changes by one step.
-  EXPECT_NEAR(reference.honest->outputs.at(0).moves, 0.35 * kStep, 0.15 * kStep);
+  // One integer in eight changes by one step: 0.35 steps, of few outputs.
+  EXPECT_GT(reference.honest->outputs.at(0).moves, 0.15 * kStep);
+  EXPECT_LT(reference.honest->outputs.at(0).moves, kStep);
 }
 
 }  // namespace
