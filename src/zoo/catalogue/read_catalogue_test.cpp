@@ -16,6 +16,7 @@ using Files = std::map<std::string, std::string>;
 Result<Catalogue> read(const Files& changed) {
   Files files = {{"blocks", R"({"blocks": {"sizes": {"keys": {"vocab_size": 10, "hidden_size": 4}}}})"},
                  {"common", R"({"ignored": [], "neutral": {}, "non_parameters": []})"},
+                 {"goldens", "{}"},
                  {"keys", R"({"keys": {
                     "vocab_size": {"type": "integer", "min": 1, "max": 100},
                     "hidden_size": {"type": "integer", "min": 1, "max": 100},
