@@ -24,7 +24,7 @@ namespace assay {
 /// Whether an interruption left the cell without a result, or with a part of it: --resume runs such cells.
 [[nodiscard]] bool unfinished(const Record& row);
 
-/// Whether the row was measured and verified, but its time is too disturbed, or of too few samples, to be ranked.
+/// Whether the row was measured and verified, but its time is too disturbed or too uncertain to be ranked.
 [[nodiscard]] bool too_unsure_to_rank(const Record& row);
 
 /// The rows; a name that stands for several models is followed by the model id: "bert

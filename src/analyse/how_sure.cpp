@@ -113,11 +113,12 @@ HowSure how_sure(std::span<const Record> rows) {
 
 std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score) {
   const HowSure sure = how_sure(rows);
+  constexpr int kUnreliable = 40;  // as in `assay doctor`
   if (sure.cells == 0) return {};
   std::vector<std::string> lines;
   if (machine_score)
-    lines.push_back(
-        fmt::format("machine: {} of 100 before the run; `assay doctor` says what disturbs timings", *machine_score));
+    lines.push_back(fmt::format("machine: {} of 100 before the run{}; `assay doctor` says what disturbs timings",
+                                *machine_score, *machine_score <= kUnreliable ? ", timings are not reliable" : ""));
   constexpr double kPercent = 100;
   std::string precision = fmt::format("cells that reached their precision: {} of {}", sure.precise, sure.cells);
   if (sure.half_width)
@@ -135,6 +136,9 @@ std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optio
         "smallest difference that could be shown: {} (median of the compared pairs; at worst "
         "{}); pairs called different: {} of {}",
         difference_words(*sure.detectable), difference_words(*sure.worst_detectable), sure.claimed, sure.pairs));
+  const std::vector<std::string> targets = targets_of(rows);
+  if (sure.pairs == 0 && targets.size() > 1)
+    lines.push_back("no two targets have ranked times of the same cell, so nothing was compared");
   for (const HowSure::Open& each : sure.open)
     lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
                                 difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),

@@ -50,10 +50,11 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
     });
     std::vector<Record> unsure;
     std::ranges::copy_if(rows, std::back_inserter(unsure), [&](const Record& row) {
-      return row.model == model && target_key(row) != target_key(first) && too_unsure_to_rank(row);
+      return row.model == model && target_key(row) != target_key(first) && comparable(row, first) &&
+             too_unsure_to_rank(row);
     });
-    if (!unsure.empty() && unknown.empty())
-      return fmt::format("{}: {} on {}; nothing to compare it with: too disturbed, or of too few samples, on {}", model,
+    if (!unsure.empty())
+      return fmt::format("{}: {} on {}; nothing to compare it with: too disturbed or too uncertain on {}", model,
                          result, target_key(first), join(targets_of(unsure), ", "));
     if (others && unknown.empty())
       return fmt::format("{}: {} is the only verified choice here: {}", model, target_key(first), result);

@@ -107,8 +107,8 @@ class BenchConsole {
       add_sentence("  ",
                    fmt::format("Latency and throughput are those of one generation of {} tokens", *row.output_tokens));
     if (row.latency_p50_ms) {
-      out_ +=
-          fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms, few_samples_note(row.latency_p50_quality));
+      out_ += fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms,
+                          median_of_few_samples(row) ? few_samples_note(row.latency_p50_quality) : std::string());
       add_interval(row);
     }
     if (row.throughput_ips)

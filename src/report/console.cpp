@@ -46,7 +46,7 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
     text.emplace_back("interval: 95 %, of the median.");
   if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
   if (std::ranges::any_of(rows, [](const Record& row) {
-        return has_few_samples(row.latency_p50_quality) || has_few_samples(row.latency_p99_quality);
+        return median_of_few_samples(row) || has_few_samples(row.latency_p99_quality);
       }))
     text.emplace_back("~ marks a percentile of too few samples.");
   for (const std::string& meaning : marks_legend(marks, true)) text.push_back(meaning);
@@ -69,11 +69,10 @@ std::string measured_rows(const ReportInput& input, const Colours& colours, std:
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Record& row = rows[i];
     marks.push_back(marks_of(row, inconsistent[i]));
-    table.cells.push_back({row.model, target_key(row), row.batch_size ? shape_key(row) : "–",
-                           verdict_text(row) + kept_note(input, row), letters_of(marks.back()),
-                           show_percentile(row.latency_p50_ms, row.latency_p50_quality), show_interval(row),
-                           show_launches(row), show_percentile(row.latency_p99_ms, row.latency_p99_quality),
-                           show(row.throughput_ips), show(row.memory_mb)});
+    table.cells.push_back(
+        {row.model, target_key(row), row.batch_size ? shape_key(row) : "–", verdict_text(row) + kept_note(input, row),
+         letters_of(marks.back()), show_median(row), show_interval(row), show_launches(row),
+         show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips), show(row.memory_mb)});
     if (generates)
       table.cells.back().insert(table.cells.back().end(),
                                 {show_ttft(row), show_tpot(row), show(row.tokens_per_second)});

@@ -20,7 +20,7 @@ constexpr Mark kNoisyMark{'N', "noisy", "other activity of the machine disturbed
 constexpr Mark kUnsteadyMark{'U', "unsteady", "the times did not reach a steady state"};
 constexpr Mark kSlowdownMark{'S', "slowdown", "the first samples were faster; the median is of the later ones"};
 constexpr Mark kInconsistentMark{'I', "inconsistent", "a larger batch takes less time in all than a smaller one"};
-constexpr Mark kNotRankedMark{'X', "not ranked", "too disturbed, or of too few samples, to be compared"};
+constexpr Mark kNotRankedMark{'X', "not ranked", "too disturbed or too uncertain to be compared"};
 constexpr std::array kMarks{kNoisyMark, kUnsteadyMark, kSlowdownMark, kInconsistentMark, kNotRankedMark};
 
 }  // namespace
@@ -123,8 +123,16 @@ std::string show_percentile(const Number& value, const std::string& quality) {
   return (value && has_few_samples(quality) ? "~" : "") + show(value);
 }
 
+bool median_of_few_samples(const Record& row) {
+  return has_few_samples(row.latency_p50_quality) && row.latency_p50_interval != "launches";
+}
+
+std::string show_median(const Record& row) {
+  return (row.latency_p50_ms && median_of_few_samples(row) ? "~" : "") + show(row.latency_p50_ms);
+}
+
 std::string show_latency(const Record& row) {
-  const std::string median = show_percentile(row.latency_p50_ms, row.latency_p50_quality);
+  const std::string median = show_median(row);
   const std::string interval = show_interval(row);
   if (interval == "–") return median;
   return interval.starts_with("±") ? median + " " + interval : median + " (" + interval + ")";

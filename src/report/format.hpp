@@ -64,6 +64,11 @@ struct Mark {
 /// A percentile with its quality: "~12.00" if it comes from too few samples.
 [[nodiscard]] std::string show_percentile(const Number& value, const std::string& quality);
 
+/// The median; "~" only if its interval is not over launches, of which each needs few samples.
+[[nodiscard]] std::string show_median(const Record& row);
+/// Whether the median is of too few samples.
+[[nodiscard]] bool median_of_few_samples(const Record& row);
+
 /// The status and verdict in words: "verified", "verified (simulated)", "wrong (mismatch)", "skipped (not_built)".
 [[nodiscard]] std::string verdict_text(const Record& row);
 

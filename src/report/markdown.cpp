@@ -141,7 +141,7 @@ std::string why_no_number(const Record& row) {
   if (row.has_flag(flag::kSoftware)) return std::string(flag::kSoftware);
   if (row.has_flag(flag::kPartial)) return std::string(flag::kPartial);
   if (too_unsure_to_rank(row))
-    return row.has_flag(flag::kUnsteady) ? "unsteady" : row.has_flag(flag::kNoisy) ? "too noisy" : "too few samples";
+    return row.has_flag(flag::kUnsteady) ? "unsteady" : row.has_flag(flag::kNoisy) ? "too noisy" : "too uncertain";
   if (!row.ranked()) return std::string(to_string(row.verification));
   return row.latency_p50_ms ? "other shape or precision" : "not measured";
 }
@@ -180,13 +180,13 @@ std::string shapes_table(const std::vector<Record>& rows) {
     const Record& row = rows[i];
     marks.push_back(marks_of(row, inconsistent[i]));
     if (row.latency_p50_ms)
-      out += line_of({row.model, target_key(row), shape_key(row), verdict_text(row),
-                      show_percentile(row.latency_p50_ms, row.latency_p50_quality), show_interval(row),
-                      show_launches(row), show_percentile(row.latency_p90_ms, row.latency_p90_quality),
-                      show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
-                      show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
-                      row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags),
-                      or_dash(words_of(marks.back()))});
+      out +=
+          line_of({row.model, target_key(row), shape_key(row), verdict_text(row), show_median(row), show_interval(row),
+                   show_launches(row), show_percentile(row.latency_p90_ms, row.latency_p90_quality),
+                   show_percentile(row.latency_p99_ms, row.latency_p99_quality), show(row.throughput_ips),
+                   show(row.memory_mb), show(row.model_load_time), show(row.first_inference_ms),
+                   row.iterations ? std::to_string(*row.iterations) : "–", or_dash(row.flags),
+                   or_dash(words_of(marks.back()))});
   }
   std::vector<std::string> legend;
   if (out.find("| ~") != std::string::npos)

@@ -77,14 +77,20 @@ void Record::add_flag(std::string_view name) {
 }
 
 bool Record::ranked() const {
-  constexpr double kMostNoise = 0.1;  // docs/metrics.md, "Ranked cells", has the same rule as SQL
+  // docs/metrics.md, "Ranked cells", has the same rule as SQL.
+  constexpr double kMostNoise = 0.1, kMostNoiseOfLaunches = 0.25, kLeast = 0.5, kMost = 2;
   if (status != CellStatus::kCompleted || verification != Verification::kVerified) return false;
   for (const std::string_view never : {flag::kSimulated, flag::kSoftware, flag::kPartial, flag::kUnsteady})
     if (has_flag(never)) return false;
-  if (latency_p50_quality.starts_with("few") && latency_p50_interval != "launches") return false;
-  return !has_flag(flag::kNoisy) || !latency_p50_ms ||
-         (latency_p50_low_ms && latency_p50_high_ms && *latency_p50_low_ms >= (1 - kMostNoise) * *latency_p50_ms &&
-          *latency_p50_high_ms <= (1 + kMostNoise) * *latency_p50_ms);
+  const bool of_launches = latency_p50_interval == "launches";
+  if (latency_p50_quality.starts_with("few") && !of_launches) return false;
+  if (!latency_p50_ms) return true;
+  if (latency_p50_low_ms && *latency_p50_low_ms < kLeast * *latency_p50_ms) return false;
+  if (latency_p50_high_ms && *latency_p50_high_ms > kMost * *latency_p50_ms) return false;
+  const double most_noise = of_launches ? kMostNoiseOfLaunches : kMostNoise;
+  return !has_flag(flag::kNoisy) ||
+         (latency_p50_low_ms && latency_p50_high_ms && *latency_p50_low_ms >= (1 - most_noise) * *latency_p50_ms &&
+          *latency_p50_high_ms <= (1 + most_noise) * *latency_p50_ms);
 }
 
 bool Record::settled(bool measured) const {

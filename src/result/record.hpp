@@ -50,9 +50,10 @@ struct Record {
 
   [[nodiscard]] bool has_flag(std::string_view name) const;
   void add_flag(std::string_view name);
-  /// Completed and verified, and its time may be compared: not simulated, software, partial or unsteady, not a median of
-  /// too few samples of one process, and not `noisy` with an interval of the median beyond ± 10 %. Included in rankings,
-  /// speed-ups and ratings. A row without a latency is ranked if it is verified (docs/metrics.md, "Ranked cells").
+  /// Completed and verified, and its time may be compared: not simulated, software, partial or unsteady, not a median
+  /// of too few samples of one process, and the interval of the median not too wide, above all if it is `noisy`.
+  /// Included in rankings, speed-ups and ratings. A row without a latency is ranked if it is verified (docs/metrics.md,
+  /// "Ranked cells").
   [[nodiscard]] bool ranked() const;
   /// Whether --resume keeps the row instead of running its task again: `completed`, `wrong` or `unsupported`, not cut
   /// short. `measured`: one that ran must have a latency (a verification alone has none).

@@ -273,6 +273,22 @@ TEST(Ranked, NoisyCellsAreOnlyWithAnIntervalWithinATenth) {
   EXPECT_FALSE(record.ranked()) << "nothing bounds the disturbance";
 }
 
+TEST(Ranked, AnIntervalOverLaunchesContainsTheNoiseAndMayBeWider) {
+  Record record = ranked_row(8, 10, 12.5);
+  record.add_flag(flag::kNoisy);
+  EXPECT_FALSE(record.ranked());
+  record.latency_p50_interval = "launches";
+  EXPECT_TRUE(record.ranked());
+  record.latency_p50_high_ms = 12.6;
+  EXPECT_FALSE(record.ranked());
+}
+
+TEST(Ranked, CellsWhoseMedianIsNotEvenKnownToAFactorOfTwoAreNot) {
+  EXPECT_TRUE(ranked_row(5, 10, 20).ranked());
+  EXPECT_FALSE(ranked_row(4.9, 10, 12).ranked());
+  EXPECT_FALSE(ranked_row(9, 10, 20.1).ranked());
+}
+
 TEST(Ranked, AMedianOfTooFewSamplesIsOnlyIfItsIntervalIsOverLaunches) {
   Record record = ranked_row(9.9, 10, 10.1);
   record.latency_p50_quality = "few_samples(n=5<6)";

@@ -42,9 +42,11 @@ SELECT
     AND (
       coalesce(NOT list_contains(string_split(flags, ','), 'noisy'), true)
       OR coalesce(
-        latency_p50_low_ms >= (1 - 0.1) * latency_p50_ms AND latency_p50_high_ms <= (1 + 0.1) * latency_p50_ms, false
+        latency_p50_low_ms >= (1 - if(latency_p50_interval = 'launches', 0.25, 0.1)) * latency_p50_ms
+        AND latency_p50_high_ms <= (1 + if(latency_p50_interval = 'launches', 0.25, 0.1)) * latency_p50_ms, false
       )
     )
+    AND NOT coalesce(latency_p50_low_ms < 0.5 * latency_p50_ms OR latency_p50_high_ms > 2 * latency_p50_ms, false)
     AND NOT (coalesce(latency_p50_quality, '') LIKE 'few%' AND coalesce(latency_p50_interval, '') <> 'launches')
     AS ranked,
   flags,
