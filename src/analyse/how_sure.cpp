@@ -36,7 +36,7 @@ std::string key_without_batch(Record row) {
 
 double median_of(std::vector<double> values) {
   std::ranges::sort(values);
-  return values[values.size() / 2];
+  return values[(values.size() - 1) / 2];
 }
 
 }  // namespace
