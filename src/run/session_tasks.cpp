@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -30,20 +32,26 @@ Record unreached_row(Record row, const Refusal& why) {
 
 // What is known of a cell from its launches.
 struct Ended {
-  bool reported = false, kept = false;
-  fs::path log;  // of the launch that explains the row: the first that did not end well, else the first
+  bool reported = false;
+  std::size_t launches = 0, resumed = 0;
+  std::map<std::string, fs::path> logs;  // by attempt
+  fs::path newest_failure;               // the log of the newest launch that did not end well
 
   void launched(const Launch& launch) {
-    kept = first_ ? launch.resumed : kept && launch.resumed;
-    const bool well = launch.row.status == CellStatus::kCompleted;
+    ++launches;
+    resumed += launch.resumed ? 1 : 0;
     std::error_code ignored;
-    if ((first_ || (explained_ && !well)) && fs::exists(launch.log, ignored)) log = launch.log;
-    explained_ = explained_ && well;
-    first_ = false;
+    if (launch.log.empty() || !fs::exists(launch.log, ignored)) return;
+    logs[launch.row.attempt_id] = launch.log;
+    if (launch.row.status != CellStatus::kCompleted) newest_failure = launch.log;
   }
-
- private:
-  bool first_ = true, explained_ = true;
+  [[nodiscard]] bool kept() const { return launches > 0 && resumed == launches; }
+  // The log that explains the row; empty: there is none.
+  [[nodiscard]] fs::path log_of(const Record& row) const {
+    if (row.status != CellStatus::kCompleted && !newest_failure.empty()) return newest_failure;
+    const auto own = logs.find(row.attempt_id);
+    return own == logs.end() ? fs::path() : own->second;
+  }
 };
 
 // Inputs that cannot be made cost their task only.
@@ -89,9 +97,9 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     Ended& cell = ended[task];
     cell.reported = true;
     out.rows.push_back(row);
-    if (cell.kept) out.kept.insert(row.attempt_id);
-    if (!cell.log.empty()) out.logs[row.attempt_id] = cell.log;
-    if (request.finished) request.finished(row, cell.kept);
+    if (cell.kept()) out.kept.insert(row.attempt_id);
+    if (const fs::path log = cell.log_of(row); !log.empty()) out.logs[row.attempt_id] = log;
+    if (request.finished) request.finished(row, cell.kept());
   };
   services.has_budget = request.settings.budget.has_value();
   std::string present;  // model

@@ -28,9 +28,11 @@ constexpr double kWarmupS = 0.15;
 /// Further rounds take about this part of the time of the planned ones, before it is known.
 constexpr double kUsualFurther = 0.15;
 constexpr double kUsualFurtherOfS = 30;
-constexpr double kUsualFlopsPerS = 50e9, kUsualBytesPerS = 10e9;
+constexpr double kUsualFlopsPerS = 110e9, kUsualBytesPerS = 30e9;
 /// Runs of a reference: its input sets, without optimisation; for the first shape also its perturbed copies.
 constexpr double kReferenceRuns = 8, kFirstReferenceRuns = 24;
+/// The reference of a generation generates, too, and computes all logits.
+constexpr double kGenerationRuns = 2;
 /// Writing and loading the model, and its perturbed copies.
 constexpr double kModelCopies = 6;
 /// The weight of the first estimate, in launches' seconds.
@@ -127,20 +129,21 @@ void TimePlan::estimate(Model& model) const {
     if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.launches;
     if (!cell.task.verify || !references.insert(cell.task.row.input_hash).second) continue;
     const bool first = references.size() == 1;
-    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * run_s(cell.task, rate_);
+    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * (cell.task.generation ? kGenerationRuns : 1) *
+                       run_s(cell.task, rate_);
     if (first) model.prepare_s += kStartS + kModelCopies * weight_bytes(cell.task) / kLoadBytesPerS;
   }
 }
 
-// The highest rate is that of the largest shapes, which take most of the time.
+// A generation is bound by memory, mostly; other runs by their FLOPs.
 void TimePlan::learn(const Task& task, const Record& launch) {
   const double seconds = launch.latency_p50_ms.value_or(0) / 1e3;
   if (seconds <= 0 || task.row.flops.value_or(0) <= 0) return;
+  if (!rate_) rate_ = MachineRate{};
   if (task.generation)
-    seen_.bytes_per_s = std::max(seen_.bytes_per_s, task.row.bytes.value_or(0) / seconds);
+    rate_->bytes_per_s = byte_rates_.with(task.row.bytes.value_or(0) / seconds);
   else
-    seen_.flops_per_s = std::max(seen_.flops_per_s, *task.row.flops / seconds);
-  rate_ = seen_;
+    rate_->flops_per_s = flop_rates_.with(*task.row.flops / seconds);
   for (std::size_t m = model_; m < models_.size(); ++m) estimate(models_[m]);
 }
 

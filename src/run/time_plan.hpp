@@ -61,6 +61,13 @@ class TimePlan {
     std::string group{};  ///< cells that differ only in their batch
     bool default_batch = false, runs = false;
   };
+  struct Mean {
+    double sum = 0, count = 0;
+    double with(double value) {
+      sum += value;
+      return sum / ++count;
+    }
+  };
   struct Model {
     std::vector<Cell> cells;
     double prepare_s = 0;
@@ -83,7 +90,7 @@ class TimePlan {
   const Clock& clock_;
   std::int64_t began_ns_;
   std::optional<MachineRate> rate_;
-  MachineRate seen_{};  ///< the highest until now, in launches
+  Mean flop_rates_, byte_rates_;  ///< of launches
   std::vector<Model> models_;
   std::size_t model_ = 0;
   bool preparing_ = true, overrun_said_ = false;

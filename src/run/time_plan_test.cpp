@@ -160,11 +160,11 @@ TEST(TimePlan, LaterModelsComeBeforeOptionalRounds) {
 
 TEST(TimePlan, AnExpectedLaunchHasItsRunsAndItsWeights) {
   Task task;
-  task.row.flops = 50e9;  // 1 s at the usual rate
+  task.row.flops = 110e9;  // 1 s at the usual rate
   task.row.parameter_count = 700'000'000 / 4;
   task.benchmark = false;
   EXPECT_NEAR(expected_launch_s(task, {}), 0.3 + 1 + 7 * 1, 1e-9);
-  EXPECT_NEAR(expected_launch_s(task, MachineRate{100e9, 1e12}), 0.3 + 1 + 7 * 0.5, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task, MachineRate{220e9, 1e12}), 0.3 + 1 + 7 * 0.5, 1e-9);
   task.benchmark = true;
   task.measure.warmup_iterations = 2;
   task.measure.iterations = 8;
@@ -179,15 +179,15 @@ TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {
   std::vector<Task> small = tasks_of("small", {1}), large = tasks_of("large", {1});
   for (Task* task : {&small[0], &large[0]}) task->verify = false;
   small[0].row.flops = 1e9;
-  large[0].row.flops = 100e9;  // 2 s at the usual rate: one launch, which has the whole time
+  large[0].row.flops = 220e9;  // 2 s at the usual rate: one launch, which has the whole time
   plan.add(small);
   plan.add(large);
   EXPECT_EQ(plan.launches(), 3U + 1);
   plan.begin(0);
   plan.prepared();
   clock.advance(3 * kSecond);
-  plan.launched(0, ended(5), false);  // 200e9 in a second
-  EXPECT_EQ(plan.launches(), 3U + 3) << "four runs of 0.5 s are half of the share";
+  plan.launched(0, ended(2.5), false);  // 400e9 in a second
+  EXPECT_EQ(plan.launches(), 3U + 3) << "four runs of 0.55 s are half of the share";
 }
 
 TEST(TimePlan, SaysTimesInWords) {
