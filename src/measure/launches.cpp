@@ -194,6 +194,8 @@ Number rate_over_windows(const std::vector<const Record*>& rows) {
 void set_median(const std::vector<const Record*>& measured, Record& cell) {
   std::vector<LaunchMedian> medians;
   std::vector<double> values;
+  medians.reserve(measured.size());
+  values.reserve(measured.size());
   for (const Record* row : measured) {
     medians.push_back({row->launch_number.value_or(1), *row->latency_p50_ms});
     values.push_back(*row->latency_p50_ms);
@@ -309,6 +311,7 @@ std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
 
 Record combine_launches(std::span<const LaunchSamples> launches) {
   std::vector<const Record*> all;
+  all.reserve(launches.size());
   for (const LaunchSamples& launch : launches) all.push_back(launch.row);
   std::vector<const Record*> rows, measured;
   std::vector<LaunchSamples> pooled;

@@ -56,6 +56,7 @@ struct MeasuredLaunch {
 
 Record combined(const std::vector<MeasuredLaunch>& launches) {
   std::vector<LaunchSamples> inputs;
+  inputs.reserve(launches.size());
   for (const MeasuredLaunch& launch : launches) inputs.push_back(launch.input());
   return combine_launches(inputs);
 }
@@ -253,6 +254,7 @@ TEST(Launches, OfSeveralAttemptsOfALaunchTheNewestThatWasNotCutShortCounts) {
   }
   launches[2].row.add_flag(flag::kPartial);
   std::vector<const Record*> rows;
+  rows.reserve(launches.size());
   for (const MeasuredLaunch& launch : launches) rows.push_back(&launch.row);
   EXPECT_THAT(counted_launches(rows), ElementsAre(1, 3));
   launches[0].row.add_flag(flag::kPartial);
@@ -266,6 +268,7 @@ TEST(Launches, AFailureThatResumingRepeatedDoesNotCount) {
   std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
   launches[1].row.status = CellStatus::kFailed;
   std::vector<const Record*> rows;
+  rows.reserve(launches.size());
   for (const MeasuredLaunch& launch : launches) rows.push_back(&launch.row);
   EXPECT_THAT(counted_launches(rows), ElementsAre(0, 1, 2)) << "a crash in one of three is a finding";
   launches[2].row.attempt_number = 2;

@@ -127,6 +127,7 @@ Result<Record> derive_cell(Database& database, std::vector<Launch>& launches) {
   std::size_t measured = 0;
   for (const Launch& launch : launches) measured += launch.counted && launch.row.latency_p50_ms ? 1 : 0;
   std::vector<LaunchSamples> inputs;
+  inputs.reserve(launches.size());
   for (Launch& launch : launches) {
     if (measured > 1 && launch.counted && launch.row.latency_p50_ms && !launch.samples) {
       ASSAY_TRY(launch.samples, read_steady_samples(database, launch.id));
