@@ -56,9 +56,7 @@ std::string shape_key(const Record& row) {
   if (!row.kv_cache.empty() && row.kv_cache != "growing") key += "_kv_" + row.kv_cache;
   if (row.shapes == "dynamic") key += "_dynamic";
   constexpr std::size_t kDigits = 8;
-  const std::string spin = row.spin.empty() || row.spin == "runtime" ? "" : "--spin " + row.spin;
-  if (const std::string options = row.engine_options + spin; !options.empty())
-    key += "_" + sha256_hex(options).substr(0, kDigits);
+  if (!row.engine_options.empty()) key += "_" + sha256_hex(row.engine_options).substr(0, kDigits);
   return key;
 }
 

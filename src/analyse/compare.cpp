@@ -46,10 +46,8 @@ struct Times {
   std::vector<double> baseline, candidate;
 };
 
-// Geometric means over the pairs, of each round that all pairs have.
-Times combined_rounds(std::span<const CellPair> pairs) {
-  const std::string& run = pairs.front().baseline->run_id;
-  const bool one_run = std::ranges::all_of(pairs, [&](const CellPair& pair) { return pair.baseline->run_id == run; });
+// Geometric means over the pairs, of each round that all pairs have. `one_run`: their rounds have the same numbers.
+Times combined_rounds(std::span<const CellPair> pairs, bool one_run) {
   std::map<std::int64_t, std::size_t> counts;
   ByRound sums;
   for (const CellPair& pair : pairs) {
@@ -86,9 +84,17 @@ CellComparison compare_together(std::span<const CellPair> pairs) {
     result.evidence = Evidence::kDifferentRuns;
     return result;
   }
-  const Times times = combined_rounds(pairs);
+  const std::string& run = pairs.front().baseline->run_id;
+  const bool one_run = std::ranges::all_of(pairs, [&](const CellPair& pair) { return pair.baseline->run_id == run; });
+  Times times = combined_rounds(pairs, one_run);
+  // What --resume adds to one pair has other numbers than the rounds of another pair.
+  if (times.baseline.size() < 2 && one_run) times = combined_rounds(pairs, false);
   const stats::RoundComparison found = stats::compare_rounds(times.baseline, times.candidate);
   result.rounds = found.rounds;
+  const auto several = [](const CellPair& pair) {
+    return launch_medians(*pair.baseline).size() > 1 && launch_medians(*pair.candidate).size() > 1;
+  };
+  if (found.rounds < 2 && std::ranges::all_of(pairs, several)) result.evidence = Evidence::kNoCommonRounds;
   if (found.rounds < 2) return result;
   result.evidence = Evidence::kRounds;
   result.ratio = found.ratio;
@@ -128,6 +134,8 @@ std::string no_claim_words(const CellComparison& comparison) {
   switch (comparison.evidence) {
     case Evidence::kOneProcess:
       return "not compared: one process each";
+    case Evidence::kNoCommonRounds:
+      return "not compared: no common rounds";
     case Evidence::kDifferentRuns:
       return "not compared: measured in different runs";
     case Evidence::kRounds:

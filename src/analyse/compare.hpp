@@ -17,9 +17,10 @@ namespace assay {
 
 /// What a comparison could use.
 enum class Evidence {
-  kRounds,         ///< at least two common rounds
-  kOneProcess,     ///< of the same run, but less than two common rounds
-  kDifferentRuns,  ///< the rounds of two runs are not pairs
+  kRounds,          ///< at least two common rounds
+  kOneProcess,      ///< of the same run, but one of them has less than two launches
+  kNoCommonRounds,  ///< several launches each, but less than two common rounds
+  kDifferentRuns,   ///< the rounds of two runs are not pairs
 };
 
 /// A candidate's time over a baseline's.

@@ -54,6 +54,22 @@ TEST(CompareCells, RoundsOfDifferentRunsAreNoPairs) {
   EXPECT_EQ(no_claim_words(found), "not compared: measured in different runs");
 }
 
+TEST(CompareCells, LaunchesWithoutCommonRoundsAreNotCalledOneProcess) {
+  const CellComparison found = compare_cells(cell("1:1 2:1"), cell("3:2 4:2"));
+  EXPECT_FALSE(found.claimed());
+  EXPECT_EQ(no_claim_words(found), "not compared: no common rounds");
+}
+
+TEST(CompareTogether, PairsThatAResumedRunMeasuredInOtherRoundsAreComparedTogether) {
+  const Record first = cell("1:1 2:1 3:1"), slower = cell("1:2 2:2 3:2");
+  const Record later = cell("4:1 5:1 6:1"), later_slower = cell("4:2 5:2 6:2");
+  const CellPair pairs[] = {{&first, &slower}, {&later, &later_slower}};
+  const CellComparison found = compare_together(pairs);
+  EXPECT_EQ(found.rounds, 3U);
+  EXPECT_EQ(found.evidence, Evidence::kRounds);
+  EXPECT_NEAR(found.ratio, 2, 1e-9);
+}
+
 TEST(ComparePerItem, DividesByBatchAndStreams) {
   Record one = cell("1:4 2:4.01 3:4", 4), four = cell("1:8 2:8 3:8.01", 8);
   four.batch_size = 2;

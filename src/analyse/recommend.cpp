@@ -112,7 +112,9 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
     if (comparison.difference == stats::Difference::kSlower) continue;
     if (comparison.evidence != Evidence::kRounds) {
       ++not_compared;
-      why_open = comparison.evidence == Evidence::kOneProcess ? "one process each" : "measured in different runs";
+      why_open = comparison.evidence == Evidence::kOneProcess       ? "one process each"
+                 : comparison.evidence == Evidence::kNoCommonRounds ? "no common rounds"
+                                                                    : "measured in different runs";
     } else if (++not_shown <= kNamed) {
       alike.push_back(fmt::format("{} from {}", no_claim_words(comparison), place_words(*row)));
     }

@@ -189,6 +189,30 @@ TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   EXPECT_EQ(plan(model, {target_on("onnxruntime")}, settings).at(0).row.message, "unsupported: kv_cache = static");
 }
 
+TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
+  Target by_load = target_on("onnxruntime"), by_compilation = target_on("openvino"), fixed = target_on("fixed");
+  by_load.found.entry.fixed_extents = "extents";
+  by_compilation.found.entry.open_extents = {{"reshape", "false"}};
+  fixed.found.entry.static_shapes = true;
+  RunSettings settings;
+  for (const Target& target : {by_load, by_compilation, fixed})
+    EXPECT_EQ(plan(text_model(), {target}, settings).at(0).row.shapes, "static") << target.engine;
+  EXPECT_EQ(plan(text_model(), {target_on("other")}, settings).at(0).row.shapes, "open");
+  EXPECT_THAT(plan(text_model(), {by_load}, settings).at(0).load.shape_options,
+              Contains(::testing::Pair("extents", "")));
+  for (const Target& target : {by_load, by_compilation})
+    EXPECT_EQ(plan(decoder_model(), {target}, settings).at(0).row.shapes, "open") << "its cache grows";
+
+  settings.dynamic_shapes = true;
+  const Task dynamic = plan(text_model(), {by_compilation}, settings).at(0);
+  EXPECT_EQ(dynamic.row.shapes, "dynamic");
+  EXPECT_THAT(dynamic.load.options, Contains(::testing::Pair("reshape", "false")));
+  EXPECT_THAT(plan(text_model(), {by_load}, settings).at(0).load.shape_options, IsEmpty());
+  const Task refused = plan(text_model(), {fixed}, settings).at(0);
+  EXPECT_EQ(refused.row.status, CellStatus::kUnsupported);
+  EXPECT_EQ(refused.row.message, "fixed accepts only models whose extents are all fixed");
+}
+
 TEST(Plan, SpinStandsForTheOptionsOfTheEngine) {
   Target target = target_on("onnxruntime");
   target.found.entry.spin_off = {{"wait", "sleep"}};

@@ -18,7 +18,7 @@ namespace {
 
 constexpr Mark kNoisyMark{'N', "noisy", "other activity of the machine disturbed the measurement"};
 constexpr Mark kUnsteadyMark{'U', "unsteady", "the times did not reach a steady state"};
-constexpr Mark kSlowdownMark{'S', "slowdown", "the first samples were faster; the median is of the later ones"};
+constexpr Mark kSlowdownMark{'S', "slowdown", "the last samples were slower, or the first ones faster"};
 constexpr Mark kInconsistentMark{'I', "inconsistent", "a larger batch takes less time in all than a smaller one"};
 constexpr Mark kNotRankedMark{'X', "not ranked", "too disturbed or too uncertain to be compared"};
 constexpr std::array kMarks{kNoisyMark, kUnsteadyMark, kSlowdownMark, kInconsistentMark, kNotRankedMark};

@@ -84,12 +84,18 @@ std::vector<Record> latest(std::span<const Record> all) {
   for (const Record& row : history) {
     const Newest& kept = newest[cell_of(row)];
     if (kept.row != &row) continue;
-    rows.push_back(row);
-    if (row.latency_mean_ms || row.status != CellStatus::kCompleted || kept.measured == nullptr) continue;
-    rows.back().latency_mean_ms = kept.measured->latency_mean_ms;
-    rows.back().latency_p50_ms = kept.measured->latency_p50_ms;
-    rows.back().throughput_ips = kept.measured->throughput_ips;
-    rows.back().memory_mb = kept.measured->memory_mb;
+    if (row.latency_mean_ms || row.status != CellStatus::kCompleted || kept.measured == nullptr) {
+      rows.push_back(row);
+      continue;
+    }
+    // Times keep their flags, interval and launches: they decide whether the cell is ranked, and what it is compared
+    // with.
+    Record& both = rows.emplace_back(*kept.measured);
+    both.status = row.status;
+    both.verification = row.verification;
+    both.reason_code = row.reason_code;
+    both.message = row.message;
+    both.timestamp = row.timestamp;
   }
   return rows;
 }

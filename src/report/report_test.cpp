@@ -138,6 +138,21 @@ TEST(Matrix, ANewerRowWithOtherOptionsDoesNotReplaceTheDefaults) {
   EXPECT_EQ(cpu["engine_version"], nullptr);
 }
 
+TEST(Matrix, ANewerVerdictDoesNotTakeTheFlagsFromTheTimesOfAnOlderRow) {
+  ReportInput input = sample();
+  input.rows[0].add_flag(flag::kUnsteady);
+  Record only_verified = input.rows[0];
+  only_verified.flags.clear();
+  only_verified.timestamp = "2026-01-01T00:00:00.000000Z";
+  for (const auto member : {&Record::latency_mean_ms, &Record::latency_p50_ms, &Record::throughput_ips})
+    (only_verified.*member).reset();
+  input.rows.push_back(only_verified);
+  const Json matrix = compatibility_matrix(input.rows, "host", "2026-03-02T13:00:00.123456Z");
+  const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0];
+  EXPECT_EQ(cpu["mean_latency"], nullptr) << "the times are unsteady";
+  EXPECT_EQ(cpu["timestamp"], "2026-01-01T00:00:00.000Z");
+}
+
 TEST(Matrix, DistinguishesTwoModelsOfOneName) {
   ReportInput input = sample();
   for (Record& row : input.rows) {
@@ -324,7 +339,7 @@ TEST(Marks, SayWhatIsSpecialAboutATime) {
   input.rows[0].steady_class = "slowdown";
   input.rows[1] = measured("bert", "cpu", "onnxruntime", 2, 4);  // less time than batch 1
   const std::string table = summary_table(input, false, 200);
-  EXPECT_THAT(table, AllOf(HasSubstr(" S I "), HasSubstr("S slowdown: the first samples were faster"),
+  EXPECT_THAT(table, AllOf(HasSubstr(" S I "), HasSubstr("S slowdown: the last samples were slower"),
                            HasSubstr("I inconsistent: a larger batch")));
   EXPECT_THAT(markdown_report(input), HasSubstr("slowdown, inconsistent |"));
 }

@@ -91,8 +91,8 @@ Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {
 
 // What engines are compared by: some optimise when they open a model, others when they compile a shape or run it first.
 void Attempt::set_whole_load() {
-  if (row_.process != "fresh" || !row_.model_load_time || !row_.first_inference_ms) return;
-  (services_.cold ? row_.load_cold_ms : row_.load_warm_ms) =
+  if (row_.process != "fresh" || !row_.model_load_time || !row_.first_inference_ms || !services_.cold) return;
+  (*services_.cold ? row_.load_cold_ms : row_.load_warm_ms) =
       *row_.model_load_time * 1e3 + row_.compilation_time_ms.value_or(0) + *row_.first_inference_ms;
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Attempt {
     std::filesystem::path samples;                         ///< the file to write
     const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
     LaunchLimits limits{};
-    bool cold = false;  ///< the model's files are not in the page cache
+    std::optional<bool> cold = false;  ///< the model's files are not in the page cache; nullopt: a part of them may be
   };
   /// Lifetime: `local` and `row`, which may be a part of it, outlive the object.
   Attempt(const LocalTask& local, Record& row, Services services);

@@ -122,7 +122,7 @@ struct LocalExecutor::State {
   void prepare(std::vector<LocalTask>& tasks);
   [[nodiscard]] Result<Launch> execute(LocalTask& local, std::int64_t round);
   [[nodiscard]] Result<Launch> finish_unrun(Record row) const;
-  [[nodiscard]] bool starts_cold(const LocalTask& local, const Record& row);
+  [[nodiscard]] std::optional<bool> starts_cold(const LocalTask& local, const Record& row);
   [[nodiscard]] Result<Launch> run_once(LocalTask& local, Record row);
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
   double run_round(std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round, const ExecutorEvents& on);
@@ -261,12 +261,13 @@ void LocalExecutor::State::use_stored_verdict(Record& row) const {
   const std::optional<Record> stored = services.stored(row.task_key);
   if (!stored) return;
   row.verification = stored->verification;
-  row.reference = stored->reference;
-  row.max_abs_error = stored->max_abs_error;
-  row.max_rel_error = stored->max_rel_error;
-  row.cosine_similarity = stored->cosine_similarity;
-  row.error_limit = stored->error_limit;
-  row.worst_output = stored->worst_output;
+  for (const auto member :
+       {&Record::max_abs_error, &Record::max_rel_error, &Record::cosine_similarity, &Record::error_limit,
+        &Record::rms_error, &Record::rms_limit, &Record::honest_error, &Record::top1_agreement})
+    row.*member = (*stored).*member;
+  for (const auto member :
+       {&Record::reference, &Record::worst_output, &Record::worst_element, &Record::checked, &Record::agreed_by})
+    row.*member = (*stored).*member;
   row.message = std::string(kVerdictOf) + stored->timestamp;
   if (row.verification != Verification::kWrong) return;
   row.status = CellStatus::kWrong;
@@ -303,11 +304,12 @@ Result<Launch> LocalExecutor::State::execute(LocalTask& local, std::int64_t roun
 }
 
 // The first process of a model on a target gets the model's files from the disk, if others follow that do not.
-bool LocalExecutor::State::starts_cold(const LocalTask& local, const Record& row) {
+std::optional<bool> LocalExecutor::State::starts_cold(const LocalTask& local, const Record& row) {
   const bool made_here = local.artefact && local.artefact->owner != nullptr;
   if (!made_here || local.task.launches < 2 || row.launch_number.value_or(1) != 1) return false;
   if (!cold_started.insert(worker_group(local.task)).second) return false;
-  return drop_from_page_cache(local.artefact->model.parent_path()).value_or(false);
+  const Result<bool> dropped = drop_from_page_cache(local.artefact->model.parent_path());
+  return dropped && *dropped ? std::optional(true) : std::nullopt;
 }
 
 Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) {
@@ -382,8 +384,8 @@ double LocalExecutor::State::run_round(std::vector<LocalTask>& cells, const std:
 
 void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const ExecutorEvents& on) {
   std::int64_t round = 1;
-  for (const auto& [key, launches] : services.resumed)
-    for (const Launch& launch : launches) round = std::max(round, launch.row.launch_number.value_or(1) + 1);
+  for (const LocalTask& cell : cells)
+    for (const Launch& launch : cell.launches) round = std::max(round, launch.row.launch_number.value_or(1) + 1);
   double all_s = 0, last_s = 0;
   for (;; ++round) {
     const std::vector<ScheduledLaunch> next = next_round(cells, round);

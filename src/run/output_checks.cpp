@@ -110,6 +110,21 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   for (const OutputVerdict& output : verdict.outputs)
     log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
               error_text(output, reference_.honest));
+  set_verdict(verdict);
+  if (!reference_.honest && !reference_.why_no_honest.empty())
+    row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
+  if (verdict.verification == Verification::kWrong && reference_.honest && reference_.honest->quantised() &&
+      row_.hardware == "cpu")
+    row_.hint = saturation_hint(detect_cpu().isa);
+  compared_ = std::move(computed);
+  set_checked();
+  if (const std::string& note = task_.reference.given_note; !note.empty())
+    row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, reference_.name));
+  return {};
+}
+
+// All numbers of a row are of one output.
+void OutputChecks::set_verdict(const Verdict& verdict) {
   row_.verification = verdict.verification;
   row_.max_abs_error = verdict.max_abs_error;
   row_.max_rel_error = verdict.max_rel_error;
@@ -122,16 +137,6 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   row_.honest_error = verdict.honest_error;
   row_.top1_agreement = verdict.top1_agreement;
   row_.message = verdict.message;
-  if (!reference_.honest && !reference_.why_no_honest.empty())
-    row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
-  if (verdict.verification == Verification::kWrong && reference_.honest && reference_.honest->quantised() &&
-      row_.hardware == "cpu")
-    row_.hint = saturation_hint(detect_cpu().isa);
-  compared_ = std::move(computed);
-  set_checked();
-  if (const std::string& note = task_.reference.given_note; !note.empty())
-    row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, reference_.name));
-  return {};
 }
 
 void OutputChecks::set_wrong(const std::string& message) {
@@ -163,10 +168,7 @@ Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
     ASSAY_TRY(const OutputsOfSets again, compute(worker, sets, stream, "again", deadline));
     ASSAY_TRY(const Verdict verdict, judge_with_reference(again));
     if (verdict.verification != Verification::kWrong) continue;
-    row_.max_abs_error = verdict.max_abs_error;
-    row_.rms_error = verdict.rms_error;
-    row_.worst_output = verdict.worst_output;
-    row_.worst_element = verdict.worst_element;
+    set_verdict(verdict);
     const std::string stream_text = task_.shape.streams > 1 ? fmt::format(" of stream {}", stream + 1) : "";
     set_wrong(fmt::format("the outputs{} are no longer right after sampling: {}", stream_text, verdict.message));
     return {};

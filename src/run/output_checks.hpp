@@ -68,6 +68,7 @@ class OutputChecks {
   [[nodiscard]] Result<Verdict> judge_with_reference(const OutputsOfSets& computed) const;
   [[nodiscard]] Status check_again(Worker& worker, const Deadline& deadline);
   [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
+  void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
   void set_checked();
   [[nodiscard]] bool is_slow() const;

@@ -167,7 +167,7 @@ std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& ta
       cell.task.max_time = task.max_time;
     });
   if (most < before)
-    notes.push_back(fmt::format("{}: {} {} of each cell instead of {}", budget_text(*budget_), most,
+    notes.push_back(fmt::format("{}: {} {} of each further cell instead of {}", budget_text(*budget_), most,
                                 most == 1 ? "launch" : "launches", before));
   std::map<std::string, std::int64_t> smallest;
   each([&](const Cell& cell, const Task&) {

@@ -116,12 +116,12 @@ struct Fitted {
 TEST(TimePlan, FirstLaunchesAreGivenUpThenTheLargestDefaultBatches) {
   EXPECT_THAT(Fitted(70s).notes, IsEmpty());
   const Fitted two(45s);
-  EXPECT_THAT(two.notes, ElementsAre("--budget 45 s: 2 launches of each cell instead of 3"));
+  EXPECT_THAT(two.notes, ElementsAre("--budget 45 s: 2 launches of each further cell instead of 3"));
   EXPECT_EQ(two.one[0].launches, 2);
   EXPECT_EQ(two.one[0].max_time, 8s) << "the share of a launch stays";
   EXPECT_TRUE(two.other[2].runs());
   const Fitted one(25s);
-  EXPECT_THAT(one.notes, ElementsAre("--budget 25 s: 1 launch of each cell instead of 3"));
+  EXPECT_THAT(one.notes, ElementsAre("--budget 25 s: 1 launch of each further cell instead of 3"));
   const Fitted fewer(15s);
   EXPECT_THAT(fewer.notes, ElementsAre(HasSubstr("1 launch"), "--budget 15 s: batch 8 is not measured"));
   EXPECT_EQ(fewer.one[2].row.status, CellStatus::kSkipped);

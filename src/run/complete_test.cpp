@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/complete.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.hpp"
+#include "plan/plan_testing.hpp"
+
+namespace assay {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+/// The task of the model at batch 3 and 7 tokens, on an engine whose option "extents" fixes them.
+Task completed(const PreparedModel& model) {
+  const auto folder = TemporaryDirectory::create();
+  EXPECT_TRUE(folder);
+  Target target = testing::target_on("onnxruntime");
+  target.found.entry.fixed_extents = "extents";
+  RunSettings settings;
+  settings.batch_sizes = {3};
+  settings.sequence_lengths = {7};
+  std::vector<Task> tasks = plan_tasks(model, {target}, settings, testing::run_info());
+  EXPECT_EQ(tasks.size(), 1U);
+  TaskCompleter(model, folder->path(), {}).complete(tasks.at(0));
+  return tasks.at(0);
+}
+
+TEST(Complete, FixesTheOpenExtentsByTheirNames) {
+  const Task task = completed(testing::text_model());
+  EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "batch=3;sequence=7")));
+  EXPECT_EQ(task.row.shapes, "static");
+}
+
+TEST(Complete, ExtentsWithoutANameStayOpenAndTheRowSaysSo) {
+  PreparedModel model = testing::text_model();
+  model.info->inputs[0].symbols = {"batch", ""};
+  model.signatures.clear();
+  model.signatures.emplace("", Signature{*model.info, true, std::nullopt});
+  const Task task = completed(model);
+  EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "batch=3")));
+  EXPECT_EQ(task.row.shapes, "open");
+}
+
+TEST(Complete, ANameThatCannotBeWrittenStaysOpen) {
+  PreparedModel model = testing::text_model();
+  model.info->inputs[0].symbols = {"batch;size", "sequence"};
+  model.signatures.clear();
+  model.signatures.emplace("", Signature{*model.info, true, std::nullopt});
+  const Task task = completed(model);
+  EXPECT_EQ(task.row.message, "");
+  EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "sequence=7")));
+  EXPECT_EQ(task.row.shapes, "open");
+}
+
+}  // namespace
+}  // namespace assay
