@@ -173,7 +173,7 @@ def run(arguments):
         absent = {(r["model"], r["fault"]) for r in lines if r["precision"] == "float32" and r["fault"] and not r.get("planted", True)}
 
         def one(case):
-            """The result; None if there is no time left. A fault without a place in float32 has none in other precisions."""
+            """Returns the result, or None if the time is over. A fault that cannot be planted in float32 is not tried in other precisions."""
             model, precision, engine, fault = case
             if (model, fault) in absent and precision != "float32":
                 return {"model": model, "precision": precision, "engine": engine, "fault": fault, "status": "skipped", "seconds": 0,

@@ -362,7 +362,7 @@ Places places_of(const GraphEditor& graph, std::string_view name) {
   return finders.at(name)(graph);
 }
 
-// Which of the places: none if there is no such number.
+// The indices that `where` selects of `count` places; empty if its number is too large.
 Result<std::vector<std::size_t>> chosen(const std::string& where, std::size_t count) {
   if (count == 0) return std::vector<std::size_t>{};
   if (where == "first") return std::vector<std::size_t>{0};

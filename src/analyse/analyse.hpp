@@ -55,7 +55,7 @@ namespace assay {
 /// the best is chosen. An empty target: of every target.
 [[nodiscard]] std::vector<const Record*> throughput_cells(std::span<const Record> rows, const std::string& model,
                                                           const std::string& target, const Record& like);
-/// The one with the highest throughput; null when there is none.
+/// The one of these with the highest throughput; null if there are no such rows.
 [[nodiscard]] const Record* best_throughput(std::span<const Record> rows, const std::string& model,
                                             const std::string& target, const Record& like);
 

@@ -283,6 +283,17 @@ void set_load_times(const std::vector<const Record*>& rows, Record& cell) {
 
 }  // namespace
 
+Samples steady_part(Samples samples, std::size_t first) {
+  const auto cut = [&](auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
+  };
+  cut(samples.kind);
+  cut(samples.stream);
+  cut(samples.start_ns);
+  cut(samples.duration_ns);
+  return samples;
+}
+
 std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
   const auto attempt = [&](std::size_t i) { return rows[i]->attempt_number.value_or(1); };
   std::map<std::int64_t, std::size_t> newest;

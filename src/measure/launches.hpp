@@ -19,6 +19,9 @@ struct LaunchSamples {
   const Samples* samples = nullptr;  ///< the steady samples; null if there are none
 };
 
+/// The samples from index `first` on: the steady ones of a launch.
+[[nodiscard]] Samples steady_part(Samples samples, std::size_t first);
+
 /// The launches that count, as indices, by launch number. A row without a launch number is launch 1. Left out are:
 ///
 ///   - of several attempts of one launch, all but the newest that was not cut short (flag `partial`);

@@ -52,20 +52,4 @@ std::vector<ScheduledLaunch> schedule_round(const std::vector<std::string>& grou
   return launches;
 }
 
-std::vector<ScheduledLaunch> schedule_launches(const std::vector<Task>& tasks) {
-  std::vector<std::string> groups;
-  std::int64_t rounds = 0;
-  for (const Task& task : tasks) {
-    groups.push_back(worker_group(task));
-    rounds = std::max(rounds, task.launches);
-  }
-  std::vector<ScheduledLaunch> all;
-  for (std::int64_t round = 1; round <= rounds; ++round) {
-    std::vector<bool> launched;
-    for (const Task& task : tasks) launched.push_back(task.launches >= round && (task.runs() || round == 1));
-    std::ranges::copy(schedule_round(groups, launched, round, tasks.front().seed), std::back_inserter(all));
-  }
-  return all;
-}
-
 }  // namespace assay

@@ -29,8 +29,4 @@ struct ScheduledLaunch {
                                                           const std::vector<bool>& launched, std::int64_t round,
                                                           std::uint64_t seed);
 
-/// All rounds of the tasks of one model, as planned: round r has the tasks with at least r launches. Further rounds,
-/// and cells that turn out to need one launch only, are decided while they run.
-[[nodiscard]] std::vector<ScheduledLaunch> schedule_launches(const std::vector<Task>& tasks);
-
 }  // namespace assay

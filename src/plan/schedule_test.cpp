@@ -66,17 +66,6 @@ TEST(Schedule, TasksThatAreNotLaunchedChangeNothingForTheOthers) {
   EXPECT_THAT(launches, ElementsAre(ScheduledLaunch{2, 2}, ScheduledLaunch{2, 0}));
 }
 
-TEST(Schedule, ARoundHasTheTasksWithAtLeastAsManyLaunches) {
-  std::vector<Task> tasks(3);
-  tasks[0].launches = 3;
-  tasks[1].launches = 1;
-  tasks[2].launches = 3;
-  tasks[2].row.reason_code = "no_hardware";  // has a row, once
-  EXPECT_THAT(schedule_launches(tasks), ElementsAre(ScheduledLaunch{1, 0}, ScheduledLaunch{1, 1}, ScheduledLaunch{1, 2},
-                                                    ScheduledLaunch{2, 0}, ScheduledLaunch{3, 0}));
-  EXPECT_TRUE(schedule_launches({}).empty());
-}
-
 TEST(Schedule, OtherThreadsAreAnotherWorker) {
   Task one, two;
   EXPECT_EQ(worker_group(one), worker_group(two));

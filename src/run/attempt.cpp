@@ -11,6 +11,7 @@
 #include "analyse/analyse.hpp"
 #include "base/timed_step.hpp"
 #include "measure/environment.hpp"
+#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "measure/summary.hpp"
 #include "plan/row.hpp"

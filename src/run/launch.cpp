@@ -17,17 +17,6 @@ constexpr double kSpreadShare = 3;  ///< a half-width of this part of the spread
 
 }  // namespace
 
-Samples steady_part(Samples samples, std::size_t first) {
-  const auto cut = [&](auto& column) {
-    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
-  };
-  cut(samples.kind);
-  cut(samples.stream);
-  cut(samples.start_ns);
-  cut(samples.duration_ns);
-  return samples;
-}
-
 void LaunchLimits::apply_to(MeasurePlan& plan, std::chrono::nanoseconds run) const {
   if (spread) plan.relative_precision = std::max(plan.relative_precision, *spread / kSpreadShare);
   if (!share) return;

@@ -24,9 +24,6 @@ struct Launch {
   bool resumed = false;         ///< of an earlier invocation: --resume kept it
 };
 
-/// The samples from index `first` on.
-[[nodiscard]] Samples steady_part(Samples samples, std::size_t first);
-
 /// How long one launch may warm up and sample, and how precise it has to be.
 struct LaunchLimits {
   std::optional<std::chrono::nanoseconds> share{};  ///< of --max-time; nullopt: there is no such limit

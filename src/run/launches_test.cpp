@@ -97,15 +97,10 @@ TEST_F(Launching, ACellThatCrashesIsNotLaunchedAgainAndTheOthersGoOn) {
 }
 
 TEST_F(Launching, FilesOfFixedShapesAreMadeOnceForAllLaunches) {
-  Target target = testing::null_target(registry_);
-  target.found.entry.static_shapes = true;
-  std::vector<Task> tasks;
-  {  // a prepared model has files, too
-    const PreparedModel model = zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path());
-    tasks = plan_tasks(model, {target}, settings_, testing::test_run());
-    TaskCompleter completer(model, folder_.path() / "inputs", {});
-    for (Task& task : tasks) completer.complete(task);
-  }
+  // The prepared model, which has files too, ends here.
+  std::vector<Task> tasks =
+      testing::complete_tasks(zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path()), settings_,
+                              registry_, folder_.path(), /*static_shapes=*/true);
   std::map<std::int64_t, std::set<std::string>> folders;  // in the cache, by round
   ExecutorServices services = services_in(folder_.path(), registry_);
   const auto executor = LocalExecutor::create(testing::test_run(), services).value();

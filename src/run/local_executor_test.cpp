@@ -149,12 +149,8 @@ hardware="cpu"
 }
 
 TEST_F(Local, AnEngineOfStaticShapesGetsTheGraphOfItsCell) {
-  Target target = testing::null_target(registry_);
-  target.found.entry.static_shapes = true;
-  const PreparedModel model = zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path());
-  std::vector<Task> tasks = plan_tasks(model, {target}, settings_, testing::test_run());
-  TaskCompleter completer(model, folder_.path() / "inputs", {});
-  for (Task& task : tasks) completer.complete(task);
+  const std::vector<Task> tasks = complete_tasks(zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path()),
+                                                 settings_, registry_, folder_.path(), /*static_shapes=*/true);
   EXPECT_EQ(tasks.at(0).artefact.shapes.at("input_ids"), (Shape{1, 16}));
   const Record row = run(tasks).at(0);
   EXPECT_EQ(row.status, CellStatus::kCompleted) << row.message;
@@ -162,16 +158,11 @@ TEST_F(Local, AnEngineOfStaticShapesGetsTheGraphOfItsCell) {
 }
 
 TEST_F(Local, TheFilesOfAShapeAreRemovedAfterItsCell) {
-  Target target = testing::null_target(registry_);
-  target.found.entry.static_shapes = true;
   settings_.batch_sizes = {1, 2, 4};
-  std::vector<Task> tasks;
-  {  // a prepared model has files, too
-    const PreparedModel model = zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path());
-    tasks = plan_tasks(model, {target}, settings_, testing::test_run());
-    TaskCompleter completer(model, folder_.path() / "inputs", {});
-    for (Task& task : tasks) completer.complete(task);
-  }
+  // The prepared model, which has files too, ends here.
+  std::vector<Task> tasks =
+      testing::complete_tasks(zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path()), settings_,
+                              registry_, folder_.path(), /*static_shapes=*/true);
   std::vector<std::string> built;
   std::vector<std::ptrdiff_t> folders;
   ExecutorServices services = services_in(folder_.path(), registry_);

@@ -79,10 +79,13 @@ inline PreparedModel zoo_model(const std::string& name, const RunSettings& setti
   return prepare_model(choice, settings, with).value();
 }
 
-/// The tasks of a model on the null engine, with their inputs.
+/// The tasks of a model on the null engine, with their inputs. `static_shapes`: as if it required fixed extents.
 inline std::vector<Task> complete_tasks(const PreparedModel& model, const RunSettings& settings,
-                                        const EngineRegistry& registry, const std::filesystem::path& folder) {
-  std::vector<Task> tasks = plan_tasks(model, {null_target(registry)}, settings, test_run());
+                                        const EngineRegistry& registry, const std::filesystem::path& folder,
+                                        bool static_shapes = false) {
+  Target target = null_target(registry);
+  target.found.entry.static_shapes = static_shapes;
+  std::vector<Task> tasks = plan_tasks(model, {target}, settings, test_run());
   TaskCompleter completer(model, folder / "cache/inputs", settings.data);
   for (Task& task : tasks) completer.complete(task);
   return tasks;

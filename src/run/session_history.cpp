@@ -13,6 +13,7 @@
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/timed_step.hpp"
+#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"

@@ -96,15 +96,6 @@ class SampleAppender {
   duckdb_data_chunk chunk_ = nullptr;
 };
 
-/// The samples from `first` on.
-Samples steady_part(Samples all, std::size_t first) {
-  const auto cut = [&](auto& values) {
-    values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(std::min(first, values.size())));
-  };
-  cut(all.kind), cut(all.stream), cut(all.start_ns), cut(all.duration_ns);
-  return all;
-}
-
 Result<std::set<std::string>> strings(Database& database, const std::string& sql) {
   ASSAY_TRY(const Rows rows, database.query(sql));
   std::set<std::string> values;
