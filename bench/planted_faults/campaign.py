@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in runtimes and counts which ones `assay verify` catches.
 
-campaign.py run --output FILE.jsonl [--build FOLDER] [--models …] [--precisions …] [--faults …] [--jobs N] [--seconds N]
+campaign.py run --output FILE.jsonl [--build FOLDER] [--models …|passing] [--precisions …] [--faults …] [--jobs N] [--seconds N]
 campaign.py report FILE.jsonl [--honest FILE.jsonl]      tables in Markdown
 campaign.py check FILE.jsonl                             exit status 1 if a goal is missed
 campaign.py small [--build FOLDER] --goldens FOLDER      the test: two models, three precisions; every fault must be caught
@@ -21,7 +21,6 @@ import json
 import math
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -46,8 +45,10 @@ WEAK = [f"{name}@{strength}" for name, strengths in {
 # The faults of the test. Each one changes the outputs by more than 5 %.
 SMALL = {"bert": ["skipped_layer:last", "dropped_bias:last", "swapped_heads:last", "transposed_weight:first", "stale_inputs", "zeros"],
          "llama": ["skipped_layer:first", "ignored_mask", "rope_base", "position_off_by_one", "lost_cache_slot"]}
-# The limit of the verifier over the honest error (docs/statistics.md, "The factors").
-K = float(re.search(r"kHonestFactor = ([0-9.]+)", (HERE.parents[1] / "src/verify/verify.hpp").read_text())[1])
+
+
+class CannotQuantise(Exception):
+    """ONNX Runtime's quantiser fails for a model; its message."""
 
 
 class Setting:
@@ -66,12 +67,16 @@ class Setting:
         for name in ("onnxruntime", "openvino"):
             home = homes.get(name) or str(self.deps / name / name)
             self.environment[f"ASSAY_FAULTY_{name.upper()}_HOME"] = home
+        factors = self.run([self.build / "bin/plant_fault", "--factors"])
+        self.must(factors)
+        # The limit of the verifier over the honest error (docs/statistics.md, "The factors").
+        self.factor = json.loads(factors.stdout)["rms"]
 
     def run(self, command, **more):
         return subprocess.run([str(word) for word in command], env=self.environment, capture_output=True, text=True, **more)
 
     def model(self, name, precision):
-        """What `assay verify` gets as MODEL: the golden's folder, or a quantised file."""
+        """What `assay verify` gets as MODEL: the golden's folder, or a quantised file. Error: CannotQuantise."""
         if precision not in QUANTISED:
             return self.goldens / name
         path = self.folder / f"{name}_{precision}.onnx"
@@ -79,9 +84,11 @@ class Setting:
             plain = self.folder / f"{name}.onnx"
             if not plain.exists():
                 self.must(self.run([self.assay, "zoo", "build", self.goldens / name, "-o", plain]))
-            self.must(subprocess.run(
+            done = subprocess.run(
                 [sys.executable, HERE / "quantise.py", QUANTISED[precision], plain, path], capture_output=True, text=True,
-                env=dict(self.environment, PYTHONPATH=":".join(str(self.deps / p) for p in ("onnxruntime", "onnx", "python")))))
+                env=dict(self.environment, PYTHONPATH=":".join(str(self.deps / p) for p in ("onnxruntime", "onnx", "python"))))
+            if done.returncode != 0:
+                raise CannotQuantise((done.stderr.strip().splitlines() or ["no message"])[-1])
         return path
 
     @staticmethod
@@ -111,7 +118,12 @@ FIELDS = ["status", "verification", "reason_code", "message", "max_abs_error", "
 def run_case(setting, case):
     """One call of `assay verify`; the result as a dictionary."""
     model, precision, engine, fault = case
-    command = [setting.assay, "verify", setting.model(model, precision), "--hardware", "cpu", "--output-format", "json", "--quiet",
+    try:
+        path = setting.model(model, precision)
+    except CannotQuantise as problem:
+        return {"model": model, "precision": precision, "engine": engine, "fault": fault, "seconds": 0, "status": "not_quantised",
+                "message": str(problem)}
+    command = [setting.assay, "verify", path, "--hardware", "cpu", "--output-format", "json", "--quiet",
                "--db-path", setting.folder / "verdicts.duckdb", "--spool", setting.folder / "spool", "--threads", "1"]
     # A file has its own types, and does not say how many positions it has.
     command += ["--sequence-length", "16"] if precision in QUANTISED else ["--precision", precision]
@@ -125,7 +137,8 @@ def run_case(setting, case):
         command += ["--engines", engine]
     begun = time.monotonic()
     done = setting.run(command)
-    result = {"model": model, "precision": precision, "engine": engine, "fault": fault, "seconds": round(time.monotonic() - begun, 2)}
+    result = {"model": model, "precision": precision, "engine": engine, "fault": fault, "seconds": round(time.monotonic() - begun, 2),
+              "factor": setting.factor}
     try:
         document = json.loads(done.stdout)
         row = document["results"][0]
@@ -158,6 +171,8 @@ def cases_of(arguments):
 
 def run(arguments):
     path = pathlib.Path(arguments.output)
+    if arguments.models == ["passing"]:
+        arguments.models = (HERE.parents[1] / "tests/goldens/passing.txt").read_text().split()
     lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
     known = {key(line) for line in lines}
     until = time.monotonic() + arguments.seconds
@@ -167,8 +182,16 @@ def run(arguments):
         setting = Setting(arguments, folder)
         # The right engines first: they also make the references, which the other cases then find.
         cases = sorted((c for c in cases_of(arguments) if c not in known), key=lambda c: c[3] is not None)
-        ready = {(m, p): setting.model(m, p) for m, p, _, _ in cases if p in QUANTISED}
-        print(f"{len(cases)} cases, {len(known)} known, {len(ready)} quantised models", file=sys.stderr)
+        ready = 0
+        for model, precision in dict.fromkeys((m, p) for m, p, _, _ in cases if p in QUANTISED):
+            if time.monotonic() >= until:
+                break
+            try:
+                setting.model(model, precision)
+                ready += 1
+            except CannotQuantise as problem:
+                print(f"{model} {precision}: {problem}", file=sys.stderr)
+        print(f"{len(cases)} cases, {len(known)} known, {ready} quantised models", file=sys.stderr)
 
         absent = {(r["model"], r["fault"]) for r in lines if r["precision"] == "float32" and r["fault"] and not r.get("planted", True)}
 
@@ -205,6 +228,10 @@ class Results:
 
     def __init__(self, path, honest=None):
         self.all = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+        factors = {r["factor"] for r in self.all if "factor" in r}
+        if len(factors) != 1:
+            sys.exit(f"{path}: made with {'different limits' if factors else 'an older campaign.py'}: run it again into another file")
+        self.factor = factors.pop()
         self.right = [r for r in self.all if not r["fault"]]
         self.float32 = {(r["model"], r["fault"]): r for r in self.all if r["fault"] and r["precision"] == "float32"}
         self.honest = {}
@@ -238,7 +265,7 @@ class Results:
         if r["precision"] == "float32":
             return self.effect(r) >= 1e-3
         ratio = self.ratio(r)
-        return ratio > K + 1 if ratio is not None else self.effect(r) >= 0.05
+        return ratio > self.factor + 1 if ratio is not None else self.effect(r) >= 0.05
 
     @staticmethod
     def caught(r):
@@ -362,9 +389,9 @@ def main():
     command.set_defaults(run=run)
     command.add_argument("--output", required=True)
     command.add_argument("--work", help="folder that keeps models and references; by default a temporary one")
-    command.add_argument("--models", nargs="+", default=MODELS)
+    command.add_argument("--models", nargs="+", default=MODELS, help="goldens; passing: those of tests/goldens/passing.txt")
     command.add_argument("--precisions", nargs="+", default=PRECISIONS)
-    command.add_argument("--faults", nargs="+", default=FAULTS + WEAK)
+    command.add_argument("--faults", nargs="*", default=FAULTS + WEAK)
     command.add_argument("--seconds", type=float, default=math.inf, help="start no case after this time")
     commands.add_parser("small", parents=[places]).set_defaults(run=small)
     for name, function in (("report", report), ("check", check)):

@@ -2,11 +2,13 @@
 
 // plant_fault MODEL.onnx OUTPUT.onnx NAME[:WHERE][@STRENGTH]: writes a copy of a model with a fault. Exit status: 0
 // planted, 1 an error, 3 the model has no place for the fault (no file is written). The copy contains all data.
+// plant_fault --factors: prints the limits of verification over the honest error, as JSON.
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include <assay/result.hpp>
 
@@ -14,6 +16,7 @@
 #include "onnx/graph_check.hpp"
 #include "onnx/onnx_file.hpp"
 #include "onnx/onnx_tensor.hpp"
+#include "verify/verify.hpp"
 
 namespace assay::faults {
 namespace {
@@ -51,8 +54,13 @@ Result<bool> copy_with_fault(const std::filesystem::path& from, const std::files
 }  // namespace assay::faults
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--factors") {
+    std::printf("{\"rms\": %g, \"row\": %g, \"element\": %g}\n", assay::kHonestFactor, assay::kHonestRowFactor,
+                assay::kHonestElementFactor);
+    return 0;
+  }
   if (argc != 4) {
-    std::fprintf(stderr, "usage: plant_fault MODEL.onnx OUTPUT.onnx NAME[:WHERE][@STRENGTH]\n\nfaults:\n");
+    std::fprintf(stderr, "usage: plant_fault MODEL.onnx OUTPUT.onnx NAME[:WHERE][@STRENGTH]\n       plant_fault --factors\n\nfaults:\n");
     for (const assay::faults::Kind& kind : assay::faults::kinds())
       std::fprintf(stderr, "  %-20s %s (default: %s, strength %g)\n", std::string(kind.name).c_str(),
                    std::string(kind.meaning).c_str(), std::string(kind.where).c_str(), kind.strength);
