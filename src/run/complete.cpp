@@ -47,7 +47,14 @@ std::map<std::string, std::int64_t> extents_of(const ModelInfo& info, const std:
   return extents;
 }
 
+constexpr double kCostlyFlops = 30e9;
+constexpr std::size_t kSetsOfCostly = 2;
+
 }  // namespace
+
+std::size_t input_sets_of(std::size_t wanted, std::optional<double> flops) {
+  return flops.value_or(0) > kCostlyFlops ? std::min(wanted, kSetsOfCostly) : wanted;
+}
 
 void TaskCompleter::complete(Task& task) {
   if (!task.runs()) return;
@@ -62,6 +69,8 @@ Status TaskCompleter::add_inputs(Task& task) {
   ASSAY_TRY(ModelInputs inputs, task.generation ? prompt_inputs(info, axes) : make_inputs(info, axes));
   task.inputs = std::move(inputs.recipes);
   use_given(task);
+  set_cost(task);
+  task.input_sets = input_sets_of(task.input_sets, task.row.flops);
   ASSAY_TRY(const std::string hash, input_hash(task.inputs, task.seed, task.input_sets));
   set_shape(task.row, task.shape, inputs.uses_sequence);
   set_inputs(task.row, task.inputs, hash);
@@ -74,7 +83,6 @@ Status TaskCompleter::add_inputs(Task& task) {
     for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
       task.artefact.shapes[input.name] = input.shape;
   if (!task.load.shape_options.empty()) fix_extents(task, info);
-  set_cost(task);
   return {};
 }
 

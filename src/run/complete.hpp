@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <optional>
 
 #include <assay/result.hpp>
 
@@ -10,6 +12,11 @@
 #include "prepare/prepare.hpp"
 
 namespace assay {
+
+/// How many input sets a task has, of `wanted`: two if a run has more than 30 GFLOP (some 0.3 s on two cores). Its
+/// window has few runs, and each set costs a run of the reference and of every candidate. `flops`: of a run; nullopt:
+/// unknown. set_count() may add one with padding.
+[[nodiscard]] std::size_t input_sets_of(std::size_t wanted, std::optional<double> flops);
 
 /// Adds to the planned tasks of one model what comes from files: inputs, their hash, and the cost of a run. After that
 /// a task does not need the PreparedModel.

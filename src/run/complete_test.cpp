@@ -55,5 +55,12 @@ TEST(Complete, ANameThatCannotBeWrittenStaysOpen) {
   EXPECT_EQ(task.row.shapes, "open");
 }
 
+TEST(Complete, RunsOfManyFlopsHaveTwoInputSets) {
+  EXPECT_EQ(input_sets_of(4, 30e9), 4U);
+  EXPECT_EQ(input_sets_of(4, 31e9), 2U);
+  EXPECT_EQ(input_sets_of(1, 31e9), 1U);
+  EXPECT_EQ(input_sets_of(4, std::nullopt), 4U);
+}
+
 }  // namespace
 }  // namespace assay
