@@ -238,7 +238,7 @@ Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::str
   ASSAY_TRY(with.runtime, services_.registry->locate(spec.converter));
   const fs::path file = folder->path() / ("model." + engine.runtime_cache->format);
   ASSAY_TRY(const CacheGraph graph, make_stateful(*graphs, with, file));
-  return Artefact{.model = file, .graph_hash = graph.info.graph_hash, .owner = folder};
+  return Artefact{.model = file, .graph_hash = graph.info.graph_hash, .note = graph.note, .owner = folder};
 }
 
 Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::string& name) {

@@ -76,6 +76,7 @@ struct Artefact {
   std::filesystem::path step_model{};  ///< runs the further tokens; empty: `model` does, or the model does not generate
   std::uint64_t bytes = 0;             ///< of all files
   std::string graph_hash{};            ///< of the file that a converter wrote; else ""
+  std::string note{};                  ///< what the rows should say about it
   std::shared_ptr<const void> owner{};
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,15 @@ tl::unexpected<Error> no_stateful(const std::string& engine, const std::string& 
                           "release of {0} that assay was built with: {1}",
                           engine, why),
               fmt::format("build assay with this release of {}, or use --kv-cache growing", engine));
+}
+
+// From the last line of the converter, "fused N of M". Empty if all are fused.
+std::string fusion_note(const std::string& engine, const std::vector<std::string>& words) {
+  unsigned fused = 0, attentions = 0;
+  if (words.empty() || std::sscanf(words.back().c_str(), "fused %u of %u", &fused, &attentions) != 2)
+    return fmt::format("whether {} fuses attention and cache is unknown", engine);
+  if (fused >= attentions) return {};
+  return fmt::format("{} fuses {} of {} attentions with their caches", engine, fused, attentions);
 }
 
 }  // namespace
@@ -103,6 +113,7 @@ Result<CacheGraph> make_stateful(const GenerationGraphs& growing, const Stateful
     return fail(ErrorCode::kInternal, fmt::format("the stateful model for {} was not made: {}", with.engine, words));
   graph.model.path = file;
   graph.info.path = file;
+  graph.note = fusion_note(with.engine, process->last_words(1));
   ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
   return graph;
 }

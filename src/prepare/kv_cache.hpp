@@ -25,6 +25,7 @@ struct CacheGraph {
   zoo::BuiltModel model;
   ModelInfo info;
   Generation generation{};  ///< its lengths are a cell's to set
+  std::string note{};       ///< attentions that the runtime does not fuse with their caches; empty: none
 };
 
 /// `request` is for a whole model and is not changed. Errors: those of zoo::build; unsupported ("unsupported: kv_cache

@@ -203,6 +203,8 @@ Status LocalExecutor::State::make_artefact(LocalTask& local) {
     task.row.graph_hash = artefact.graph_hash;
     name(local);
   }
+  if (!artefact.note.empty() && std::ranges::find(task.notes, artefact.note) == task.notes.end())
+    task.notes.push_back(artefact.note);
   local.artefact = std::move(artefact);
   return {};
 }
