@@ -20,6 +20,12 @@ TEST_P(Scenarios, HaveFewFalseClaims) {
   EXPECT_LE(claims, 0.01);
 }
 
+TEST_P(Scenarios, HaveFewFalseClaimsOfABest) {
+  constexpr std::size_t kCells = 5;
+  EXPECT_LE(best_of(GetParam(), kCells, stats::pairs_among(kCells), kPairs, 11), 0.01);
+  EXPECT_LE(best_of_run(GetParam(), kCells, kPairs, 18), 0.01);
+}
+
 TEST_P(Scenarios, HaveIntervalsThatHoldTheRatio) {
   if (GetParam().processes != Processes::kNormal) GTEST_SKIP() << "only normal processes have Student's coverage";
   for (const std::size_t launches : {2U, 3U, 5U, 10U}) {

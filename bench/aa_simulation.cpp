@@ -185,18 +185,27 @@ Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pa
   return {share(held, pairs), share(launch_held, pairs), detectable / static_cast<double>(pairs)};
 }
 
+namespace {
+
+// Whether the fastest is called different from any other, as the best of all.
+bool claims_a_best(const Rounds& rounds, std::size_t cells, std::size_t comparisons) {
+  const std::vector<std::size_t> order = by_latency(rounds, cells);
+  return std::any_of(order.begin() + 1, order.end(),
+                     [&](std::size_t other) { return is_claim(compare(rounds, order.front(), other, comparisons)); });
+}
+
+}  // namespace
+
 double best_of(const Scenario& scenario, std::size_t cells, std::size_t comparisons, std::size_t groups,
-               std::uint64_t seed) {
+               std::uint64_t seed, std::size_t most_rounds) {
   Source source(seed);
   std::size_t different = 0;
   for (std::size_t i = 0; i < groups; ++i) {
     Rounds rounds(scenario, cells, source);
     bool claimed = false;
-    for (std::size_t round = 1; round <= stats::kMostRounds && !claimed; ++round) {
+    for (std::size_t round = 1; round <= most_rounds && !claimed; ++round) {
       rounds.measure_another();
-      if (round < kDefaultLaunches) continue;
-      const std::vector<std::size_t> order = by_latency(rounds, cells);
-      claimed = is_claim(compare(rounds, order.front(), order.back(), comparisons));
+      claimed = round >= kDefaultLaunches && claims_a_best(rounds, cells, comparisons);
     }
     different += claimed;
   }
@@ -205,15 +214,14 @@ double best_of(const Scenario& scenario, std::size_t cells, std::size_t comparis
 
 double best_of_run(const Scenario& scenario, std::size_t cells, std::size_t groups, std::uint64_t seed) {
   Source source(seed);
+  const std::size_t pairs = stats::pairs_among(cells);
   std::size_t different = 0;
   for (std::size_t i = 0; i < groups; ++i) {
     Rounds rounds(scenario, cells, source);
     for (std::size_t round = 0; round < kDefaultLaunches; ++round) rounds.measure_another();
     const std::vector<std::size_t> first = by_latency(rounds, cells);
-    while (stats::undecided(compare(rounds, first[0], first[1]))) rounds.measure_another({first[0], first[1]});
-    const std::vector<std::size_t> order = by_latency(rounds, cells);
-    different += std::any_of(order.begin() + 1, order.end(),
-                             [&](std::size_t other) { return is_claim(compare(rounds, order.front(), other)); });
+    while (stats::undecided(compare(rounds, first[0], first[1], pairs))) rounds.measure_another({first[0], first[1]});
+    different += claims_a_best(rounds, cells, pairs);
   }
   return share(different, groups);
 }

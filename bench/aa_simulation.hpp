@@ -81,10 +81,10 @@ struct Coverage {
 };
 [[nodiscard]] Coverage coverage(const Scenario& scenario, std::size_t launches, std::size_t pairs, std::uint64_t seed);
 
-/// Share of the groups of `cells` equal cells whose fastest is called faster than its slowest at any look, if all cells
-/// are measured in ten rounds and `comparisons` is what compare_rounds is given.
+/// Share of the groups of `cells` equal cells whose fastest is called faster than any other at any look, if all cells
+/// are measured in `most_rounds` rounds and `comparisons` is what compare_rounds is given.
 [[nodiscard]] double best_of(const Scenario& scenario, std::size_t cells, std::size_t comparisons, std::size_t groups,
-                             std::uint64_t seed);
+                             std::uint64_t seed, std::size_t most_rounds = stats::kMostRounds);
 
 /// Share of the groups of `cells` equal cells whose fastest is called faster than any other at the end, as `assay run`
 /// does: three rounds of all, then further ones of the fastest and its runner-up while these are undecided.

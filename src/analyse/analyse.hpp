@@ -75,14 +75,13 @@ struct Speedup {
 struct Rating {
   std::string rating;                       ///< if the interval covers several ratings the worst of them; "": not rated
   std::string best;                         ///< the best rating within the interval
-  std::string why;                          ///< why there is none
-  double slower = 1;                        ///< how many times, at least 1
+  std::string why;                          ///< why there is none, or which comparisons claim nothing
+  double slower = 1;                        ///< how many times, at least 1; also if it is not rated
   std::optional<stats::Interval> interval;  ///< 95 %, over rounds
   std::size_t cells = 0;                    ///< compared with the fastest other hardware
 };
-/// The only target that there is is the fastest known, unless others are unfinished() or ran without being ranked. Not
-/// rated when it has no ranked row, computed wrong numbers, or no pair of cells with common rounds. nullopt if `rows`
-/// has nothing of the target.
+/// Rated only if it is called slower than another target, or faster than every other one. Not rated either if it has no
+/// ranked row or computed wrong numbers. nullopt if `rows` has nothing of the target.
 [[nodiscard]] std::optional<Rating> performance_rating(std::span<const Record> rows, const std::string& target);
 /// "high", "medium-high or high" if the interval covers both, "not rated: …".
 [[nodiscard]] std::string rating_words(const Rating& rating);

@@ -14,6 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 Record row(const std::string& model, const std::string& hardware, const std::string& engine, double p50,
            std::int64_t batch = 1) {
@@ -246,7 +247,9 @@ TEST(Rating, NeedsLaunchesIfThereIsAnotherHardware) {
   std::vector<Record> rows{alone(row("a", "cpu", "onnxruntime", 5)), alone(row("a", "cuda", "onnxruntime", 1))};
   EXPECT_EQ(rating(rows, "cpu"), "");
   EXPECT_THAT(performance_rating(rows, "cpu")->why, HasSubstr("not compared: one process each"));
-  EXPECT_EQ(rating(std::span(rows).first(1), "cpu"), "high") << "the only one";
+  EXPECT_EQ(rating(std::span(rows).first(1), "cpu"), "") << "the only one";
+  EXPECT_EQ(rating_words(*performance_rating(std::span(rows).first(1), "cpu")),
+            "not rated: nothing to compare it with");
   rows[1].add_flag(flag::kUnsteady);
   EXPECT_EQ(rating(rows, "cpu"), "") << "the other may be faster: it was measured, but is not ranked";
   std::vector<Record> later{row("a", "cpu", "onnxruntime", 5), row("a", "openvino", "openvino", 1),
@@ -254,6 +257,26 @@ TEST(Rating, NeedsLaunchesIfThereIsAnotherHardware) {
   later[2].run_id = "another run";
   EXPECT_EQ(rating(later, "cpu"), "medium");
   EXPECT_THAT(performance_rating(later, "cpu")->why, HasSubstr("measured in different runs (cuda)"));
+}
+
+TEST(Rating, IsGivenOnlyIfADifferenceIsClaimed) {
+  // 1.2 times slower: within the factor that three launches need.
+  std::vector<Record> rows{row("a", "cpu", "onnxruntime", 1.2), row("a", "cuda", "onnxruntime", 1)};
+  for (const char* target : {"cpu", "cuda"}) {
+    const std::optional<Rating> found = performance_rating(rows, target);
+    ASSERT_TRUE(found && found->interval) << "the interval is shown";
+    EXPECT_EQ(found->rating, "");
+    EXPECT_THAT(rating_words(*found), StartsWith("not rated: no difference shown (± 25 %)"));
+  }
+  // An interval that covers three ratings, and 1: it was rated as the worst of them.
+  rows[0] = with_launches(row("a", "cpu", "onnxruntime", 2), "1:1 2:2 3:4");
+  EXPECT_EQ(rating(rows, "cpu"), "");
+  // Slower than one of two: rated, and the words say what is not known.
+  rows = {row("a", "cpu", "onnxruntime", 2.1), row("a", "cuda", "onnxruntime", 1), row("a", "openvino", "openvino", 2)};
+  EXPECT_EQ(rating(rows, "cpu"), "medium-high");
+  EXPECT_THAT(rating_words(*performance_rating(rows, "cpu")),
+              StartsWith("medium-high; no difference shown (± 25 %) (openvino)"));
+  EXPECT_EQ(rating(rows, "cuda"), "high") << "faster than both";
 }
 
 TEST(Recommendations, ClaimADifferenceOnlyFromLaunches) {

@@ -77,7 +77,7 @@ double ratio_of_medians(std::span<const CellPair> pairs) {
 
 }  // namespace
 
-CellComparison compare_together(std::span<const CellPair> pairs) {
+CellComparison compare_together(std::span<const CellPair> pairs, std::size_t among) {
   CellComparison result;
   result.ratio = ratio_of_medians(pairs);
   if (!std::ranges::all_of(pairs, of_one_run)) {
@@ -89,7 +89,8 @@ CellComparison compare_together(std::span<const CellPair> pairs) {
   Times times = combined_rounds(pairs, one_run);
   // What --resume adds to one pair has other numbers than the rounds of another pair.
   if (times.baseline.size() < 2 && one_run) times = combined_rounds(pairs, false);
-  const stats::RoundComparison found = stats::compare_rounds(times.baseline, times.candidate);
+  const stats::RoundComparison found =
+      stats::compare_rounds(times.baseline, times.candidate, stats::pairs_among(among));
   result.rounds = found.rounds;
   const auto several = [](const CellPair& pair) {
     return launch_medians(*pair.baseline).size() > 1 && launch_medians(*pair.candidate).size() > 1;
@@ -105,12 +106,12 @@ CellComparison compare_together(std::span<const CellPair> pairs) {
   return result;
 }
 
-CellComparison compare_cells(const Record& baseline, const Record& candidate) {
+CellComparison compare_cells(const Record& baseline, const Record& candidate, std::size_t among) {
   const CellPair pair{&baseline, &candidate};
-  return compare_together(std::span(&pair, 1));
+  return compare_together(std::span(&pair, 1), among);
 }
 
-CellComparison compare_per_item(const Record& baseline, const Record& candidate) {
+CellComparison compare_per_item(const Record& baseline, const Record& candidate, std::size_t among) {
   const auto per_item = [](Record row) {
     const double items = items_of(row);
     std::vector<LaunchMedian> medians = launch_medians(row);
@@ -119,7 +120,7 @@ CellComparison compare_per_item(const Record& baseline, const Record& candidate)
     row.launch_p50_ms = launch_medians_text(medians);
     return row;
   };
-  return compare_cells(per_item(baseline), per_item(candidate));
+  return compare_cells(per_item(baseline), per_item(candidate), among);
 }
 
 std::string difference_words(double share) {

@@ -38,11 +38,12 @@ struct CellComparison {
   }
 };
 
-/// By the medians of the runs. Both rows have a median.
-[[nodiscard]] CellComparison compare_cells(const Record& baseline, const Record& candidate);
+/// By the medians of the runs. Both rows have a median. `among`: if one of the two was chosen because it is the fastest
+/// or the slowest, of how many cells; what is claimed accounts for the choice.
+[[nodiscard]] CellComparison compare_cells(const Record& baseline, const Record& candidate, std::size_t among = 2);
 
 /// By the median time of one item: that of a run over batch and streams.
-[[nodiscard]] CellComparison compare_per_item(const Record& baseline, const Record& candidate);
+[[nodiscard]] CellComparison compare_per_item(const Record& baseline, const Record& candidate, std::size_t among = 2);
 
 /// Two rows of the same cell on two targets.
 struct CellPair {
@@ -51,7 +52,7 @@ struct CellPair {
 };
 /// The geometric mean of the ratios of several pairs: of each round over the pairs, then over the rounds that all pairs
 /// have. At least one pair. If a pair is of two runs, nothing is compared.
-[[nodiscard]] CellComparison compare_together(std::span<const CellPair> pairs);
+[[nodiscard]] CellComparison compare_together(std::span<const CellPair> pairs, std::size_t among = 2);
 
 /// The size of a relative difference: "3.2 %", "12 %", "a factor of 2.4", "a factor above 100".
 [[nodiscard]] std::string difference_words(double share);

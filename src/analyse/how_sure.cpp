@@ -95,7 +95,7 @@ HowSure how_sure(std::span<const Record> rows) {
     }
     std::ranges::sort(alike, {}, [](const Record* row) { return *row->latency_p50_ms; });
     for (std::size_t k = 1; k < alike.size(); ++k) {
-      const CellComparison comparison = compare_cells(*alike.front(), *alike[k]);
+      const CellComparison comparison = compare_cells(*alike.front(), *alike[k], alike.size());
       ++sure.pairs;
       sure.claimed += comparison.claimed() ? 1 : 0;
       if (comparison.smallest_detectable) detectable.push_back(*comparison.smallest_detectable);

@@ -17,13 +17,6 @@ std::string rating_of(double slower) {
   return slower <= kHigh ? "high" : slower <= kMediumHigh ? "medium-high" : slower <= kMedium ? "medium" : "low";
 }
 
-// What others may be faster, although nothing was compared: cells that did not finish or whose times are not ranked.
-bool others_are_open(std::span<const Record> rows, const std::string& target) {
-  return std::ranges::any_of(rows, [&](const Record& row) {
-    return target_key(row) != target && (unfinished(row) || too_unsure_to_rank(row));
-  });
-}
-
 Rating unrated(std::string why) {
   Rating rating;
   rating.why = std::move(why);
@@ -40,30 +33,35 @@ std::optional<Rating> performance_rating(std::span<const Record> rows, const std
   if (std::ranges::none_of(rows, [&](const Record& row) { return own(row) && timed(row); }))
     return unrated("no ranked cell");
 
+  struct Other {
+    std::string target;
+    std::vector<CellPair> pairs;
+  };
+  std::vector<Other> others;
+  for (const std::string& other : targets_of(rows))
+    if (other != target)
+      if (std::vector<CellPair> pairs = pairs_of(rows, other, target); !pairs.empty())
+        others.push_back({other, std::move(pairs)});
+
   Rating rating;
   double low = 1, high = 1;
-  std::vector<std::string> open;  // others without common rounds
-  std::string why_open;
-  for (const std::string& other : targets_of(rows)) {
-    if (other == target) continue;
-    const std::vector<CellPair> all = pairs_of(rows, other, target);
-    if (all.empty()) continue;
-    const std::vector<CellPair> pairs = with_rounds(all);
-    const CellComparison comparison = compare_together(pairs.empty() ? all : pairs);
-    if (!comparison.interval) {
-      open.push_back(other);
-      why_open = no_claim_words(comparison);
-      continue;
-    }
+  bool slower = false;
+  std::vector<std::string> unclaimed;  // others that this one is not called different from
+  for (const Other& other : others) {
+    const std::vector<CellPair> pairs = with_rounds(other.pairs);
+    // The fastest other one is chosen by its result.
+    const CellComparison comparison = compare_together(pairs.empty() ? other.pairs : pairs, others.size() + 1);
+    if (!comparison.claimed()) unclaimed.push_back(fmt::format("{} ({})", no_claim_words(comparison), other.target));
+    slower = slower || comparison.difference == stats::Difference::kSlower;
+    if (!comparison.interval) continue;
     if (!rating.interval || comparison.ratio > rating.slower) rating.cells = pairs.size();
     rating.slower = std::max(rating.slower, comparison.ratio);
     low = std::max(low, comparison.interval->low);
     high = std::max(high, comparison.interval->high);
     rating.interval = stats::Interval{low, high};
   }
-  if (!open.empty()) rating.why = fmt::format("{} ({})", why_open, join(open, ", "));
-  if (!rating.interval && !open.empty()) return rating;
-  if (!rating.interval && others_are_open(rows, target)) return unrated("nothing to compare it with");
+  rating.why = others.empty() ? "nothing to compare it with" : join(unclaimed, ", ");
+  if (!slower && !rating.why.empty()) return rating;
   rating.rating = rating_of(high);
   rating.best = rating_of(low);
   return rating;

@@ -66,7 +66,7 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
   std::string why_open;
   for (std::size_t i = 1; i < order.size(); ++i) {
     const Record& other = *order[i];
-    const CellComparison comparison = compare_cells(first, other);
+    const CellComparison comparison = compare_cells(first, other, order.size());
     const std::string time = fmt::format("{} ({} ms)", target_key(other), in_words(*other.latency_p50_ms));
     if (comparison.difference == stats::Difference::kSlower) {
       slower.push_back(time);
@@ -80,7 +80,7 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
   if (slower.size() + 1 == order.size())
     return fmt::format("{}: use {} for latency: {} ms at {}, {} as fast as {}{}", model, target_key(first),
                        in_words(*first.latency_p50_ms), shape_words(first),
-                       times_words(compare_cells(first, *order[1])), target_key(*order[1]),
+                       times_words(compare_cells(first, *order[1], order.size())), target_key(*order[1]),
                        order.size() > 2 ? fmt::format("; the fastest of {}", order.size()) : "");
   std::string line = fmt::format("{}: latency at {}: {} ({} ms)", model, shape_words(first), target_key(first),
                                  in_words(*first.latency_p50_ms));
@@ -89,6 +89,8 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
   if (!slower.empty()) line += "; slower: " + join(slower, ", ");
   return line + (alike.empty() ? "" : "; choose by memory or by more --launches");
 }
+
+bool repeated(const Record& row) { return row.planned_launches && row.launches.value_or(0) > *row.planned_launches; }
 
 std::string place_words(const Record& row) { return fmt::format("{} at {}", target_key(row), shape_words(row)); }
 
@@ -108,7 +110,7 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
   std::size_t not_shown = 0, not_compared = 0;
   for (const Record* row : cells) {
     if (row == best) continue;
-    const CellComparison comparison = compare_per_item(*best, *row);
+    const CellComparison comparison = compare_per_item(*best, *row, cells.size());
     if (comparison.difference == stats::Difference::kSlower) continue;
     if (comparison.evidence != Evidence::kRounds) {
       ++not_compared;
@@ -134,7 +136,7 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
                         *rows[inconsistent->larger].batch_size, *rows[inconsistent->smaller].batch_size);
   const Record* single = representative(rows, model, target_key(*best));
   if (single == nullptr || single == best || single->effective_precision != best->effective_precision) return line;
-  const CellComparison gain = compare_per_item(*best, *single);
+  const CellComparison gain = compare_per_item(*best, *single, cells.size());
   if (gain.difference == stats::Difference::kSlower)
     line += fmt::format("; {} that of {}, by the median time of an item", times_words(gain), shape_words(*single));
   return line;
@@ -235,9 +237,10 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
   for (const Inconsistency& pair : inconsistent_cells(rows)) {
     const Record &smaller = rows[pair.smaller], &larger = rows[pair.larger];
     once(kWeak, fmt::format("inconsistent {}", pair.smaller),
-         fmt::format("{} on {}: {} takes {} ms, {} only {} ms: inconsistent, measure both again", smaller.model,
+         fmt::format("{} on {}: {} takes {} ms, {} only {} ms: inconsistent{}, measure both again", smaller.model,
                      target_key(smaller), shape_words(smaller), in_words(*smaller.latency_p50_ms), shape_words(larger),
-                     in_words(*larger.latency_p50_ms)));
+                     in_words(*larger.latency_p50_ms),
+                     repeated(smaller) && repeated(larger) ? " although both were launched once more" : ""));
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
     if (!files.matrix.empty())

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "base/files.hpp"
 #include "base/json.hpp"
@@ -17,9 +18,20 @@ namespace {
 constexpr const char* kSingle = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
+constexpr std::string_view kSafetensors = ".safetensors", kIndexEnd = ".safetensors.index.json";
+
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
+}
+
+// "model-00001-of-00002.safetensors"
+bool is_shard(std::string_view name) {
+  constexpr std::string_view kForm = "-00000-of-00000";
+  name.remove_suffix(kSafetensors.size());
+  if (name.size() < kForm.size()) return false;
+  return std::ranges::equal(name.substr(name.size() - kForm.size()), kForm,
+                            [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
 }
 
 }  // namespace
@@ -62,14 +74,33 @@ Result<std::vector<std::string>> shards_of(const fs::path& index) {
   return std::vector<std::string>(shards.begin(), shards.end());
 }
 
+WeightsChoice choose_weights(std::vector<std::string> files) {
+  std::ranges::sort(files);
+  WeightsChoice choice;
+  std::vector<std::string> candidates;
+  for (const std::string& file : files) {
+    const bool index = file.ends_with(kIndexEnd), single = file.ends_with(kSafetensors);
+    if (single) choice.found.push_back(file);
+    if (file.find('/') == std::string::npos && (index || (single && !is_shard(file)))) candidates.push_back(file);
+  }
+  for (const char* usual : {kSingle, kIndex})
+    if (choice.name.empty() && std::ranges::binary_search(candidates, usual)) choice.name = usual;
+  if (choice.name.empty() && candidates.size() == 1) choice.name = candidates.front();
+  return choice;
+}
+
 std::optional<fs::path> find_weights(const fs::path& snapshot) {
-  if (is_there(snapshot / kSingle)) return snapshot / kSingle;
-  if (!is_there(snapshot / kIndex)) return std::nullopt;
-  const Result<std::vector<std::string>> shards = shards_of(snapshot / kIndex);
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(snapshot, error), end; !error && at != end; at.increment(error))
+    if (is_there(at->path())) files.push_back(at->path().filename().string());
+  const std::string name = choose_weights(std::move(files)).name;
+  if (name.empty() || !name.ends_with(kIndexEnd)) return name.empty() ? std::nullopt : std::optional(snapshot / name);
+  const Result<std::vector<std::string>> shards = shards_of(snapshot / name);
   if (!shards || shards->empty()) return std::nullopt;
   if (!std::ranges::all_of(*shards, [&](const std::string& shard) { return is_there(snapshot / shard); }))
     return std::nullopt;
-  return snapshot / kIndex;
+  return snapshot / name;
 }
 
 std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id) {

@@ -23,7 +23,16 @@ namespace assay::hub {
 [[nodiscard]] Status link_blob(const std::filesystem::path& model, const std::string& commit, const std::string& file,
                                const std::string& checksum);
 
-/// The weights in `snapshot`: model.safetensors, else the index with every shard there.
+/// Which of the files of a repository are its weights.
+struct WeightsChoice {
+  /// model.safetensors, else model.safetensors.index.json, else the only other index or file of safetensors that is in
+  /// no folder and no shard; "": there is none, or it is not clear which.
+  std::string name{};
+  std::vector<std::string> found{};  ///< all files of safetensors, in folders too, sorted
+};
+[[nodiscard]] WeightsChoice choose_weights(std::vector<std::string> files);
+
+/// The weights in `snapshot`, by choose_weights(); an index with every shard there.
 [[nodiscard]] std::optional<std::filesystem::path> find_weights(const std::filesystem::path& snapshot);
 
 /// The shards that an index names, sorted. Errors: invalid_argument: not an index, or a name that leaves the folder.

@@ -38,7 +38,8 @@ struct Entry {
 
 struct Listing {
   std::string commit;
-  std::map<std::string, Entry> files;
+  std::map<std::string, Entry> files;  ///< that can be fetched
+  std::vector<std::string> names;      ///< of all
 };
 
 bool is_hex(const std::string& text, std::size_t digits) {
@@ -62,6 +63,7 @@ Result<Listing> read_listing(const std::string& body, const std::string& url) {
     if (!file.is_object()) continue;
     Entry entry;
     entry.name = text_of(file, "rfilename");
+    listing.names.push_back(entry.name);
     const auto large = file.find("lfs");
     const bool is_large = large != file.end() && large->is_object();
     entry.checksum = is_large ? text_of(*large, "sha256") : text_of(file, "blobId");
@@ -257,6 +259,15 @@ class Download {
   std::optional<Error> failure_;
 };
 
+// The first few names.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 4;
+  const std::size_t more = names.size() > kMost ? names.size() - kMost : 0;
+  names.resize(names.size() - more);
+  for (std::string& name : names) name = sanitise(name);
+  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 tl::unexpected<Error> refusal(const Settings& settings, const std::string& model_id, long status) {
   if (status == 404)
     return fail(ErrorCode::kNotFound, fmt::format("{} has no model '{}'", settings.endpoint, model_id));
@@ -318,18 +329,22 @@ Result<Snapshot> Hub::fetch(const std::string& model_id) {
   if (answer.status != 200) return refusal(settings_, model_id, answer.status);
   ASSAY_TRY(Listing listing, read_listing(body, url));
 
+  const WeightsChoice weights = choose_weights(listing.names);
+  if (weights.name.empty() && !weights.found.empty())
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("'{}' has safetensors, but it is not clear which are the weights of the model: {}",
+                            model_id, listed(weights.found)),
+                "download them, and name a folder with config.json and model.safetensors");
   Download download(settings_, model_id, std::move(listing), progress_, cancelled_);
-  constexpr const char* kSingle = "model.safetensors";
-  constexpr const char* kIndex = "model.safetensors.index.json";
   if (!download.has("config.json"))
     return fail(ErrorCode::kNotFound, fmt::format("'{}' on {} has no config.json", model_id, settings_.endpoint));
   std::vector<std::string> names{"config.json"};
-  if (download.has(kSingle)) {
-    names.emplace_back(kSingle);
-  } else if (download.has(kIndex)) {
-    ASSAY_CHECK_OK(download.get({kIndex}));
-    ASSAY_TRY(const std::vector<std::string> shards, shards_of(download.path_of(kIndex)));
+  if (weights.name.ends_with(".json")) {
+    ASSAY_CHECK_OK(download.get({weights.name}));
+    ASSAY_TRY(const std::vector<std::string> shards, shards_of(download.path_of(weights.name)));
     names.insert(names.end(), shards.begin(), shards.end());
+  } else if (!weights.name.empty()) {
+    names.push_back(weights.name);
   }
   ASSAY_CHECK_OK(download.get(names));
   return download.publish();

@@ -35,10 +35,9 @@ struct Settings {
 struct Snapshot {
   std::filesystem::path folder;  ///< with config.json
   std::string commit;
-  std::optional<std::filesystem::path>
-      weights;                   ///< model.safetensors or model.safetensors.index.json, all shards there
-  std::string why_no_weights{};  ///< without `weights`, from Hub::get: a sentence
-  bool weights_unknown = false;  ///< they are not here, and the hub was not asked whether it has them
+  std::optional<std::filesystem::path> weights;  ///< a file of safetensors or an index of them, all shards there
+  std::string why_no_weights{};                  ///< without `weights`, from Hub::get: a sentence
+  bool weights_unknown = false;                  ///< they are not here, and the hub was not asked whether it has them
 };
 
 /// The revision "main" of `model_id` as it is in the cache; nullopt without a config.json. Nothing is fetched.
@@ -59,9 +58,11 @@ class Hub {
   /// config.json and the safetensors of `model_id`. A model with weights in the cache is used without contacting the
   /// hub.
   ///
-  /// A model without safetensors is a snapshot without weights, and so is one of which the cache has the configuration
+  /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp). A model whose list
+  /// has no safetensors at all is a snapshot without weights, and so is one of which the cache has the configuration
   /// only while the hub is off() (weights_unknown). Errors: not_found (no such model; offline, switched off
-  /// or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in), mismatch (a
+  /// or unreachable and not in the cache: says which), unsupported (several files may be the weights: names them),
+  /// invalid_argument (401 or 403: says how to get in), mismatch (a
   /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (an
   /// unexpected answer of the hub).
   [[nodiscard]] Result<Snapshot> get(const std::string& model_id);

@@ -114,6 +114,33 @@ TEST_F(Cache, CountsShardsOnlyTogether) {
   EXPECT_FALSE(find_cached(settings_, "org/name")->weights) << "a link without its blob does not count as a shard";
 }
 
+TEST(Weights, AreTheUsualFilesOrTheOnlyOnes) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(choose_weights({"model.safetensors.index.json", "model.safetensors", "x.safetensors"}).name,
+            "model.safetensors");
+  EXPECT_EQ(choose_weights({"model-00001-of-00002.safetensors", "model.safetensors.index.json"}).name,
+            "model.safetensors.index.json");
+  EXPECT_EQ(choose_weights({"config.json", "model.fp16.safetensors"}).name, "model.fp16.safetensors");
+  EXPECT_EQ(choose_weights({"model.fp16-00001-of-00002.safetensors", "model.fp16.safetensors.index.json"}).name,
+            "model.fp16.safetensors.index.json");
+  EXPECT_EQ(choose_weights({"2_Dense/model.safetensors", "weights.safetensors"}).name, "weights.safetensors");
+  for (const Names& names : {Names{"a.safetensors", "b.safetensors"}, Names{"unet/diffusion.safetensors"},
+                             Names{"model-00001-of-00002.safetensors"}}) {
+    EXPECT_EQ(choose_weights(names).name, "");
+    EXPECT_EQ(choose_weights(names).found, names);
+  }
+  EXPECT_THAT(choose_weights({"config.json", "pytorch_model.bin"}).found, testing::IsEmpty());
+}
+
+TEST_F(Cache, FindsSafetensorsOfAnotherName) {
+  ASSERT_TRUE(write_file_atomically(model_ / "refs/main", "c0ffee"));
+  write("config.json", "{}");
+  write("model.fp16.safetensors", "x");
+  EXPECT_EQ(find_cached(settings_, "org/name")->weights, model_ / "snapshots/c0ffee/model.fp16.safetensors");
+  write("other.safetensors", "x");
+  EXPECT_FALSE(find_cached(settings_, "org/name")->weights);
+}
+
 TEST_F(Cache, RefusesShardsOutsideTheFolder) {
   for (const char* name : {R"("../x.safetensors")", R"("/etc/x.safetensors")", R"("x.bin")", "7", R"("")"}) {
     const fs::path index = folder_.path() / "index.json";

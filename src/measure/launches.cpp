@@ -79,15 +79,18 @@ Text all_witnesses(const std::vector<const Record*>& rows) {
   return join({names.begin(), names.end()}, kSeparator);
 }
 
-/// The worst launch's message, then the parts of the others that it does not have.
-Text common_message(const Record& worst, const std::vector<const Record*>& rows) {
+/// The worst launch's message, then the parts of the others that it does not have. What a launch says about the number
+/// of launches is left out if others followed.
+Text common_message(const Record& worst, const std::vector<const Record*>& rows, std::size_t measured) {
   constexpr std::string_view kSeparator = "; ";
   std::vector<std::string> parts;
   const auto add = [&](std::string_view message) {
     while (!message.empty()) {
       const std::size_t end = message.find(kSeparator);
       const std::string part(message.substr(0, end));
-      if (!part.empty() && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+      const auto note = parse_launches_note(part);
+      const bool holds = !note || note->made == static_cast<std::int64_t>(measured);
+      if (!part.empty() && holds && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
       message = end == std::string_view::npos ? std::string_view() : message.substr(end + kSeparator.size());
     }
   };
@@ -340,10 +343,11 @@ Record combine_launches(std::span<const LaunchSamples> launches) {
   const Record& worst = worst_launch(rows);
   copy_verdict(worst, cell);
   cell.agreed_by = all_witnesses(rows);
-  cell.message = common_message(worst, rows);
+  cell.message = common_message(worst, rows, measured.size());
   cell.flags = common_flags(rows);
   if (rows.size() == 1) return cell;
   cell.attempt_id = rows.front()->attempt_id;
+  cell.planned_launches = rows.back()->planned_launches;
   cell.launch_number.reset();
   for (const Record* row : rows) {
     cell.timestamp = std::max(cell.timestamp, row->timestamp);

@@ -87,6 +87,7 @@ class TargetPlan {
     common_.measure = settings.measure;
     common_.launches = settings.benchmark ? settings.launches : 1;  // a verdict needs no second process
     common_.max_time = settings.max_time;
+    if (common_.benchmark) common_.row.planned_launches = common_.launches;
     common_.seed = settings.seed;
     common_.input_sets = settings.input_sets;
     common_.timeout = settings.timeout;

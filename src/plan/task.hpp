@@ -72,6 +72,7 @@ struct Task {
   std::int64_t launches = 1;                           ///< fresh processes that measure the cell
   std::optional<std::chrono::nanoseconds> max_time{};  ///< of warm-up and sampling, all launches together
   std::uint64_t seed = 0;
+  std::vector<std::string> notes{};                    ///< what --budget changed; the messages of its rows say it
   std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of a launch, its reference included
 

@@ -28,7 +28,11 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   source.weights = snapshot.weights;
   source.model_id = id;
   source.size = "as_is";
-  if (!snapshot.weights) source.note = fmt::format("{}: random weights: {}", id, snapshot.why_no_weights);
+  if (!snapshot.weights) {
+    source.note = fmt::format("{}: random weights: {}", id, snapshot.why_no_weights);
+  } else if (!snapshot.weights->filename().string().starts_with("model.safetensors")) {
+    source.note = fmt::format("{}: its weights are those of '{}'", id, sanitise(snapshot.weights->filename().string()));
+  }
   if (known && source.config.is_object()) {
     source.architecture = known->architecture;
     source.size = known->size;

@@ -131,6 +131,8 @@ class BenchConsole {
                              ? fmt::format("95 % interval: {:.3f} to {:.3f}ms ({})", *row.latency_p50_low_ms,
                                            *row.latency_p50_high_ms, of)
                              : std::string("95 % interval: none") + (one ? ", and one process only" : ""));
+    if (const std::string fewer = fewer_launches_legend(std::span(&row, 1), input_.interrupted); !fewer.empty())
+      add_sentence("    ", fmt::format("{} launches. {}", show_launches(row), fewer));
   }
 
   // ": 5.000ms (mean)", " (p50): 4.900ms (95 % interval: 4.800 to 5.100ms)".
@@ -156,7 +158,7 @@ class BenchConsole {
     out_ += fmt::format("\n{0}\nBenchmark Suite {2}\n{0}\nTotal configurations: {1}\n", std::string(60, '='),
                         input_.rows.size(), interruption ? *interruption : "Complete");
     if (interruption) {
-      for (const std::string& line : missing_cells(input_.rows)) add_sentence("", "Missing: " + line);
+      for (const std::string& line : missing_cells(input_, input_.rows)) add_sentence("", "Missing: " + line);
       add_sentence("", how_to_resume(input_));
     }
     for (const std::filesystem::path& file : files) out_ += "Results saved to: " + file.string() + "\n";

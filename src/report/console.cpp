@@ -20,7 +20,7 @@ std::string interruption_section(const ReportInput& input, const Colours& colour
   const std::optional<std::string> text = interruption_text(input);
   if (!text) return {};
   std::string out = colours("1", *text) + "\n";
-  for (const std::string& line : missing_cells(input.rows)) out += folded("  ", "missing: " + line, 4, width);
+  for (const std::string& line : missing_cells(input, input.rows)) out += folded("  ", "missing: " + line, 4, width);
   return out + folded("  ", how_to_resume(input), 4, width) + "\n";
 }
 
@@ -40,11 +40,12 @@ std::string verification_rows(const ReportInput& input, const Colours& colours, 
 }
 
 // What the marks in the table mean, if it has any.
-std::string legend_of(std::span<const Record> rows, const std::vector<std::vector<Mark>>& marks) {
+std::string legend_of(std::span<const Record> rows, const std::vector<std::vector<Mark>>& marks, bool interrupted) {
   std::vector<std::string> text;
   if (std::ranges::any_of(rows, [](const Record& row) { return show_interval(row) != "–"; }))
     text.emplace_back("interval: 95 %, of the median.");
   if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
+  if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) text.push_back(fewer);
   if (std::ranges::any_of(rows, [](const Record& row) {
         return median_of_few_samples(row) || has_few_samples(row.latency_p99_quality);
       }))
@@ -79,7 +80,8 @@ std::string measured_rows(const ReportInput& input, const Colours& colours, std:
   }
   table.drop_empty_columns(4);
   std::string out = table_text(std::move(table), rows, colours, width);
-  if (const std::string legend = legend_of(rows, marks); !legend.empty()) out += folded("", legend, 2, width);
+  if (const std::string legend = legend_of(rows, marks, input.interrupted); !legend.empty())
+    out += folded("", legend, 2, width);
   return out;
 }
 

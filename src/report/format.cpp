@@ -58,7 +58,21 @@ std::string show_interval(const Record& row) {
 }
 
 std::string show_launches(const Record& row) {
-  return row.latency_p50_ms ? std::to_string(std::max<std::size_t>(1, launch_medians(row).size())) : "–";
+  if (!row.latency_p50_ms) return "–";
+  const std::string made = std::to_string(std::max<std::size_t>(1, launch_medians(row).size()));
+  return has_fewer_launches(row) ? fmt::format("{} of {}", made, *row.planned_launches) : made;
+}
+
+std::string fewer_launches_legend(std::span<const Record> rows, bool interrupted) {
+  std::vector<std::string> reasons;
+  for (const Record& row : rows) {
+    if (!row.latency_p50_ms || !has_fewer_launches(row)) continue;
+    std::string reason = interrupted ? "the run was interrupted" : "the notes or the message of the row say why";
+    for (const std::string& part : split(row.message, ';'))
+      if (const auto note = parse_launches_note(trim(part))) reason = note->why;
+    if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
+  }
+  return reasons.empty() ? "" : fmt::format("Fewer launches than planned: {}.", join(reasons, "; "));
 }
 
 bool of_one_process(const Record& row) { return row.latency_p50_ms && launch_medians(row).size() < 2; }

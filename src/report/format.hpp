@@ -29,8 +29,10 @@ inline constexpr const char* kReportSchema = "1.0";
 /// That of the median.
 [[nodiscard]] std::string show_interval(const Record& row);
 
-/// The number of launches that the median is of; "–" without a median.
+/// The number of launches that the median is of, "2 of 3" if more were planned; "–" without a median.
 [[nodiscard]] std::string show_launches(const Record& row);
+/// Why rows have fewer launches than planned, a sentence; "" if none has. `interrupted`: the run.
+[[nodiscard]] std::string fewer_launches_legend(std::span<const Record> rows, bool interrupted);
 
 /// What to say beside the interval of the median if it is of one launch.
 inline constexpr const char* kOneProcessNote = "one process: the difference between processes is not in this interval";

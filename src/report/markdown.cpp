@@ -94,7 +94,7 @@ std::string interruption_section(const ReportInput& input, const std::vector<Rec
   const std::optional<std::string> text = interruption_text(input);
   if (!text) return {};
   std::string out = fmt::format("**{}.** {}\n\n", upper(text->substr(0, 1)) + text->substr(1), how_to_resume(input));
-  const std::vector<std::string> missing = missing_cells(rows);
+  const std::vector<std::string> missing = missing_cells(input, rows);
   if (!missing.empty()) out += "Missing:\n\n";
   for (const std::string& line : missing) out += "- " + line + "\n";
   return missing.empty() ? out : out + "\n";
@@ -169,7 +169,7 @@ std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
   return out + "\n";
 }
 
-std::string shapes_table(const std::vector<Record>& rows) {
+std::string shapes_table(const std::vector<Record>& rows, bool interrupted) {
   std::string out =
       "#### All shapes\n\n" +
       heading({"Model", "Hardware", "Shape", "Verdict", "p50 (ms)", "95 % interval", "Launches", "p90 (ms)", "p99 (ms)",
@@ -192,6 +192,7 @@ std::string shapes_table(const std::vector<Record>& rows) {
   if (out.find("| ~") != std::string::npos)
     legend.emplace_back("`~`: too few samples for this percentile (`latency_pXX_quality` says how many it needs).");
   if (std::ranges::any_of(rows, of_one_process)) legend.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
+  if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) legend.push_back(fewer);
   for (const std::string& meaning : marks_legend(marks, false)) legend.push_back(meaning);
   if (const std::string generations = generation_legend(rows); !generations.empty()) legend.push_back(generations);
   return out + (legend.empty() ? "\n" : "\n" + join(legend, " ") + "\n\n");
@@ -239,7 +240,7 @@ std::string cells_compared(const Speedup& speedup) {
   return std::to_string(speedup.pairs) + left_out;
 }
 
-std::string results_section(const std::vector<Record>& all) {
+std::string results_section(const std::vector<Record>& all, bool interrupted) {
   std::string out = "## Benchmark Results\n\n";
   const bool completed =
       std::ranges::any_of(all, [](const Record& row) { return row.status == CellStatus::kCompleted; });
@@ -285,7 +286,7 @@ std::string results_section(const std::vector<Record>& all) {
     }
     out += generation_table(rows);
     if (std::any_of(rows.begin(), rows.end(), [](const Record& r) { return r.latency_p50_ms.has_value(); }))
-      out += shapes_table(rows);
+      out += shapes_table(rows, interrupted);
   }
   return out;
 }
@@ -310,8 +311,8 @@ std::string ratings_table(const std::vector<Record>& all) {
   return heading({"Family", "Hardware", "Performance rating", "Times slower"}) + lines +
          "\nRating: how many times slower than the fastest other hardware here over the cells that both have "
          "(geometric mean of the ratios of times, 95 % interval over rounds of launches): `high` up to 1.5, "
-         "`medium-high` up to 4, `medium` up to 10, `low` beyond. If the interval covers several, all are possible; a "
-         "hardware without another one is the fastest known.\n\n";
+         "`medium-high` up to 4, `medium` up to 10, `low` beyond. If the interval covers several, all are possible. A "
+         "hardware is rated only if it is shown to be slower than another one, or faster than all others.\n\n";
 }
 
 std::string compatibility_section(const std::vector<Record>& rows) {
@@ -344,7 +345,7 @@ std::string markdown_report(const ReportInput& input) {
   out += interruption_section(input, all);
   out += system_section(input.run) + hardware_section(input.run) + models_section(rows) +
          verification_section(input, rows);
-  out += results_section(rows) + compatibility_section(all);
+  out += results_section(rows, input.interrupted) + compatibility_section(all);
   out += list("Recommendations", recommendations(all), "Nothing was measured and verified, so nothing is recommended.");
   out += list("Next Steps", next_steps(all, input.files), "None.");
   if (!input.notes.empty()) out += list("Notes", input.notes, "");

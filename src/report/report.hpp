@@ -29,7 +29,7 @@ struct ReportInput {
   std::optional<int> machine_score{};                ///< that of `assay doctor` before the run, 0 to 100
 };
 
-/// "interrupted: 20 of 30 cells"; nullopt for a run that was not interrupted.
+/// "interrupted: 20 of 30 cells complete, 4 partly measured, 6 not begun"; nullopt for a run that was not interrupted.
 [[nodiscard]] std::optional<std::string> interruption_text(const ReportInput& input);
 
 /// The hardware guide's JSON (docs/formats.md): timestamp, system_info, benchmarks.FAMILY.MODEL.KEY.benchmark_results

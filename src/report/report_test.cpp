@@ -408,23 +408,37 @@ ReportInput interrupted() {
 
 TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
   const ReportInput input = interrupted();
-  const std::string missing = "bert on openvino: batch_1_seq_32, batch_4_seq_32";
+  const std::string missing = "bert on cpu: batch_4_seq_32 (1 of 3 launches)",
+                    other = "bert on openvino: batch_1_seq_32 (0 of 3 launches), batch_4_seq_32";
   for (const std::string& text :
        {summary_table(input, false, 200), verification_table(input, false, 200), bench_console(input, {}, 200)})
-    EXPECT_THAT(text, AllOf(HasSubstr("interrupted: 2 of 4 cells"), HasSubstr("issing: " + missing),
-                            HasSubstr("`assay run --resume` runs the missing cells."),
-                            HasSubstr("(kept from 12:34 UTC)"), Not(HasSubstr("before it ran"))));
+    EXPECT_THAT(text, AllOf(HasSubstr("interrupted: 1 of 4 cells complete, 2 partly measured, 1 not begun"),
+                            HasSubstr("issing: " + missing), HasSubstr("issing: " + other),
+                            HasSubstr("`assay run --resume` completes them."), HasSubstr("(kept from 12:34 UTC)"),
+                            Not(HasSubstr("before it ran"))));
+  for (Record& row : input.rows) row.planned_launches = 3;
+  input.rows[1].launches = 1;
+  input.rows[1].launch_p50_ms.clear();
+  input.partly = {"attempt-1"};
   EXPECT_THAT(markdown_report(input),
-              AllOf(HasSubstr("**Interrupted: 2 of 4 cells.** `assay run --resume` runs the missing cells."),
-                    HasSubstr("- " + missing), HasSubstr("✅ verified (kept from 12:34 UTC)")));
+              AllOf(HasSubstr("**Interrupted: 1 of 4 cells complete, 2 partly measured, 1 not begun.** `assay run "
+                              "--resume` completes them."),
+                    HasSubstr("- " + missing), HasSubstr("- " + other), HasSubstr("| 1 of 3 |"),
+                    HasSubstr("✅ verified (kept from 12:34 UTC)")));
   for (const Json& json : {guide_json(input), results_json(input)}) {
     EXPECT_EQ(json["interrupted"]["cells"], 4);
-    EXPECT_EQ(json["interrupted"]["finished"], 2);
+    EXPECT_EQ(json["interrupted"]["finished"], 1);
+    EXPECT_EQ(json["interrupted"]["partly_measured"], 2);
+    EXPECT_EQ(json["interrupted"]["not_begun"], 1);
     EXPECT_EQ(json["interrupted"]["resume"], "assay run --resume");
-    ASSERT_EQ(json["interrupted"]["missing"].size(), 2U);
-    EXPECT_EQ(
-        json["interrupted"]["missing"][1],
-        (Json{{"model", "bert"}, {"model_id", "org/bert"}, {"hardware", "openvino"}, {"shape", "batch_4_seq_32"}}));
+    ASSERT_EQ(json["interrupted"]["missing"].size(), 3U);
+    EXPECT_EQ(json["interrupted"]["missing"][0], (Json{{"model", "bert"},
+                                                       {"model_id", "org/bert"},
+                                                       {"hardware", "cpu"},
+                                                       {"shape", "batch_4_seq_32"},
+                                                       {"launches", 1},
+                                                       {"planned_launches", 3}}));
+    EXPECT_EQ(json["interrupted"]["missing"][1]["launches"], 0) << "one that was cut short does not count";
   }
   EXPECT_EQ(results_json(input)["kept"], (Json{{"attempt-0", input.rows[0].timestamp}}));
   const Json guide = guide_json(input);
@@ -443,6 +457,24 @@ TEST(Interruption, IsNotReportedForAWholeRun) {
   unsaved.kept = {"attempt-1"};
   unsaved.rows[1].timestamp = "2025-03-01T23:59:00.000000Z";
   EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("(kept from 2025-03-01 23:59 UTC)"));
+}
+
+TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
+  ReportInput input = sample();
+  const std::string why = "a warm-up and three runs need the time of --max-time";
+  Record& row = input.rows[1];
+  row.planned_launches = 3;
+  row.launches = 2;
+  row.launch_p50_ms = "1:16 2:16";
+  row.message = "verified elsewhere; 2 of 3 launches: " + why;
+  for (const std::string& text :
+       {summary_table(input, false, 200), bench_console(input, {}, 200), markdown_report(input)})
+    EXPECT_THAT(text, AllOf(HasSubstr("2 of 3"), HasSubstr("Fewer launches than planned: " + why + ".")));
+  EXPECT_EQ(results_json(input)["results"][1]["planned_launches"], 3);
+  EXPECT_THAT(csv_table(input.rows), HasSubstr("2 of 3 launches: " + why));
+  row.launches = 3;
+  row.launch_p50_ms = "1:16 2:16 3:16";
+  EXPECT_THAT(summary_table(input, false, 200), Not(HasSubstr("Fewer launches")));
 }
 
 TEST(TwoModelsOfOneName, AreDistinctInTheReportOfARun) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,5 +31,20 @@ struct LaunchMedian {
 /// The medians of the launches of a row, by number. A row without `launch_p50_ms` that has a median is one launch: its
 /// `launch_number`, or 1. None if nothing was measured or the text is invalid.
 [[nodiscard]] std::vector<LaunchMedian> launch_medians(const Record& row);
+
+/// "2 of 3 launches: WHY": the part of a row's message that says why a cell has fewer launches than planned. The parts
+/// of a message are separated by "; ".
+[[nodiscard]] std::string launches_note(std::int64_t made, std::int64_t planned, std::string_view why);
+
+/// Such a part of a message.
+struct LaunchesNote {
+  std::int64_t made = 0;
+  std::string_view why;  ///< of the given text
+};
+/// nullopt: the part says something else.
+[[nodiscard]] std::optional<LaunchesNote> parse_launches_note(std::string_view part);
+
+/// Whether the row is of a cell that was measured in fewer launches than planned.
+[[nodiscard]] bool has_fewer_launches(const Record& row);
 
 }  // namespace assay

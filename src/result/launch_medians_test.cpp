@@ -51,5 +51,16 @@ TEST(LaunchMedians, ARowWithoutTheFieldIsOneLaunch) {
   EXPECT_TRUE(launch_medians(row).empty());
 }
 
+TEST(LaunchesNote, IsWrittenAndReadBack) {
+  const std::string text = launches_note(2, 3, "there was no time");
+  EXPECT_EQ(text, "2 of 3 launches: there was no time");
+  const std::optional<LaunchesNote> note = parse_launches_note(text);
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->made, 2);
+  EXPECT_EQ(note->why, "there was no time");
+  for (const char* other : {"", "2 of 3 launches", "two of 3 launches: x", "2 of launches: x", "1 of 3 cells: x"})
+    EXPECT_FALSE(parse_launches_note(other)) << other;
+}
+
 }  // namespace
 }  // namespace assay

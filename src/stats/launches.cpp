@@ -28,8 +28,8 @@ Interval around(double log_centre, double half) { return {std::exp(log_centre - 
 // The least |log ratio| that is claimed after `rounds`.
 double claimed_from(double spread, std::size_t rounds, std::size_t comparisons) {
   const bool few = rounds < kEnoughRounds;
-  const double false_claims = (few ? kFalseClaimsOfFewRounds : kFalseClaimsPerLook) /
-                              static_cast<double>(std::max<std::size_t>(comparisons, 1));
+  const double false_claims =
+      few ? kFalseClaimsOfFewRounds : kFalseClaimsPerLook / static_cast<double>(std::max<std::size_t>(comparisons, 1));
   return std::max(half_width(spread, rounds, 1.0 - false_claims), std::log(few ? kFewRoundsFactor : kLeastFactor));
 }
 

@@ -62,10 +62,13 @@ struct RoundComparison {
 /// bimodal and heavy-tailed processes whose standard deviation is up to 10 %.
 ///
 /// `comparisons`: if the pair was chosen because of its result (the best of k cells against another), the number of
-/// pairs that it was chosen from; the 1 % is divided among them (Bonferroni). Runner-up of a best cell: 1 is enough,
-/// because neighbours in a ranking differ less than two cells chosen beforehand.
+/// pairs that it was chosen from, pairs_among(k). From kEnoughRounds on, the share of false claims is divided among
+/// them (Bonferroni); with fewer rounds kFewRoundsFactor is enough.
 [[nodiscard]] RoundComparison compare_rounds(std::span<const double> baseline, std::span<const double> candidate,
                                              std::size_t comparisons = 1);
+
+/// The number of pairs among so many cells; at least 1.
+[[nodiscard]] constexpr std::size_t pairs_among(std::size_t cells) { return cells < 3 ? 1 : cells * (cells - 1) / 2; }
 
 /// Whether another round may still decide: compared, not shown, fewer than `most_rounds`; and, from kEnoughRounds, some
 /// ratio within the shown interval would be claimed after `most_rounds` at the present spread.

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
+#include <vector>
 
 #include "stats/stats.hpp"
 
@@ -60,14 +62,27 @@ constexpr double kLeastByNeighbours = 15.0;  // n / (autocorrelation time by the
 constexpr double kLeastFreedom = 2.0;
 constexpr double kMostCorrelation = 0.9999;
 
-// The rank of each value, 0 first; equal values have the middle of theirs.
-std::vector<double> ranks_of(std::span<const double> series, std::span<const double> sorted) {
-  std::vector<double> ranks(series.size());
-  std::transform(series.begin(), series.end(), ranks.begin(), [&](double x) {
-    const auto [low, high] = std::equal_range(sorted.begin(), sorted.end(), x);
-    return 0.5 * static_cast<double>((low - sorted.begin()) + (high - sorted.begin()));
-  });
-  return ranks;
+struct Ranked {
+  std::vector<double> sorted;
+  std::vector<double> ranks;  ///< of each value of the series, 0 first; equal values have the middle of theirs
+};
+
+// One sort for both.
+Ranked ranked(std::span<const double> series) {
+  const std::size_t n = series.size();
+  std::vector<std::pair<double, std::size_t>> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = {series[i], i};
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Ranked result{std::vector<double>(n), std::vector<double>(n)};
+  for (std::size_t first = 0, last = 0; first < n; first = last) {
+    last = first + 1;
+    while (last < n && order[last].first == order[first].first) ++last;
+    for (std::size_t i = first; i < last; ++i) {
+      result.sorted[i] = order[i].first;
+      result.ranks[order[i].second] = 0.5 * static_cast<double>(first + last);
+    }
+  }
+  return result;
 }
 
 // An autoregressive series with the rank correlation of neighbours that was found in n values. What is found is too
@@ -100,9 +115,8 @@ std::vector<QuantileEstimate> estimate_quantiles(std::span<const double> series,
                                                  double confidence) {
   const std::size_t n = series.size();
   const auto count = static_cast<double>(n);
-  std::vector<double> sorted(series.begin(), series.end());
-  std::sort(sorted.begin(), sorted.end());
-  const CorrelationTime all = correlation_time(ranks_of(series, sorted));
+  const auto [sorted, ranks_of_series] = ranked(series);
+  const CorrelationTime all = correlation_time(ranks_of_series);
   const Autoregressive model(all.neighbours, count);
 
   std::vector<QuantileEstimate> estimates;

@@ -124,7 +124,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, doub
   row.latency_p50_high_ms = p50 * (1 + 1.0 / 256);
   row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = row.latency_p99_quality = "ok";
   row.latency_p50_interval = "launches";
-  row.launches = 3;
+  row.launches = row.planned_launches = 3;
   const double step = row.engine == "openvino" ? 1.0 / 512 : 1.0 / 1024;
   row.launch_p50_ms =
       launch_medians_text(std::vector<LaunchMedian>{{1, p50 * (1 - step)}, {2, p50}, {3, p50 * (1 + step)}});
@@ -151,7 +151,7 @@ Record ended(Record row, CellStatus status, std::string_view reason, std::string
 }
 
 Record few_samples(Record row) {
-  row.launches = 1;
+  row.launches = row.planned_launches = 1;
   row.latency_p50_interval = "one_process";
   row.launch_p50_ms.clear();
   row.launch_spread = std::nullopt;
@@ -294,7 +294,12 @@ ReportInput interrupted_run() {
   input.kept = {kept.attempt_id};
   cut_short.add_flag(flag::kPartial);
   cut_short.stop_reason = "interrupted";
-  input.rows = {kept, measured(kBert, kCpu, 4, 16), measured(kBert, kOpenvino, 1, 4), cut_short};
+  Record partly = measured(kBert, kOpenvino, 1, 4);
+  partly.attempt_id = "partly-1";
+  partly.launches = 2;
+  partly.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 4}, {2, 4.0625}});
+  input.partly = {partly.attempt_id};
+  input.rows = {kept, measured(kBert, kCpu, 4, 16), partly, cut_short};
   for (const Record& row : {row_of(kVit, kCpu, 4), row_of(kVit, kOpenvino, 1), row_of(kVit, kOpenvino, 4)})
     input.rows.push_back(ended(row, CellStatus::kSkipped, to_string(ErrorCode::kCancelled), "interrupted before it ran",
                                "run the same command with --resume"));

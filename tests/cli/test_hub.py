@@ -4,6 +4,7 @@ import hashlib
 import http.server
 import json
 import pathlib
+import shutil
 import threading
 import unittest
 import urllib.parse
@@ -241,6 +242,29 @@ class HubTest(tool.ToolTest):
         result = self.build()
         self.assertIn("seeded", result.stdout)
         self.assertIn("safetensors", result.stderr)
+
+    def test_safetensors_of_another_name_are_the_weights_if_there_is_only_one_such_file(self):
+        content = self.files.pop("model.safetensors")
+        for name in ("model.fp16.safetensors", "diffusion_pytorch_model.safetensors"):
+            self.files[name] = content
+            result = self.build()
+            self.assertIn(hashlib.sha256(content).hexdigest()[:32], self.recorded_weights(), result.stderr)
+            self.assertIn(f"its weights are those of '{name}'", result.stderr)
+            self.environment["HF_HUB_OFFLINE"] = "1"  # the cache has them under that name
+            self.assertIn(name, self.build().stderr)
+            del self.environment["HF_HUB_OFFLINE"]
+            del self.files[name]
+            shutil.rmtree(self.cached)
+
+    def test_safetensors_that_cannot_be_told_apart_are_an_error_and_not_random_weights(self):
+        content = self.files.pop("model.safetensors")
+        for names in (["a.safetensors", "b.safetensors"], ["unet/diffusion_pytorch_model.safetensors"], ["model-00001-of-00002.safetensors"]):
+            self.files |= {name: content for name in names}
+            result = self.build(expect=1)
+            for text in ("'org/tiny' has safetensors, but it is not clear which are the weights", *names):
+                self.assertIn(text, result.stderr)
+            for name in names:
+                del self.files[name]
 
     def test_a_known_checkpoint_that_the_hub_does_not_give_is_an_error_and_not_random_weights(self):
         self.hub.token = "hf_secret"
