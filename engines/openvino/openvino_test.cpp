@@ -2,6 +2,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "openvino_engine.hpp"
 #include "support/runtime_suite.hpp"
@@ -57,6 +60,23 @@ TEST_F(Openvino, ListsTheProcessorAsCpuAndOpenvinoAndAuto) {
   EXPECT_THAT(*devices, Contains(AllOf(Field(&Device::id, "CPU"), Field(&Device::hardware, "cpu"))));
   EXPECT_THAT(*devices, Contains(AllOf(Field(&Device::id, "CPU"), Field(&Device::hardware, "openvino"))));
   EXPECT_EQ(devices->back().id, "AUTO");
+}
+
+// A list of all devices costs tens of megabytes: it loads the plug-ins of GPU and NPU. In a process of its own, because
+// the other tests do list them.
+TEST_F(Openvino, LoadsOnlyTheProcessorsPluginForTheProcessor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto others_loaded = [&] {
+    for (const char* device : {"", "CPU"}) {
+      LoadArgs args = product();
+      args.device_id = device;
+      if (!engine_->load(args)) return 2;
+    }
+    std::ifstream maps("/proc/self/maps");
+    const std::string all{std::istreambuf_iterator<char>(maps), {}};
+    return all.find("openvino_intel_gpu_plugin") == std::string::npos ? 0 : 1;
+  };
+  EXPECT_EXIT(std::exit(others_loaded()), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Openvino, ComputesFloat32InFloat32EvenOnProcessorsWithBfloat16) {

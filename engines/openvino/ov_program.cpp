@@ -46,8 +46,10 @@ Result<std::string> strict_word(const OvRuntime& runtime, const std::string& dev
               "use --precision runtime");
 }
 
-/// The available device with this `id`; "GPU" is the first GPU.
+/// The available device with this `id`; "GPU" is the first GPU. OpenVINO loads the plug-ins of all devices to list
+/// them, so the processor is found without that.
 Result<std::string> find_device(const OvRuntime& runtime, const std::string& id) {
+  if ((id.empty() || id == "CPU") && runtime.device_property("CPU", "FULL_DEVICE_NAME")) return std::string("CPU");
   ASSAY_TRY(const auto devices, runtime.devices());
   if (id.empty()) {
     if (devices.empty()) return fail(ErrorCode::kNotFound, "OpenVINO finds no device on this machine");
