@@ -88,11 +88,18 @@ Places biases(const GraphEditor& graph) {
 
 bool is_mask(const onnx::ValueInfoProto& input) { return input.name().find("mask") != std::string::npos; }
 
-Places masks(const GraphEditor& graph) {
+// Whether an axis of a value is longer than `length`, as a list of one bool.
+std::string is_longer(GraphEditor& graph, const std::string& value, std::int64_t axis, double length) {
+  const std::string extent = graph.add("Gather", {graph.add("Shape", {value}), graph.list({axis})});
+  return graph.add("Greater", {extent, graph.list({static_cast<std::int64_t>(length)})});
+}
+
+// `late`: only masks of more than `strength` tokens.
+Places masks_from(const GraphEditor& graph, bool late) {
   Places places;
   for (const onnx::ValueInfoProto& input : graph.graph().input()) {
     if (!is_mask(input)) continue;
-    places.emplace_back([name = input.name()](GraphEditor& g, double) {
+    places.emplace_back([name = input.name(), late](GraphEditor& g, double strength) {
       const int first_new = g.size();
       const std::string ones = g.add("ConstantOfShape", {g.add("Shape", {name})});
       onnx::AttributeProto& value = new_attribute(g.last(), "value");
@@ -100,11 +107,14 @@ Places masks(const GraphEditor& graph) {
       value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
       value.mutable_t()->add_dims(1);
       value.mutable_t()->add_float_data(1.0F);
-      g.replace(name, g.add("CastLike", {ones, name}), first_new);
+      const std::string wrong = g.add("CastLike", {ones, name});
+      g.replace(name, late ? g.add("Where", {is_longer(g, name, 1, strength), wrong, name}) : wrong, first_new);
     });
   }
   return places;
 }
+Places masks(const GraphEditor& graph) { return masks_from(graph, false); }
+Places late_masks(const GraphEditor& graph) { return masks_from(graph, true); }
 
 // Reshape to [., ., heads, .] before a Transpose: heads 0 and 1 change places.
 Places heads(const GraphEditor& graph) {
@@ -325,9 +335,10 @@ Places products(const GraphEditor& graph) {
 }
 
 // The newest slot of every cache that a step reads is zero.
-Places cache_slots(const GraphEditor& graph) {
+// `late`: only in caches of more than `strength` tokens.
+Places cache_slots_from(const GraphEditor& graph, bool late) {
   if (std::ranges::none_of(graph.graph().input(), is_past)) return {};
-  return {[](GraphEditor& g, double strength) {
+  return {[late](GraphEditor& g, double strength) {
     std::vector<std::string> names;
     for (const onnx::ValueInfoProto& input : g.graph().input())
       if (is_past(input)) names.push_back(input.name());
@@ -336,13 +347,18 @@ Places cache_slots(const GraphEditor& graph) {
       const std::string axes = g.list({2}), start = g.list({0}), last = g.list({-1}),
                         end = g.list({std::int64_t{1} << 40});
       const std::string kept = g.add("Slice", {past, start, last, axes});
-      const std::string lost = scaled(g, g.add("Slice", {past, last, end, axes}), 1.0 - strength);
+      const std::string slot = g.add("Slice", {past, last, end, axes});
+      const std::string lost = late ? g.add("Where", {is_longer(g, past, 2, strength), scaled(g, slot, 0.0), slot})
+                                    : scaled(g, slot, 1.0 - strength);
       const std::string wrong = g.add("Concat", {kept, lost});
       set_integer(g.last(), "axis", 2);
       g.replace(past, wrong, first_new);
     }
   }};
 }
+
+Places cache_slots(const GraphEditor& graph) { return cache_slots_from(graph, false); }
+Places late_cache_slots(const GraphEditor& graph) { return cache_slots_from(graph, true); }
 
 Places places_of(const GraphEditor& graph, std::string_view name) {
   static const std::map<std::string_view, std::function<Places(const GraphEditor&)>> finders{
@@ -358,6 +374,8 @@ Places places_of(const GraphEditor& graph, std::string_view name) {
       {"position_off_by_one", positions},
       {"clipped", products},
       {"lost_cache_slot", cache_slots},
+      {"late_cache_slot", late_cache_slots},
+      {"late_mask", late_masks},
   };
   return finders.at(name)(graph);
 }
@@ -396,6 +414,8 @@ const std::vector<Kind>& kinds() {
       {"position_off_by_one", "first", 1.0, "learnt positions are those of the next token; rotary ones in steps"},
       {"clipped", "middle", 2.0, "a product saturates at strength times its root mean square"},
       {"lost_cache_slot", "all", 1.0, "the newest slot of each cache is zero"},
+      {"late_cache_slot", "all", 32.0, "the same where a cache has more than `strength` tokens"},
+      {"late_mask", "all", 32.0, "every mask of more than `strength` tokens is all ones"},
   };
   return list;
 }

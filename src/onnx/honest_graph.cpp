@@ -430,7 +430,7 @@ Result<std::size_t> write_quantisation_noise(const fs::path& from, std::uint64_t
   ASSAY_TRY(const CheckedGraph checked, check_graph(file, physical_memory()));
   QuantisationNoise noise(file, seed);
   ASSAY_CHECK_OK(noise.collect());
-  if (noise.sites() > 0) ASSAY_CHECK_OK(noise.write(checked, to));
+  ASSAY_CHECK_OK(noise.write(checked, to));
   return noise.sites();
 }
 

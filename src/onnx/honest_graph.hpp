@@ -33,8 +33,8 @@ namespace assay {
 
 /// Writes a copy that quantises other numbers: before each quantisation of an activation a random number of up to a
 /// quarter of a step is added, and results of QLinear operators change: one integer in eight by one step. `seed`
-/// chooses the numbers. Returns how many quantisations there are; if there are none, nothing is written. Errors: those
-/// of inspect_model and write_parts; unsupported (large tensors in attributes of such a node).
+/// chooses the numbers. Returns how many quantisations of activations there are; if there are none, the copy computes
+/// the same. Errors: those of inspect_model and write_parts; unsupported (large tensors in attributes of such a node).
 [[nodiscard]] Result<std::size_t> write_quantisation_noise(const std::filesystem::path& from, std::uint64_t seed,
                                                            const std::filesystem::path& to);
 

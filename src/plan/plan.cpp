@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "onnx/honest_graph.hpp"
 #include "plan/row.hpp"
 
 namespace assay {
@@ -203,6 +204,7 @@ class TargetPlan {
     task.reference.weights_hash = model_.identity.weights_hash;
     task.reference.artefact = model_.artefact;
     task.reference.given_note = model_.given_note;
+    task.reference.quantised = model_.info && is_quantised(model_.info->operators);
     if (!target_.found.entry.needs_model) {
       if (model_.info) add_signature(task.reference.signature, *model_.info);
       if (model_.generation && model_.generation->step)

@@ -39,7 +39,8 @@ Json to_json(const Task::Reference& reference) {
           {"step_signature", reference.step_signature},
           {"why_none", reference.why_none},
           {"given_outputs", reference.given_outputs.string()},
-          {"given_note", reference.given_note}};
+          {"given_note", reference.given_note},
+          {"quantised", reference.quantised}};
 }
 
 // The value, or an exception that task_from_json() converts to its error.
@@ -112,6 +113,7 @@ Task::Reference reference_from(const Json& json) {
   reference.why_none = get<std::string>(json, "why_none");
   reference.given_outputs = get<std::string>(json, "given_outputs");
   reference.given_note = get<std::string>(json, "given_note");
+  reference.quantised = get<bool>(json, "quantised");
   return reference;
 }
 

@@ -61,6 +61,7 @@ struct Task {
     std::string why_none;                 ///< why there is no reference; "": there is one
     std::filesystem::path given_outputs;  ///< outputs that came with the model for these inputs
     std::string given_note;               ///< why outputs that came with the model are not used
+    bool quantised = false;               ///< the graph has quantised operators (is_quantised)
   };
   Reference reference;
   DType arithmetic = DType::kFloat32;  ///< the type that the engine computes in; the reference is made for it

@@ -322,7 +322,12 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   Attempt attempt(local, row,
                   {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing,
                    next_limits(local.task, local.launches), starts_cold(local, row)});
-  if (const Status done = guarded("", [&] { return attempt.run(); }); !done) {
+  const auto attempted = [&]() -> Status {
+    ASSAY_CHECK_OK(attempt.run());
+    attempt.check_forced([&](std::span<const TimedIds> ids) { return references.force(local, ids); });
+    return {};
+  };
+  if (const Status done = guarded("", attempted); !done) {
     set_failure(row, done.error());
     // The launches before say more about the cell than one that was interrupted.
     if (done.error().code == ErrorCode::kCancelled) row.add_flag(flag::kPartial);

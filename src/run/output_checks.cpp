@@ -13,8 +13,6 @@
 #include "base/text.hpp"
 #include "hardware/hardware.hpp"
 #include "tensor/recipe.hpp"
-#include "tensor/safetensors.hpp"
-#include "verify/tokens.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -44,6 +42,8 @@ Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference&
   VerifyOptions options;
   options.reference = reference.name;
   options.honest = reference.honest;
+  options.quantised = task.reference.quantised;
+  options.given = !expected.empty() && expected.front() == task.reference.given_outputs;
   // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
   const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
   options.precision = bit_width(effective) < bit_width(task.arithmetic) ? effective : task.arithmetic;
@@ -78,7 +78,9 @@ void OutputChecks::set_checked() {
   const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
   const bool padded = has_padding(task_.inputs);
   row_.checked = count(compared_.sets.size(), "set");
-  if (padded) row_.checked += std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded";
+  if (padded)
+    row_.checked +=
+        std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded: the cache takes no mask";
   if (task_.generation)
     row_.checked +=
         fmt::format("; logits after {} tokens", fmt::join(compared_tokens(task_.generation->output_tokens), ", "));
@@ -113,8 +115,7 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   set_verdict(verdict);
   if (!reference_.honest && !reference_.why_no_honest.empty())
     row_.message = with_note(row_.message, "the honest error is not known: " + reference_.why_no_honest);
-  if (verdict.verification == Verification::kWrong && reference_.honest && reference_.honest->quantised() &&
-      row_.hardware == "cpu")
+  if (verdict.verification == Verification::kWrong && task_.reference.quantised && row_.hardware == "cpu")
     row_.hint = saturation_hint(detect_cpu().isa);
   compared_ = std::move(computed);
   set_checked();
@@ -177,25 +178,24 @@ Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
   return {};
 }
 
+void OutputChecks::set_ids_checked() {
+  if (!ids_->message().empty()) return set_wrong(ids_->message());
+  row_.checked += fmt::format("; {} of {} generations", ids_->text(), generations_);
+}
+
 Status OutputChecks::check_timed_tokens(const MeasureReply& measured) {
   if (reference_.largest.empty() || !row_.error_limit || measured.generations == 0) return {};
-  ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(tokens_file()));
   // Both logits may be off by the limit.
-  const double margin = 2 * *row_.error_limit;
-  std::int64_t tokens = 0, compared = 0;
-  for (const std::string& name : file.names()) {  // SET/STREAM/N
-    const auto set = parse_number<std::size_t>(name.substr(0, name.find('/')));
-    if (!set || *set >= reference_.largest.size() || reference_.largest[*set].empty()) continue;
-    ASSAY_TRY(const TensorView ids, file.tensor(name));
-    ASSAY_TRY(const TokenCheck check, check_tokens(reference_.largest[*set], ids, margin));
-    tokens += check.tokens;
-    compared += check.compared;
-    if (check.message.empty()) continue;
-    set_wrong(fmt::format("timed generation of input set {}: {}", *set, check.message));
-    return {};
-  }
-  row_.checked += fmt::format("; {} of {} token ids of {} generations", compared, tokens, measured.generations);
+  ASSAY_TRY(ids_, TimedIdsCheck::compare(tokens_file(), reference_.largest, 2 * *row_.error_limit));
+  generations_ = measured.generations;
+  if (!ids_->expects_force()) set_ids_checked();
   return {};
+}
+
+void OutputChecks::check_forced(const ForceIds& force) {
+  if (const Status done = ids_->force(force); !done)
+    row_.message = with_note(row_.message, "not all token ids were compared: " + done.error().message);
+  set_ids_checked();
 }
 
 }  // namespace assay

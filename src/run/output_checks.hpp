@@ -15,6 +15,7 @@
 #include "result/record.hpp"
 #include "run/local_task.hpp"
 #include "run/reference.hpp"
+#include "run/timed_ids.hpp"
 #include "verify/verify.hpp"
 #include "worker/worker.hpp"
 
@@ -45,15 +46,19 @@ class OutputChecks {
         scratch_(std::move(scratch)) {}
 
   /// Runs each input set once and compares, if the task is verified; else it runs one set. If a run takes long, later
-  /// launches of a cell run only the first two sets. Sets first_inference_ms and `checked`. Errors: those of the worker
+  /// launches of a cell run only the first set. Sets first_inference_ms and `checked`. Errors: those of the worker
   /// and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
   /// After sampling, if the outputs were right before: the same sets once more in every stream (one of them if a run
   /// takes long, and for a model that generates; none if the cell's time ends), and the token ids of the timed
-  /// generations. A difference is `wrong`.
+  /// generations, until they leave those of the reference. A difference is `wrong`.
   /// `measured` is the reply to a request that named tokens_file().
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
+  /// Whether after() left token ids to check_forced(), which needs no worker.
+  [[nodiscard]] bool expects_forced() const { return ids_ && ids_->expects_force(); }
+  /// Compares the token ids that left those of the reference. If they cannot be forced through it, the row says so.
+  void check_forced(const ForceIds& force);
   /// Where measure() writes the token ids.
   [[nodiscard]] std::filesystem::path tokens_file() const { return scratch_ / "tokens.safetensors"; }
 
@@ -71,6 +76,7 @@ class OutputChecks {
   void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
   void set_checked();
+  void set_ids_checked();
   [[nodiscard]] bool is_slow() const;
   [[nodiscard]] bool has_time(const Deadline& deadline) const;
 
@@ -81,6 +87,8 @@ class OutputChecks {
   std::filesystem::path scratch_;
   Json fingerprint_;
   OutputsOfSets compared_;
+  std::optional<TimedIdsCheck> ids_;
+  std::int64_t generations_ = 0;
 };
 
 }  // namespace assay

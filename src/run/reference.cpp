@@ -11,8 +11,6 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
-#include "onnx/honest_graph.hpp"
-#include "onnx/inspect.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/ulp.hpp"
 #include "worker/forced_at_once.hpp"
@@ -107,6 +105,18 @@ bool is_whole(const fs::path& folder, std::size_t sets) {
   return kept && now && *kept == *now;
 }
 
+// The arithmetic that a task's reference is made for.
+DType arithmetic_of(const Task& task) { return has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32; }
+
+// The honest runs that a task's arithmetic requires.
+HonestMethod honest_method(const Task& task, DType precision) {
+  using Kind = HonestMethod::Kind;
+  const Kind kind = task.reference.quantised     ? Kind::kQuantised
+                    : bit_width(precision) == 16 ? Kind::kRounded
+                                                 : Kind::kPerturbed;
+  return {.kind = kind, .precision = precision};
+}
+
 // Honest errors that were kept, with their checksum; nullopt: there are none, or they changed.
 std::optional<HonestErrors> kept_honest(const fs::path& file) {
   const Result<Json> json = read_json(file);
@@ -166,6 +176,33 @@ Status ReferenceMaker::load(const EngineEntry& engine, const Task& task, DType p
   return {};
 }
 
+Result<std::vector<InputRecipe>> ReferenceMaker::inputs_of(const Task& task, const std::vector<InputRecipe>& recipes,
+                                                           std::size_t set) const {
+  if (!expects_wider_inputs(task)) return recipes;
+  return widened_inputs(recipes, task.seed, set, loaded_->folder ? loaded_->folder->path() : fs::path());
+}
+
+const EngineEntry& ReferenceMaker::engine_of(const Task& task) const {
+  const EngineEntry* candidate = registry_.entry(task.engine);
+  return candidate != nullptr && !candidate->needs_model ? *candidate : *registry_.entry(kReferenceEngine);
+}
+
+Status ReferenceMaker::force(const Task& task, std::size_t set, const TensorView& ids, const fs::path& largest) {
+  const Until until = std::chrono::steady_clock::now() + task.timeout;
+  ASSAY_CHECK_OK(load(engine_of(task), task, arithmetic_of(task), until));
+  ASSAY_TRY(const std::vector<InputRecipe> inputs, inputs_of(task, task.inputs, set));
+  const std::size_t sets = set_count(task.inputs, task.input_sets);
+  ASSAY_TRY([[maybe_unused]] const BindReply bound,
+            loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until)));
+  ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create("assay-forced-"));
+  InferRequest request{.set = set, .outputs = {}, .largest = largest};
+  request.forced = folder.path() / "ids.safetensors";
+  const NamedView named{"ids", ids};
+  ASSAY_CHECK_OK(write_safetensors(request.forced, std::span(&named, 1), {}, Persistence::kScratch));
+  ASSAY_TRY([[maybe_unused]] const InferReply ran, loaded_->worker->infer(request, left(until)));
+  return {};
+}
+
 Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const fs::path& folder, Reference& reference) {
   // A file that ONNX Runtime refuses as invalid, when loading, binding or running, breaks the rules of ONNX.
@@ -174,18 +211,12 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
     return status;
   };
   ASSAY_CHECK_OK(judged(load(engine, task, precision, until)));
-  const std::vector<InputRecipe>& recipes = task.inputs;
-  const std::size_t sets = set_count(recipes, task.input_sets);
-  const fs::path files = loaded_->folder ? loaded_->folder->path() : fs::path();
+  const std::size_t sets = set_count(task.inputs, task.input_sets);
   const bool wider = expects_wider_inputs(task);
-  const auto widened = [&](const std::vector<InputRecipe>& given, std::size_t set) -> Result<std::vector<InputRecipe>> {
-    if (!wider) return given;
-    return widened_inputs(given, task.seed, set, files);
-  };
   for (std::size_t set = 0; set < sets; ++set) {
     // Inputs in files belong to one set: bind again for the next.
     if (set == 0 || wider) {
-      ASSAY_TRY(const std::vector<InputRecipe> inputs, widened(recipes, set));
+      ASSAY_TRY(const std::vector<InputRecipe> inputs, inputs_of(task, task.inputs, set));
       const Result<BindReply> bound = loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
@@ -232,17 +263,13 @@ Result<HonestErrors> ReferenceMaker::measure(const EngineEntry& engine, const Ta
                                              const Reference& reference) {
   ASSAY_CHECK_OK(load(engine, task, precision, until));
   std::vector<InputRecipe> recipes = at_batch_one(task.inputs, task.shape.batch);
-  const std::size_t sets = std::min(kHonestSets, set_count(task.inputs, task.input_sets));
+  const std::size_t sets = std::min({kHonestSets, set_count(task.inputs, task.input_sets), reference.outputs.size()});
   std::vector<fs::path> expected(reference.outputs.begin(),
                                  reference.outputs.begin() + static_cast<std::ptrdiff_t>(sets));
   ASSAY_TRY(const TemporaryDirectory small, TemporaryDirectory::create("assay-honest-"));
-  const fs::path files = loaded_->folder->path();
   const auto run_small = [&]() -> Status {
     for (std::size_t set = 0; set < sets; ++set) {
-      std::vector<InputRecipe> inputs = recipes;
-      if (expects_wider_inputs(task)) {
-        ASSAY_TRY(inputs, widened_inputs(recipes, task.seed, set, files));
-      }
+      ASSAY_TRY(const std::vector<InputRecipe> inputs, inputs_of(task, recipes, set));
       ASSAY_TRY([[maybe_unused]] const BindReply bound,
                 loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until)));
       const fs::path outputs = small.path() / output_name(kOutputs, set);
@@ -251,18 +278,16 @@ Result<HonestErrors> ReferenceMaker::measure(const EngineEntry& engine, const Ta
     }
     return {};
   };
-  // A model whose batch cannot be one is measured as it is.
-  if (task.shape.batch != 1 && !run_small()) {
+  if (!task.reference.given_outputs.empty()) {
+    // Honest runs are compared with a run of the same engine, not with outputs that another one computed.
+    ASSAY_CHECK_OK(run_small());
+  } else if (task.shape.batch != 1 && !run_small()) {
+    // A model whose batch cannot be one is measured as it is.
     recipes = task.inputs;
     std::copy_n(reference.outputs.begin(), sets, expected.begin());
   }
   using Kind = HonestMethod::Kind;
-  HonestMethod method{.kind = Kind::kPerturbed, .precision = precision};
-  const Result<ModelInfo> info = inspect_graph(loaded_->artefact.model);
-  if (info && is_quantised(info->operators))
-    method.kind = Kind::kQuantised;
-  else if (bit_width(precision) == 16)
-    method.kind = Kind::kRounded;
+  HonestMethod method = honest_method(task, precision);
   Result<HonestErrors> errors = measure_by(method, engine, task, recipes, expected, until);
   if (errors || method.kind == Kind::kPerturbed || cancelled_()) return errors;
   log_debug("{}: {} results cannot be run, weights and inputs are perturbed instead: {}", task.row.model, method.name(),
@@ -291,14 +316,33 @@ void ReferenceMaker::add_honest(const EngineEntry& engine, const std::string& ve
     log_debug("{}: the honest error is not known: {}", task.row.model, reference.why_no_honest);
     return;
   }
-  const Json json = to_json(*errors);
+  reference.honest = std::move(*errors);
+  if (reference.honest->method != honest_method(task, precision).name()) return;
+  const Json json = to_json(*reference.honest);
   const Status kept =
       write_file_atomically(file, json_text({{"sha256", sha256_hex(json_text(json))}, {"honest", json}}));
   if (!kept) log_debug("{}: the honest error is not kept: {}", task.row.model, kept.error().message);
-  reference.honest = std::move(*errors);
+}
+
+Reference ReferenceMaker::make_given(const Task& task) {
+  Reference reference;
+  reference.name = "given";
+  reference.outputs = {task.reference.given_outputs};
+  const EngineEntry* candidate = registry_.entry(task.engine);
+  if (candidate != nullptr && !candidate->needs_model) return reference;
+  const EngineEntry& engine = *registry_.entry(kReferenceEngine);
+  const Result<EngineLocation> location = registry_.locate(engine.name);
+  if (!location) {
+    reference.why_no_honest = fmt::format("it needs {}: {}", engine.name, location.error().message);
+    return reference;
+  }
+  add_honest(engine, location->version, task, arithmetic_of(task), std::chrono::steady_clock::now() + task.timeout,
+             reference);
+  return reference;
 }
 
 Reference ReferenceMaker::make(const Task& task) {
+  if (!task.reference.given_outputs.empty()) return make_given(task);
   Reference reference;
   const EngineEntry* candidate = registry_.entry(task.engine);
   const bool own = candidate != nullptr && !candidate->needs_model;
@@ -306,13 +350,13 @@ Reference ReferenceMaker::make(const Task& task) {
     reference.why_none = task.reference.why_none;
     return reference;
   }
-  const EngineEntry& engine = own ? *candidate : *registry_.entry(kReferenceEngine);
+  const EngineEntry& engine = engine_of(task);
   const Result<EngineLocation> location = registry_.locate(engine.name);
   if (!location) {
     reference.why_none = fmt::format("the reference needs {}: {}", engine.name, location.error().message);
     return reference;
   }
-  const DType precision = has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32;
+  const DType precision = arithmetic_of(task);
   const std::string key = sha256_hex(fmt::format(
       "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", task.reference.graph_hash, task.reference.weights_hash,
       task.row.input_hash, engine.name, location->version, to_string(precision),

@@ -36,9 +36,9 @@ struct Reference {
 /// Makes references in a worker of their own: the reference engine on the CPU, with the options of its entry. An engine
 /// that computes no model is its own reference, without the options of the run, because it defines its numbers. Results
 /// are kept in a folder by model, inputs, shape, precision and reference version, with checksums, and reused while
-/// these agree. The honest error is measured at batch size 1, kept by model, precision and the other extents, and used
-/// for all batch sizes. release() ends the worker, so that candidate and reference are never in memory at the same
-/// time.
+/// these agree. Outputs that came with the model are the reference themselves: only the honest error is measured. It is
+/// measured at batch size 1, kept by model, precision and the other extents, and used for all batch sizes. release()
+/// ends the worker, so that candidate and reference are never in memory at the same time.
 class ReferenceMaker {
  public:
   ReferenceMaker(const EngineRegistry& registry, ArtefactStore& artefacts, std::filesystem::path cache,
@@ -50,6 +50,11 @@ class ReferenceMaker {
   /// the last place counts as float32. It may take as long as the task's timeout. Never fails: a reference that cannot
   /// be made is `none`, with the reason.
   [[nodiscard]] Reference make(const Task& task);
+  /// Generates the tokens `ids` [batch, output tokens] after the prompt of an input set, and writes the largest logits
+  /// and those of the tokens: `largest` of InferRequest::forced. For a task whose reference was made. Errors: those of
+  /// artefacts and of the worker.
+  [[nodiscard]] Status force(const Task& task, std::size_t set, const TensorView& ids,
+                             const std::filesystem::path& largest);
   void release();
   /// The limit of each worker that starts after this call.
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }
@@ -70,7 +75,14 @@ class ReferenceMaker {
   [[nodiscard]] Status load(const EngineEntry& engine, const Task& task, DType precision, Until until);
   [[nodiscard]] Status run(const EngineEntry& engine, const Task& task, DType precision, Until until,
                            const std::filesystem::path& folder, Reference& reference);
-  /// Sets the honest error, from the cache or by running.
+  [[nodiscard]] Reference make_given(const Task& task);
+  /// The engine that computes the task's reference.
+  [[nodiscard]] const EngineEntry& engine_of(const Task& task) const;
+  /// The task's inputs for one set, as loaded_ expects them.
+  [[nodiscard]] Result<std::vector<InputRecipe>> inputs_of(const Task& task, const std::vector<InputRecipe>& recipes,
+                                                           std::size_t set) const;
+  /// Sets the honest error, from the cache or by running. An error of other runs than the arithmetic requires is used,
+  /// but not kept: what prevented those may be gone the next time.
   void add_honest(const EngineEntry& engine, const std::string& version, const Task& task, DType precision, Until until,
                   Reference& reference);
   [[nodiscard]] Result<HonestErrors> measure(const EngineEntry& engine, const Task& task, DType precision, Until until,

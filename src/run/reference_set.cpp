@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "analyse/analyse.hpp"
 #include "base/guard.hpp"
+#include "base/hash.hpp"
 #include "plan/row.hpp"
 #include "run/batch_times.hpp"
 
@@ -40,12 +43,7 @@ Status ReferenceSet::make_for(LocalTask& local, Slowest& slowest) {
   services_.doing(fmt::format("{}, {}: reference", task.row.model, shape_key(task.row)));
   Reference& reference = made_[key];
   if (task.inputs.empty()) return {};
-  if (task.reference.given_outputs.empty()) {
-    reference = maker_.make(task);
-  } else {
-    reference.name = "given";
-    reference.outputs = {task.reference.given_outputs};
-  }
+  reference = maker_.make(task);
   if (reference.run_ms > 0 && !task.generation)  // for a generation it is the time of the prompt only
     slowest = {reference.run_ms, task.shape.batch};
   return {};
@@ -55,6 +53,7 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   made_.clear();
   chosen_.clear();
   std::map<std::string, Slowest> slowest;  // by model_key()
+  forced_.clear();
   for (LocalTask& local : tasks) {
     if (!local.runs() || !local.task.verify || services_.cancelled()) continue;
     const Status done =
@@ -65,6 +64,38 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
 }
 
 std::optional<Error> ReferenceSet::invalid_file(const LocalTask& local) const {
+Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& local,
+                                                               std::span<const TimedIds> generations) {
+  std::vector<std::filesystem::path> files;
+  bool alone = false;
+  for (const TimedIds& generation : generations) {
+    const TensorView ids = generation.ids.view();
+    const std::string key =
+        fmt::format("{} {} {}", local.reference_key(*services_.registry), generation.set,
+                    sha256_hex({reinterpret_cast<const char*>(ids.bytes.data()), ids.bytes.size()}));
+    const auto known = forced_.find(key);
+    if (known != forced_.end()) {
+      files.push_back(known->second);
+      continue;
+    }
+    if (!forced_folder_) {
+      ASSAY_TRY(forced_folder_, TemporaryDirectory::create("assay-forced-"));
+    }
+    if (!std::exchange(alone, true)) workers_.clear();
+    const Record& row = local.task.row;
+    services_.doing(fmt::format("{}, {}: token ids through the reference", row.model, shape_key(row)));
+    files.push_back(forced_folder_->path() / fmt::format("{}.safetensors", forced_.size()));
+    const Status forced = maker_.force(local.task, generation.set, ids, files.back());
+    if (!forced) {
+      maker_.release();
+      return tl::unexpected<Error>(forced.error());
+    }
+    forced_.emplace(key, files.back());
+  }
+  maker_.release();
+  return files;
+}
+
   const auto reference = made_.find(local.reference_key(*services_.registry));
   const std::optional<Error>& contradiction = local.task.contradiction;
   if (reference != made_.end() && reference->second.invalid_file)

@@ -5,15 +5,18 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <assay/result.hpp>
 
+#include "base/files.hpp"
 #include "run/local_executor.hpp"
 #include "run/local_task.hpp"
 #include "run/local_workers.hpp"
 #include "run/reference.hpp"
+#include "run/timed_ids.hpp"
 
 namespace assay {
 
@@ -33,6 +36,11 @@ class ReferenceSet {
   /// The task's reference; one with the name "none" if there is none.
   [[nodiscard]] Reference& of(const LocalTask& local) { return made_[local.reference_key(*services_.registry)]; }
 
+  /// Forces token ids of the task's timed generations through its reference, once for equal ids. Warm workers end
+  /// first. Errors: those of ReferenceMaker::force.
+  [[nodiscard]] Result<std::vector<std::filesystem::path>> force(const LocalTask& local,
+                                                                 std::span<const TimedIds> generations);
+
   /// Why the task's model file is invalid. A file that contradicts itself has no right numbers, although some runtimes
   /// run it. If ONNX Runtime could compute the reference, the file does not contradict itself.
   [[nodiscard]] std::optional<Error> invalid_file(const LocalTask& local) const;
@@ -48,8 +56,10 @@ class ReferenceSet {
   const ExecutorServices& services_;
   ReferenceMaker& maker_;
   LocalWorkers& workers_;
-  std::map<std::string, Reference> made_;  ///< by LocalTask::reference_key()
-  std::map<std::string, DType> chosen_;    ///< the precision that a runtime chose, by model_key() and target_key()
+  std::map<std::string, Reference> made_;                ///< by LocalTask::reference_key()
+  std::map<std::string, std::filesystem::path> forced_;  ///< by reference_key(), set and ids
+  std::optional<TemporaryDirectory> forced_folder_;
+  std::map<std::string, DType> chosen_;  ///< the precision that a runtime chose, by model_key() and target_key()
 };
 
 }  // namespace assay

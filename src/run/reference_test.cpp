@@ -186,8 +186,29 @@ TEST_F(References, AFlippedByteIsFoundAndTheReferenceIsMadeAgain) {
   EXPECT_EQ(to_json(make(DType::kFloat32).honest.value()), to_json(*first.honest));
 }
 
+TEST_F(References, GivenOutputsHaveAnHonestErrorOfTheSameEnginesRuns) {
+  const fs::path data = folder_.path() / "x.safetensors";
+  Tensor x = Tensor::create(DType::kFloat32, {kBatch, kIn}).value();
+  std::ranges::copy(input_, x.as<float>().begin());
+  const NamedView named{"x", x.view()};
+  ASSERT_TRUE(write_safetensors(data, std::span(&named, 1)));
+  task_.inputs[0].fill = Fill::kFile;
+  task_.inputs[0].file = data;
+  task_.reference.given_outputs = folder_.path() / "given.safetensors";  // is not opened
+  for (const DType precision : {DType::kFloat32, DType::kBFloat16}) {
+    const Reference given = make(precision);
+    EXPECT_EQ(given.name, "given");
+    ASSERT_EQ(given.outputs, std::vector{task_.reference.given_outputs});
+    ASSERT_TRUE(given.honest) << given.why_no_honest;
+    EXPECT_EQ(given.honest->method, precision == DType::kFloat32 ? "perturbed" : "rounded");
+    EXPECT_GT(given.honest->outputs.at(0).moves, precision == DType::kFloat32 ? 1e-9 : 1e-4);
+    EXPECT_LT(given.honest->outputs.at(0).moves, precision == DType::kFloat32 ? 1e-5 : 0.05);
+  }
+}
+
 TEST_F(References, AQuantisedGraphIsJudgedByWhatQuantisingCosts) {
   constexpr float kStep = 0.05F;
+  task_.reference.quantised = true;
   GraphBuilder graph("quantised");
   const Value x = graph.input("x", DType::kFloat32, {"batch", kIn});
   const Value w = graph.initializer("w", DType::kFloat32, {kIn, kOut}, [](const ByteSink& sink) -> Status {

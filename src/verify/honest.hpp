@@ -36,7 +36,6 @@ struct HonestErrors {
 
   /// nullptr: nothing is known of this output.
   [[nodiscard]] const HonestOutput* find(std::string_view output) const;
-  [[nodiscard]] bool quantised() const { return method == "quantised"; }
 };
 [[nodiscard]] Json to_json(const HonestErrors& errors);
 /// Errors: invalid_argument.

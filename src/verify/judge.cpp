@@ -43,10 +43,14 @@ enum class Mode { kGolden, kReference };
 // Judges one output over all sets.
 class OutputJudge {
  public:
-  OutputJudge(std::string name, const VerifyOptions& options, const Evidence& evidence, Mode mode)
-      : options_(options), evidence_(evidence), mode_(mode) {
+  OutputJudge(std::string name, const VerifyOptions& options, const std::optional<Tolerance>& tolerance,
+              const Evidence& evidence, Mode mode)
+      : options_(options), tolerance_(tolerance), evidence_(evidence), mode_(mode) {
     verdict_.name = std::move(name);
     if (options_.honest) honest_ = options_.honest->find(verdict_.name);
+    narrow_ = options_.quantised || bit_width(options_.precision) < 32;
+    const std::string_view required = options_.quantised ? "quantised" : "rounded";
+    known_ = honest_ != nullptr && (!narrow_ || options_.honest->method == required);
   }
 
   Result<OutputVerdict> run(const Floor& floor) {
@@ -55,7 +59,7 @@ class OutputJudge {
     if (verdict_.comparison.elements == 0) return conclude(Verification::kDegenerate, "has no elements to compare");
     if (mode_ == Mode::kReference) ASSAY_CHECK_OK(find_degenerate());
     Status judged{};
-    if (options_.tolerance)
+    if (tolerance_)
       apply_tolerance();
     else if (counted_)
       judged = judge_integers();
@@ -100,12 +104,12 @@ class OutputJudge {
       Tensor wide_expected, wide_actual;
       ASSAY_TRY(const TensorView r, widened(expected, wide_expected));
       ASSAY_TRY(const TensorView c, widened(actual, wide_actual));
-      ASSAY_TRY(const Comparison found, compare(r, c, options_.tolerance.value_or(Tolerance{}), mask(set, r.shape)));
+      ASSAY_TRY(const Comparison found, compare(r, c, tolerance_.value_or(Tolerance{}), mask(set, r.shape)));
       sets_.push_back(found);
       if (r.dtype == DType::kFloat32 || r.dtype == DType::kFloat64) scan.add(r, c, mask(set, r.shape));
     }
     const auto better = [&](const Comparison& a, const Comparison& b) {
-      if (options_.tolerance) return a.worst_ratio < b.worst_ratio;
+      if (tolerance_) return a.worst_ratio < b.worst_ratio;
       return counted_ ? a.agreement > b.agreement : a.max_abs_error < b.max_abs_error;
     };
     const auto worst = std::max_element(sets_.begin(), sets_.end(), better);
@@ -136,7 +140,7 @@ class OutputJudge {
 
   void apply_tolerance() {
     const Comparison& c = verdict_.comparison;
-    verdict_.limit = options_.tolerance->absolute + options_.tolerance->relative * std::abs(c.worst_reference);
+    verdict_.limit = tolerance_->absolute + tolerance_->relative * std::abs(c.worst_reference);
     verdict_.error = std::abs(c.worst_candidate - c.worst_reference);
     verdict_.ratio = c.worst_ratio;
     beyond_ = fmt::format("{} is {:.6g} instead of {:.6g}; its error {:.3g} is {:.3g} times the limit {:.3g}",
@@ -152,17 +156,60 @@ class OutputJudge {
     beyond_ = message;
   }
 
+  /// Relative to the output's root mean square.
+  struct Limits {
+    double rms, row, element;
+    [[nodiscard]] Limits or_more(const Limits& other) const {
+      return {std::max(rms, other.rms), std::max(row, other.row), std::max(element, other.element)};
+    }
+  };
+
+  // Within `right` an output is right, beyond `wrong` it is wrong. They differ if the honest error is not that of this
+  // arithmetic.
+  struct Bounds {
+    Limits right, wrong;
+  };
+  [[nodiscard]] Bounds bounds(const Floor& floor, const HonestOutput& honest) const {
+    const Limits from_honest{std::max(floor.rms, kHonestFactor * honest.rms),
+                             std::max(floor.rms * kRowFloor, kHonestRowFactor * honest.row),
+                             std::max(floor.element, kHonestElementFactor * honest.element)};
+    const double rms = options_.quantised ? kUnknownQuantised : kUnknownHonest * floor.element;
+    const Limits unknown{rms, kUnknownRow * rms, kHonestElementFactor * rms};
+    Bounds found{from_honest, from_honest};
+    if (!known_ || (options_.given && !narrow_)) found.wrong = from_honest.or_more(unknown);
+    if (!narrow_) found.right = found.wrong;
+    return found;
+  }
+
+  // Neither right nor wrong: what is known of the honest error does not decide.
+  void set_undecided(const Limits& right, const Limits& wrong) {
+    const OutputErrors& e = errors_;
+    const auto share = [&](const char* what, double error, double lower, double upper) {
+      return fmt::format(
+          "the error{} is {:.3g} of the output, more than the {:.3g} that are certainly right and less "
+          "than the {:.3g} that are certainly wrong, and the error of honest arithmetic is not known",
+          what, error, lower, upper);
+    };
+    verdict_.undecided = true;
+    if (e.rms > right.rms * scale_)
+      unverified_ = share("'s root mean square", e.rms / scale_, right.rms, wrong.rms);
+    else if (e.row > right.row * scale_)
+      unverified_ = share("'s root mean square in the worst row", e.row / scale_, right.row, wrong.row);
+    else
+      unverified_ = share(" of the worst element", e.element / scale_, right.element, wrong.element);
+  }
+
   void apply_limits(const Floor& floor) {
     const HonestOutput honest = honest_ == nullptr ? HonestOutput{} : *honest_;
-    double rms_limit = std::max(floor.rms, kHonestFactor * honest.rms);
-    double row_limit = std::max(floor.rms * kRowFloor, kHonestRowFactor * honest.row);
-    double element_limit = std::max(floor.element, kHonestElementFactor * honest.element);
-    if (honest_ == nullptr) rms_limit = row_limit = element_limit = floor.element * kUnknownHonest;
+    const auto [right, limits] = bounds(floor, honest);
+    const auto [rms_limit, row_limit, element_limit] = limits;
     const OutputErrors& e = errors_;
     verdict_.rms_limit = rms_limit;
     if (honest_ != nullptr) verdict_.honest = honest.rms;
     verdict_.error = e.element;
     verdict_.limit = element_limit * scale_;
+    if (e.rms > right.rms * scale_ || e.row > right.row * scale_ || e.element > right.element * scale_)
+      set_undecided(right, limits);
     verdict_.set = e.set;
     verdict_.element = e.index;
     const std::string largest =
@@ -176,7 +223,7 @@ class OutputJudge {
     consider(e.element / scale_, element_limit,
              fmt::format("{}; its error {:.3g} is {:.3g} times the limit {:.3g}", largest, e.element,
                          e.element / verdict_.limit, verdict_.limit));
-    if (options_.honest && options_.honest->quantised() && verdict_.top1 && e.top1_rows >= kIntegersForOne) {
+    if (options_.quantised && known_ && verdict_.top1 && e.top1_rows >= kIntegersForOne) {
       const double differ = 1.0 - *verdict_.top1;
       const double may = std::max(kHonestFactor * (1.0 - honest.top1), kTop1MayDiffer);
       consider(differ, may,
@@ -219,6 +266,11 @@ class OutputJudge {
       unverified_ =
           fmt::format("one of {} integers differs: too few to distinguish a near tie from an error", elements);
       if (lone) unverified_ = "a single integer differs, which may be a near tie";
+    } else if (!ties && narrow_ && !known_ && verdict_.error <= kUnknownIntegers) {
+      verdict_.ratio = 1.0;
+      verdict_.undecided = true;
+      unverified_ = fmt::format("{:.3g} % of {} integers differ, and the error of honest arithmetic is not known",
+                                100 * verdict_.error, elements);
     } else {
       verdict_.ratio = ratio;
     }
@@ -269,7 +321,7 @@ class OutputJudge {
 
   // Whether honest arithmetic itself moves the output too far to prove anything.
   void find_ill_conditioned() {
-    if (honest_ == nullptr || options_.tolerance) return;
+    if (honest_ == nullptr || tolerance_) return;
     if (!honest_->same_shape) {
       ill_conditioned_ = "honest arithmetic gives it another shape";
       return;
@@ -311,6 +363,7 @@ class OutputJudge {
   }
 
   const VerifyOptions& options_;
+  const std::optional<Tolerance>& tolerance_;  ///< of a golden: replaces the limits
   const Evidence& evidence_;
   Mode mode_;
   OutputVerdict verdict_;
@@ -321,6 +374,8 @@ class OutputJudge {
   std::string beyond_;
   double scale_ = 1.0;
   bool counted_ = false;
+  bool narrow_ = false;  ///< 16 bits, or quantised: the error depends on the graph more than on its last operator
+  bool known_ = false;   ///< the honest error is that of this arithmetic
 };
 
 // The cell's verdict from its outputs'.
@@ -356,6 +411,12 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
     verdict.message = worst->message;  // the row's numbers are of the same output
   } else {
     verdict.verification = Verification::kVerified;
+    const auto undecided = std::ranges::find_if(
+        verdict.outputs, [](const auto& o) { return o.undecided && o.verification == Verification::kUnverified; });
+    if (undecided != verdict.outputs.end() && !has(Verification::kIllConditioned)) {
+      verdict.verification = Verification::kUnverified;
+      verdict.message = undecided->message;
+    }
     for (const auto kind : {Verification::kIllConditioned, Verification::kDegenerate, Verification::kUnverified}) {
       if (!has(kind) || !verdict.message.empty()) continue;
       if (kind == Verification::kIllConditioned || !has(Verification::kVerified)) verdict.verification = kind;
@@ -381,12 +442,12 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
   return verdict;
 }
 
-Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOptions& options) {
+Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOptions& options,
+                         const std::optional<Tolerance>& tolerance) {
   if (files.reference.empty() || files.candidate.size() != files.reference.size())
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} reference and {} candidate files do not make sets",
                                                          files.reference.size(), files.candidate.size()));
-  const bool quantised = options.honest && options.honest->quantised();
-  const DType precision = quantised ? DType::kInt8 : options.precision;
+  const DType precision = options.quantised ? DType::kInt8 : options.precision;
   const auto floor =
       std::find_if(kFloors.begin(), kFloors.end(), [&](const Floor& f) { return f.precision == precision; });
   if (floor == kFloors.end())
@@ -401,7 +462,7 @@ Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOption
     for (std::size_t i = 0; i < names.size(); ++i) {
       ASSAY_TRY(const TensorView view, evidence.reference.front().tensor(names[i]));
       if (is_counted(view.dtype) != counted) continue;
-      ASSAY_TRY(outputs[i], OutputJudge(names[i], options, evidence, mode).run(*floor));
+      ASSAY_TRY(outputs[i], OutputJudge(names[i], options, tolerance, evidence, mode).run(*floor));
       if (!counted) evidence.element_limits.emplace(names[i], outputs[i].limit);
     }
   }
@@ -413,7 +474,7 @@ Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOption
 std::span<const Floor> floors() { return kFloors; }
 
 Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options) {
-  return judge_as(Mode::kReference, files, options);
+  return judge_as(Mode::kReference, files, options, std::nullopt);
 }
 
 std::string error_text(const OutputVerdict& output, const std::optional<HonestErrors>& honest) {
@@ -434,9 +495,9 @@ std::string error_text(const OutputVerdict& output, const std::optional<HonestEr
 
 Result<Verdict> check_golden(const std::filesystem::path& expected, const std::filesystem::path& actual,
                              const Tolerance& tolerance, std::span<const NamedView> inputs) {
-  const VerifyOptions options{
-      .reference = "golden", .tolerance = tolerance, .inputs = {{inputs.begin(), inputs.end()}}};
-  ASSAY_TRY(Verdict verdict, judge_as(Mode::kGolden, {.reference = {expected}, .candidate = {actual}}, options));
+  const VerifyOptions options{.reference = "golden", .inputs = {{inputs.begin(), inputs.end()}}};
+  ASSAY_TRY(Verdict verdict,
+            judge_as(Mode::kGolden, {.reference = {expected}, .candidate = {actual}}, options, tolerance));
   if (verdict.verification == Verification::kVerified) return verdict;
   verdict.verification = Verification::kWrong;
   verdict.reason = ErrorCode::kMismatch;

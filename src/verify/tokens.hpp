@@ -27,4 +27,10 @@ struct TokenCheck {
 [[nodiscard]] Result<TokenCheck> check_tokens(const std::filesystem::path& largest, const TensorView& ids,
                                               double margin);
 
+/// Compares ids that were forced through the reference: each one's logit must be within `margin` of the largest at its
+/// place. `largest`: as above, and `forced` [batch, tokens], the logits of `ids` (InferRequest::forced). Errors: as
+/// above.
+[[nodiscard]] Result<TokenCheck> check_forced_tokens(const std::filesystem::path& largest, const TensorView& ids,
+                                                     double margin);
+
 }  // namespace assay

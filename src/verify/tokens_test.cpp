@@ -57,6 +57,28 @@ TEST_F(Tokens, ATokenThatTheReferenceWouldNotChooseIsWrong) {
   EXPECT_THAT(check({1, 7, 7, 7, 7, 7}, 0.2).message, HasSubstr("at least 4 less"));
 }
 
+TEST_F(Tokens, ForcedOnesAreAllComparedWithTheBestOfTheirPlace) {
+  Tensor forced = Tensor::create(DType::kFloat32, {2, 3}).value();
+  std::ranges::fill(forced.as<float>(), 5.0F);
+  const SafetensorsFile greedy = SafetensorsFile::open(file_).value();
+  const std::vector<std::int64_t> ids{7, 8, 3, 7, 7, 7};
+  const auto check = [&] {
+    const std::array<NamedView, 3> named{{{"ids", greedy.tensor("ids").value()},
+                                          {"logits", greedy.tensor("logits").value()},
+                                          {"forced", forced.view()}}};
+    const std::filesystem::path file = folder_.path() / "forced.safetensors";
+    EXPECT_TRUE(write_safetensors(file, named, {}, Persistence::kScratch));
+    return check_forced_tokens(file, {DType::kInt64, {2, 3}, std::as_bytes(std::span(ids))}, 0.2).value();
+  };
+  forced.as<float>()[1] = 4.9F;
+  EXPECT_EQ(check().message, "");
+  EXPECT_EQ(check().compared, 6);
+  forced.as<float>()[2] = 1.0F;
+  EXPECT_EQ(check().message,
+            "token 3 of sequence 1 is 3; after the same tokens the reference's logit of it is 4 less than that of 7, "
+            "0.2 may be");
+}
+
 TEST_F(Tokens, OfAnotherShapeAreAnError) {
   const std::vector<std::int64_t> ids(4);
   const auto found = check_tokens(file_, {DType::kInt64, {2, 2}, std::as_bytes(std::span(ids))}, 0);

@@ -40,8 +40,11 @@ inline constexpr double kHonestRowFactor = 3.0;
 inline constexpr double kHonestElementFactor = 5.0;
 /// An honest error beyond this share of the output's deviation: the model is ill-conditioned.
 inline constexpr double kIllConditioned = 0.1;
-/// If the honest error is not known, every limit is this many times the element's floor.
-inline constexpr double kUnknownHonest = 10.0;
+/// If the honest error is not known: the limit of the root mean square is this many times the element's floor, or this
+/// share of the output of a quantised model; the others follow by kUnknownRow and kHonestElementFactor.
+inline constexpr double kUnknownHonest = 10.0, kUnknownQuantised = 0.5, kUnknownRow = 2.0;
+/// The same for integers: the share that may differ.
+inline constexpr double kUnknownIntegers = 0.5;
 /// Where honest runs correlate with each other above the first, a candidate must correlate above the second.
 inline constexpr double kHonestCorrelation = 0.9, kLeastCorrelation = 0.5;
 /// Integers that may differ: this share, and one of at least so many.
@@ -63,6 +66,7 @@ struct OutputVerdict {
   std::size_t set = 0;         ///< of the element with the largest error (over its limit); from 0
   std::int64_t element = -1;   ///< its index; -1: none
   double ratio = 0.0;          ///< of the worst criterion, error / limit: <= 1 passes
+  bool undecided = false;      ///< unverified because the honest error is not known: neither right nor wrong is shown
   std::string message;         ///< why it is not verified; "" when it is
 };
 
@@ -86,9 +90,12 @@ struct OutputFiles {
 };
 
 struct VerifyOptions {
-  DType precision = DType::kFloat32;     ///< of the candidate's arithmetic, as it really is
-  std::string reference = "given";       ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
-  std::optional<Tolerance> tolerance{};  ///< given with the expected outputs: replaces the limits
+  DType precision = DType::kFloat32;  ///< of the candidate's arithmetic, as it really is
+  bool quantised = false;             ///< the graph has quantised operators, whatever the types of its values
+  /// The expected outputs came with the model. Who computed them is not known: in float32 and float64 the limits are at
+  /// least those without an honest error.
+  bool given = false;
+  std::string reference = "given";  ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
   /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
   std::optional<HonestErrors> honest{};  ///< of the model in this precision, at any batch
@@ -100,9 +107,12 @@ struct VerifyOptions {
 /// An output is degenerate when all its elements count as equal, or when those of the first two sets do;
 /// ill_conditioned when the honest error exceeds a tenth of its standard deviation (of its magnitude, if it has one
 /// element); unverified when it is a single integer, or when one of fewer than kIntegersForOne integers differs and no
-/// output has the logits that they come from. The cell is wrong when an output is; else ill_conditioned when one is;
-/// else verified when one is; else degenerate or unverified. Errors: those of SafetensorsFile::open; invalid_argument
-/// (numbers of files differ, no file); unsupported (a precision without a floor, complex outputs).
+/// output has the logits that they come from. In 16 bits, and for quantised models, an output is undecided when the
+/// honest error is not known, or is not that of rounded or quantised runs, and the error is neither below the limits
+/// that are known nor beyond kUnknownHonest. The cell is wrong when an output is; else ill_conditioned when one is;
+/// else unverified when one is undecided; else verified when one is; else degenerate or unverified. Errors: those of
+/// SafetensorsFile::open; invalid_argument (numbers of files differ, no file); unsupported (a precision without a
+/// floor, complex outputs).
 [[nodiscard]] Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options);
 
 /// The errors of one output beside those of honest arithmetic, for the log; bench/honest_error reads it.

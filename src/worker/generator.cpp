@@ -382,10 +382,18 @@ Result<Tensor> Generator::run_teacher_forced(std::size_t set, std::uint64_t seed
   }
 }
 
-Result<Generator::Largest> Generator::run_greedy(std::size_t set) {
+Result<Generator::Largest> Generator::run_largest(std::size_t set, const std::optional<TensorView>& forced) {
+  const Shape expected{tokens_.shape()[0], generation_.output_tokens};
+  Largest found;
+  if (forced) {
+    if (forced->dtype != DType::kInt64 || forced->shape != expected)
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("tokens of {} {} cannot be forced, only int64 {}", to_string(forced->dtype),
+                              to_string(forced->shape), to_string(expected)));
+    ASSAY_TRY(found.forced, Tensor::create(DType::kFloat32, expected));
+  }
   ASSAY_CHECK_OK(reset(set));
   ASSAY_CHECK_OK(begin());
-  Largest found;
   std::vector<float> values;
   std::vector<std::size_t> order;
   const auto tokens = static_cast<std::size_t>(generation_.output_tokens);
@@ -414,7 +422,15 @@ Result<Generator::Largest> Generator::run_greedy(std::size_t set) {
         found.ids.as<std::int64_t>()[to] = static_cast<std::int64_t>(order[i]);
         found.logits.as<float>()[to] = values[order[i]];
       }
-      put(tokens_, row, static_cast<std::int64_t>(order.front()));
+      auto chosen = static_cast<std::int64_t>(order.front());
+      if (forced) {
+        const std::size_t at = row * tokens + token;
+        chosen = reinterpret_cast<const std::int64_t*>(forced->bytes.data())[at];
+        if (chosen < 0 || chosen >= view.shape[2])
+          return fail(ErrorCode::kMismatch, fmt::format("token {} is outside of the vocabulary of {}", chosen, width));
+        found.forced.as<float>()[at] = values[static_cast<std::size_t>(chosen)];
+      }
+      put(tokens_, row, chosen);
     }
     if (token + 1 == tokens) return found;
     ASSAY_CHECK_OK(next());

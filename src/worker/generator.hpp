@@ -53,8 +53,13 @@ class Generator final : public BurstSource {
   /// Generates greedily and returns the largest logits of each token: `ids` and `logits` of InferRequest::largest.
   struct Largest {
     Tensor ids, logits;
+    Tensor forced;  ///< the logits of forced tokens [batch, output tokens], float32; else empty
   };
-  [[nodiscard]] Result<Largest> run_greedy(std::size_t set);
+  [[nodiscard]] Result<Largest> run_greedy(std::size_t set) { return run_largest(set, std::nullopt); }
+
+  /// The same for the tokens `ids`, int64 [batch, output tokens], instead of the greedy ones. Errors: mismatch (another
+  /// type or shape, an id outside of the vocabulary); those of the engine.
+  [[nodiscard]] Result<Largest> run_forced(std::size_t set, const TensorView& ids) { return run_largest(set, ids); }
 
   /// For all timed generations.
   [[nodiscard]] const TimedTokens& timed_tokens() const { return timed_tokens_; }
@@ -83,6 +88,7 @@ class Generator final : public BurstSource {
   Status bind_others(const LoadedProgram& program);
   Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs);
   [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
+  [[nodiscard]] Result<Largest> run_largest(std::size_t set, const std::optional<TensorView>& forced);
   /// Discards all tokens; the next prompt is that of `set`.
   Status reset(std::size_t set);
   /// Runs the prompt.

@@ -186,6 +186,22 @@ TEST(Generator, KeepsTheTimedTokensAndFindsTheLargestLogits) {
     EXPECT_EQ(greedy.ids.as<std::int64_t>()[i * 10], generator.timed_tokens().of(0)[0][i]);
     EXPECT_TRUE(std::ranges::is_sorted(greedy.logits.as<float>().subspan(i * 10, 10), std::greater<>{}));
   }
+  // Forced tokens: first the greedy ones, then others.
+  std::vector<std::int64_t> ids = generator.timed_tokens().of(0)[0];
+  const auto forced = [&] {
+    return generator.run_forced(0, {DType::kInt64, {kBatch, 3}, std::as_bytes(std::span(ids))});
+  };
+  const Generator::Largest same = forced().value();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(same.forced.as<float>()[i], greedy.logits.as<float>()[i * 10]);
+  EXPECT_TRUE(std::ranges::equal(same.logits.bytes(), greedy.logits.bytes()));
+  ids[0] = (ids[0] + 1) % 10;
+  const Generator::Largest other = forced().value();
+  EXPECT_EQ(other.ids.as<std::int64_t>()[0], greedy.ids.as<std::int64_t>()[0]) << "the prompt is the same";
+  EXPECT_LE(other.forced.as<float>()[0], other.logits.as<float>()[0]);
+  EXPECT_FALSE(std::ranges::equal(other.logits.bytes(), greedy.logits.bytes())) << "what follows is another text";
+  ids[0] = 10;
+  EXPECT_EQ(forced().error().code, ErrorCode::kMismatch) << "outside of the vocabulary";
+  EXPECT_FALSE(generator.run_forced(0, {DType::kInt64, {kBatch, 2}, std::as_bytes(std::span(ids).first(4))}));
   // An engine that is right for a while.
   const LoadedProgram leaky = decoder({{"wrong_after_run", "5"}, {"ignored_input", "input_ids"}});
   Generator drifts = Generator::create(leaky, leaky, generation(3), sets).value();

@@ -61,7 +61,7 @@ template <class V> void fields(V& v, BindRequest& x) {
 template <class V> void fields(V& v, BindReply& x) {
   v("compilation_ms", x.compilation_ms); v("effective", x.effective);
 }
-template <class V> void fields(V& v, InferRequest& x) { v("set", x.set); v("outputs", x.outputs); v("largest", x.largest); v("stream", x.stream); }
+template <class V> void fields(V& v, InferRequest& x) { v("set", x.set); v("outputs", x.outputs); v("largest", x.largest); v("forced", x.forced); v("stream", x.stream); }
 template <class V> void fields(V& v, InferReply& x) { v("run_ms", x.run_ms); }
 template <class V> void fields(V& v, MeasurePlan& x) {
   v("warmup_iterations", x.warmup_iterations); v("iterations", x.iterations);

@@ -239,6 +239,15 @@ Status WorkerSession::write_tokens(const std::filesystem::path& file) const {
   return write_safetensors(file, kept, {}, Persistence::kScratch);
 }
 
+Status WorkerSession::force(std::size_t stream, std::size_t slot, const InferRequest& request) {
+  ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(request.forced));
+  ASSAY_TRY(const TensorView ids, file.tensor("ids"));
+  ASSAY_TRY(const Generator::Largest found, generators_[stream].run_forced(slot, ids));
+  const std::array<NamedView, 3> largest{
+      {{"ids", found.ids.view()}, {"logits", found.logits.view()}, {"forced", found.forced.view()}}};
+  return write_safetensors(request.largest, largest, {}, Persistence::kScratch);
+}
+
 Result<InferReply> WorkerSession::infer(const InferRequest& request) {
   if (contexts_.empty() && generators_.empty()) return fail(ErrorCode::kInvalidArgument, "no inputs are bound");
   ASSAY_TRY(const std::size_t slot, slot_of(request.set));
@@ -247,6 +256,10 @@ Result<InferReply> WorkerSession::infer(const InferRequest& request) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("there is no stream {}", request.stream));
   if (!generators_.empty()) {
     InferReply reply;
+    if (!request.forced.empty()) {
+      ASSAY_CHECK_OK(force(stream, slot, request));
+      return reply;
+    }
     ASSAY_TRY(const Tensor logits, generators_[stream].run_teacher_forced(slot, seed_, reply.run_ms));
     const NamedView named{"logits", logits.view()};
     ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));

@@ -38,6 +38,8 @@ class WorkerSession {
   Status open_runtime();
   [[nodiscard]] Result<std::size_t> slot_of(std::size_t set) const;
   Status write_tokens(const std::filesystem::path& file) const;
+  /// InferRequest::forced.
+  Status force(std::size_t stream, std::size_t slot, const InferRequest& request);
   void unbind();
   [[nodiscard]] const LoadedProgram& step_program() const { return step_program_ ? *step_program_ : *program_; }
   Status bind_streams(const BindRequest& request, BindReply& bound);

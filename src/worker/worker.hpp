@@ -109,6 +109,9 @@ struct InferRequest {
   /// For a generative model: if not empty, it also generates greedily and writes the kLargestLogits largest logits of
   /// each token, largest first: `ids` int64 and `logits` float32, [batch, output tokens, n].
   std::filesystem::path largest{};
+  /// With `largest`: a file with `ids` int64 [batch, output tokens]. Instead of everything above, these tokens are
+  /// generated, and `largest` also has their logits: `forced` float32 [batch, output tokens].
+  std::filesystem::path forced{};
   int stream = 0;  ///< which of the contexts runs
 };
 

@@ -30,7 +30,7 @@ class GivenOutputs(tool.ToolTest):
     def given(self, factor):
         x = numpy.array([[1, -2, 3.5]], numpy.float32)
         (self.set / "input_0.pb").write_bytes(pb(x, "x"))
-        (self.set / "output_0.pb").write_bytes(pb(factor * x, "y"))
+        (self.set / "output_0.pb").write_bytes(pb((factor * x).astype(numpy.float32), "y"))
 
     def rows(self, *arguments, expect=0):
         rows = self.run_json("bench", "--model", self.model, "--engine", "onnxruntime", *FAST, *arguments, expect=expect)["results"]
@@ -50,6 +50,39 @@ class GivenOutputs(tool.ToolTest):
         rows = self.rows("--batch-sizes", "1", "4", expect=3)
         self.assertEqual((rows[1]["status"], rows[1]["reference"]), ("wrong", "given"))
         self.assertEqual((rows[4]["status"], rows[4]["reference"]), ("completed", "onnxruntime-noopt"))
+
+    def quantise(self, error):
+        """A model with quantised activations. The given outputs rounded one number in 16 to the next step, and are `error` times as large."""
+        random = numpy.random.default_rng(0)
+        weights, x = random.normal(size=(64, 8)).astype(numpy.float32), random.normal(size=(1, 64)).astype(numpy.float32)
+        constants = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(numpy.float32(0.05), "step"),
+                     numpy_helper.from_array(numpy.int8(0), "zero")]
+        nodes = [helper.make_node("QuantizeLinear", ["x", "step", "zero"], ["q"]),
+                 helper.make_node("DequantizeLinear", ["q", "step", "zero"], ["d"]), helper.make_node("MatMul", ["d", "w"], ["y"])]
+        value = lambda name, extent: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", extent])
+        graph = helper.make_graph(nodes, "quantised", [value("x", 64)], [value("y", 8)], constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(self.model))
+        steps = numpy.round(x / numpy.float32(0.05))
+        steps[0, ::16] += 1
+        (self.set / "input_0.pb").write_bytes(pb(x, "x"))
+        (self.set / "output_0.pb").write_bytes(pb((error * 0.05 * steps @ weights).astype(numpy.float32), "y"))
+
+    def test_those_of_a_quantised_model_are_judged_by_what_quantising_costs(self):
+        for error, verdict, status in ((1.0, "verified", 0), (1.3, "wrong", 3)):
+            self.quantise(error)
+            row = self.rows("--batch-sizes", "1", expect=status)[1]
+            self.assertEqual((row["reference"], row["verification"]), ("given", verdict), row["message"])
+            self.assertGreater(row["honest_error"], 0.005)
+            self.assertEqual(row["honest_error"] * 3, row["rms_limit"])
+            self.assertGreater(row["rms_error"], 0.002)
+
+    def test_those_of_another_implementation_may_differ_in_the_last_places(self):
+        for factor, verdict, status in ((2.00005, "verified", 0), (2.002, "wrong", 3)):
+            self.given(factor)
+            row = self.rows("--batch-sizes", "1", expect=status)[1]
+            self.assertEqual((row["reference"], row["verification"]), ("given", verdict), row["message"])
+            self.assertAlmostEqual(row["rms_limit"], 1e-4)
+            self.assertLess(row["honest_error"], 1e-6)
 
     def test_damaged_ones_are_named_in_the_row(self):
         (self.set / "output_0.pb").write_bytes(b"\xff\xff")

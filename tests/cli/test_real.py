@@ -135,7 +135,7 @@ class SmallSet(tool.ToolTest):
                 self.assertEqual(row["kv_cache"], kind, row)
                 self.assertEqual((row["status"], row["verification"], row["reference"]), ("completed", "verified", "onnxruntime-noopt"), row)
                 # The operator of one runtime gets lengths instead of a mask.
-                sets = "3 sets, none padded" if kind == "runtime" and row["engine"] == "onnxruntime" else "4 sets, 1 padded"
+                sets = "3 sets, none padded: the cache takes no mask" if kind == "runtime" and row["engine"] == "onnxruntime" else "4 sets, 1 padded"
                 self.assertTrue(row["checked"].startswith(f"{sets}; logits after 0, 3, 6 tokens; again after sampling; "), row["checked"])
                 self.assertEqual("golden LlamaForCausalLM" in row["agreed_by"], True, row["agreed_by"])
                 self.assertGreater(row["tpot_ms"], 0)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/timed_ids.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "tensor/safetensors.hpp"
+#include "verify/tokens.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+namespace {
+
+std::string of_set(std::size_t set, const std::string& message) {
+  return fmt::format("timed generation of input set {}: {}", set, message);
+}
+
+}  // namespace
+
+Result<TimedIdsCheck> TimedIdsCheck::compare(const fs::path& tokens, const std::vector<fs::path>& largest,
+                                             double margin) {
+  TimedIdsCheck made;
+  made.margin_ = margin;
+  ASSAY_TRY(const SafetensorsFile file, SafetensorsFile::open(tokens));
+  for (const std::string& name : file.names()) {  // SET/STREAM/N
+    const auto set = parse_number<std::size_t>(name.substr(0, name.find('/')));
+    if (!set || *set >= largest.size() || largest[*set].empty()) continue;
+    ASSAY_TRY(const TensorView ids, file.tensor(name));
+    ASSAY_TRY(const TokenCheck check, check_tokens(largest[*set], ids, margin));
+    made.tokens_ += check.tokens;
+    made.compared_ += check.compared;
+    if (!check.message.empty() && made.message_.empty()) made.message_ = of_set(*set, check.message);
+    if (check.compared == check.tokens) continue;
+    ASSAY_TRY(Tensor copy, Tensor::copy_of(ids));
+    made.left_.push_back({*set, std::move(copy)});
+    made.left_compared_.push_back(check.compared);
+  }
+  return made;
+}
+
+Status TimedIdsCheck::force(const ForceIds& force) {
+  ASSAY_TRY(const std::vector<fs::path> files, force(left_));
+  ASSAY_CHECK(files.size() == left_.size(), "there is a file for each generation");
+  for (std::size_t i = 0; i < left_.size(); ++i) {
+    ASSAY_TRY(const TokenCheck check, check_forced_tokens(files[i], left_[i].ids.view(), margin_));
+    compared_ += check.compared - left_compared_[i];
+    ++forced_;
+    if (check.message.empty()) continue;
+    message_ = of_set(left_[i].set, check.message);
+    break;
+  }
+  left_.clear();
+  left_compared_.clear();
+  return {};
+}
+
+std::string TimedIdsCheck::text() const {
+  std::string text = fmt::format("{} of {} token ids", compared_, tokens_);
+  if (forced_ > 0)
+    text += fmt::format(" ({} generation{} forced through the reference)", forced_, forced_ == 1 ? "" : "s");
+  return text;
+}
+
+}  // namespace assay
