@@ -38,13 +38,13 @@ class Attempt {
   /// those of the worker; unsupported if the runtime computes in fewer bits than requested; timeout.
   [[nodiscard]] Status run();
 
-  /// What the bundle gets beside the row.
-  [[nodiscard]] const Json& environment() const { return environment_; }
   /// After run(): compares the token ids that need the reference, now that the worker of the candidate may end.
   void check_forced(const ForceIds& force) {
     if (checks_.expects_forced()) checks_.check_forced(force);
   }
 
+  /// What the bundle gets beside the row.
+  [[nodiscard]] const Json& environment() const { return environment_; }
   [[nodiscard]] const Json& outputs() const { return checks_.fingerprint(); }  ///< fingerprint; null: no outputs
   [[nodiscard]] const OutputsOfSets& compared() const { return checks_.compared(); }
   [[nodiscard]] const std::filesystem::path& log() const { return log_; }  ///< of the worker; may not exist

@@ -52,8 +52,8 @@ Status ReferenceSet::make_for(LocalTask& local, Slowest& slowest) {
 void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   made_.clear();
   chosen_.clear();
-  std::map<std::string, Slowest> slowest;  // by model_key()
   forced_.clear();
+  std::map<std::string, Slowest> slowest;  // by model_key()
   for (LocalTask& local : tasks) {
     if (!local.runs() || !local.task.verify || services_.cancelled()) continue;
     const Status done =
@@ -63,7 +63,6 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
   maker_.release();
 }
 
-std::optional<Error> ReferenceSet::invalid_file(const LocalTask& local) const {
 Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& local,
                                                                std::span<const TimedIds> generations) {
   std::vector<std::filesystem::path> files;
@@ -96,6 +95,7 @@ Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& 
   return files;
 }
 
+std::optional<Error> ReferenceSet::invalid_file(const LocalTask& local) const {
   const auto reference = made_.find(local.reference_key(*services_.registry));
   const std::optional<Error>& contradiction = local.task.contradiction;
   if (reference != made_.end() && reference->second.invalid_file)
