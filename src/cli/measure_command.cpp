@@ -126,7 +126,9 @@ ReportInput report_input(const SessionResult& session) {
           session.resume_command,
           session.kept,
           {.logs = session.logs, .matrix = {}},
-          engine_registry().entries()};
+          engine_registry().entries(),
+          {},
+          session.partly};
 }
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,

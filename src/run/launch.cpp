@@ -12,7 +12,6 @@ namespace assay {
 namespace {
 
 constexpr int kWarmupShare = 4;     ///< the warm-up has this part of a launch's time
-constexpr int kRunsAtLeast = 4;     ///< one to warm up, three samples
 constexpr double kSpreadShare = 3;  ///< a half-width of this part of the spread is precise enough
 
 }  // namespace
@@ -27,11 +26,11 @@ void LaunchLimits::apply_to(MeasurePlan& plan, std::chrono::nanoseconds run) con
   plan.time_limits_iterations = true;
 }
 
-LaunchLimits next_limits(const Task& task, std::span<const Launch> before) {
+LaunchLimits next_limits(const SharedTime& cell, std::span<const Launch> before) {
   LaunchLimits limits;
-  if (task.max_time) {
-    limits.whole = task.max_time;
-    limits.share = *task.max_time / std::max<std::int64_t>(1, task.launches);
+  if (cell.max_time) {
+    limits.whole = cell.max_time;
+    limits.share = *cell.max_time / std::max<std::int64_t>(1, cell.launches);
   }
   std::vector<double> medians;
   for (const Launch& launch : before)
@@ -44,8 +43,8 @@ std::chrono::nanoseconds run_time(const Record& launch) {
   return std::chrono::nanoseconds(std::llround(launch.latency_p50_ms.value_or(0) * 1e6));
 }
 
-bool fills_its_time(const Task& task, std::chrono::nanoseconds run) {
-  return task.launches > 1 && task.max_time && kRunsAtLeast * run > *task.max_time / task.launches;
+bool fills_its_time(const SharedTime& cell, std::chrono::nanoseconds run) {
+  return cell.launches > 1 && cell.max_time && kRunsAtLeast * run > *cell.max_time / cell.launches;
 }
 
 bool settled(const Record& launch) { return launch.settled(false); }

@@ -35,15 +35,24 @@ struct LaunchLimits {
   void apply_to(MeasurePlan& plan, std::chrono::nanoseconds run) const;
 };
 
+/// What the launches of a cell share.
+struct SharedTime {
+  std::int64_t launches = 1;
+  std::optional<std::chrono::nanoseconds> max_time{};
+};
+[[nodiscard]] inline SharedTime shared_time(const Task& task) { return {task.launches, task.max_time}; }
+
+inline constexpr int kRunsAtLeast = 4;  ///< of a launch: one to warm up, three samples
+
 /// For the next launch after these of one cell.
-[[nodiscard]] LaunchLimits next_limits(const Task& task, std::span<const Launch> before);
+[[nodiscard]] LaunchLimits next_limits(const SharedTime& cell, std::span<const Launch> before);
 
 /// The median time of one run; 0: unknown.
 [[nodiscard]] std::chrono::nanoseconds run_time(const Record& launch);
 
 /// Whether one launch needs the time that --max-time gives to all launches of the cell: a warm-up and three runs take
 /// more than its share of it. `run`: the time of one run.
-[[nodiscard]] bool fills_its_time(const Task& task, std::chrono::nanoseconds run);
+[[nodiscard]] bool fills_its_time(const SharedTime& cell, std::chrono::nanoseconds run);
 
 /// Whether the launch is of use for the cell: it ended, and was not cut short. After another one --resume tries the
 /// cell again.

@@ -199,20 +199,105 @@ TEST_F(Launching, AnEngineWhoseRunsFillTheTimeHasOneLaunch) {
   run();
   ASSERT_THAT(rows_, SizeIs(1));
   EXPECT_EQ(rows_[0].launches, 1) << "four runs of 20 ms are more than a third of 120 ms";
-  EXPECT_THAT(rows_[0].message, HasSubstr("one launch instead of 3"));
+  EXPECT_THAT(rows_[0].message, HasSubstr("1 of 3 launches: a warm-up and three runs need the time of --max-time"));
+}
+
+TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
+  settings_.batch_sizes = {1};
+  run();
+  Launch first = launches_.at(0);
+  first.resumed = true;
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.resumed[resume_key(first.row)] = {first};
+  std::vector<Task> slow = tasks();
+  slow.at(0).max_time = std::chrono::milliseconds(120);
+  slow.at(0).load.options.emplace_back("cost_ns", "20000000");
+  run(std::move(slow), services);
+  ASSERT_THAT(rows_, SizeIs(1));
+  EXPECT_EQ(rows_[0].launches, 2) << "the second one was slow";
+  EXPECT_EQ(rows_[0].planned_launches, 3);
+  EXPECT_EQ(rows_[0].message, "2 of 3 launches: a warm-up and three runs need the time of --max-time");
 }
 
 TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOut) {
   ExecutorServices services = services_in(folder_.path(), registry_);
   int asked = 0;
-  services.has_time = [&](double seconds, bool further) {
+  services.has_time = [&](double seconds, ExecutorServices::Round round) {
     EXPECT_GT(seconds, 0);
-    EXPECT_FALSE(further);
+    EXPECT_EQ(round, ExecutorServices::Round::kPlanned);
     return ++asked < 2;
   };
   run(tasks(), services);
   EXPECT_THAT(launches_, SizeIs(6));
-  for (const Record& row : rows_) EXPECT_EQ(row.launches, 2);
+  for (const Record& row : rows_) {
+    EXPECT_EQ(row.launches, 2);
+    EXPECT_EQ(row.planned_launches, 3);
+  }
+}
+
+TEST_F(Launching, APairThatIsUndecidedGetsFurtherRounds) {
+  settings_.batch_sizes = {1};
+  settings_.engine_options = {{"cost_ns", "1000000"}};
+  std::vector<Task> pair = tasks();
+  pair.push_back(pair.at(0));
+  pair.back().row.hardware = "qnn";  // the same cell on a second target
+  run(std::move(pair), services_in(folder_.path(), registry_));
+  ASSERT_THAT(rows_, SizeIs(2));
+  EXPECT_GE(*rows_[0].launches, 6) << "equal cells stay undecided until six rounds, at least";
+  EXPECT_LE(*rows_[0].launches, 10);
+  EXPECT_EQ(rows_[0].launches, rows_[1].launches);
+}
+
+TEST_F(Launching, CellsThatContradictEachOtherAreLaunchedOnceMore) {
+  settings_.batch_sizes = {1, 2};
+  const auto contradicting = [&] {
+    std::vector<Task> planned = tasks();
+    planned.at(0).load.options.emplace_back("cost_ns", "5000000");  // batch 2 takes next to nothing
+    return planned;
+  };
+  run(contradicting(), services_in(folder_.path(), registry_));
+  ASSERT_THAT(rows_, SizeIs(2));
+  for (const Record& row : rows_) {
+    EXPECT_EQ(row.launches, 4) << row.launch_p50_ms;
+    EXPECT_EQ(row.planned_launches, 3);
+    EXPECT_THAT(row.launch_p50_ms, HasSubstr(" 4:"));
+  }
+
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.has_time = [](double, ExecutorServices::Round round) { return round != ExecutorServices::Round::kRepeated; };
+  run(contradicting(), services);
+  ASSERT_THAT(rows_, SizeIs(2));
+  for (const Record& row : rows_) EXPECT_EQ(row.launches, 3) << "there is no time";
+}
+
+TEST_F(Launching, FilesOfACellThatEndedMakeRoomForThoseOfOthers) {
+  settings_.batch_sizes = {1, 2};
+  settings_.launches = 4;
+  std::vector<Task> planned =
+      testing::complete_tasks(zoo_model("prajjwal1/bert-tiny", settings_, registry_, folder_.path()), settings_,
+                              registry_, folder_.path(), /*static_shapes=*/true);
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.kept_bytes_limit = 25'000'000;  // each of the two files has 17.5 MB
+  int loads = 0;
+  services.doing = [&](const std::string& what) {
+    if (what.ends_with("batch_1_seq_16: loading") && ++loads == 2) throw std::runtime_error("the second launch fails");
+  };
+  std::map<std::int64_t, std::set<std::string>> folders;  // when batch 2 was launched, by round
+  const auto executor = LocalExecutor::create(testing::test_run(), services).value();
+  const Status done = executor->run(
+      std::move(planned), {.launched =
+                               [&](std::size_t task, const Launch& launch) {
+                                 if (task != 1) return;
+                                 EXPECT_EQ(launch.row.status, CellStatus::kCompleted) << launch.row.message;
+                                 for (const auto& entry : fs::directory_iterator(folder_.path() / "cache/models"))
+                                   folders[*launch.row.launch_number].insert(entry.path().filename());
+                               },
+                           .finished = [&](std::size_t, const Record& row) { rows_.push_back(row); }});
+  ASSERT_TRUE(done);
+  ASSERT_THAT(rows_, SizeIs(2));
+  EXPECT_EQ(rows_[0].status, CellStatus::kFailed);
+  EXPECT_NE(folders[1], folders[2]) << "no room beside those of batch 1";
+  EXPECT_EQ(folders[3], folders[4]) << "batch 1 needs its files no longer";
 }
 
 }  // namespace

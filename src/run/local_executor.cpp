@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "plan/row.hpp"
 #include "plan/schedule.hpp"
 #include "result/keys.hpp"
+#include "result/launch_medians.hpp"
 #include "run/attempt.hpp"
 #include "run/batch_times.hpp"
 #include "run/local_task.hpp"
@@ -59,13 +61,19 @@ void set_artefact_failure(Record& row, const Error& error) {
     set_refusal(row, {CellStatus::kSkipped, std::string(reason::kTooLarge), error.message, error.hint});
 }
 
-/// Further rounds of a model take at most this part of the time of those that were planned.
-constexpr double kFurtherShare = 0.25;
+/// Further rounds of a model take at most this part of the time of those that were planned, or this time.
+constexpr double kFurtherShare = 0.25, kFurtherAtLeastS = 15;
 
 std::uint64_t file_bytes(const Artefact& artefact) {
   std::error_code ignored;
   const std::uintmax_t bytes = fs::file_size(artefact.model, ignored);
   return ignored ? 0 : bytes;
+}
+
+double expected_s(const std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round) {
+  double seconds = 0;
+  for (const ScheduledLaunch& launch : round) seconds += cells[launch.task].last_launch_s;
+  return seconds;
 }
 
 // Whether a further round may have the cell, so that its files stay.
@@ -85,10 +93,13 @@ void add_launch_notes(const LocalTask& local, Launch& launch) {
     if (!first.empty() && !launch.outputs.empty() && first != launch.outputs)
       add_note(row, row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
                                                                 : "the outputs of launches differ");
-  } else if (row.latency_p50_ms && settled(row) && fills_its_time(local.task, run_time(row))) {
-    add_note(row, fmt::format("one launch instead of {}: a warm-up and three runs need the time of --max-time",
-                              local.task.launches));
   }
+  for (const std::string& note : local.task.notes) add_note(row, note);
+  if (!row.latency_p50_ms || !settled(row) || !fills_its_time(shared_time(local.task), run_time(row))) return;
+  const auto ended = 1 + std::ranges::count_if(local.launches, [](const Launch& each) { return settled(each.row); });
+  if (ended < local.task.launches)
+    add_note(row, launches_note(ended, row.planned_launches.value_or(local.task.launches),
+                                "a warm-up and three runs need the time of --max-time"));
 }
 
 }  // namespace
@@ -127,8 +138,8 @@ struct LocalExecutor::State {
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
   double run_round(std::vector<LocalTask>& cells, const std::vector<ScheduledLaunch>& round, const ExecutorEvents& on);
   void run_rounds(std::vector<LocalTask>& cells, const ExecutorEvents& on);
-  void run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round, double planned_s,
-                          const ExecutorEvents& on);
+  std::int64_t run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round, double planned_s,
+                                  const ExecutorEvents& on);
   void report_ended(const std::vector<LocalTask>& cells, bool all, const ExecutorEvents& on);
   void use_stored_verdict(Record& row) const;
 };
@@ -212,18 +223,19 @@ Status LocalExecutor::State::make_artefact(LocalTask& local) {
 void LocalExecutor::State::release_artefact(LocalTask& local) {
   local.artefact.reset();
   if (std::exchange(local.expects_artefact, false)) artefacts.done(local.task.artefact);
+  kept_bytes -= std::exchange(local.kept_bytes, std::nullopt).value_or(0);
 }
 
 // Between two launches of the cell. Files that other cells load too stay in any case.
 void LocalExecutor::State::keep_artefact(LocalTask& local) {
   const bool own = !local.task.artefact.shapes.empty() && local.expects_artefact && local.artefact;
-  if (!own || std::exchange(local.keeps_files, true)) return;
+  if (!own || local.kept_bytes) return;
   const std::uint64_t bytes = file_bytes(*local.artefact);
-  if (kept_bytes + bytes <= kKeptBytes) {
+  if (kept_bytes + bytes <= services.kept_bytes_limit) {
     kept_bytes += bytes;
+    local.kept_bytes = bytes;
     return;
   }
-  local.keeps_files = false;
   local.artefact.reset();
   ArtefactSpec open = local.task.artefact;
   open.shapes.clear();
@@ -321,7 +333,7 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(services.spool, row, context));
   Attempt attempt(local, row,
                   {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing,
-                   next_limits(local.task, local.launches), starts_cold(local, row)});
+                   next_limits(shared_time(local.task), local.launches), starts_cold(local, row)});
   const auto attempted = [&]() -> Status {
     ASSAY_CHECK_OK(attempt.run());
     attempt.check_forced([&](std::span<const TimedIds> ids) { return references.force(local, ids); });
@@ -397,25 +409,29 @@ void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const Execu
   for (;; ++round) {
     const std::vector<ScheduledLaunch> next = next_round(cells, round);
     if (next.empty() || services.cancelled()) break;
-    if (last_s > 0 && !services.has_time(last_s, false)) break;
+    if (last_s > 0 && !services.has_time(last_s, ExecutorServices::Round::kPlanned)) break;
     last_s = run_round(cells, next, on);
     all_s += last_s;
   }
-  run_further_rounds(cells, round, all_s, on);
+  round = run_further_rounds(cells, round, all_s, on);
+  const std::vector<ScheduledLaunch> repeated = repeated_round(cells, round);
+  if (repeated.empty() || services.cancelled()) return;
+  if (services.has_time(expected_s(cells, repeated), ExecutorServices::Round::kRepeated))
+    run_round(cells, repeated, on);
 }
 
-void LocalExecutor::State::run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round, double planned_s,
-                                              const ExecutorEvents& on) {
-  double all_s = 0;
+// Returns the number of the round after them.
+std::int64_t LocalExecutor::State::run_further_rounds(std::vector<LocalTask>& cells, std::int64_t round,
+                                                      double planned_s, const ExecutorEvents& on) {
+  double left_s = services.has_budget ? std::numeric_limits<double>::infinity()
+                                      : std::max(planned_s * kFurtherShare, kFurtherAtLeastS);
   for (std::size_t n = 0; n < stats::kMostRounds; ++n, ++round) {
-    const std::vector<ScheduledLaunch> next = further_round(cells, round);
-    if (next.empty() || services.cancelled()) return;
-    double expected_s = 0;
-    for (const ScheduledLaunch& launch : next) expected_s += cells[launch.task].last_launch_s;
-    if (!services.has_budget && all_s + expected_s > planned_s * kFurtherShare) return;
-    if (!services.has_time(expected_s, true)) return;
-    all_s += run_round(cells, next, on);
+    const std::vector<ScheduledLaunch> next = further_round(cells, round, left_s);
+    if (next.empty() || services.cancelled()) break;
+    if (!services.has_time(expected_s(cells, next), ExecutorServices::Round::kFurther)) break;
+    left_s -= run_round(cells, next, on);
   }
+  return round;
 }
 
 // Rows are reported in the order of the tasks. Without launches that are compared, each as soon as it is there.
@@ -424,7 +440,9 @@ void LocalExecutor::State::report_ended(const std::vector<LocalTask>& cells, boo
   for (; reported < cells.size(); ++reported) {
     const LocalTask& cell = cells[reported];
     if (!all && missing_launches(cell) > 0) return;
-    if (!cell.launches.empty()) on.finished(reported, cell_row(cell.launches));
+    if (cell.launches.empty()) continue;
+    if (lacks_launches(cell)) on.lacks_launches(reported);
+    on.finished(reported, cell_row(cell.launches));
   }
 }
 
@@ -452,7 +470,6 @@ Status LocalExecutor::run(std::vector<Task> tasks, const ExecutorEvents& on) {
   state.run_rounds(cells, on);
   state.report_ended(cells, true, on);
   for (LocalTask& cell : cells) state.release_artefact(cell);
-  state.kept_bytes = 0;
   return {};
 }
 

@@ -20,7 +20,7 @@
 
 namespace assay {
 
-/// Files of fixed shapes that stay on the disk between the launches of their cells, all together.
+/// The usual ExecutorServices::kept_bytes_limit.
 inline constexpr std::uint64_t kKeptBytes = std::uint64_t{4} << 30;
 
 /// What the local executor requires from its caller.
@@ -42,12 +42,16 @@ struct ExecutorServices {
   };
   /// Launches of this run before it was interrupted, by resume_key(). Those that ended well count.
   std::map<std::string, std::vector<Launch>> resumed;
-  /// Whether there is time for a round that is not necessary: any but the first of a model. `seconds`: its estimate.
-  /// `further`: its cells have the launches that were planned.
-  std::function<bool(double seconds, bool further)> has_time = [](double, bool) { return true; };
+  /// What a round that is not necessary is for: launches that were planned (any but the first of a model), pairs that
+  /// are undecided, cells that contradict each other.
+  enum class Round { kPlanned, kFurther, kRepeated };
+  /// Whether there is time for such a round. `seconds`: its estimate.
+  std::function<bool(double seconds, Round round)> has_time = [](double, Round) { return true; };
   /// has_time() alone limits further rounds; else they take at most a quarter of the time of the model's planned
-  /// rounds.
+  /// rounds, or 15 s.
   bool has_budget = false;
+  /// Files of fixed shapes that stay on the disk between the launches of their cells, all together.
+  std::uint64_t kept_bytes_limit = kKeptBytes;
 };
 
 /// Identifies a task within a run: its task key and the model's names, because one model may be in a run under two
@@ -56,13 +60,14 @@ struct ExecutorServices {
 
 /// Runs tasks on this machine in rounds, one launch after another: verify, then measure, each leaving a bundle. In each
 /// round a target has a fresh worker, which stays warm for its next shapes. A task with several launches is compared
-/// with the others of its model: pairs that are undecided get further rounds (run/rounds.hpp), at most 10 in all.
+/// with the others of its model: pairs that are undecided get further rounds (run/rounds.hpp), at most 10 in all, and
+/// cells that contradict each other one more.
 ///
 /// Whatever happens to a task, an exception included, is in its row and bundle. If the bundle cannot be written, the
 /// row is `failed`, says so, and keeps its numbers.
 ///
 /// Files that only one cell loads (fixed shapes) stay on the disk until its last launch, if all that stay together are
-/// below kKeptBytes; else they are made again for each launch.
+/// below a limit; else they are made again for each launch.
 ///
 /// Rows name the machine that ran them: this one, from `run`. A task that was planned on another machine gets this
 /// machine's facts and keys; it does not run if its device, or its version of the runtime, is not here.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,13 +20,13 @@ namespace assay {
 /// A task while it runs on this machine.
 struct LocalTask {
   Task task;
-  std::optional<Artefact> artefact{};  ///< what its engine loads, once it is made
-  bool expects_artefact = false;       ///< ArtefactStore::expect() was called for it, done() not yet
-  std::vector<Launch> launches{};      ///< until now
-  bool has_reference = false;          ///< or needs none: it can be launched
-  double last_launch_s = 0;            ///< that the newest launch took
-  bool keeps_files = false;            ///< its files count in the limit of what stays between launches
-  bool complete = false;               ///< nothing is missing since the beginning: --resume kept all its launches
+  std::optional<Artefact> artefact{};         ///< what its engine loads, once it is made
+  bool expects_artefact = false;              ///< ArtefactStore::expect() was called for it, done() not yet
+  std::vector<Launch> launches{};             ///< until now
+  bool has_reference = false;                 ///< or needs none: it can be launched
+  double last_launch_s = 0;                   ///< that the newest launch took
+  std::optional<std::uint64_t> kept_bytes{};  ///< of its files, if they stay between launches
+  bool complete = false;  ///< nothing is missing since the beginning: --resume kept all its launches
 
   /// Whether the task still has to run.
   [[nodiscard]] bool runs() const { return !complete && task.runs(); }

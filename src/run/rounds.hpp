@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ namespace assay {
 /// and --resume tries again.
 [[nodiscard]] std::int64_t missing_launches(const LocalTask& cell);
 
+/// Whether --resume would launch the cell again, because it has less launches than planned or one was interrupted. A
+/// cell of which a launch failed, computed wrong numbers or fills the time of all is as complete as it gets.
+[[nodiscard]] bool lacks_launches(const LocalTask& cell);
+
 /// The next of the rounds that were planned: the cells that still need launches, in the order of schedule_round().
 /// Empty: all have theirs. `round`: its number. If every cell has one launch only, the order is that of the plan.
 [[nodiscard]] std::vector<ScheduledLaunch> next_round(std::span<const LocalTask> cells, std::int64_t round);
@@ -25,6 +30,13 @@ namespace assay {
 /// A further round for pairs that are still undecided: of each group of comparable cells (analyse/analyse.hpp) the
 /// fastest and the second fastest, if another round may still decide which is faster (stats/launches.hpp). Only cells
 /// with at least two rounds in common, all launches of which ended well, and only within three times their --max-time.
-[[nodiscard]] std::vector<ScheduledLaunch> further_round(std::span<const LocalTask> cells, std::int64_t round);
+/// `seconds`: what there is for this round; pairs whose launches take least come first.
+[[nodiscard]] std::vector<ScheduledLaunch> further_round(std::span<const LocalTask> cells, std::int64_t round,
+                                                         double seconds = std::numeric_limits<double>::infinity());
+
+/// One more round of the cells that contradict each other (inconsistent_cells() of analyse/analyse.hpp): one of the two
+/// was disturbed, or the runtime computes them differently. Only cells with several planned launches, all of which
+/// ended well, and only within three times their --max-time. To be used once.
+[[nodiscard]] std::vector<ScheduledLaunch> repeated_round(std::span<const LocalTask> cells, std::int64_t round);
 
 }  // namespace assay

@@ -117,6 +117,17 @@ TEST(Rounds, OnlyBestAndRunnerUpGetFurtherRoundsAndOnlyIfTheyAreUndecided) {
   EXPECT_THAT(further_round(alone, 4), IsEmpty());
 }
 
+TEST(Rounds, FurtherOnesHaveTheUndecidedPairsForWhichThereIsTime) {
+  std::vector<LocalTask> cells{cell_of("a", {1.00, 1.03, 1.01}), cell_of("b", {1.05, 1.02, 1.04}),
+                               cell_of("a", {5.00, 5.03, 5.01}), cell_of("b", {5.05, 5.02, 5.04})};
+  for (const std::size_t larger : {2U, 3U})
+    for (Launch& launch : cells[larger].launches) launch.row.batch_size = 8;
+  for (LocalTask& cell : cells) cell.last_launch_s = cell.launches[0].row.batch_size == 8 ? 5 : 1;
+  EXPECT_THAT(tasks_of(further_round(cells, 4)), UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(tasks_of(further_round(cells, 4, 11)), UnorderedElementsAre(0, 1));
+  EXPECT_THAT(further_round(cells, 4, 1), IsEmpty());
+}
+
 TEST(Rounds, ThereAreAtMostTenRounds) {
   std::vector<double> one, other;
   for (int i = 0; i < 9; ++i) {
@@ -143,12 +154,46 @@ TEST(Rounds, WhatCannotBeLaunchedAgainGetsNoFurtherRound) {
   EXPECT_THAT(further_round(cells, 4), IsEmpty()) << "it is not ranked";
 }
 
+TEST(Rounds, CellsThatContradictEachOtherAreLaunchedOnceMore) {
+  const auto batch = [](LocalTask cell, std::int64_t size) {
+    cell.task.row.batch_size = cell.task.shape.batch = size;
+    for (Launch& launch : cell.launches) launch.row.batch_size = size;
+    return cell;
+  };
+  std::vector<LocalTask> cells{batch(cell_of("a", {5, 5, 5}), 1), batch(cell_of("a", {2, 2, 2}), 4),
+                               batch(cell_of("a", {6, 6, 6}), 8), batch(cell_of("b", {3, 3, 3}), 4)};
+  EXPECT_THAT(tasks_of(repeated_round(cells, 4)), UnorderedElementsAre(0, 1));
+  cells[1].task.max_time = 1s;
+  for (Launch& launch : cells[1].launches) launch.row.window_ns = 1'100'000'000;
+  EXPECT_THAT(repeated_round(cells, 4), IsEmpty()) << "3.3 s are more than three times --max-time";
+  cells[1] = batch(cell_of("a", {6, 6, 6}), 4);
+  EXPECT_THAT(repeated_round(cells, 4), IsEmpty());
+  const std::vector<LocalTask> once{batch(cell_of("a", {5}, 1), 1), batch(cell_of("a", {2}, 1), 4)};
+  EXPECT_THAT(repeated_round(once, 2), IsEmpty()) << "one launch was asked for";
+}
+
+TEST(Rounds, ACellLacksLaunchesIfResumingAddsSome) {
+  EXPECT_TRUE(lacks_launches(cell_of("a", {1, 1})));
+  EXPECT_FALSE(lacks_launches(cell_of("a", {1, 1, 1})));
+  LocalTask cell = cell_of("a", {1, 1, 1});
+  cell.launches[2].row.add_flag(flag::kPartial);
+  cell.launches[2].row.stop_reason = "interrupted";
+  EXPECT_EQ(missing_launches(cell), 0) << "not in this invocation";
+  EXPECT_TRUE(lacks_launches(cell));
+  cell = cell_of("a", {1});
+  cell.launches[0].row.status = CellStatus::kFailed;
+  EXPECT_FALSE(lacks_launches(cell)) << "the row says that it failed";
+  cell = cell_of("a", {1000});
+  cell.task.max_time = 10s;
+  EXPECT_FALSE(lacks_launches(cell)) << "the first launch fills the time";
+}
+
 TEST(LaunchLimits, DivideTheTimeOfTheCellAmongItsLaunches) {
   Task task;
   task.launches = 3;
   task.max_time = 12s;
   MeasurePlan plan;
-  next_limits(task, {}).apply_to(plan, 1ms);
+  next_limits(shared_time(task), {}).apply_to(plan, 1ms);
   EXPECT_EQ(plan.max_warmup_ns, 1'000'000'000);
   EXPECT_EQ(plan.max_time_ns, 3'000'000'000);
   EXPECT_EQ(plan.min_time_ns, 1'000'000'000);
@@ -156,17 +201,17 @@ TEST(LaunchLimits, DivideTheTimeOfTheCellAmongItsLaunches) {
   EXPECT_EQ(plan.relative_precision, MeasurePlan().relative_precision);
 
   plan = {};
-  next_limits(task, {}).apply_to(plan, 1100ms);
+  next_limits(shared_time(task), {}).apply_to(plan, 1100ms);
   EXPECT_EQ(plan.max_warmup_ns + plan.max_time_ns, 12'000'000'000) << "one launch has it all";
 
   plan = {};
   task.max_time = 600ms;
-  next_limits(task, {}).apply_to(plan, 1ms);
+  next_limits(shared_time(task), {}).apply_to(plan, 1ms);
   EXPECT_EQ(plan.min_time_ns, plan.max_time_ns) << "the least time is not longer than the longest";
 
   plan = {};
   task.max_time.reset();
-  next_limits(task, {}).apply_to(plan, 1ms);
+  next_limits(shared_time(task), {}).apply_to(plan, 1ms);
   EXPECT_EQ(plan.max_time_ns, MeasurePlan().max_time_ns);
   EXPECT_FALSE(plan.time_limits_iterations);
 }
@@ -174,11 +219,11 @@ TEST(LaunchLimits, DivideTheTimeOfTheCellAmongItsLaunches) {
 TEST(LaunchLimits, NeedLessPrecisionThanTheSpreadOfTheLaunchesBefore) {
   const LocalTask cell = cell_of("a", {1.0, 1.2});
   MeasurePlan plan;
-  next_limits(cell.task, cell.launches).apply_to(plan, 1ms);
+  next_limits(shared_time(cell.task), cell.launches).apply_to(plan, 1ms);
   EXPECT_NEAR(plan.relative_precision, std::log(1.2) / std::sqrt(2.0) / 3, 1e-9);
   plan = {};
   const LocalTask one = cell_of("a", {1.0});
-  next_limits(one.task, one.launches).apply_to(plan, 1ms);
+  next_limits(shared_time(one.task), one.launches).apply_to(plan, 1ms);
   EXPECT_EQ(plan.relative_precision, MeasurePlan().relative_precision) << "one launch has no spread";
 }
 

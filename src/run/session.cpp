@@ -21,9 +21,9 @@
 #include "hardware/hardware.hpp"
 #include "hardware/python_version.hpp"
 #include "plan/choices.hpp"
-#include "plan/plan.hpp"
 #include "prepare/rate.hpp"
 #include "run/local_executor.hpp"
+#include "run/plan_within_budget.hpp"
 #include "run/run_info.hpp"
 #include "run/session_history.hpp"
 #include "run/session_models.hpp"
@@ -129,10 +129,10 @@ std::vector<PlannedModel> plan_models(std::vector<PreparedModel> models, const S
                                       SessionResult& out) {
   std::vector<PlannedModel> planned;
   std::vector<std::string> choices;
-  for (PreparedModel& model : models) {
-    std::vector<Task> tasks = plan_tasks(model, out.targets, request.settings, out.run);
-    std::ranges::move(silent_choices(model, tasks, request.settings), std::back_inserter(choices));
-    planned.push_back({std::move(model), std::move(tasks)});
+  std::vector<std::vector<Task>> tasks = plan_within_budget(models, out.targets, request.settings, out.run, out.notes);
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    std::ranges::move(silent_choices(models[i], tasks[i], request.settings), std::back_inserter(choices));
+    planned.push_back({std::move(models[i]), std::move(tasks[i])});
   }
   std::ranges::move(grouped_notes(choices), std::back_inserter(out.notes));
   return planned;

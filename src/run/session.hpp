@@ -57,6 +57,7 @@ struct SessionResult {
   bool interrupted = false;
   std::string resume_command{};                         ///< runs what an interruption left out; empty: nothing does
   std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over
+  std::set<std::string> partly{};                       ///< attempt_ids of rows that lack launches: it was interrupted
   std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
 };
 

@@ -13,7 +13,6 @@
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/timed_step.hpp"
-#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"
@@ -64,24 +63,29 @@ Status write_run_mark(const SessionRequest& request, const LastRun& run) {
 
 namespace {
 
-// The launches of the run until now, with their samples and outputs, as their bundles have them.
-void resume_launches(const std::vector<Record>& rows, const std::map<std::string, fs::path>& bundles,
-                     const fs::path& spool, ExecutorServices& services) {
+// The launches of the run until now: samples as the database has them, of which it makes its rows of the cells, outputs
+// as their bundles have them. What cannot be read is named in a note.
+Status resume_launches(Store& store, const SessionRequest& request, SessionResult& out, ExecutorServices& services) {
+  ASSAY_TRY(const auto rows, store.launches({.run_id = out.run.run_id}));
+  ASSAY_TRY(const auto bundles, store.bundle_paths(out.run.run_id));
   for (const Record& row : rows) {
     Launch launch{.row = row, .resumed = true};
-    if (const auto bundle = bundles.find(row.attempt_id); bundle != bundles.end()) {
-      // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.
-      const fs::path folder = spool / bundle->second;
+    const auto bundle = bundles.find(row.attempt_id);
+    // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.
+    const fs::path folder = bundle == bundles.end() ? fs::path() : request.spool / bundle->second;
+    if (row.steady_from) {
+      ASSAY_TRY(launch.samples, store.samples(row.attempt_id));
+      if (const Result<SamplesFile> samples = read_samples(folder / bundle_file::kSamples); !samples)
+        out.notes.push_back(
+            fmt::format("--resume: {}; the times of this launch are those in the database", samples.error().message));
+    }
+    if (!folder.empty()) {
       launch.log = folder / bundle_file::kLog;
-      if (row.steady_from) {
-        Result<SamplesFile> samples = read_samples(folder / bundle_file::kSamples);
-        if (!samples) continue;  // it is measured again
-        launch.samples = steady_part(std::move(samples->samples), static_cast<std::size_t>(*row.steady_from));
-      }
       if (const Result<Json> outputs = read_json(folder / bundle_file::kOutputs)) launch.outputs = json_text(*outputs);
     }
     services.resumed[resume_key(row)].push_back(std::move(launch));
   }
+  return {};
 }
 
 }  // namespace
@@ -97,11 +101,7 @@ Status read_history(const SessionRequest& request, SessionResult& out, ExecutorS
     if (request.resume) return tl::unexpected<Error>(std::move(ingested).error());
     out.notes.push_back("the history cannot be brought up to date: " + ingested.error().message);
   }
-  if (request.resume) {
-    ASSAY_TRY(const auto rows, store.launches({.run_id = out.run.run_id}));
-    ASSAY_TRY(const auto bundles, store.bundle_paths(out.run.run_id));
-    resume_launches(rows, bundles, request.spool, services);
-  }
+  if (request.resume) ASSAY_CHECK_OK(resume_launches(store, request, out, services));
   if (request.settings.verify) return {};
   // Read now and not when asked: the database has one user at a time.
   auto verdicts = std::make_shared<std::map<std::string, Record>>();

@@ -32,7 +32,7 @@ Record unreached_row(Record row, const Refusal& why) {
 
 // What is known of a cell from its launches.
 struct Ended {
-  bool reported = false;
+  bool reported = false, lacks_launches = false;
   std::size_t launches = 0, resumed = 0;
   std::map<std::string, fs::path> logs;  // by attempt
   fs::path newest_failure;               // the log of the newest launch that did not end well
@@ -53,6 +53,18 @@ struct Ended {
     return own == logs.end() ? fs::path() : own->second;
   }
 };
+
+const char* launches_words(ExecutorServices::Round round) {
+  switch (round) {
+    case ExecutorServices::Round::kFurther:
+      return "further launches of pairs that are undecided";
+    case ExecutorServices::Round::kRepeated:
+      return "another launch of cells that contradict each other";
+    case ExecutorServices::Round::kPlanned:
+      break;
+  }
+  return "more launches";
+}
 
 // Inputs that cannot be made cost their task only.
 void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
@@ -93,20 +105,22 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     notify();
     if (request.launched) request.launched(launch.row, launch.resumed);
   };
+  events.lacks_launches = [&](std::size_t task) { ended[task].lacks_launches = true; };
   events.finished = [&](std::size_t task, const Record& row) {
     Ended& cell = ended[task];
     cell.reported = true;
     out.rows.push_back(row);
     if (cell.kept()) out.kept.insert(row.attempt_id);
+    if (cell.lacks_launches && request.cancelled()) out.partly.insert(row.attempt_id);
     if (const fs::path log = cell.log_of(row); !log.empty()) out.logs[row.attempt_id] = log;
     if (request.finished) request.finished(row, cell.kept());
   };
   services.has_budget = request.settings.budget.has_value();
   std::string present;  // model
-  services.has_time = [&](double seconds, bool further) {
+  services.has_time = [&](double seconds, ExecutorServices::Round round) {
     if (time.has_time(seconds)) return true;
-    out.notes.push_back(fmt::format("{}: {}: no time for {}", budget_text(*request.settings.budget), present,
-                                    further ? "further launches of pairs that are undecided" : "more launches"));
+    out.notes.push_back(
+        fmt::format("{}: {}: no time for {}", budget_text(*request.settings.budget), present, launches_words(round)));
     return false;
   };
   ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));

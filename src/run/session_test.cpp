@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 /// Sessions of the null engine, which needs no model file.
 class SessionTest : public ::testing::Test {
@@ -190,6 +191,37 @@ TEST_F(SessionTest, AnInterruptionLeavesARowForEachCellAndResumingKeepsThoseBefo
   EXPECT_EQ(second->resume_command, "");
 }
 
+TEST_F(SessionTest, ReportAndDatabaseShowTheSameRowIfSamplesCannotBeRead) {
+  SessionRequest asked = request({"a"});
+  asked.settings.launches = 3;
+  asked.output_dir = folder_.path() / "out";
+  std::size_t launched = 0;
+  asked.launched = [&](const Record&, bool kept) { launched += kept ? 0 : 1; };
+  asked.cancelled = [&] { return launched >= 3; };
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+  const fs::path damaged = list_bundles(asked.spool).value().at(0) / bundle_file::kSamples;
+  ASSERT_TRUE(fs::exists(damaged));
+  ASSERT_TRUE(write_file_atomically(damaged, "these are no samples"));
+
+  asked.resume = true;
+  asked.cancelled = [] { return false; };
+  auto second = run_session(asked);
+  ASSERT_TRUE(second) << to_string(second.error());
+  EXPECT_THAT(second->notes, Contains(AllOf(HasSubstr(damaged.filename().string()),
+                                            HasSubstr("the times of this launch are those in the database"))));
+  std::ignore = save_session(asked, *second);
+  auto store = Store::open(asked.database, Store::Mode::kRead);
+  ASSERT_TRUE(store) << to_string(store.error());
+  const std::vector<Record> stored = store->results({.run_id = second->run.run_id}).value();
+  ASSERT_THAT(stored, SizeIs(2));
+  for (const Record& row : stored) {
+    EXPECT_EQ(row.launches, 3);
+    EXPECT_EQ(to_json(row), to_json(second->rows.at(row.batch_size == 1 ? 0 : 1)));
+  }
+}
+
 TEST_F(SessionTest, ResumingAddsTheLaunchesThatAreMissing) {
   SessionRequest asked = request({"a"});
   asked.settings.launches = 3;
@@ -205,6 +237,7 @@ TEST_F(SessionTest, ResumingAddsTheLaunchesThatAreMissing) {
   EXPECT_THAT(outcomes(*first), ElementsAre("a 1 completed", "a 2 completed"));
   EXPECT_EQ(first->rows[0].launches, 1);
   EXPECT_EQ(first->rows[1].launches, 2);
+  EXPECT_THAT(first->partly, UnorderedElementsAre(first->rows[0].attempt_id, first->rows[1].attempt_id));
   EXPECT_EQ(first->resume_command, "assay bench --resume");
   ASSERT_THAT(save_session(asked, *first), IsEmpty());
 
@@ -216,6 +249,7 @@ TEST_F(SessionTest, ResumingAddsTheLaunchesThatAreMissing) {
   EXPECT_EQ(launched, 3U);
   ASSERT_THAT(second->rows, SizeIs(2));
   EXPECT_THAT(second->kept, IsEmpty()) << "both cells have new launches";
+  EXPECT_THAT(second->partly, IsEmpty());
   for (const Record& row : second->rows) EXPECT_EQ(row.launches, 3);
   ASSERT_THAT(save_session(asked, *second), IsEmpty());
 

@@ -11,6 +11,7 @@
 
 #include "plan/row.hpp"
 #include "plan/schedule.hpp"
+#include "result/launch_medians.hpp"
 #include "run/launch.hpp"
 
 namespace assay {
@@ -38,20 +39,18 @@ constexpr double kModelCopies = 6;
 /// The weight of the first estimate, in launches' seconds.
 constexpr double kPriorS = 3;
 
-double run_s(const Task& task, const std::optional<MachineRate>& rate) {
+double run_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
   const double flops_per_s = rate && rate->flops_per_s > 0 ? rate->flops_per_s : kUsualFlopsPerS;
   const double bytes_per_s = rate && rate->bytes_per_s > 0 ? rate->bytes_per_s : kUsualBytesPerS;
-  const double computing = task.row.flops.value_or(0) / flops_per_s;
+  const double computing = task.flops / flops_per_s;
   // Each token reads the weights; in a single pass the operators' tensors stay in the processor's caches.
-  return task.generation ? std::max(computing, task.row.bytes.value_or(0) / bytes_per_s) : computing;
+  return task.generates ? std::max(computing, task.bytes / bytes_per_s) : computing;
 }
 
-double weight_bytes(const Task& task) { return 4.0 * static_cast<double>(task.row.parameter_count.value_or(0)); }
-
-double sampling_s(const Task& task, double run) {
+double sampling_s(const TaskCost& task, double run) {
   MeasurePlan plan = task.measure;
   const auto run_ns = std::chrono::nanoseconds(std::llround(run * kNs));
-  next_limits(task, {}).apply_to(plan, run_ns);
+  next_limits(task.time, {}).apply_to(plan, run_ns);
   const double most = static_cast<double>(plan.max_time_ns + plan.max_warmup_ns) / kNs;
   if (plan.iterations) {
     const double all = run * static_cast<double>(*plan.iterations + plan.warmup_iterations.value_or(0));
@@ -63,21 +62,8 @@ double sampling_s(const Task& task, double run) {
   return std::max(warmup + least + (largest - least) * kOfTheLargest, 4 * run);
 }
 
-bool has_one_launch(const Task& task, const std::optional<MachineRate>& rate) {
-  return fills_its_time(task, std::chrono::nanoseconds(std::llround(run_s(task, rate) * kNs)));
-}
-
-// The estimates need no inputs.
-Task without_inputs(const Task& task) {
-  Task light;
-  light.row = task.row;
-  light.generation = task.generation;
-  light.measure = task.measure;
-  light.launches = task.launches;
-  light.max_time = task.max_time;
-  light.verify = task.verify;
-  light.benchmark = task.benchmark;
-  return light;
+bool has_one_launch(const TaskCost& task, const std::optional<MachineRate>& rate) {
+  return fills_its_time(task.time, std::chrono::nanoseconds(std::llround(run_s(task, rate) * kNs)));
 }
 
 }  // namespace
@@ -93,9 +79,25 @@ std::string time_words(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
-double expected_launch_s(const Task& task, const std::optional<MachineRate>& rate) {
+TaskCost task_cost(const Task& task) {
+  constexpr double kBytesOfFloat = 4;
+  const Record& row = task.row;
+  return {.flops = row.flops.value_or(0),
+          .bytes = row.bytes.value_or(0),
+          .weight_bytes = kBytesOfFloat * static_cast<double>(row.parameter_count.value_or(0)),
+          .inputs = row.input_hash,
+          .generates = task.generation.has_value(),
+          .verify = task.verify,
+          .benchmark = task.benchmark,
+          .time = shared_time(task),
+          .measure = task.measure};
+}
+
+double expected_load_s(const TaskCost& task) { return kStartS + task.weight_bytes / kLoadBytesPerS; }
+
+double expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
   const double run = run_s(task, rate);
-  double seconds = kStartS + weight_bytes(task) / kLoadBytesPerS + (task.verify ? kVerifyRuns : 1) * run;
+  double seconds = expected_load_s(task) + (task.verify ? kVerifyRuns : 1) * run;
   if (task.benchmark) seconds += sampling_s(task, run);
   return seconds;
 }
@@ -106,7 +108,7 @@ void TimePlan::add(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
     Cell cell;
     cell.runs = task.runs();
-    cell.task = without_inputs(task);
+    cell.task = task_cost(task);
     cell.left = 1;
     cell.batch = task.shape.batch;
     cell.default_batch = task.default_batch;
@@ -126,24 +128,24 @@ void TimePlan::estimate(Model& model) const {
   for (Cell& cell : model.cells) {
     if (!cell.runs) continue;
     if (cell.measured == 0) cell.expected_s = expected_launch_s(cell.task, rate_);
-    if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.launches;
-    if (!cell.task.verify || !references.insert(cell.task.row.input_hash).second) continue;
+    if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.time.launches;
+    if (!cell.task.verify || !references.insert(cell.task.inputs).second) continue;
     const bool first = references.size() == 1;
-    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * (cell.task.generation ? kGenerationRuns : 1) *
+    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * (cell.task.generates ? kGenerationRuns : 1) *
                        run_s(cell.task, rate_);
-    if (first) model.prepare_s += kStartS + kModelCopies * weight_bytes(cell.task) / kLoadBytesPerS;
+    if (first) model.prepare_s += kStartS + kModelCopies * cell.task.weight_bytes / kLoadBytesPerS;
   }
 }
 
 // A generation is bound by memory, mostly; other runs by their FLOPs.
-void TimePlan::learn(const Task& task, const Record& launch) {
+void TimePlan::learn(const TaskCost& task, const Record& launch) {
   const double seconds = launch.latency_p50_ms.value_or(0) / 1e3;
-  if (seconds <= 0 || task.row.flops.value_or(0) <= 0) return;
+  if (seconds <= 0 || task.flops <= 0) return;
   if (!rate_) rate_ = MachineRate{};
-  if (task.generation)
-    rate_->bytes_per_s = byte_rates_.with(task.row.bytes.value_or(0) / seconds);
+  if (task.generates)
+    rate_->bytes_per_s = byte_rates_.with(task.bytes / seconds);
   else
-    rate_->flops_per_s = flop_rates_.with(*task.row.flops / seconds);
+    rate_->flops_per_s = flop_rates_.with(task.flops / seconds);
   for (std::size_t m = model_; m < models_.size(); ++m) estimate(models_[m]);
 }
 
@@ -163,12 +165,18 @@ std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& ta
     each([&](Cell& cell, Task& task) {
       if (!cell.runs || cell.left < most) return;
       if (task.max_time) task.max_time = *task.max_time * (most - 1) / most;  // a launch keeps its share
-      cell.left = cell.task.launches = task.launches = most - 1;
-      cell.task.max_time = task.max_time;
+      cell.left = task.launches = most - 1;
+      cell.task.time = shared_time(task);
     });
-  if (most < before)
+  if (most < before) {
+    each([&](const Cell& cell, Task& task) {
+      if (!cell.runs || task.launches >= task.row.planned_launches) return;
+      std::erase_if(task.notes, [](const std::string& note) { return parse_launches_note(note).has_value(); });
+      task.notes.push_back(launches_note(task.launches, *task.row.planned_launches, budget_text(*budget_)));
+    });
     notes.push_back(fmt::format("{}: {} {} of each further cell instead of {}", budget_text(*budget_), most,
                                 most == 1 ? "launch" : "launches", before));
+  }
   std::map<std::string, std::int64_t> smallest;
   each([&](const Cell& cell, const Task&) {
     if (const auto known = smallest.find(cell.group); known == smallest.end() || cell.batch < known->second)
@@ -224,7 +232,7 @@ void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   cell.measured_s += took;
   ++cell.measured;
   if (further) models_[model_].further_s += took;
-  if (fills_its_time(cell.task, run_time(launch)) || launch.status != CellStatus::kCompleted) cell.left = 0;
+  if (fills_its_time(cell.task.time, run_time(launch)) || launch.status != CellStatus::kCompleted) cell.left = 0;
   learn(cell.task, launch);
 }
 

@@ -11,12 +11,28 @@
 #include "base/clock.hpp"
 #include "plan/task.hpp"
 #include "prepare/rate.hpp"
+#include "run/launch.hpp"
 
 namespace assay {
 
+/// What the estimates use of a task.
+struct TaskCost {
+  double flops = 0, bytes = 0;  ///< of one run; 0: unknown
+  double weight_bytes = 0;      ///< in float32
+  std::string inputs;           ///< tasks with the same have one reference
+  bool generates = false, verify = true, benchmark = true;
+  SharedTime time;
+  MeasurePlan measure;
+};
+/// The inputs of the task are complete.
+[[nodiscard]] TaskCost task_cost(const Task& task);
+
+/// Starting a worker, and reading and preparing the model.
+[[nodiscard]] double expected_load_s(const TaskCost& task);
+
 /// How long one launch of the task takes, estimated before it runs: a worker that starts and loads, verification,
-/// warm-up and sampling. The inputs of the task are complete. `rate`: of this machine; nullopt: a usual one.
-[[nodiscard]] double expected_launch_s(const Task& task, const std::optional<MachineRate>& rate);
+/// warm-up and sampling. `rate`: of this machine; nullopt: a usual one.
+[[nodiscard]] double expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate);
 
 /// The time of a run: what is left of it, and what fits into --budget. Estimates before, replaced by measured times as
 /// launches end. Thread: one at a time.
@@ -51,7 +67,7 @@ class TimePlan {
 
  private:
   struct Cell {
-    Task task;              ///< what the estimates use of it
+    TaskCost task;
     double expected_s = 0;  ///< of one launch
     double measured_s = 0;  ///< of all launches that ran
     std::int64_t measured = 0;
@@ -77,7 +93,7 @@ class TimePlan {
   [[nodiscard]] std::size_t remaining_launches() const;
   [[nodiscard]] double launch_s(const Cell& cell) const;
   /// Estimates again what has not run, with the rate that the launches until now had.
-  void learn(const Task& task, const Record& launch);
+  void learn(const TaskCost& task, const Record& launch);
   void estimate(Model& model) const;
   /// Measured over expected, of the launches until now.
   [[nodiscard]] double factor() const;

@@ -163,14 +163,14 @@ TEST(TimePlan, AnExpectedLaunchHasItsRunsAndItsWeights) {
   task.row.flops = 110e9;  // 1 s at the usual rate
   task.row.parameter_count = 700'000'000 / 4;
   task.benchmark = false;
-  EXPECT_NEAR(expected_launch_s(task, {}), 0.3 + 1 + 7 * 1, 1e-9);
-  EXPECT_NEAR(expected_launch_s(task, MachineRate{220e9, 1e12}), 0.3 + 1 + 7 * 0.5, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 * 1, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task_cost(task), MachineRate{220e9, 1e12}), 0.3 + 1 + 7 * 0.5, 1e-9);
   task.benchmark = true;
   task.measure.warmup_iterations = 2;
   task.measure.iterations = 8;
-  EXPECT_NEAR(expected_launch_s(task, {}), 0.3 + 1 + 7 + 10, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 + 10, 1e-9);
   task.max_time = 5s;
-  EXPECT_NEAR(expected_launch_s(task, {}), 0.3 + 1 + 7 + 5, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 + 5, 1e-9);
 }
 
 TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {

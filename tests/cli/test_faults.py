@@ -232,12 +232,12 @@ class Faults(tool.ToolTest):
         shapes = report["benchmarks"]["embedding"]["tiny"]["cpu@null"]["benchmark_results"].values()
         return {shape["batch_size"]: shape for shape in shapes}
 
-    def matrix_that_hangs(self, *arguments):
+    def matrix_that_hangs(self, *arguments, launches=1):
         """Four cells, of which the third never ends: however slow the machine, the program is found in mid-matrix."""
         (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
         return ["run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2", "4", "8",
                 "--iterations", "20", "--warmup", "1", "--engine-option", "hang_at_run=5", "only_batch=4", "--output-dir", "out",
-                "--launches", "1", "--no-plots", "--quiet", *arguments]
+                "--launches", str(launches), "--no-plots", "--quiet", *arguments]
 
     def test_kill_9_of_the_controller_loses_nothing_and_resume_takes_up_what_is_missing(self):
         process = self.start(*self.matrix_that_hangs())
@@ -309,15 +309,39 @@ class Faults(tool.ToolTest):
         self.assertLessEqual(set(kept), set(self.spool_bundles()))
         # The report says that it is not whole, what is missing, and how to go on.
         interrupted = report["interrupted"]
-        self.assertEqual((interrupted["finished"], interrupted["cells"]), (2, 4))
+        self.assertEqual([interrupted[key] for key in ("cells", "finished", "partly_measured", "not_begun")], [4, 2, 1, 1])
         self.assertEqual([each["shape"].split("_seq")[0] for each in interrupted["missing"]], ["batch_4", "batch_8"])
         self.assertTrue(interrupted["resume"].endswith(" --resume"), interrupted["resume"])
-        self.assertIn("interrupted: 2 of 4 cells", out)
+        self.assertIn("interrupted: 2 of 4 cells complete, 1 partly measured, 1 not begun", out)
         markdown = next((self.folder / "out").glob("benchmark_report_*.md")).read_text()
-        self.assertIn("**Interrupted: 2 of 4 cells.**", markdown)
+        self.assertIn("**Interrupted: 2 of 4 cells complete, 1 partly measured, 1 not begun.**", markdown)
         with next((self.folder / "out").glob("benchmark_results_*.csv")).open(newline="") as text:
             self.assertEqual([(row["batch_size"], row["reason_code"]) for row in csv.DictReader(text)],
                              [("1", ""), ("2", ""), ("4", "cancelled"), ("8", "cancelled")])
+
+    def test_a_cell_with_one_of_three_launches_is_not_complete_and_resume_completes_it(self):
+        run = self.matrix_that_hangs(launches=3)  # the third cell hangs in the first round
+        process = self.start(*run, start_new_session=True)
+        self.addCleanup(process.kill)
+        self.wait_until("two cells have a launch", lambda: len(self.spool_bundles()) == 2)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertIn("interrupted: 0 of 4 cells complete, 3 partly measured, 1 not begun", out)
+        self.assertIn("batch_1_seq_128 (1 of 3 launches), batch_2_seq_128 (1 of 3 launches), batch_4_seq_128 (0 of 3 launches), batch_8_seq_128",
+                      " ".join(out.split()))
+        interrupted = json.loads(next((self.folder / "out").glob("benchmark_results_*.json")).read_text())["interrupted"]
+        self.assertEqual([interrupted[key] for key in ("cells", "finished", "partly_measured", "not_begun")], [4, 0, 3, 1])
+        self.assertEqual([(each["launches"], each["planned_launches"]) for each in interrupted["missing"]], [(1, 3), (1, 3), (0, 3), (0, 3)])
+        markdown = next((self.folder / "out").glob("benchmark_report_*.md")).read_text()
+        self.assertIn("**Interrupted: 0 of 4 cells complete, 3 partly measured, 1 not begun.**", markdown)
+        with next((self.folder / "out").glob("benchmark_results_*.csv")).open(newline="") as text:
+            self.assertEqual([(row["launches"], row["planned_launches"]) for row in csv.DictReader(text)][:2], [("1", "3"), ("1", "3")])
+
+        # The cell that hangs ends by its timeout this time.
+        report = self.run_json(*run, "--resume", "--timeout", "30", expect=1)
+        self.assertIsNone(report["interrupted"])
+        self.assertEqual({batch: shape["launches"] for batch, shape in self.shapes_of(report).items() if batch != 4}, {1: 3, 2: 3, 8: 3})
 
     def test_progress_counts_each_cell_once_and_never_passes_its_total(self):
         (self.folder / "models.json").write_text(json.dumps({

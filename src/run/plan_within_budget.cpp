@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/plan_within_budget.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "engine/engine_entry.hpp"
+#include "run/time_plan.hpp"
+
+namespace assay {
+namespace {
+
+// Of all launches of the tasks.
+double static_loads_s(const std::vector<Task>& tasks) {
+  double seconds = 0;
+  for (const Task& task : tasks)
+    if (task.runs() && !task.static_shapes && task.row.shapes == "static")
+      seconds += static_cast<double>(task.launches) * expected_load_s(task_cost(task));
+  return seconds;
+}
+
+std::vector<std::vector<Task>> plan_all(std::span<const PreparedModel> models, const Target& target,
+                                        const RunSettings& settings, const RunInfo& run) {
+  std::vector<std::vector<Task>> tasks;
+  tasks.reserve(models.size());
+  for (const PreparedModel& model : models) tasks.push_back(plan_tasks(model, {target}, settings, run));
+  return tasks;
+}
+
+}  // namespace
+
+std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel> models,
+                                                  const std::vector<Target>& targets, const RunSettings& settings,
+                                                  const RunInfo& run, std::vector<std::string>& notes) {
+  std::vector<std::vector<Task>> all(models.size());
+  for (const Target& target : targets) {
+    std::vector<std::vector<Task>> planned = plan_all(models, target, settings, run);
+    double loads_s = 0;
+    for (const std::vector<Task>& tasks : planned) loads_s += static_loads_s(tasks);
+    if (settings.budget && loads_s > kStaticLoadShare * std::chrono::duration<double>(*settings.budget).count()) {
+      RunSettings dynamic = settings;
+      dynamic.dynamic_shapes = true;
+      planned = plan_all(models, target, dynamic, run);
+      const std::string why = fmt::format("dynamic shapes: loading for each static one takes about {}, too much of {}",
+                                          time_words(loads_s), budget_text(*settings.budget));
+      for (std::vector<Task>& tasks : planned)
+        for (Task& task : tasks) task.notes.push_back(why);
+      notes.push_back(fmt::format("{}: {}", target_key(target.hardware, target.engine), why));
+    }
+    for (std::size_t model = 0; model < models.size(); ++model)
+      std::ranges::move(planned[model], std::back_inserter(all[model]));
+  }
+  return all;
+}
+
+}  // namespace assay

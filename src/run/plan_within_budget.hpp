@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "plan/targets.hpp"
+#include "prepare/settings.hpp"
+#include "result/run_info.hpp"
+
+namespace assay {
+
+/// The loads of static shapes may take this share of --budget.
+inline constexpr double kStaticLoadShare = 0.25;
+
+/// The tasks of each model on all targets (plan_tasks()). A runtime that gets static shapes loads or compiles the model
+/// for each of them, in each launch. If all these loads of a target would take more than kStaticLoadShare of --budget,
+/// its tasks have dynamic shapes instead, as with --dynamic-shapes; their notes, and a line in `notes`, say so. Targets
+/// that accept static shapes only keep them, and so does everything without a budget.
+[[nodiscard]] std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel> models,
+                                                                const std::vector<Target>& targets,
+                                                                const RunSettings& settings, const RunInfo& run,
+                                                                std::vector<std::string>& notes);
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/plan_within_budget.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "plan/plan_testing.hpp"
+
+namespace assay {
+namespace {
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+struct Planned {
+  std::vector<Task> tasks;  ///< of the only model
+  std::vector<std::string> notes;
+};
+
+/// Three shapes in three launches each on two targets; 0.3 s and 1 s for the weights of each load.
+Planned plan(std::optional<std::chrono::nanoseconds> budget) {
+  Target fixes = testing::target_on("fixes"), opens = testing::target_on("opens"), plain = testing::target_on("plain");
+  fixes.found.entry.fixed_extents = "free_dimensions";
+  opens.found.entry.open_extents = {{"static_shapes", "false"}};
+  PreparedModel model = testing::text_model();
+  model.identity.parameter_count = 175'000'000;
+  RunSettings settings;
+  settings.batch_sizes = {1, 4, 8};
+  settings.launches = 3;
+  settings.budget = budget;
+  Planned planned;
+  planned.tasks =
+      plan_within_budget(std::span(&model, 1), {fixes, opens, plain}, settings, testing::run_info(), planned.notes)
+          .at(0);
+  return planned;
+}
+
+std::vector<std::string> shapes_of(const Planned& planned) {
+  std::vector<std::string> shapes;
+  for (const Task& task : planned.tasks) shapes.push_back(task.engine + " " + std::string(task.row.shapes));
+  return shapes;
+}
+
+TEST(PlanWithinBudget, KeepsStaticShapesIfTheirLoadsAreASmallPartOfIt) {
+  for (const auto& budget : {std::optional<std::chrono::nanoseconds>(), std::optional<std::chrono::nanoseconds>(60s)}) {
+    const Planned planned = plan(budget);
+    EXPECT_THAT(shapes_of(planned),
+                ElementsAre("fixes static", "fixes static", "fixes static", "opens static", "opens static",
+                            "opens static", "plain open", "plain open", "plain open"));
+    EXPECT_THAT(planned.notes, IsEmpty());
+  }
+}
+
+TEST(PlanWithinBudget, HasDynamicShapesIfTheLoadsTakeTooMuchOfItAndSaysSo) {
+  const Planned planned = plan(40s);  // 9 loads take 11.7 s, more than a quarter
+  EXPECT_THAT(shapes_of(planned),
+              ElementsAre("fixes dynamic", "fixes dynamic", "fixes dynamic", "opens dynamic", "opens dynamic",
+                          "opens dynamic", "plain open", "plain open", "plain open"));
+  EXPECT_THAT(planned.tasks[0].load.shape_options, IsEmpty());
+  EXPECT_THAT(planned.tasks[3].load.options, ElementsAre(std::pair("static_shapes", "false")));
+  const auto why = AllOf(HasSubstr("dynamic shapes: loading for each static one takes about 13 s"),
+                         HasSubstr("too much of --budget 40 s"));
+  EXPECT_THAT(planned.tasks[0].notes, ElementsAre(why));
+  EXPECT_THAT(planned.notes, ElementsAre(AllOf(HasSubstr("fixes: "), why), AllOf(HasSubstr("opens: "), why)));
+  EXPECT_THAT(planned.tasks[6].notes, IsEmpty());
+}
+
+}  // namespace
+}  // namespace assay
