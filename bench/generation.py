@@ -55,19 +55,26 @@ def load_stateful(file, threads):
     model.reshape({name: [1] if name == "beam_idx" else [1, -1] for name in names})
     request = core.compile_model(model, "CPU", {**STRICT, "INFERENCE_NUM_THREADS": str(threads)}).create_infer_request()
     ones, places = numpy.ones((1, 4096), numpy.int64), numpy.arange(4096)[None]
-    beam = openvino.Tensor(numpy.zeros(1, numpy.int32))
+    view = lambda array: openvino.Tensor(array, shared_memory=True)
+    token = numpy.zeros((1, 1), numpy.int64)
+    token_view, beam_view = view(token), view(numpy.zeros(1, numpy.int32))
 
     def generate(prompt, tokens):
         request.reset_state()
+        prompt_view = view(numpy.array([prompt]))
         length = 0
 
         def step(new):
             nonlocal length
-            values = {"input_ids": numpy.array([new]), "attention_mask": ones[:, :length + len(new)], "position_ids": places[:, length:length + len(new)]}
-            length += len(new)
-            for name in names:
-                request.set_tensor(name, beam if name == "beam_idx" else openvino.Tensor(numpy.ascontiguousarray(values[name])))
-            request.infer()
+            before, length = length, length + len(new)
+            token[0, 0] = new[0]
+            request.set_tensor("input_ids", prompt_view if len(new) > 1 else token_view)
+            request.set_tensor("attention_mask", view(ones[:, :length]))
+            if "position_ids" in names:
+                request.set_tensor("position_ids", view(places[:, before:length]))
+            if "beam_idx" in names:
+                request.set_tensor("beam_idx", beam_view)
+            request.infer(share_outputs=True)
             return int(request.get_tensor("logits").data[0, -1].argmax())
         return loop(step, prompt, tokens)
     return generate
@@ -96,6 +103,7 @@ def load_native(file, threads):
     options.intra_op_num_threads = threads
     session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     states = [value for value in session.get_inputs() if value.name.startswith("past")]
+    vocabulary_size = next(value.shape[2] for value in session.get_outputs() if value.name == "logits")
     ones = numpy.ones((1, 4096), numpy.int64)
     value_of = onnxruntime.OrtValue.ortvalue_from_numpy
 
@@ -105,16 +113,17 @@ def load_native(file, threads):
             cache = value_of(numpy.zeros((1, state.shape[1], len(prompt) + tokens, state.shape[3]), numpy.float32))
             binding.bind_ortvalue_input(state.name, cache)
             binding.bind_ortvalue_output(state.name.replace("past_key_values", "present"), cache)
-        binding.bind_output("logits")
+        logits = numpy.zeros((1, 1, vocabulary_size), numpy.float32)
+        binding.bind_output("logits", "cpu", 0, numpy.float32, logits.shape, logits.ctypes.data)
         length = 0
 
         def step(new):
             nonlocal length
             length += len(new)
-            binding.bind_ortvalue_input("input_ids", value_of(numpy.array([new])))
-            binding.bind_ortvalue_input("attention_mask", value_of(numpy.ascontiguousarray(ones[:, :length])))
+            binding.bind_cpu_input("input_ids", numpy.array([new]))
+            binding.bind_cpu_input("attention_mask", ones[:, :length])
             session.run_with_iobinding(binding)
-            return int(binding.get_outputs()[-1].numpy()[0, -1].argmax())  # the logits were bound last
+            return int(logits.argmax())
         return loop(step, prompt, tokens)
     return generate
 
@@ -169,6 +178,7 @@ class Process:
         self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
     def turn(self):
+        time.sleep(0.1)  # threads of the other process may still spin
         self.process.stdin.write("\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()

@@ -156,6 +156,19 @@ class SmallSet(tool.ToolTest):
         forward = self.run_json("bench", "--model-id", str(goldens / "llama"), "--kv-cache", "runtime", *common, "--output-tokens", "0")["results"]
         self.assertEqual({(row["kv_cache"], row["verification"]) for row in forward}, {("growing", "verified")})
 
+    def test_an_attention_that_is_not_fused_with_its_cache_is_said(self):
+        config = {"model_type": "gemma2", "architectures": ["Gemma2ForCausalLM"], "vocab_size": 64, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
+                  "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8, "query_pre_attn_scalar": 8, "max_position_embeddings": 64}
+        for cap, note in ((50.0, "openvino fuses 0 of 2 attentions with their caches"), (None, None)):
+            model = self.folder / "gemma2"
+            model.mkdir(exist_ok=True)
+            (model / "config.json").write_text(json.dumps({**config, "attn_logit_softcapping": cap}))
+            (row,) = self.run_json("bench", "--model-id", str(model), "--kv-cache", "runtime", "--engine", "openvino", "--hardware", "cpu", "--batch-sizes", "1",
+                                   "--sequence-lengths", "4", "--output-tokens", "3", "--iterations", "2", "--warmup", "1")["results"]
+            self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+            self.assertEqual("fuses" in (row["message"] or ""), note is not None, row["message"])
+            self.assertIn(note or "", row["message"] or "")
+
     def test_a_run_with_another_kv_cache_resumes(self):
         golden = str(pathlib.Path(__file__).resolve().parents[1] / "goldens" / "llama")
         arguments = ["bench", "--model-id", golden, "--kv-cache", "runtime", "--hardware", "cpu", "openvino", "--batch-sizes", "1", "--sequence-lengths", "4",
