@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-// Of all launches of the tasks.
+// The loads of all launches of the tasks.
 double static_loads_s(const std::vector<Task>& tasks) {
   double seconds = 0;
   for (const Task& task : tasks)

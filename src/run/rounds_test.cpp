@@ -169,7 +169,7 @@ TEST(Rounds, CellsThatContradictEachOtherAreLaunchedOnceMore) {
   cells[1] = batch(cell_of("a", {6, 6, 6}), 4);
   EXPECT_THAT(repeated_round(cells, 4), IsEmpty());
   const std::vector<LocalTask> once{batch(cell_of("a", {5}, 1), 1), batch(cell_of("a", {2}, 1), 4)};
-  EXPECT_THAT(repeated_round(once, 2), IsEmpty()) << "one launch was asked for";
+  EXPECT_THAT(repeated_round(once, 2), IsEmpty()) << "one launch was requested";
 }
 
 TEST(Rounds, ACellLacksLaunchesIfResumingAddsSome) {
