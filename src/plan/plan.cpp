@@ -87,8 +87,8 @@ class TargetPlan {
     common_.default_batch = settings.default_batches;
     common_.measure = settings.measure;
     common_.launches = settings.benchmark ? settings.launches : 1;  // a verdict needs no second process
-    common_.max_time = settings.max_time;
     if (common_.benchmark) common_.row.planned_launches = common_.launches;
+    common_.max_time = settings.max_time;
     common_.seed = settings.seed;
     common_.input_sets = settings.input_sets;
     common_.timeout = settings.timeout;

@@ -139,9 +139,9 @@ Json to_json(const Task& task) {
             {"measure", encode(task.measure)},
             {"launches", task.launches},
             {"max_time_ns", task.max_time ? Json(task.max_time->count()) : Json()},
+            {"notes", task.notes},
             {"seed", task.seed},
             {"input_sets", task.input_sets},
-            {"notes", task.notes},
             {"timeout_ns", task.timeout.count()}};
   if (task.variant)
     json["variant"] = {{"inputs", list_of(task.variant->inputs)}, {"generation", encode(task.variant->generation)}};
@@ -185,9 +185,9 @@ Result<Task> task_from_json(const Json& json) try {
     if (time.is_null()) return std::nullopt;
     return std::chrono::nanoseconds(time.get<std::int64_t>());
   });
+  task.notes = get<std::vector<std::string>>(json, "notes");
   task.seed = get<std::uint64_t>(json, "seed");
   task.input_sets = get<std::size_t>(json, "input_sets");
-  task.notes = get<std::vector<std::string>>(json, "notes");
   task.timeout = std::chrono::nanoseconds(get<std::int64_t>(json, "timeout_ns"));
   return task;
 } catch (const std::exception& problem) {

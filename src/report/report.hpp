@@ -27,6 +27,7 @@ struct ReportInput {
   ReportedFiles files{};
   std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
   std::optional<int> machine_score{};                ///< that of `assay doctor` before the run, 0 to 100
+  std::set<std::string> partly{};  ///< attempt_ids of rows that lack launches because the run was interrupted
 };
 
 /// "interrupted: 20 of 30 cells complete, 4 partly measured, 6 not begun"; nullopt for a run that was not interrupted.

@@ -403,6 +403,10 @@ ReportInput interrupted() {
   input.rows[3].status = CellStatus::kSkipped;
   input.rows[3].reason_code = "cancelled";
   input.rows[3].message = "interrupted before it ran";
+  for (Record& row : input.rows) row.planned_launches = 3;
+  input.rows[1].launches = 1;
+  input.rows[1].launch_p50_ms.clear();
+  input.partly = {"attempt-1"};
   return input;
 }
 
@@ -416,10 +420,6 @@ TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
                             HasSubstr("issing: " + missing), HasSubstr("issing: " + other),
                             HasSubstr("`assay run --resume` completes them."), HasSubstr("(kept from 12:34 UTC)"),
                             Not(HasSubstr("before it ran"))));
-  for (Record& row : input.rows) row.planned_launches = 3;
-  input.rows[1].launches = 1;
-  input.rows[1].launch_p50_ms.clear();
-  input.partly = {"attempt-1"};
   EXPECT_THAT(markdown_report(input),
               AllOf(HasSubstr("**Interrupted: 1 of 4 cells complete, 2 partly measured, 1 not begun.** `assay run "
                               "--resume` completes them."),
@@ -448,17 +448,6 @@ TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
   EXPECT_THAT(csv_table(input.rows), HasSubstr(",skipped,cancelled,interrupted before it ran,"));
 }
 
-TEST(Interruption, IsNotReportedForAWholeRun) {
-  for (const Json& json : {guide_json(sample()), results_json(sample())}) EXPECT_EQ(json["interrupted"], nullptr);
-  EXPECT_THAT(markdown_report(sample()), Not(HasSubstr("nterrupted")));
-  ReportInput unsaved = interrupted();
-  unsaved.resume_command.clear();
-  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("cannot be resumed"));
-  unsaved.kept = {"attempt-1"};
-  unsaved.rows[1].timestamp = "2025-03-01T23:59:00.000000Z";
-  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("(kept from 2025-03-01 23:59 UTC)"));
-}
-
 TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
   ReportInput input = sample();
   const std::string why = "a warm-up and three runs need the time of --max-time";
@@ -475,6 +464,17 @@ TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
   row.launches = 3;
   row.launch_p50_ms = "1:16 2:16 3:16";
   EXPECT_THAT(summary_table(input, false, 200), Not(HasSubstr("Fewer launches")));
+}
+
+TEST(Interruption, IsNotReportedForAWholeRun) {
+  for (const Json& json : {guide_json(sample()), results_json(sample())}) EXPECT_EQ(json["interrupted"], nullptr);
+  EXPECT_THAT(markdown_report(sample()), Not(HasSubstr("nterrupted")));
+  ReportInput unsaved = interrupted();
+  unsaved.resume_command.clear();
+  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("cannot be resumed"));
+  unsaved.kept = {"attempt-1"};
+  unsaved.rows[1].timestamp = "2025-03-01T23:59:00.000000Z";
+  EXPECT_THAT(summary_table(unsaved, false, 200), HasSubstr("(kept from 2025-03-01 23:59 UTC)"));
 }
 
 TEST(TwoModelsOfOneName, AreDistinctInTheReportOfARun) {
