@@ -128,7 +128,8 @@ ReportInput report_input(const SessionResult& session) {
           {.logs = session.logs, .matrix = {}},
           engine_registry().entries(),
           {},
-          session.partly};
+          session.partly,
+          session.spent};
 }
 
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,

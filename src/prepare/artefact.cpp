@@ -163,6 +163,7 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
       return again;
     }
   }
+  const WorkTimer::Scope work(services_.timer, Work::kModelFiles);
   const auto began = std::chrono::steady_clock::now();
   const bool as_it_is =
       spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && !spec.honest && spec.shapes.empty();

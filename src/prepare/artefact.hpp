@@ -15,6 +15,7 @@
 
 #include "base/cancel.hpp"
 #include "base/json.hpp"
+#include "base/time_spent.hpp"
 #include "engine/registry.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/tensor.hpp"
@@ -90,6 +91,7 @@ class ArtefactStore {
     std::chrono::nanoseconds timeout = std::chrono::minutes(10);  ///< of a converter
     Cancelled cancelled{};
     std::function<void(const std::string&)> making = [](const std::string&) {};  ///< called before files are written
+    WorkTimer* timer = nullptr;  ///< counts the time of writing files; nullptr: nothing does
   };
   explicit ArtefactStore(Services services) : services_(std::move(services)) {}
 

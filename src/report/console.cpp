@@ -126,6 +126,7 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
   section("Next steps", next_steps(input.rows, input.files));
   section("Notes", input.notes);
   section("How sure", how_sure_lines(input.rows, input.machine_score));
+  if (input.spent.total() > 0) section("Time", {time_text(input.spent)});
   return out;
 }
 

@@ -186,6 +186,7 @@ Json guide_json(const ReportInput& input) {
   json["recommendations"] = recommendations(named);
   json["next_steps"] = next_steps(named, input.files);
   json["how_sure"] = how_sure_entry(input, named);
+  if (input.spent.total() > 0) json["time_s"] = to_json(input.spent);
   json["notes"] = input.notes;
   return json;
 }

@@ -10,6 +10,7 @@
 
 #include "analyse/analyse.hpp"
 #include "base/json.hpp"
+#include "base/time_spent.hpp"
 #include "engine/engine_entry.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
@@ -28,6 +29,7 @@ struct ReportInput {
   std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
   std::optional<int> machine_score{};                ///< that of `assay doctor` before the run, 0 to 100
   std::set<std::string> partly{};  ///< attempt_ids of rows that lack launches because the run was interrupted
+  TimeSpent spent{};               ///< what the run's time was spent on; zeros: not known
 };
 
 /// "interrupted: 20 of 30 cells complete, 4 partly measured, 6 not begun"; nullopt for a run that was not interrupted.

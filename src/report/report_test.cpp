@@ -391,7 +391,18 @@ TEST(HowSure, EndsTheSummaryAndIsInEveryReport) {
   EXPECT_EQ(sure["pairs_called_different"], 1);
 }
 
-/// Four cells: one was kept from an earlier run, one is done, one was cut short, and one never started.
+TEST(Report, SaysWhatTheTimeOfTheRunWasSpentOn) {
+  ReportInput input = sample();
+  EXPECT_FALSE(guide_json(input).contains("time_s")) << "not known";
+  input.spent.seconds[static_cast<std::size_t>(Work::kReferences)] = 12.2;
+  input.spent.seconds[static_cast<std::size_t>(Work::kSampling)] = 50;
+  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("\nTime\n  62 s: references 12 s, sampling 50 s\n"));
+  EXPECT_THAT(markdown_report(input), HasSubstr("## Time\n\n- 62 s: references 12 s, sampling 50 s\n"));
+  EXPECT_EQ(guide_json(input)["time_s"]["sampling"], 50);
+}
+
+/// Four cells: one was kept from an earlier run, one has one of three launches, the only launch of one was cut short,
+/// and one never started.
 ReportInput interrupted() {
   ReportInput input = sample();
   for (std::size_t i = 0; i < input.rows.size(); ++i) input.rows[i].attempt_id = "attempt-" + std::to_string(i);

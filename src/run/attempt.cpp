@@ -62,6 +62,7 @@ Status Attempt::run() {
   const TimedStep step(name_ + ": loaded, verified, measured");
   services_.doing(name_ + ": loading");
   log_ = services_.workers.next_log();
+  const WorkTimer::Scope work(services_.timer, Work::kLoading);
   ASSAY_TRY(WorkerPool::Lease leased, services_.workers.acquire(local_, row_.precision, deadline.left()));
   log_ = services_.workers.log_of(leased.worker());
   row_.process = leased.warm() ? "warm" : "fresh";
@@ -83,6 +84,7 @@ Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {
   if (leased.reload_ms()) row_.compilation_time_ms = row_.compilation_time_ms.value_or(0) + *leased.reload_ms();
   ASSAY_CHECK_OK(strict(row_));
   if (task_.verify) services_.doing(name_ + ": verifying");
+  const WorkTimer::Scope work(services_.timer, Work::kVerification);
   ASSAY_CHECK_OK(timed("ran once and compared", [&] { return checks_.before(worker, deadline); }));
   set_whole_load();
   if (!task_.benchmark) return {};
@@ -119,7 +121,10 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   const std::int64_t budget = deadline.left().count() / 10 * 9;
   request.plan.max_warmup_ns = std::min(request.plan.max_warmup_ns, budget / 4);
   request.plan.max_time_ns = std::min(request.plan.max_time_ns, budget - request.plan.max_warmup_ns);
-  const Result<MeasureReply> reply = leased.worker().measure(request, deadline.left());
+  const Result<MeasureReply> reply = [&] {
+    const WorkTimer::Scope work(services_.timer, Work::kSampling);
+    return leased.worker().measure(request, deadline.left());
+  }();
   // A worker that died while it measured leaves the blocks that it wrote: they are results, and the row says how it
   // ended.
   Result<SamplesFile> samples = read_samples(services_.samples);

@@ -10,6 +10,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
+#include "base/time_spent.hpp"
 #include "result/record.hpp"
 #include "run/local_task.hpp"
 #include "run/local_workers.hpp"
@@ -30,6 +31,7 @@ class Attempt {
     const std::function<void(const std::string&)>& doing;  ///< called before a step that takes time
     LaunchLimits limits{};
     std::optional<bool> cold = false;  ///< the model's files are not in the page cache; nullopt: a part of them may be
+    WorkTimer* timer = nullptr;
   };
   /// Lifetime: `local` and `row`, which may be a part of it, outlive the object.
   Attempt(const LocalTask& local, Record& row, Services services);

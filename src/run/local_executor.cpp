@@ -36,7 +36,8 @@ namespace fs = std::filesystem;
 namespace {
 
 ArtefactStore::Services artefact_services(const ExecutorServices& services) {
-  return {services.registry, services.cache / "models", services.artefact_timeout, services.cancelled, services.making};
+  return {services.registry,  services.cache / "models", services.artefact_timeout,
+          services.cancelled, services.making,           services.timer};
 }
 
 RunContext context_of(const RunInfo& run) {
@@ -333,7 +334,7 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   ASSAY_TRY(BundleWriter bundle, BundleWriter::begin(services.spool, row, context));
   Attempt attempt(local, row,
                   {workers, references.of(local), scratch.path(), bundle.samples_path(), services.doing,
-                   next_limits(shared_time(local.task), local.launches), starts_cold(local, row)});
+                   next_limits(shared_time(local.task), local.launches), starts_cold(local, row), services.timer});
   const auto attempted = [&]() -> Status {
     ASSAY_CHECK_OK(attempt.run());
     attempt.check_forced([&](std::span<const TimedIds> ids) { return references.force(local, ids); });

@@ -14,6 +14,7 @@
 #include <assay/result.hpp>
 
 #include "base/cancel.hpp"
+#include "base/time_spent.hpp"
 #include "engine/registry.hpp"
 #include "result/run_info.hpp"
 #include "run/executor.hpp"
@@ -40,6 +41,7 @@ struct ExecutorServices {
   std::function<std::optional<Record>(const std::string& task_key)> stored = [](const std::string&) {
     return std::nullopt;
   };
+  WorkTimer* timer = nullptr;  ///< counts what the time is spent on; nullptr: nothing does
   /// Launches of this run before it was interrupted, by resume_key(). Those that ended well count.
   std::map<std::string, std::vector<Launch>> resumed;
   /// What a round that is not necessary is for: launches that were planned (any but the first of a model), pairs that

@@ -41,6 +41,7 @@ Status ReferenceSet::make_for(LocalTask& local, Slowest& slowest) {
   const std::string key = local.reference_key(*services_.registry);
   if (made_.contains(key)) return {};
   services_.doing(fmt::format("{}, {}: reference", task.row.model, shape_key(task.row)));
+  const WorkTimer::Scope work(services_.timer, Work::kReferences);
   Reference& reference = made_[key];
   if (task.inputs.empty()) return {};
   reference = maker_.make(task);

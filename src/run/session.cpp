@@ -157,6 +157,7 @@ const std::vector<std::string>& best_hardware() {
 Result<SessionResult> run_session(const SessionRequest& request) {
   const SteadyClock clock;
   const std::int64_t began_ns = clock.now_ns();
+  WorkTimer timer(clock);
   SessionResult out;
   const EngineRegistry registry(request.places);
   for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
@@ -198,6 +199,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   ASSAY_CHECK_OK(write_run_mark(request, {out.run.run_id, rates.known(), sizes}));
 
   ExecutorServices services = executor_services(request, registry);
+  services.timer = &timer;
   std::optional<UnsavedSpool> unsaved;  // in use until the end
   if (!request.save) {
     ASSAY_TRY(unsaved, UnsavedSpool::begin(request.spool, out.run.run_id));
@@ -211,9 +213,11 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   if (const std::string version = python.wait(kPythonLimit, request.cancelled); !version.empty())
     out.run.system["python_version"] = version;
   {
+    const WorkTimer::Scope work(&timer, Work::kOther);
     const TimedStep step(fmt::format("ran {} cells", cells));
     ASSAY_CHECK_OK(run_planned(std::move(planned), request, std::move(time), std::move(services), out));
   }
+  out.spent = timer.spent();
   out.interrupted = request.cancelled();
   if (out.interrupted && request.save && !request.output_dir.empty())
     out.resume_command = request.command + (request.resume ? "" : " --resume");

@@ -12,6 +12,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/time_spent.hpp"
 #include "engine/registry.hpp"
 #include "plan/targets.hpp"
 #include "prepare/prepare.hpp"
@@ -59,6 +60,7 @@ struct SessionResult {
   std::set<std::string> kept{};                         ///< attempt_ids of rows that --resume took over
   std::set<std::string> partly{};                       ///< attempt_ids of rows that lack launches: it was interrupted
   std::map<std::string, std::filesystem::path> logs{};  ///< of workers, by attempt_id
+  TimeSpent spent{};                                    ///< what its time was spent on
 };
 
 /// Hardware words, the fastest first.
