@@ -184,10 +184,18 @@ Status LoadedContext::run_timed(std::size_t n, std::size_t first_set, std::size_
 }
 
 Result<TensorView> LoadedContext::output(std::size_t index) const {
+  TensorView view;
+  ASSAY_CHECK_OK(output(index, view));
+  return view;
+}
+
+Status LoadedContext::output(std::size_t index, TensorView& view) const {
   assay_tensor tensor{};
   tensor.struct_size = sizeof tensor;
   ASSAY_CHECK_OK(check(table(), table().get_output(object_.get(), index, &tensor)));
-  TensorView view{static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), {}};
+  view.dtype = static_cast<DType>(tensor.dtype);
+  view.shape.assign(tensor.dims, tensor.dims + tensor.rank);
+  view.bytes = {};
   const auto wrong = [&](std::string_view what) {
     return fail(ErrorCode::kInternal, fmt::format("{} returns output {} as {} {} with {}", text(table().name), index,
                                                   to_string(view.dtype), to_string(view.shape), what));
@@ -197,7 +205,7 @@ Result<TensorView> LoadedContext::output(std::size_t index) const {
   if (!expected || *expected != tensor.byte_size) return wrong(fmt::format("{} bytes", tensor.byte_size));
   if (tensor.data == nullptr && tensor.byte_size > 0) return wrong("no data");
   view.bytes = {static_cast<const std::byte*>(tensor.data), tensor.byte_size};
-  return view;
+  return {};
 }
 
 Status LoadedContext::alias_output_to_input(std::size_t output, std::size_t input) {

@@ -57,6 +57,8 @@ class LoadedContext {
   [[nodiscard]] Status run_timed(std::size_t n, std::size_t first_set, std::size_t sets, assay_samples& samples);
   /// Valid until the next run. Errors: those of the engine; internal if its result is invalid.
   [[nodiscard]] Result<TensorView> output(std::size_t index) const;
+  /// The same, in the memory of `view`: it allocates nothing if that had an output of this rank before.
+  [[nodiscard]] Status output(std::size_t index, TensorView& view) const;
   /// Uses an output of each run as an input of the next one, without a copy; reset_state() starts with the bound input.
   [[nodiscard]] Status alias_output_to_input(std::size_t output, std::size_t input);
   [[nodiscard]] Status reset_state();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/context_source.hpp"
+#include "worker/generator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +8,15 @@
 #include <array>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <span>
+#include <string>
 #include <vector>
+
+#include <assay/engine_plugin.hpp>
+
+#include "tensor/recipe.hpp"
 
 extern "C" const assay_engine_table* assay_engine_get(const assay_host_api*);  // the null engine, linked in
 
@@ -64,6 +72,87 @@ TEST(ContextSource, AllocatesNothingInTheTimedLoop) {
   EXPECT_EQ(room.columns.count, 1000u);
   EXPECT_EQ(after - before, 0);
   EXPECT_GT(before, 0) << "the counter works";
+}
+
+/// A decoder that computes nothing and allocates nothing: what is counted is assay's.
+class StillEngine final : public plugin::Engine {
+ public:
+  static constexpr const char* kName = "still";
+  static constexpr bool kCompilesShapes = false, kConcurrentContexts = false, kTimesItself = false;
+  static Result<std::unique_ptr<Engine>> create(const std::string&, const assay_host_api&) {
+    return std::make_unique<StillEngine>();
+  }
+  static std::vector<plugin::OptionInfo> option_infos() { return {}; }
+  std::string version() const override { return "1"; }
+  Result<std::vector<plugin::Device>> devices() override { return std::vector<plugin::Device>{}; }
+  Result<std::unique_ptr<plugin::Program>> load(const plugin::LoadArgs&) override {
+    return std::make_unique<StillProgram>();
+  }
+
+ private:
+  class StillContext final : public plugin::Context {
+   public:
+    Status set_input(std::size_t, std::size_t, const assay_tensor&) override { return {}; }
+    Status run(std::size_t) override { return {}; }
+    Status get_output(std::size_t, assay_tensor& out) override {
+      out.dtype = static_cast<assay_dtype>(DType::kFloat32);
+      out.memory_kind = ASSAY_MEMORY_HOST;
+      out.data = logits_.data();
+      out.byte_size = sizeof logits_;
+      out.dims = dims_.data();
+      out.rank = dims_.size();
+      return {};
+    }
+
+   private:
+    std::array<std::int64_t, 3> dims_{2, 1, 10};
+    std::array<float, 20> logits_{};
+  };
+  class StillProgram final : public plugin::Program {
+   public:
+    const std::vector<plugin::ValueInfo>& inputs() const override { return inputs_; }
+    const std::vector<plugin::ValueInfo>& outputs() const override { return outputs_; }
+    Result<plugin::KeyValues> effective() override { return plugin::KeyValues{}; }
+    Result<std::unique_ptr<plugin::Context>> create_context(std::span<const plugin::TensorShape>) override {
+      return std::make_unique<StillContext>();
+    }
+
+   private:
+    std::vector<plugin::ValueInfo> inputs_{
+        {"input_ids", static_cast<assay_dtype>(DType::kInt64), true, {-1, -1}, {}},
+        {"attention_mask", static_cast<assay_dtype>(DType::kInt64), true, {-1, -1}, {}}};
+    std::vector<plugin::ValueInfo> outputs_{
+        {"logits", static_cast<assay_dtype>(DType::kFloat32), true, {-1, 1, 10}, {}}};
+  };
+};
+
+const assay_engine_table* still_engine(const assay_host_api* host) {
+  plugin::detail::host = host;
+  return &plugin::detail::table<StillEngine>();
+}
+
+TEST(Generator, AllocatesNothingForATokenOfATimedGeneration) {
+  const auto plugin = EnginePlugin::from_entry(&still_engine, "still").value();
+  const auto program = LoadedEngine::create(plugin, "").value().load({}).value();
+  constexpr std::int64_t kTokens = 50;
+  Generation generation;
+  generation.prompt_tokens = 3;
+  generation.output_tokens = kTokens;
+  generation.mask = "attention_mask";
+  std::vector<std::vector<Tensor>> sets(1);
+  for (const char* name : {"input_ids", "attention_mask"}) {
+    const InputRecipe ones{.name = name, .dtype = DType::kInt64, .shape = {2, 3}, .fill = Fill::kConstant, .low = 1.0};
+    sets.front().push_back(make_input(ones, 7, 0).value());
+  }
+  Generator generator = Generator::create(program, program, generation, sets).value();
+  Room room(generator.samples_per_run());
+  ASSERT_TRUE(generator.run_timed(1, 0, room.columns)) << "the first one sizes what is used again";
+  const long before = g_allocations;
+  const bool ok = static_cast<bool>(generator.run_timed(1, 0, room.columns));
+  const long after = g_allocations;
+  EXPECT_TRUE(ok);
+  EXPECT_EQ(room.columns.count, static_cast<std::size_t>(kTokens) + 1);
+  EXPECT_EQ(after - before, 0);
 }
 
 TEST(ContextSource, TimesEachRunByTheSteadyClock) {

@@ -275,7 +275,13 @@ Status Generator::next(const Tensor& tokens) {
 }
 
 Result<TensorView> Generator::logits() {
-  ASSAY_TRY(TensorView view, further_ == 0 ? prompt_.output(prompt_logits_) : steps().output(step_logits_));
+  ASSAY_CHECK_OK(read_logits());
+  return logits_;
+}
+
+Status Generator::read_logits() {
+  TensorView& view = logits_;
+  ASSAY_CHECK_OK(further_ == 0 ? prompt_.output(prompt_logits_, view) : steps().output(step_logits_, view));
   const Shape& shape = view.shape;
   const bool narrow = view.dtype == DType::kFloat16 || view.dtype == DType::kBFloat16;
   if ((view.dtype != DType::kFloat32 && !narrow) || shape.size() != 3 || shape[0] != tokens_.shape()[0] ||
@@ -283,11 +289,12 @@ Result<TensorView> Generator::logits() {
     return fail(ErrorCode::kMismatch,
                 fmt::format("'{}' is {} {}; logits of the last position are floats [{}, 1, n]", generation_.logits,
                             to_string(view.dtype), to_string(shape), tokens_.shape()[0]));
-  return view;
+  return {};
 }
 
 Status Generator::choose(std::size_t place) {
-  ASSAY_TRY(const TensorView view, logits());
+  ASSAY_CHECK_OK(read_logits());
+  const TensorView& view = logits_;
   const auto width = static_cast<std::size_t>(view.shape[2]);
   const std::size_t bytes = view.bytes.size() / static_cast<std::size_t>(view.shape[0]);
   const auto best = view.dtype == DType::kFloat32 ? &largest<float> : &largest<std::uint16_t>;

@@ -101,6 +101,8 @@ class Generator final : public BurstSource {
   Status bind_mask();
   /// The logits of the latest run, of the prompt or of a step.
   [[nodiscard]] Result<TensorView> logits();
+  /// The same as logits_. Allocates nothing from the second token on: it is part of a token's time.
+  Status read_logits();
   /// Chooses the most likely token of each sequence, the one at `place` of its generation.
   Status choose(std::size_t place);
 
@@ -123,6 +125,7 @@ class Generator final : public BurstSource {
   std::vector<std::optional<TensorView>> padding_;  ///< by set: the prompt's mask if it has padding
   std::vector<Carried> carried_;
   TimedTokens timed_tokens_;
+  TensorView logits_;         ///< of the latest read_logits()
   std::int64_t further_ = 0;  ///< tokens since the prompt
   bool at_once_ = false;
   // For static KV caches.
