@@ -174,7 +174,7 @@ class OutputJudge {
                              std::max(floor.rms * kRowFloor, kHonestRowFactor * honest.row),
                              std::max(floor.element, kHonestElementFactor * honest.element)};
     const double rms = options_.quantised ? kUnknownQuantised : kUnknownHonest * floor.element;
-    const Limits unknown{rms, kUnknownRow * rms, kHonestElementFactor * rms};
+    const Limits unknown = narrow_ ? Limits{rms, kUnknownRow * rms, kHonestElementFactor * rms} : Limits{rms, rms, rms};
     Bounds found{from_honest, from_honest};
     if (!known_ || (options_.given && !narrow_)) found.wrong = from_honest.or_more(unknown);
     if (!narrow_) found.right = found.wrong;

@@ -40,8 +40,9 @@ inline constexpr double kHonestRowFactor = 3.0;
 inline constexpr double kHonestElementFactor = 5.0;
 /// An honest error beyond this share of the output's deviation: the model is ill-conditioned.
 inline constexpr double kIllConditioned = 0.1;
-/// If the honest error is not known: the limit of the root mean square is this many times the element's floor, or this
-/// share of the output of a quantised model; the others follow by kUnknownRow and kHonestElementFactor.
+/// If the honest error is not known: every limit is this many times the element's floor. In 16 bits, and for quantised
+/// models (this share of the output), that is the root mean square's; the others follow by kUnknownRow and
+/// kHonestElementFactor.
 inline constexpr double kUnknownHonest = 10.0, kUnknownQuantised = 0.5, kUnknownRow = 2.0;
 /// The same for integers: the share that may differ.
 inline constexpr double kUnknownIntegers = 0.5;
