@@ -236,6 +236,18 @@ Status Generator::reset(std::size_t set) {
   return steps().reset_state();
 }
 
+Status Generator::begin() {
+  prompt_set_.reset();
+  ASSAY_CHECK_OK(prompt_.run(set_));
+  prompt_set_ = set_;
+  return {};
+}
+
+Status Generator::begin_again(std::size_t set) {
+  ASSAY_CHECK_OK(reset(set));
+  return step_ && generation_.cache_tokens == 0 && prompt_set_ == set ? Status() : begin();
+}
+
 Status Generator::bind_mask() {
   const std::int64_t columns = generation_.prompt_tokens + further_;
   mask_.shape[1] = columns;
@@ -399,8 +411,7 @@ Result<Generator::Largest> Generator::run_largest(std::size_t set, const std::op
                               to_string(forced->shape), to_string(expected)));
     ASSAY_TRY(found.forced, Tensor::create(DType::kFloat32, expected));
   }
-  ASSAY_CHECK_OK(reset(set));
-  ASSAY_CHECK_OK(begin());
+  ASSAY_CHECK_OK(begin_again(set));
   std::vector<float> values;
   std::vector<std::size_t> order;
   const auto tokens = static_cast<std::size_t>(generation_.output_tokens);

@@ -50,7 +50,8 @@ class Generator final : public BurstSource {
   /// generated from `seed`, not chosen by the logits. prompt_ms: the time of the prompt's run.
   [[nodiscard]] Result<Tensor> run_teacher_forced(std::size_t set, std::uint64_t seed, double& prompt_ms);
 
-  /// Generates greedily and returns the largest logits of each token: `ids` and `logits` of InferRequest::largest.
+  /// Generates greedily and returns the largest logits of each token: `ids` and `logits` of InferRequest::largest. If
+  /// the set's prompt ran last, and another program runs the steps, it does not run again.
   struct Largest {
     Tensor ids, logits;
     Tensor forced;  ///< the logits of forced tokens [batch, output tokens], float32; else empty
@@ -92,7 +93,9 @@ class Generator final : public BurstSource {
   /// Discards all tokens; the next prompt is that of `set`.
   Status reset(std::size_t set);
   /// Runs the prompt.
-  Status begin() { return prompt_.run(set_); }
+  Status begin();
+  /// The same, for `set`, if the outputs of its prompt are not there.
+  Status begin_again(std::size_t set);
   /// Runs one step on the tokens in tokens_.
   Status next();
   /// Runs `tokens` [B, n] at once.
@@ -111,8 +114,9 @@ class Generator final : public BurstSource {
   std::optional<LoadedContext> step_;  ///< absent: prompt_ runs the steps too
   const std::vector<std::vector<Tensor>>* sets_;
   std::size_t timed_sets_;
-  std::size_t set_ = 0;        ///< of the current generation
-  std::size_t bound_set_ = 0;  ///< the steps' inputs carried_ are those of this set
+  std::size_t set_ = 0;                    ///< of the current generation
+  std::optional<std::size_t> prompt_set_;  ///< whose prompt ran last
+  std::size_t bound_set_ = 0;              ///< the steps' inputs carried_ are those of this set
   std::int64_t compilation_ns_ = 0;
   std::size_t step_set_ = 0;
   std::size_t prompt_logits_ = 0, step_logits_ = 0, tokens_input_ = 0;

@@ -246,9 +246,12 @@ TEST(Generator, CreatesThePositionsAndTheStaticCaches) {
 }
 
 TEST(Generator, PassesThePromptsStatesToAProgramOfTheSteps) {
-  const LoadedProgram prompt =
-      program("input_ids:int64[batch,sequence];mask:int64[batch,sequence];decoder_input_ids:int64[batch,decoder]",
-              "logits:float32[batch,1,10];self:float32[batch,decoder];cross:float32[batch,sequence]");
+  const auto prompts_program = [](EngineOptions more = {}) {
+    return program("input_ids:int64[batch,sequence];mask:int64[batch,sequence];decoder_input_ids:int64[batch,decoder]",
+                   "logits:float32[batch,1,10];self:float32[batch,decoder];cross:float32[batch,sequence]",
+                   std::move(more));
+  };
+  const LoadedProgram prompt = prompts_program();
   const LoadedProgram step = program(
       "decoder_input_ids:int64[batch,decoder];mask:int64[batch,sequence];self_past:float32[batch,past];"
       "cross_past:float32[batch,sequence]",
@@ -270,6 +273,17 @@ TEST(Generator, PassesThePromptsStatesToAProgramOfTheSteps) {
   EXPECT_EQ(room.columns.count, 8U);
   double prompt_ms = 0;
   EXPECT_TRUE(generator->run_teacher_forced(0, 1, prompt_ms));
+
+  // The prompt of a set runs once for its forced and its greedy tokens.
+  const LoadedProgram once = prompts_program({{"fail_at_run", "2"}});
+  Generator both = Generator::create(once, step, made, sets).value();
+  ASSERT_TRUE(both.run_teacher_forced(0, 1, prompt_ms));
+  const Result<Generator::Largest> greedy = both.run_greedy(0);
+  ASSERT_TRUE(greedy) << to_string(greedy.error());
+  Generator fresh = Generator::create(prompt, step, made, sets).value();
+  EXPECT_TRUE(std::ranges::equal(greedy->ids.bytes(), fresh.run_greedy(0)->ids.bytes()));
+  EXPECT_TRUE(std::ranges::equal(greedy->logits.bytes(), fresh.run_greedy(0)->logits.bytes()));
+  EXPECT_FALSE(both.run_timed(1, 0, room.columns)) << "each timed generation runs its prompt";
 }
 
 TEST(Generator, NamesMissingInputsAndOutputs) {
