@@ -60,7 +60,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc != 4) {
-    std::fprintf(stderr, "usage: plant_fault MODEL.onnx OUTPUT.onnx NAME[:WHERE][@STRENGTH]\n       plant_fault --factors\n\nfaults:\n");
+    std::fprintf(
+        stderr,
+        "usage: plant_fault MODEL.onnx OUTPUT.onnx NAME[:WHERE][@STRENGTH]\n       plant_fault --factors\n\nfaults:\n");
     for (const assay::faults::Kind& kind : assay::faults::kinds())
       std::fprintf(stderr, "  %-20s %s (default: %s, strength %g)\n", std::string(kind.name).c_str(),
                    std::string(kind.meaning).c_str(), std::string(kind.where).c_str(), kind.strength);
