@@ -60,7 +60,7 @@ TEST(PlanWithinBudget, HasDynamicShapesIfTheLoadsTakeTooMuchOfItAndSaysSo) {
                           "opens dynamic", "plain open", "plain open", "plain open"));
   EXPECT_THAT(planned.tasks[0].load.shape_options, IsEmpty());
   EXPECT_THAT(planned.tasks[3].load.options, ElementsAre(std::pair("static_shapes", "false")));
-  const auto why = AllOf(HasSubstr("dynamic shapes: loading for each static one takes about 13 s"),
+  const auto why = AllOf(HasSubstr("dynamic shapes: loading for each static one takes about 12 s"),
                          HasSubstr("too much of --budget 40 s"));
   EXPECT_THAT(planned.tasks[0].notes, ElementsAre(why));
   EXPECT_THAT(planned.notes, ElementsAre(AllOf(HasSubstr("fixes: "), why), AllOf(HasSubstr("opens: "), why)));

@@ -118,7 +118,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
   services.has_budget = request.settings.budget.has_value();
   std::string present;  // model
   services.has_time = [&](double seconds, ExecutorServices::Round round) {
-    if (time.has_time(seconds)) return true;
+    if (time.has_time(seconds, round == ExecutorServices::Round::kPlanned)) return true;
     out.notes.push_back(
         fmt::format("{}: {}: no time for {}", budget_text(*request.settings.budget), present, launches_words(round)));
     return false;

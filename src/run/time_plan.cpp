@@ -5,24 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <utility>
 
-#include "plan/row.hpp"
 #include "plan/schedule.hpp"
-#include "result/launch_medians.hpp"
 #include "run/launch.hpp"
 
 namespace assay {
 namespace {
 
 constexpr double kNs = 1e9;
-/// A worker that starts, its runtime, a bundle: about 0.3 s; and reading and preparing each byte of the model.
+/// A worker that starts or prepares another shape, a bundle: about 0.3 s; and reading and preparing each byte of the
+/// model.
 constexpr double kStartS = 0.3;
 constexpr double kLoadBytesPerS = 0.7e9;
-/// Runs that verify, and the first one.
-constexpr double kVerifyRuns = 7;
+/// Above this time of a run fewer sets are compared after sampling and in later launches (OutputChecks).
+constexpr double kSlowRunS = 0.1;
 /// Sampling ends between its least and its largest time: mostly nearer to the largest.
 constexpr double kOfTheLargest = 0.75;
 constexpr double kWarmupS = 0.15;
@@ -30,22 +28,14 @@ constexpr double kWarmupS = 0.15;
 constexpr double kUsualFurther = 0.15;
 constexpr double kUsualFurtherOfS = 30;
 constexpr double kUsualFlopsPerS = 110e9, kUsualBytesPerS = 30e9;
-/// Runs of a reference: its input sets, without optimisation; for the first shape also its perturbed copies.
-constexpr double kReferenceRuns = 8, kFirstReferenceRuns = 24;
-/// The reference of a generation generates, too, and computes all logits.
-constexpr double kGenerationRuns = 2;
+/// A run of a reference, which is not optimised, in runs of a candidate; with the first shape its perturbed copies run.
+constexpr double kReferenceRun = 1.6, kPerturbedRuns = 4;
+/// The reference of a generation computes the logits of forced tokens, and generates, too.
+constexpr double kGenerationRuns = 1.5;
 /// Writing and loading the model, and its perturbed copies.
 constexpr double kModelCopies = 6;
-/// The weight of the first estimate, in launches' seconds.
-constexpr double kPriorS = 3;
-
-double run_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
-  const double flops_per_s = rate && rate->flops_per_s > 0 ? rate->flops_per_s : kUsualFlopsPerS;
-  const double bytes_per_s = rate && rate->bytes_per_s > 0 ? rate->bytes_per_s : kUsualBytesPerS;
-  const double computing = task.flops / flops_per_s;
-  // Each token reads the weights; in a single pass the operators' tensors stay in the processor's caches.
-  return task.generates ? std::max(computing, task.bytes / bytes_per_s) : computing;
-}
+/// The weight of the first estimates, in seconds: of launches, of references, and of the rate of runs.
+constexpr double kPriorS = 10, kPriorOfPreparingS = 20, kKnownRunS = 0.1;
 
 double sampling_s(const TaskCost& task, double run) {
   MeasurePlan plan = task.measure;
@@ -57,27 +47,18 @@ double sampling_s(const TaskCost& task, double run) {
     return plan.time_limits_iterations ? std::min(all, most) : all;
   }
   const double warmup = std::min(static_cast<double>(plan.max_warmup_ns) / kNs, std::max(kWarmupS, 10 * run));
-  const double least = static_cast<double>(plan.min_time_ns) / kNs;
   const double largest = static_cast<double>(plan.max_time_ns) / kNs;
-  return std::max(warmup + least + (largest - least) * kOfTheLargest, 4 * run);
+  const double least = std::min(
+      largest, std::max(static_cast<double>(plan.min_time_ns) / kNs, static_cast<double>(plan.min_samples) * run));
+  // The last run of the warm-up and that of the window end after their time.
+  return std::max(warmup + least + (largest - least) * kOfTheLargest, kRunsAtLeast * run) + run;
 }
 
 bool has_one_launch(const TaskCost& task, const std::optional<MachineRate>& rate) {
-  return fills_its_time(task.time, std::chrono::nanoseconds(std::llround(run_s(task, rate) * kNs)));
+  return fills_its_time(task.time, std::chrono::nanoseconds(std::llround(expected_run_s(task, rate) * kNs)));
 }
 
 }  // namespace
-
-std::string budget_text(std::chrono::nanoseconds budget) {
-  return "--budget " + time_words(std::chrono::duration<double>(budget).count());
-}
-
-std::string time_words(double seconds) {
-  const auto whole = std::llround(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-}
 
 TaskCost task_cost(const Task& task) {
   constexpr double kBytesOfFloat = 4;
@@ -86,6 +67,7 @@ TaskCost task_cost(const Task& task) {
           .bytes = row.bytes.value_or(0),
           .weight_bytes = kBytesOfFloat * static_cast<double>(row.parameter_count.value_or(0)),
           .inputs = row.input_hash,
+          .input_sets = set_count(task.inputs, task.input_sets),
           .generates = task.generation.has_value(),
           .verify = task.verify,
           .benchmark = task.benchmark,
@@ -93,13 +75,24 @@ TaskCost task_cost(const Task& task) {
           .measure = task.measure};
 }
 
+double expected_run_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
+  const double flops_per_s = rate && rate->flops_per_s > 0 ? rate->flops_per_s : kUsualFlopsPerS;
+  const double bytes_per_s = rate && rate->bytes_per_s > 0 ? rate->bytes_per_s : kUsualBytesPerS;
+  const double computing = task.flops / flops_per_s;
+  // Each token reads the weights; in a single pass the operators' tensors stay in the processor's caches.
+  return task.generates ? std::max(computing, task.bytes / bytes_per_s) : computing;
+}
+
 double expected_load_s(const TaskCost& task) { return kStartS + task.weight_bytes / kLoadBytesPerS; }
 
-double expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
-  const double run = run_s(task, rate);
-  double seconds = expected_load_s(task) + (task.verify ? kVerifyRuns : 1) * run;
-  if (task.benchmark) seconds += sampling_s(task, run);
-  return seconds;
+LaunchTimes expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
+  const double run = expected_run_s(task, rate);
+  const double always = expected_load_s(task) + (task.benchmark ? sampling_s(task, run) : 0);
+  if (!task.verify) return {always + run, always + run};
+  const auto sets = static_cast<double>(task.input_sets);
+  const bool slow = task.generates || run > kSlowRunS;
+  const double after = !task.benchmark ? 0 : slow ? 1 : sets;
+  return {always + (sets + after) * run, always + (slow ? 1 + after : sets + after) * run};
 }
 
 void TimePlan::add(const std::vector<Task>& tasks) {
@@ -109,6 +102,9 @@ void TimePlan::add(const std::vector<Task>& tasks) {
     Cell cell;
     cell.runs = task.runs();
     cell.task = task_cost(task);
+    cell.given_launches = task.launches;
+    if (task.max_time)
+      cell.given_share_s = static_cast<double>(task.max_time->count()) / kNs / static_cast<double>(task.launches);
     cell.left = 1;
     cell.batch = task.shape.batch;
     cell.default_batch = task.default_batch;
@@ -127,14 +123,25 @@ void TimePlan::estimate(Model& model) const {
   std::set<std::string> references;
   for (Cell& cell : model.cells) {
     if (!cell.runs) continue;
-    if (cell.measured == 0) cell.expected_s = expected_launch_s(cell.task, rate_);
+    if (cell.measured == 0) cell.expected = expected_launch_s(cell.task, rate_);
     if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.time.launches;
     if (!cell.task.verify || !references.insert(cell.task.inputs).second) continue;
     const bool first = references.size() == 1;
-    model.prepare_s += (first ? kFirstReferenceRuns : kReferenceRuns) * (cell.task.generates ? kGenerationRuns : 1) *
-                       run_s(cell.task, rate_);
+    const double runs = static_cast<double>(cell.task.input_sets) + (first ? kPerturbedRuns : 0);
+    model.prepare_s +=
+        runs * kReferenceRun * (cell.task.generates ? kGenerationRuns : 1) * expected_run_s(cell.task, rate_);
     if (first) model.prepare_s += kStartS + kModelCopies * cell.task.weight_bytes / kLoadBytesPerS;
   }
+}
+
+double TimePlan::Rate::with(double more, double in_seconds, double before) {
+  if (seconds == 0) {
+    seconds = kKnownRunS;
+    amount = before * kKnownRunS;
+  }
+  amount += more;
+  seconds += in_seconds;
+  return amount / seconds;
 }
 
 // A generation is bound by memory, mostly; other runs by their FLOPs.
@@ -143,66 +150,12 @@ void TimePlan::learn(const TaskCost& task, const Record& launch) {
   if (seconds <= 0 || task.flops <= 0) return;
   if (!rate_) rate_ = MachineRate{};
   if (task.generates)
-    rate_->bytes_per_s = byte_rates_.with(task.bytes / seconds);
+    rate_->bytes_per_s =
+        bytes_.with(task.bytes, seconds, rate_->bytes_per_s > 0 ? rate_->bytes_per_s : kUsualBytesPerS);
   else
-    rate_->flops_per_s = flop_rates_.with(task.flops / seconds);
+    rate_->flops_per_s =
+        flops_.with(task.flops, seconds, rate_->flops_per_s > 0 ? rate_->flops_per_s : kUsualFlopsPerS);
   for (std::size_t m = model_; m < models_.size(); ++m) estimate(models_[m]);
-}
-
-std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
-  std::vector<std::string> notes;
-  if (!budget_) return notes;
-  const double given = static_cast<double>(budget_->count()) / kNs;
-  const auto fits = [&] { return elapsed_s() + planned_s(first, true) <= given; };
-  std::int64_t most = 1;
-  const auto each = [&](const auto& visit) {
-    for (std::size_t m = first; m < models_.size(); ++m)
-      for (std::size_t t = 0; t < models_[m].cells.size(); ++t) visit(models_[m].cells[t], (*tasks[m])[t]);
-  };
-  each([&](const Cell& cell, const Task&) { most = std::max(most, cell.runs ? cell.left : 1); });
-  const std::int64_t before = most;
-  for (; most > 1 && !fits(); --most)
-    each([&](Cell& cell, Task& task) {
-      if (!cell.runs || cell.left < most) return;
-      if (task.max_time) task.max_time = *task.max_time * (most - 1) / most;  // a launch keeps its share
-      cell.left = task.launches = most - 1;
-      cell.task.time = shared_time(task);
-    });
-  if (most < before) {
-    each([&](const Cell& cell, Task& task) {
-      if (!cell.runs || task.launches >= task.row.planned_launches) return;
-      std::erase_if(task.notes, [](const std::string& note) { return parse_launches_note(note).has_value(); });
-      task.notes.push_back(launches_note(task.launches, *task.row.planned_launches, budget_text(*budget_)));
-    });
-    notes.push_back(fmt::format("{}: {} {} of each further cell instead of {}", budget_text(*budget_), most,
-                                most == 1 ? "launch" : "launches", before));
-  }
-  std::map<std::string, std::int64_t> smallest;
-  each([&](const Cell& cell, const Task&) {
-    if (const auto known = smallest.find(cell.group); known == smallest.end() || cell.batch < known->second)
-      smallest[cell.group] = cell.batch;
-  });
-  while (!fits()) {
-    std::int64_t largest = 0;
-    each([&](const Cell& cell, const Task&) {
-      if (cell.runs && cell.default_batch && cell.batch > smallest[cell.group]) largest = std::max(largest, cell.batch);
-    });
-    if (largest == 0) break;
-    each([&](Cell& cell, Task& task) {
-      if (!cell.runs || !cell.default_batch || cell.batch != largest || cell.batch <= smallest[cell.group]) return;
-      cell.runs = false;
-      cell.left = 1;
-      cell.expected_s = 0;
-      set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kNoTime),
-                             fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
-                             fmt::format("--batch-sizes {} measures it", largest)});
-    });
-    notes.push_back(fmt::format("{}: batch {} is not measured", budget_text(*budget_), largest));
-  }
-  if (!fits() && !std::exchange(overrun_said_, true))
-    notes.push_back(fmt::format("{}: what is left takes about {}: it is measured anyway", budget_text(*budget_),
-                                time_words(planned_s(first, true))));
-  return notes;
 }
 
 void TimePlan::begin(std::size_t model) {
@@ -227,7 +180,7 @@ void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   ++cell.ended;
   cell.left = std::max<std::int64_t>(0, cell.left - 1);
   if (kept || !cell.runs) return;
-  if (cell.measured == 0) expected_s_ += cell.expected_s;
+  if (cell.measured == 0) expected_s_ += cell.expected.first_s;
   measured_s_ += cell.measured == 0 ? took : 0;
   cell.measured_s += took;
   ++cell.measured;
@@ -251,20 +204,24 @@ void TimePlan::end() {
   preparing_ = true;
 }
 
-double TimePlan::launch_s(const Cell& cell) const {
-  if (cell.measured > 0) return cell.measured_s / static_cast<double>(cell.measured);
-  return cell.expected_s * factor();
+double TimePlan::launches_s(const Cell& cell, std::int64_t launches) const {
+  if (launches == 0) return 0;
+  const auto [first, later] = cell.expected;
+  const auto measured = static_cast<double>(cell.measured), more = static_cast<double>(launches);
+  if (cell.measured > 0) return cell.measured_s / (first + (measured - 1) * later) * later * more;
+  return (first + (more - 1) * later) * factor();
 }
 
 double TimePlan::factor() const { return (measured_s_ + kPriorS) / (expected_s_ + kPriorS); }
 
 double TimePlan::planned_s(std::size_t first_model, bool preparing) const {
   double seconds = 0;
-  const double factor_of_preparing = (measured_prepare_s_ + kPriorS) / (expected_prepare_s_ + kPriorS);
+  const double factor_of_preparing =
+      (measured_prepare_s_ + kPriorOfPreparingS) / (expected_prepare_s_ + kPriorOfPreparingS);
   for (std::size_t m = first_model; m < models_.size(); ++m) {
     if (m > first_model || preparing) seconds += models_[m].prepare_s * factor_of_preparing;
     for (const Cell& cell : models_[m].cells)
-      if (cell.runs) seconds += static_cast<double>(cell.left) * launch_s(cell);
+      if (cell.runs) seconds += launches_s(cell, cell.left);
   }
   return seconds;
 }
@@ -276,13 +233,18 @@ double TimePlan::further_s(std::size_t first_model) const {
     if (!models_[m].extends) continue;
     double all_s = 0;
     for (const Cell& cell : models_[m].cells)
-      if (cell.runs) all_s += cell.measured_s + static_cast<double>(cell.left) * launch_s(cell);
+      if (cell.runs) all_s += cell.measured_s + launches_s(cell, cell.left);
     seconds += std::max(0.0, share * (all_s - models_[m].further_s) - models_[m].further_s);
   }
   return seconds;
 }
 
-double TimePlan::left_s() const { return planned_s(model_, preparing_) + further_s(model_); }
+double TimePlan::left_s() const {
+  const double planned = planned_s(model_, preparing_);
+  if (gave_up_) return planned;  // has_time() allows no further rounds
+  const double further = further_s(model_);
+  return planned + (budget_ ? std::clamp(budget_s() - elapsed_s() - planned, 0.0, further) : further);
+}
 
 double TimePlan::elapsed_s() const { return static_cast<double>(clock_.now_ns() - began_ns_) / kNs; }
 
@@ -291,12 +253,6 @@ std::size_t TimePlan::remaining_launches() const {
   for (std::size_t m = model_; m < models_.size(); ++m)
     for (const Cell& cell : models_[m].cells) launches += static_cast<std::size_t>(cell.left);
   return launches;
-}
-
-bool TimePlan::has_time(double seconds) const {
-  if (!budget_) return true;
-  const double later = planned_s(model_ + 1, true);
-  return elapsed_s() + later + seconds <= static_cast<double>(budget_->count()) / kNs;
 }
 
 }  // namespace assay

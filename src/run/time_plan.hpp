@@ -20,6 +20,7 @@ struct TaskCost {
   double flops = 0, bytes = 0;  ///< of one run; 0: unknown
   double weight_bytes = 0;      ///< in float32
   std::string inputs;           ///< tasks with the same have one reference
+  std::size_t input_sets = 4;
   bool generates = false, verify = true, benchmark = true;
   SharedTime time;
   MeasurePlan measure;
@@ -27,12 +28,18 @@ struct TaskCost {
 /// The inputs of the task are complete.
 [[nodiscard]] TaskCost task_cost(const Task& task);
 
+/// One inference, or one generation. `rate`: of this machine; nullopt: a usual one.
+[[nodiscard]] double expected_run_s(const TaskCost& task, const std::optional<MachineRate>& rate);
+
 /// Starting a worker, and reading and preparing the model.
 [[nodiscard]] double expected_load_s(const TaskCost& task);
 
-/// How long one launch of the task takes, estimated before it runs: a worker that starts and loads, verification,
-/// warm-up and sampling. `rate`: of this machine; nullopt: a usual one.
-[[nodiscard]] double expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate);
+/// How long the first launch of the task takes, and each later one, which compares less: a worker that starts and
+/// loads, verification, warm-up and sampling. Estimated before it runs. `rate`: of this machine; nullopt: a usual one.
+struct LaunchTimes {
+  double first_s = 0, later_s = 0;
+};
+[[nodiscard]] LaunchTimes expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate);
 
 /// The time of a run: what is left of it, and what fits into --budget. Estimates before, replaced by measured times as
 /// launches end. Thread: one at a time.
@@ -46,9 +53,12 @@ class TimePlan {
   /// Adds the tasks of the next model.
   void add(const std::vector<Task>& tasks);
 
-  /// Gives up what does not fit into the budget, of the models from `first` on: launches, first from all cells with the
-  /// most; when each cell has one, the largest default batches, except the smallest of each model and target. Changes
-  /// the tasks (`tasks[i]`: those of model i) and says what was given up, a line each. Nothing without a budget.
+  /// Gives up what does not fit into the budget, of the models from `first` on: sampling time, down to 1.5 s in each
+  /// launch, but not so much that a cell has only one launch because of it; then launches, of the shapes whose launches
+  /// take longest, first down to two each; when each cell has one, the largest default batches, except the smallest of
+  /// each model and target. Changes the tasks (`tasks[i]`: those of model i) and says what was given up, a line each.
+  /// Sampling time and launches that were given up before come back if there is time for them. Nothing without a
+  /// budget.
   [[nodiscard]] std::vector<std::string> fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
   /// What happens: the model with this number begins, its references and files are made, a launch of a task is over,
@@ -62,13 +72,17 @@ class TimePlan {
   [[nodiscard]] double left_s() const;
   [[nodiscard]] double elapsed_s() const;
   [[nodiscard]] std::size_t launches() const { return launches_done_ + remaining_launches(); }
-  /// Whether there is time for `seconds` more: always without a budget. Planned launches of later models come first.
-  [[nodiscard]] bool has_time(double seconds) const;
+  /// Whether there is time for a round of `seconds` more: always without a budget. `planned`: its launches were
+  /// planned; else nothing may have been given up for it, and all later models come first.
+  [[nodiscard]] bool has_time(double seconds, bool planned) const;
 
  private:
   struct Cell {
     TaskCost task;
-    double expected_s = 0;  ///< of one launch
+    std::int64_t given_launches = 1;
+    std::optional<double> given_share_s{};  ///< of --max-time, for one launch
+    std::string note{};                     ///< of the task, that it has fewer launches
+    LaunchTimes expected{};
     double measured_s = 0;  ///< of all launches that ran
     std::int64_t measured = 0;
     std::int64_t ended = 0;  ///< launches, those included that --resume kept
@@ -77,12 +91,10 @@ class TimePlan {
     std::string group{};  ///< cells that differ only in their batch
     bool default_batch = false, runs = false;
   };
-  struct Mean {
-    double sum = 0, count = 0;
-    double with(double value) {
-      sum += value;
-      return sum / ++count;
-    }
+  /// What runs did in how much time. It begins with a short run at the rate that was known before.
+  struct Rate {
+    double amount = 0, seconds = 0;
+    double with(double more, double in_seconds, double before);
   };
   struct Model {
     std::vector<Cell> cells;
@@ -91,10 +103,22 @@ class TimePlan {
     double further_s = 0;  ///< that they took until now
   };
   [[nodiscard]] std::size_t remaining_launches() const;
-  [[nodiscard]] double launch_s(const Cell& cell) const;
+  /// The seconds that so many further launches of the cell take.
+  [[nodiscard]] double launches_s(const Cell& cell, std::int64_t launches) const;
   /// Estimates again what has not run, with the rate that the launches until now had.
   void learn(const TaskCost& task, const Record& launch);
   void estimate(Model& model) const;
+  /// The tasks of the models from `first` on get back what was given up.
+  void give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  /// Gives each of their launches at most this share of --max-time.
+  void limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s);
+  /// The first thing to give up: the line that says it, or "".
+  [[nodiscard]] std::string shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  /// The second.
+  [[nodiscard]] std::string drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  void drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first, std::vector<std::string>& notes);
+  [[nodiscard]] double budget_s() const;
+  [[nodiscard]] bool fits(std::size_t first) const { return elapsed_s() + planned_s(first, true) <= budget_s(); }
   /// Measured over expected, of the launches until now.
   [[nodiscard]] double factor() const;
   /// What is planned for the models from this one on; without further rounds.
@@ -106,15 +130,17 @@ class TimePlan {
   const Clock& clock_;
   std::int64_t began_ns_;
   std::optional<MachineRate> rate_;
-  Mean flop_rates_, byte_rates_;  ///< of launches
+  Rate flops_, bytes_;  ///< of the runs of launches
   std::vector<Model> models_;
   std::size_t model_ = 0;
-  bool preparing_ = true, overrun_said_ = false;
+  bool preparing_ = true, overrun_said_ = false, gave_up_ = false;
   std::int64_t last_ns_ = 0;
   double of_planned_s_ = 0, of_further_s_ = 0;  ///< of models that are over, in which pairs may need further rounds
   double expected_s_ = 0, measured_s_ = 0;      ///< of launches that are over
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
+  std::optional<double> said_share_s_;  ///< in the newest line about it
+  std::int64_t said_fewer_ = 0;         ///< cells with fewer launches, in the newest line about them
 };
 
 /// "--budget 5 min 0 s", for messages.

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/time_plan.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
 #include "base/fake_clock.hpp"
+#include "base/json.hpp"
 
 namespace assay {
 namespace {
@@ -62,7 +69,7 @@ TEST(TimePlan, MeasuredTimesReplaceTheEstimates) {
   plan.launched(1, ended(), false);
   EXPECT_EQ(plan.launches(), 9U);
   // Two of each 5 and 10 s, and the other model by the ratio of measured to expected until now.
-  const double factor = (15 + 3) / (2 * kLaunchS + 3);
+  const double factor = (15 + 10) / (2 * kLaunchS + 10);
   EXPECT_NEAR(plan.left_s(), 2 * 5 + 2 * 10 + 3 * kLaunchS * factor, 1);
   plan.launched(0, ended(), true);
   EXPECT_NEAR(plan.left_s(), 5 + 2 * 10 + 3 * kLaunchS * factor, 1) << "a kept launch took no time";
@@ -86,7 +93,7 @@ TEST(TimePlan, ExpectsFurtherRoundsWhereTargetsAreCompared) {
     plan.launched(launch % 2, ended(), false);
   }
   plan.end();  // no pair was undecided
-  const double factor = (20 + 3) / (2 * kLaunchS + 3), share = 0.15 * 30 / (60 + 30);
+  const double factor = (20 + 10) / (2 * kLaunchS + 10), share = 0.15 * 30 / (60 + 30);
   EXPECT_NEAR(plan.left_s(), 6 * kLaunchS * factor * (1 + share), 2);
 }
 
@@ -97,7 +104,7 @@ TEST(TimePlan, WithoutABudgetNothingIsGivenUp) {
   plan.add(tasks);
   EXPECT_THAT(plan.fit({&tasks}, 0), IsEmpty());
   EXPECT_EQ(tasks[0].launches, 3);
-  EXPECT_TRUE(plan.has_time(1e9));
+  EXPECT_TRUE(plan.has_time(1e9, false));
 }
 
 /// What fits into a budget, and what is said.
@@ -113,26 +120,37 @@ struct Fitted {
   }
 };
 
-TEST(TimePlan, FirstLaunchesAreGivenUpThenTheLargestDefaultBatches) {
+TEST(TimePlan, FirstSamplingIsGivenUpThenLaunchesThenTheLargestDefaultBatches) {
   EXPECT_THAT(Fitted(70s).notes, IsEmpty());
-  const Fitted two(45s);
-  EXPECT_THAT(two.notes, ElementsAre("--budget 45 s: 2 launches of each further cell instead of 3"));
-  EXPECT_EQ(two.one[0].launches, 2);
-  EXPECT_EQ(two.one[0].max_time, 8s) << "the share of a launch stays";
+  const Fitted shorter(45s);
+  EXPECT_THAT(shorter.notes,
+              ElementsAre("--budget 45 s: 2.9 s to warm up and sample in each further launch instead of 4.0 s"));
+  EXPECT_EQ(shorter.one[0].launches, 3);
+  EXPECT_NEAR(std::chrono::duration<double>(*shorter.one[0].max_time).count(), 8.76, 0.01);
+  const std::string least_sampling = "1.5 s to warm up and sample";
+  const Fitted two(25s);
+  EXPECT_THAT(two.notes, ElementsAre(HasSubstr(least_sampling), HasSubstr("further cells have fewer than 3 launches")));
+  EXPECT_EQ(two.one[2].launches, 2);
+  EXPECT_EQ(two.other[2].launches, 3) << "no more than needed";
+  EXPECT_EQ(two.one[2].max_time, 3s) << "the share of a launch stays";
   EXPECT_TRUE(two.other[2].runs());
-  const Fitted one(25s);
-  EXPECT_THAT(one.notes, ElementsAre("--budget 25 s: 1 launch of each further cell instead of 3"));
-  const Fitted fewer(15s);
-  EXPECT_THAT(fewer.notes, ElementsAre(HasSubstr("1 launch"), "--budget 15 s: batch 8 is not measured"));
+  const Fitted one(12s);
+  EXPECT_THAT(one.notes,
+              ElementsAre(HasSubstr(least_sampling), "--budget 12 s: 6 further cells have fewer than 3 launches"));
+  EXPECT_EQ(one.other[0].launches, 1);
+  const Fitted fewer(8s);
+  EXPECT_THAT(fewer.notes, ElementsAre(HasSubstr(least_sampling), HasSubstr("6 further cells have fewer"),
+                                       "--budget 8 s: batch 8 is not measured"));
   EXPECT_EQ(fewer.one[2].row.status, CellStatus::kSkipped);
   EXPECT_EQ(fewer.one[2].row.reason_code, "no_time");
-  EXPECT_THAT(fewer.one[2].row.message, HasSubstr("--budget 15 s"));
+  EXPECT_THAT(fewer.one[2].row.message, HasSubstr("--budget 8 s"));
   EXPECT_THAT(fewer.one[2].row.hint, HasSubstr("--batch-sizes 8"));
   EXPECT_TRUE(fewer.other[1].runs());
   const Fitted least(2s);
-  EXPECT_THAT(least.notes,
-              ElementsAre(HasSubstr("1 launch"), HasSubstr("batch 8"), HasSubstr("batch 4"),
-                          AllOf(HasSubstr("what is left takes about"), HasSubstr("it is measured anyway"))));
+  EXPECT_THAT(
+      least.notes,
+      ElementsAre(HasSubstr(least_sampling), HasSubstr("fewer than 3"), HasSubstr("batch 8"), HasSubstr("batch 4"),
+                  AllOf(HasSubstr("what is left takes about"), HasSubstr("it is measured anyway"))));
   EXPECT_TRUE(least.one[0].runs()) << "the smallest batch of a model stays";
 }
 
@@ -142,8 +160,54 @@ TEST(TimePlan, BatchesThatTheUserNamesAreNotGivenUp) {
   std::vector<Task> tasks = tasks_of("a", {1, 8});
   for (Task& task : tasks) task.default_batch = false;
   plan.add(tasks);
-  EXPECT_THAT(plan.fit({&tasks}, 0), ElementsAre(HasSubstr("1 launch"), HasSubstr("it is measured anyway")));
+  EXPECT_THAT(plan.fit({&tasks}, 0),
+              ElementsAre(HasSubstr("1.5 s"), HasSubstr("2 further cells have fewer than 3 launches"),
+                          HasSubstr("it is measured anyway")));
   EXPECT_TRUE(tasks[1].runs());
+}
+
+TEST(TimePlan, LaunchesAreGivenUpWhereTheyTakeLongest) {
+  FakeClock clock;
+  TimePlan plan(44s, clock, clock.now_ns(), {});
+  std::vector<Task> tasks = tasks_of("a", {1, 8});
+  tasks[1].row.flops = 220e9;  // 2 s at the usual rate
+  for (Task& task : tasks) task.max_time = 60s;
+  plan.add(tasks);
+  EXPECT_THAT(plan.fit({&tasks}, 0), ElementsAre(HasSubstr("1.5 s"), HasSubstr("1 further cell has fewer")));
+  EXPECT_EQ(tasks[0].launches, 3);
+  EXPECT_LT(tasks[1].launches, 3);
+}
+
+TEST(TimePlan, SamplingComesBackWhenThereIsTimeAgain) {
+  FakeClock clock;
+  TimePlan plan(40s, clock, clock.now_ns(), {});
+  std::vector<Task> one = tasks_of("a", {1, 4, 8}), other = tasks_of("b", {1, 4, 8});
+  plan.add(one);
+  plan.add(other);
+  EXPECT_THAT(plan.fit({&one, &other}, 0), ElementsAre(HasSubstr("in each further launch")));
+  EXPECT_LT(*other[0].max_time, 9s);
+  EXPECT_FALSE(plan.has_time(0.1, false)) << "further rounds are given up first";
+  plan.begin(0);
+  plan.prepared();
+  for (std::size_t cell = 0; cell < 3; ++cell) {
+    clock.advance(kSecond);
+    plan.launched(cell, ended(), false);
+  }
+  plan.end();  // it needed less than expected
+  EXPECT_THAT(plan.fit({&one, &other}, 1), IsEmpty());
+  EXPECT_EQ(other[0].max_time, 12s);
+}
+
+TEST(TimePlan, NoCellLosesItsFurtherLaunchesBecauseASampleIsShorter) {
+  FakeClock clock;
+  TimePlan plan(16s, clock, clock.now_ns(), {});
+  std::vector<Task> tasks = tasks_of("a", {1});
+  tasks[0].row.flops = 55e9;  // 0.5 s at the usual rate
+  plan.add(tasks);
+  EXPECT_THAT(plan.fit({&tasks}, 0),
+              ElementsAre(HasSubstr("1.5 s to warm up"), "--budget 16 s: 1 further cell has fewer than 3 launches"));
+  EXPECT_EQ(tasks[0].max_time, 5s) << "five runs in each of two launches";
+  EXPECT_FALSE(fills_its_time(shared_time(tasks[0]), 500ms));
 }
 
 TEST(TimePlan, LaterModelsComeBeforeOptionalRounds) {
@@ -154,23 +218,30 @@ TEST(TimePlan, LaterModelsComeBeforeOptionalRounds) {
   plan.begin(0);
   plan.prepared();
   clock.advance(20 * kSecond);
-  EXPECT_TRUE(plan.has_time(10));
-  EXPECT_FALSE(plan.has_time(30)) << "6 launches of the other model need about 18 s";
+  EXPECT_TRUE(plan.has_time(10, false));
+  EXPECT_FALSE(plan.has_time(25, false)) << "6 launches of the other model need about 18 s";
+  EXPECT_TRUE(plan.has_time(25, true)) << "those of the other model can be shorter";
+  EXPECT_FALSE(plan.has_time(35, true));
 }
 
 TEST(TimePlan, AnExpectedLaunchHasItsRunsAndItsWeights) {
-  Task task;
-  task.row.flops = 110e9;  // 1 s at the usual rate
-  task.row.parameter_count = 700'000'000 / 4;
+  TaskCost task;
+  task.flops = 110e9;  // 1 s at the usual rate
+  task.weight_bytes = 700e6;
+  task.input_sets = 4;
   task.benchmark = false;
-  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 * 1, 1e-9);
-  EXPECT_NEAR(expected_launch_s(task_cost(task), MachineRate{220e9, 1e12}), 0.3 + 1 + 7 * 0.5, 1e-9);
+  const double load = 0.3 + 1;
+  EXPECT_NEAR(expected_launch_s(task, {}).first_s, load + 4 * 1, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task, MachineRate{220e9, 1e12}).first_s, load + 4 * 0.5, 1e-9);
   task.benchmark = true;
   task.measure.warmup_iterations = 2;
   task.measure.iterations = 8;
-  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 + 10, 1e-9);
-  task.max_time = 5s;
-  EXPECT_NEAR(expected_launch_s(task_cost(task), {}), 0.3 + 1 + 7 + 5, 1e-9);
+  EXPECT_NEAR(expected_launch_s(task, {}).first_s, load + 4 + 1 + 10, 1e-9) << "one set again after sampling";
+  EXPECT_NEAR(expected_launch_s(task, {}).later_s, load + 1 + 1 + 10, 1e-9) << "one set before";
+  task.time.max_time = 5s;
+  EXPECT_NEAR(expected_launch_s(task, {}).first_s, load + 4 + 1 + 5, 1e-9);
+  task.verify = false;
+  EXPECT_NEAR(expected_launch_s(task, {}).later_s, load + 1 + 5, 1e-9);
 }
 
 TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {
@@ -178,7 +249,7 @@ TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {
   TimePlan plan({}, clock, clock.now_ns(), {});
   std::vector<Task> small = tasks_of("small", {1}), large = tasks_of("large", {1});
   for (Task* task : {&small[0], &large[0]}) task->verify = false;
-  small[0].row.flops = 1e9;
+  small[0].row.flops = 40e9;
   large[0].row.flops = 220e9;  // 2 s at the usual rate: one launch, which has the whole time
   plan.add(small);
   plan.add(large);
@@ -186,8 +257,80 @@ TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {
   plan.begin(0);
   plan.prepared();
   clock.advance(3 * kSecond);
-  plan.launched(0, ended(2.5), false);  // 400e9 in a second
-  EXPECT_EQ(plan.launches(), 3U + 3) << "four runs of 0.55 s are half of the share";
+  plan.launched(0, ended(100), false);  // 400e9 in a second; with what was known before 255e9
+  EXPECT_EQ(plan.launches(), 3U + 3) << "four runs of 0.86 s are less than a share";
+}
+
+/// A run that `bench/timeline.py` recorded: its tasks, and what happened when.
+struct Recorded {
+  Json json;
+  explicit Recorded(const char* name)
+      : json(read_json(std::filesystem::path(ASSAY_SOURCE_DIR) / "src/run/testdata" / name).value()) {}
+
+  static Task task_of(const Json& cell, const std::string& model) {
+    Task task;
+    task.engine = cell.at("target").get<std::string>();
+    task.row.model = model;
+    task.row.flops = cell.at("flops").get<double>();
+    task.row.bytes = cell.at("bytes").get<double>();
+    task.row.parameter_count = cell.at("parameters").get<std::int64_t>();
+    task.shape.batch = cell.at("batch").get<std::int64_t>();
+    task.row.input_hash = fmt::format("{} {}", model, task.shape.batch);
+    if (cell.at("generates").get<bool>()) task.generation.emplace();
+    task.inputs = {InputRecipe{.name = "x", .dtype = DType::kFloat32, .shape = {1}, .fill = Fill::kNormal}};
+    task.input_sets = cell.at("sets").get<std::size_t>();
+    task.launches = 3;
+    task.max_time = 10s;
+    return task;
+  }
+
+  /// The largest error of the forecast of the whole time, after the first tenth of it; and where it was.
+  std::pair<double, std::string> worst_forecast(std::optional<std::chrono::nanoseconds> budget) const {
+    FakeClock clock;
+    const Json& rate = json.at("rate");
+    TimePlan plan(budget, clock, clock.now_ns(), MachineRate{rate.at("flops_per_s"), rate.at("bytes_per_s")});
+    std::vector<std::vector<Task>> tasks;
+    for (const Json& model : json.at("models")) {
+      tasks.emplace_back();
+      for (const Json& cell : model.at("cells")) tasks.back().push_back(task_of(cell, model.at("model")));
+      plan.add(tasks.back());
+    }
+    std::vector<std::vector<Task>*> all;
+    for (std::vector<Task>& each : tasks) all.push_back(&each);
+    const double total_s = json.at("total_s");
+    std::pair<double, std::string> worst{0, ""};
+    const auto look = [&](const Json& model, const char* at) {
+      if (plan.elapsed_s() < total_s / 10) return;
+      const double error = std::abs((plan.elapsed_s() + plan.left_s()) / total_s - 1);
+      if (error > worst.first)
+        worst = {error, fmt::format("{} {} at {:.0f} s: {:.0f} s left", model.at("model").get<std::string>(), at,
+                                    plan.elapsed_s(), plan.left_s())};
+    };
+    const auto pass = [&](double seconds) { clock.advance(std::llround(seconds * kSecond)); };
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      const Json& model = json.at("models")[m];
+      std::ignore = plan.fit(all, m);
+      plan.begin(m);
+      look(model, "begins");
+      pass(model.at("prepare_s"));
+      plan.prepared();
+      look(model, "prepared");
+      for (const Json& launch : model.at("launches")) {
+        pass(launch.at("s"));
+        plan.launched(launch.at("cell"), ended(launch.at("median_ms")), false);
+        look(model, "launched");
+      }
+      plan.end();
+    }
+    return worst;
+  }
+};
+
+TEST(TimePlan, ForecastsOfRecordedRunsAreWithinAQuarterAfterTheFirstTenth) {
+  for (const char* name : {"small_set_cold.json", "small_set_warm.json", "small_set_disturbed.json"}) {
+    const auto [error, where] = Recorded(name).worst_forecast(6min);
+    EXPECT_LE(error, 0.25) << name << ": " << where;
+  }
 }
 
 TEST(TimePlan, SaysTimesInWords) {

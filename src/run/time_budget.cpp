@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "plan/row.hpp"
+#include "result/launch_medians.hpp"
+#include "run/time_plan.hpp"
+
+namespace assay {
+namespace {
+
+/// A plan that just fits would overrun half of the time.
+constexpr double kOfBudget = 0.95;
+/// A launch keeps this much of its share of --max-time: the stop rule needs a second, and a quarter is for the warm-up.
+constexpr double kLeastShareS = 1.5;
+/// Times a run, and a launch is not the only one of its cell, although the run may take longer than estimated.
+constexpr double kRunsOfSeveral = 5;
+/// Later models can be sampled for less time, so that planned launches of the present one are not given up.
+constexpr double kLaterModels = 0.75;
+/// A share that differs by more than this is said again.
+constexpr double kSaidAgain = 0.1;
+
+}  // namespace
+
+std::string budget_text(std::chrono::nanoseconds budget) {
+  return "--budget " + time_words(std::chrono::duration<double>(budget).count());
+}
+
+std::string time_words(double seconds) {
+  const auto whole = std::llround(seconds);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
+}
+
+double TimePlan::budget_s() const { return kOfBudget * static_cast<double>(budget_->count()) / kNsPerSecond; }
+
+void TimePlan::limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s) {
+  for (std::size_t m = first; m < models_.size(); ++m) {
+    for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
+      Cell& cell = models_[m].cells[t];
+      Task& task = (*tasks[m])[t];
+      if (cell.given_share_s) {
+        const double least = std::max(share_s, kRunsOfSeveral * expected_run_s(cell.task, rate_));
+        const double share = std::min(*cell.given_share_s, least);
+        task.max_time = std::chrono::nanoseconds(std::llround(share * kNsPerSecond)) * task.launches;
+      }
+      cell.task.time = shared_time(task);
+    }
+    estimate(models_[m]);
+  }
+}
+
+void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  for (std::size_t m = first; m < models_.size(); ++m) {
+    for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
+      Cell& cell = models_[m].cells[t];
+      Task& task = (*tasks[m])[t];
+      task.launches = cell.given_launches;
+      if (!cell.note.empty()) std::erase(task.notes, std::exchange(cell.note, {}));
+    }
+  }
+  limit_shares(tasks, first, std::numeric_limits<double>::max());
+}
+
+std::string TimePlan::shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  double given = 0;
+  for (std::size_t m = first; m < models_.size(); ++m)
+    for (const Cell& cell : models_[m].cells) given = std::max(given, cell.given_share_s.value_or(0));
+  gave_up_ = !fits(first);
+  if (given <= kLeastShareS || !gave_up_) return "";
+  double fitting = kLeastShareS, too_long = given;
+  constexpr int kHalvings = 20;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = (fitting + too_long) / 2;
+    limit_shares(tasks, first, middle);
+    (fits(first) ? fitting : too_long) = middle;
+  }
+  limit_shares(tasks, first, fitting);
+  if (said_share_s_ && std::abs(fitting / *said_share_s_ - 1) < kSaidAgain) return "";
+  said_share_s_ = fitting;
+  return fmt::format("{}: {:.1f} s to warm up and sample in each further launch instead of {:.1f} s",
+                     budget_text(*budget_), fitting, given);
+}
+
+std::string TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  // Cells of one model and shape are compared: they have the same launches.
+  struct Group {
+    std::vector<std::pair<Cell*, Task*>> cells;
+    std::int64_t left = 1;
+    double launch_s = 0;  // of all its cells
+  };
+  std::map<std::string, Group> groups;
+  std::int64_t before = 1;
+  for (std::size_t m = first; m < models_.size(); ++m) {
+    for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
+      Cell& cell = models_[m].cells[t];
+      if (!cell.runs) continue;
+      const CellShape& shape = (*tasks[m])[t].shape;
+      Group& group = groups[fmt::format("{} {} {} {}", m, shape.batch, shape.sequence, shape.output_tokens)];
+      group.cells.emplace_back(&cell, &(*tasks[m])[t]);
+      group.left = std::max(group.left, cell.left);
+      if (cell.left > 1) group.launch_s += cell.expected.later_s;
+      before = std::max(before, cell.left);
+    }
+  }
+  for (const std::int64_t least : {std::int64_t{2}, std::int64_t{1}}) {
+    while (!fits(first)) {
+      Group* most = nullptr;
+      for (auto& [key, group] : groups)
+        if (group.left > least && (most == nullptr || group.launch_s > most->launch_s)) most = &group;
+      if (most == nullptr) break;
+      --most->left;
+      for (const auto& [cell, task] : most->cells) {
+        if (cell->left <= most->left) continue;
+        if (task->max_time) task->max_time = *task->max_time * most->left / cell->left;  // a launch keeps its share
+        cell->left = task->launches = most->left;
+        cell->task.time = shared_time(*task);
+      }
+    }
+  }
+  std::int64_t fewer = 0;
+  for (const auto& [key, group] : groups) {
+    for (const auto& [cell, task] : group.cells) {
+      if (task->launches >= task->row.planned_launches.value_or(cell->given_launches)) continue;
+      ++fewer;
+      if (!task->row.planned_launches) continue;
+      cell->note = launches_note(task->launches, *task->row.planned_launches, budget_text(*budget_));
+      task->notes.push_back(cell->note);
+    }
+  }
+  if (said_fewer_ == fewer) return "";
+  said_fewer_ = fewer;
+  return fmt::format("{}: {} further cell{} fewer than {} launches", budget_text(*budget_),
+                     fewer == 0 ? "no" : std::to_string(fewer), fewer == 1 ? " has" : "s have", before);
+}
+
+void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first,
+                            std::vector<std::string>& notes) {
+  const auto each = [&](const auto& visit) {
+    for (std::size_t m = first; m < models_.size(); ++m)
+      for (std::size_t t = 0; t < models_[m].cells.size(); ++t) visit(models_[m].cells[t], (*tasks[m])[t]);
+  };
+  std::map<std::string, std::int64_t> smallest;
+  each([&](const Cell& cell, const Task&) {
+    if (const auto known = smallest.find(cell.group); known == smallest.end() || cell.batch < known->second)
+      smallest[cell.group] = cell.batch;
+  });
+  while (!fits(first)) {
+    std::int64_t largest = 0;
+    each([&](const Cell& cell, const Task&) {
+      if (cell.runs && cell.default_batch && cell.batch > smallest[cell.group]) largest = std::max(largest, cell.batch);
+    });
+    if (largest == 0) return;
+    each([&](Cell& cell, Task& task) {
+      if (!cell.runs || !cell.default_batch || cell.batch != largest || cell.batch <= smallest[cell.group]) return;
+      cell.runs = false;
+      cell.left = 1;
+      cell.expected = {};
+      set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kNoTime),
+                             fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
+                             fmt::format("--batch-sizes {} measures it", largest)});
+    });
+    notes.push_back(fmt::format("{}: batch {} is not measured", budget_text(*budget_), largest));
+  }
+}
+
+std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  if (!budget_) return {};
+  give_back(tasks, first);
+  std::vector<std::string> notes{shorten(tasks, first)};
+  notes.push_back(drop_launches(tasks, first));
+  std::erase(notes, "");
+  drop_batches(tasks, first, notes);
+  if (!fits(first) && !std::exchange(overrun_said_, true))
+    notes.push_back(fmt::format("{}: what is left takes about {}: it is measured anyway", budget_text(*budget_),
+                                time_words(planned_s(first, true))));
+  return notes;
+}
+
+bool TimePlan::has_time(double seconds, bool planned) const {
+  if (!budget_) return true;
+  const double later = planned_s(model_ + 1, true);
+  if (planned) return elapsed_s() + kLaterModels * later + seconds <= budget_s() / kOfBudget;
+  return !gave_up_ && elapsed_s() + later + seconds <= budget_s();
+}
+
+}  // namespace assay
