@@ -43,6 +43,7 @@ double median_of(std::vector<double> values) {
 
 std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows) {
   constexpr double kNoticeably = 0.95, kCertainly = 0.8;
+  constexpr double kLeastMs = 0.002;  // what the clock and the loop around a run may differ by
   std::vector<Inconsistency> found;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Record& smaller = rows[i];
@@ -56,6 +57,7 @@ std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows) {
     }
     if (!next) continue;
     const Record& larger = rows[*next];
+    if (*smaller.latency_p50_ms - *larger.latency_p50_ms < kLeastMs) continue;
     const double ratio = *larger.latency_p50_ms / *smaller.latency_p50_ms;
     if (ratio < kCertainly || (ratio < kNoticeably && disjoint_below(larger, smaller))) found.push_back({i, *next});
   }
