@@ -406,13 +406,13 @@ void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const Execu
   std::int64_t round = 1;
   for (const LocalTask& cell : cells)
     for (const Launch& launch : cell.launches) round = std::max(round, launch.row.launch_number.value_or(1) + 1);
-  double all_s = 0, last_s = 0;
+  double all_s = 0;
   for (;; ++round) {
     const std::vector<ScheduledLaunch> next = next_round(cells, round);
     if (next.empty() || services.cancelled()) break;
-    if (last_s > 0 && !services.has_time(last_s, ExecutorServices::Round::kPlanned)) break;
-    last_s = run_round(cells, next, on);
-    all_s += last_s;
+    // Cells that need one launch only are no longer in it.
+    if (all_s > 0 && !services.has_time(expected_s(cells, next), ExecutorServices::Round::kPlanned)) break;
+    all_s += run_round(cells, next, on);
   }
   round = run_further_rounds(cells, round, all_s, on);
   const std::vector<ScheduledLaunch> repeated = repeated_round(cells, round);

@@ -174,6 +174,7 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
 
 std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   if (!budget_) return {};
+  fit_at_s_ = elapsed_s();
   give_back(tasks, first);
   std::vector<std::string> notes{shorten(tasks, first)};
   notes.push_back(drop_launches(tasks, first));

@@ -118,7 +118,7 @@ class TimePlan {
   [[nodiscard]] std::string drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
   void drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first, std::vector<std::string>& notes);
   [[nodiscard]] double budget_s() const;
-  [[nodiscard]] bool fits(std::size_t first) const { return elapsed_s() + planned_s(first, true) <= budget_s(); }
+  [[nodiscard]] bool fits(std::size_t first) const { return fit_at_s_ + planned_s(first, true) <= budget_s(); }
   /// Measured over expected, of the launches until now.
   [[nodiscard]] double factor() const;
   /// What is planned for the models from this one on; without further rounds.
@@ -139,6 +139,7 @@ class TimePlan {
   double expected_s_ = 0, measured_s_ = 0;      ///< of launches that are over
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
+  double fit_at_s_ = 0;                 ///< elapsed when fit() began: what just fits does so until its end
   std::optional<double> said_share_s_;  ///< in the newest line about it
   std::int64_t said_fewer_ = 0;         ///< cells with fewer launches, in the newest line about them
 };
