@@ -116,17 +116,18 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     if (request.finished) request.finished(row, cell.kept());
   };
   services.has_budget = request.settings.budget.has_value();
-  std::string present;  // model
+  std::string present;                                           // model
+  std::map<std::string, std::vector<std::string>> without_time;  // models, by what they had no time for
   services.has_time = [&](double seconds, ExecutorServices::Round round) {
     if (time.has_time(seconds, round == ExecutorServices::Round::kPlanned)) return true;
-    out.notes.push_back(
-        fmt::format("{}: {}: no time for {}", budget_text(*request.settings.budget), present, launches_words(round)));
+    std::vector<std::string>& models = without_time[launches_words(round)];
+    if (models.empty() || models.back() != present) models.push_back(present);
     return false;
   };
   ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));
   for (std::size_t model = 0; model < planned.size(); ++model) {
     PlannedModel& each = planned[model];
-    std::ranges::move(time.fit(tasks, model), std::back_inserter(out.notes));
+    time.fit(tasks, model);
     time.begin(model);
     notify();
     std::vector<Record> rows;
@@ -153,6 +154,10 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     }
     time.end();
   }
+  std::ranges::move(time.given_up(), std::back_inserter(out.notes));
+  for (const auto& [launches, models] : without_time)
+    out.notes.push_back(fmt::format("{}: no time for {}: {}", budget_text(*request.settings.budget), launches,
+                                    fmt::join(models, ", ")));
   return {};
 }
 

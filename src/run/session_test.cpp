@@ -272,7 +272,7 @@ TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
   asked.save = false;
   const auto session = run_session(asked);
   ASSERT_TRUE(session) << to_string(session.error());
-  EXPECT_THAT(session->notes, Contains(HasSubstr("2 further cells have fewer than 3 launches")));
+  EXPECT_THAT(session->notes, Contains(HasSubstr("1 of 1 cells has fewer than 3 launches")));
   EXPECT_THAT(session->notes, Contains(HasSubstr("batch 2 is not measured")));
   EXPECT_THAT(outcomes(*session), ElementsAre("a 1 completed", "a 2 skipped"));
   EXPECT_EQ(session->rows[0].launches, 1);

@@ -24,8 +24,6 @@ constexpr double kLeastShareS = 1.5;
 constexpr double kRunsOfSeveral = 5;
 /// Later models can be sampled for less time, so that planned launches of the present one are not given up.
 constexpr double kLaterModels = 0.75;
-/// A share that differs by more than this is said again.
-constexpr double kSaidAgain = 0.1;
 
 }  // namespace
 
@@ -36,6 +34,7 @@ std::string budget_text(std::chrono::nanoseconds budget) {
 std::string time_words(double seconds) {
   const auto whole = std::llround(seconds);
   if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600 && whole % 60 == 0) return fmt::format("{} min", whole / 60);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
@@ -60,9 +59,11 @@ void TimePlan::limit_shares(const std::vector<std::vector<Task>*>& tasks, std::s
 
 void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   for (std::size_t m = first; m < models_.size(); ++m) {
+    models_[m].share_s = {};
     for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
       Cell& cell = models_[m].cells[t];
       Task& task = (*tasks[m])[t];
+      cell.fewer = false;
       task.launches = cell.given_launches;
       if (!cell.note.empty()) std::erase(task.notes, std::exchange(cell.note, {}));
     }
@@ -70,12 +71,17 @@ void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size
   limit_shares(tasks, first, std::numeric_limits<double>::max());
 }
 
-std::string TimePlan::shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+double TimePlan::given_share_s(std::size_t first) const {
   double given = 0;
   for (std::size_t m = first; m < models_.size(); ++m)
     for (const Cell& cell : models_[m].cells) given = std::max(given, cell.given_share_s.value_or(0));
+  return given;
+}
+
+void TimePlan::shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  const double given = given_share_s(first);
   gave_up_ = !fits(first);
-  if (given <= kLeastShareS || !gave_up_) return "";
+  if (given <= kLeastShareS || !gave_up_) return;
   double fitting = kLeastShareS, too_long = given;
   constexpr int kHalvings = 20;
   for (int i = 0; i < kHalvings; ++i) {
@@ -84,13 +90,10 @@ std::string TimePlan::shorten(const std::vector<std::vector<Task>*>& tasks, std:
     (fits(first) ? fitting : too_long) = middle;
   }
   limit_shares(tasks, first, fitting);
-  if (said_share_s_ && std::abs(fitting / *said_share_s_ - 1) < kSaidAgain) return "";
-  said_share_s_ = fitting;
-  return fmt::format("{}: {:.1f} s to warm up and sample in each further launch instead of {:.1f} s",
-                     budget_text(*budget_), fitting, given);
+  for (std::size_t m = first; m < models_.size(); ++m) models_[m].share_s = fitting;
 }
 
-std::string TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   // Cells of one model and shape are compared: they have the same launches.
   struct Group {
     std::vector<std::pair<Cell*, Task*>> cells;
@@ -98,7 +101,6 @@ std::string TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks
     double launch_s = 0;  // of all its cells
   };
   std::map<std::string, Group> groups;
-  std::int64_t before = 1;
   for (std::size_t m = first; m < models_.size(); ++m) {
     for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
       Cell& cell = models_[m].cells[t];
@@ -108,7 +110,6 @@ std::string TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks
       group.cells.emplace_back(&cell, &(*tasks[m])[t]);
       group.left = std::max(group.left, cell.left);
       if (cell.left > 1) group.launch_s += cell.expected.later_s;
-      before = std::max(before, cell.left);
     }
   }
   for (const std::int64_t least : {std::int64_t{2}, std::int64_t{1}}) {
@@ -126,24 +127,17 @@ std::string TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks
       }
     }
   }
-  std::int64_t fewer = 0;
   for (const auto& [key, group] : groups) {
     for (const auto& [cell, task] : group.cells) {
-      if (task->launches >= task->row.planned_launches.value_or(cell->given_launches)) continue;
-      ++fewer;
-      if (!task->row.planned_launches) continue;
+      cell->fewer = task->launches < task->row.planned_launches.value_or(cell->given_launches);
+      if (!cell->fewer || !task->row.planned_launches) continue;
       cell->note = launches_note(task->launches, *task->row.planned_launches, budget_text(*budget_));
       task->notes.push_back(cell->note);
     }
   }
-  if (said_fewer_ == fewer) return "";
-  said_fewer_ = fewer;
-  return fmt::format("{}: {} further cell{} fewer than {} launches", budget_text(*budget_),
-                     fewer == 0 ? "no" : std::to_string(fewer), fewer == 1 ? " has" : "s have", before);
 }
 
-void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first,
-                            std::vector<std::string>& notes) {
+void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   const auto each = [&](const auto& visit) {
     for (std::size_t m = first; m < models_.size(); ++m)
       for (std::size_t t = 0; t < models_[m].cells.size(); ++t) visit(models_[m].cells[t], (*tasks[m])[t]);
@@ -168,22 +162,45 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
                              fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
                              fmt::format("--batch-sizes {} measures it", largest)});
     });
-    notes.push_back(fmt::format("{}: batch {} is not measured", budget_text(*budget_), largest));
+    dropped_batches_.push_back(largest);
   }
 }
 
-std::vector<std::string> TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
-  if (!budget_) return {};
+void TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
+  if (!budget_) return;
   fit_at_s_ = elapsed_s();
   give_back(tasks, first);
-  std::vector<std::string> notes{shorten(tasks, first)};
-  notes.push_back(drop_launches(tasks, first));
-  std::erase(notes, "");
-  drop_batches(tasks, first, notes);
-  if (!fits(first) && !std::exchange(overrun_said_, true))
-    notes.push_back(fmt::format("{}: what is left takes about {}: it is measured anyway", budget_text(*budget_),
-                                time_words(planned_s(first, true))));
-  return notes;
+  shorten(tasks, first);
+  drop_launches(tasks, first);
+  drop_batches(tasks, first);
+}
+
+std::vector<std::string> TimePlan::given_up() const {
+  if (!budget_) return {};
+  std::vector<std::string> lines;
+  const auto say = [&](const std::string& words) { lines.push_back(budget_text(*budget_) + ": " + words); };
+  double least = std::numeric_limits<double>::max(), most = 0;
+  std::int64_t fewer = 0, cells = 0, planned = 0;
+  for (const Model& model : models_) {
+    if (model.share_s) {
+      least = std::min(least, *model.share_s);
+      most = std::max(most, *model.share_s);
+    }
+    for (const Cell& cell : model.cells) {
+      cells += cell.runs ? 1 : 0;
+      fewer += cell.runs && cell.fewer ? 1 : 0;
+      planned = std::max(planned, cell.given_launches);
+    }
+  }
+  const std::string low = fmt::format("{:.1f}", least), high = fmt::format("{:.1f}", most);
+  if (most > 0)
+    say(fmt::format("{} s to warm up and sample in a launch instead of {:.1f} s",
+                    low == high ? low : fmt::format("{} to {}", low, high), given_share_s(0)));
+  if (fewer > 0)
+    say(fmt::format("{} of {} cells {} fewer than {} launches", fewer, cells, fewer == 1 ? "has" : "have", planned));
+  for (const std::int64_t batch : dropped_batches_) say(fmt::format("batch {} is not measured", batch));
+  if (elapsed_s() > budget_s() / kOfBudget) say(fmt::format("the run took {}", time_words(elapsed_s())));
+  return lines;
 }
 
 bool TimePlan::has_time(double seconds, bool planned) const {

@@ -56,10 +56,12 @@ class TimePlan {
   /// Gives up what does not fit into the budget, of the models from `first` on: sampling time, down to 1.5 s in each
   /// launch, but not so much that a cell has only one launch because of it; then launches, of the shapes whose launches
   /// take longest, first down to two each; when each cell has one, the largest default batches, except the smallest of
-  /// each model and target. Changes the tasks (`tasks[i]`: those of model i) and says what was given up, a line each.
-  /// Sampling time and launches that were given up before come back if there is time for them. Nothing without a
-  /// budget.
-  [[nodiscard]] std::vector<std::string> fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  /// each model and target. Changes the tasks (`tasks[i]`: those of model i). Sampling time and launches that were
+  /// given up before come back if there is time for them. Nothing without a budget.
+  void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+
+  /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
+  [[nodiscard]] std::vector<std::string> given_up() const;
 
   /// What happens: the model with this number begins, its references and files are made, a launch of a task is over,
   /// the model is over.
@@ -88,8 +90,8 @@ class TimePlan {
     std::int64_t ended = 0;  ///< launches, those included that --resume kept
     std::int64_t left = 0;   ///< launches
     std::int64_t batch = 1;
-    std::string group{};  ///< cells that differ only in their batch
-    bool default_batch = false, runs = false;
+    std::string group{};                                      ///< cells that differ only in their batch
+    bool default_batch = false, runs = false, fewer = false;  ///< fewer: launches than planned
   };
   /// What runs did in how much time. It begins with a short run at the rate that was known before.
   struct Rate {
@@ -99,8 +101,9 @@ class TimePlan {
   struct Model {
     std::vector<Cell> cells;
     double prepare_s = 0;
-    bool extends = false;  ///< several targets and launches: pairs may need further rounds
-    double further_s = 0;  ///< that they took until now
+    std::optional<double> share_s{};  ///< a launch has at most this share of --max-time
+    bool extends = false;             ///< several targets and launches: pairs may need further rounds
+    double further_s = 0;             ///< that they took until now
   };
   [[nodiscard]] std::size_t remaining_launches() const;
   /// The seconds that so many further launches of the cell take.
@@ -112,11 +115,12 @@ class TimePlan {
   void give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
   /// Gives each of their launches at most this share of --max-time.
   void limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s);
-  /// The first thing to give up: the line that says it, or "".
-  [[nodiscard]] std::string shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
-  /// The second.
-  [[nodiscard]] std::string drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
-  void drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first, std::vector<std::string>& notes);
+  /// What is given up first, second, and last.
+  void shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  void drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  void drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  /// The largest share of --max-time that a launch would have without a budget.
+  [[nodiscard]] double given_share_s(std::size_t first) const;
   [[nodiscard]] double budget_s() const;
   [[nodiscard]] bool fits(std::size_t first) const { return fit_at_s_ + planned_s(first, true) <= budget_s(); }
   /// Measured over expected, of the launches until now.
@@ -133,18 +137,17 @@ class TimePlan {
   Rate flops_, bytes_;  ///< of the runs of launches
   std::vector<Model> models_;
   std::size_t model_ = 0;
-  bool preparing_ = true, overrun_said_ = false, gave_up_ = false;
+  bool preparing_ = true, gave_up_ = false;
   std::int64_t last_ns_ = 0;
   double of_planned_s_ = 0, of_further_s_ = 0;  ///< of models that are over, in which pairs may need further rounds
   double expected_s_ = 0, measured_s_ = 0;      ///< of launches that are over
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
-  double fit_at_s_ = 0;                 ///< elapsed when fit() began: what just fits does so until its end
-  std::optional<double> said_share_s_;  ///< in the newest line about it
-  std::int64_t said_fewer_ = 0;         ///< cells with fewer launches, in the newest line about them
+  double fit_at_s_ = 0;  ///< elapsed when fit() began: what just fits does so until its end
+  std::vector<std::int64_t> dropped_batches_;
 };
 
-/// "--budget 5 min 0 s", for messages.
+/// "--budget 5 min", for messages.
 [[nodiscard]] std::string budget_text(std::chrono::nanoseconds budget);
 /// "5 min 10 s", "40 s".
 [[nodiscard]] std::string time_words(double seconds);
