@@ -93,6 +93,40 @@ TEST_F(SchemaTest, MigratesACopyAndKeepsTheOldFile) {
   EXPECT_EQ(one(*old, "SELECT count(*) FROM t"), 2);
 }
 
+// Version 7 was used without planned_launches, and by development versions with it.
+TEST_F(SchemaTest, ADatabaseOfVersion7GetsThePlannedLaunches) {
+  for (const bool has_column : {false, true}) {
+    {
+      auto old = Database::open(path_, Access::kReadWrite);
+      ASSERT_TRUE(old);
+      ASSERT_TRUE(old->execute(
+          "CREATE TABLE schema_version (version BIGINT, name VARCHAR, applied_at TIMESTAMP, tool_version VARCHAR)"));
+      for (std::size_t i = 0; i < 7; ++i) {
+        const Migration& step = migrations()[i];
+        if (i == 6) {
+          ASSERT_TRUE(
+              old->execute("INSERT INTO benchmark_results (result_id, model, status, verification) "
+                           "VALUES (1, 'bert', 'completed', 'verified')"));
+          const Status added =
+              has_column ? old->execute("ALTER TABLE benchmark_results ADD COLUMN planned_launches BIGINT") : Status();
+          ASSERT_TRUE(added);
+        }
+        ASSERT_TRUE(old->execute(std::string(step.sql))) << step.name;
+        const Json row[] = {i + 1, step.name, "test"};
+        ASSERT_TRUE(old->query("INSERT INTO schema_version VALUES ($1, $2, now()::TIMESTAMP, $3)", row));
+      }
+    }
+    auto database = open_database(path_, Access::kReadWrite);
+    ASSERT_TRUE(database) << to_string(database.error());
+    for (const std::string table : {"benchmark_results", "launches"})
+      EXPECT_EQ(one(*database, "SELECT count(*) FROM " + table + " WHERE model = 'bert' AND planned_launches IS NULL"),
+                1)
+          << table << ", " << has_column;
+    EXPECT_TRUE(database->query("SELECT * FROM latest_results"));
+    fs::remove(path_);
+  }
+}
+
 TEST_F(SchemaTest, AMigrationThatFailsOrLosesRowsChangesNothing) {
   for (const char* bad : {"ALTER TABLE nonsense ADD COLUMN b VARCHAR;", "DELETE FROM t WHERE a = 1;"}) {
     const Migration steps[] = {{"0001_first", "CREATE TABLE t (a BIGINT); INSERT INTO t VALUES (1), (2);"},

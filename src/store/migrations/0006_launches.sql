@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
 ALTER TABLE benchmark_results ADD COLUMN launches BIGINT;
-ALTER TABLE benchmark_results ADD COLUMN planned_launches BIGINT;
 ALTER TABLE benchmark_results ADD COLUMN worst_element VARCHAR;
 ALTER TABLE benchmark_results ADD COLUMN rms_error DOUBLE;
 ALTER TABLE benchmark_results ADD COLUMN rms_limit DOUBLE;
