@@ -89,6 +89,8 @@ WeightsChoice choose_weights(std::vector<std::string> files) {
   return choice;
 }
 
+bool has_usual_name(const fs::path& weights) { return weights.filename() == kSingle || weights.filename() == kIndex; }
+
 std::optional<fs::path> find_weights(const fs::path& snapshot) {
   std::vector<std::string> files;
   std::error_code error;

@@ -32,6 +32,9 @@ struct WeightsChoice {
 };
 [[nodiscard]] WeightsChoice choose_weights(std::vector<std::string> files);
 
+/// Whether the file is model.safetensors or its index: whatever else a repository has, these are its weights.
+[[nodiscard]] bool has_usual_name(const std::filesystem::path& weights);
+
 /// The weights in `snapshot`, by choose_weights(); an index with every shard there.
 [[nodiscard]] std::optional<std::filesystem::path> find_weights(const std::filesystem::path& snapshot);
 

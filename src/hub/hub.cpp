@@ -100,6 +100,15 @@ class BlobLock {
   std::unique_ptr<std::FILE, decltype(&std::fclose)> file_;
 };
 
+// The first few names.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 4;
+  const std::size_t more = names.size() > kMost ? names.size() - kMost : 0;
+  names.resize(names.size() - more);
+  for (std::string& name : names) name = sanitise(name);
+  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 /// One model on its way into the cache.
 class Download {
  public:
@@ -138,12 +147,19 @@ class Download {
     return failure_ ? Status(tl::unexpected<Error>(*failure_)) : Status();
   }
 
-  /// Makes this revision the one that "main" stands for. Errors: those of writing.
-  Result<Snapshot> publish() {
+  /// Makes this revision the one that "main" stands for. `weights` were fetched. Errors: those of writing.
+  Result<Snapshot> publish(const WeightsChoice& weights) {
     ASSAY_CHECK_OK(write_file_atomically(model_ / "refs" / "main", listing_.commit));
     Snapshot snapshot{model_ / "snapshots" / listing_.commit, listing_.commit, std::nullopt};
-    snapshot.weights = find_weights(snapshot.folder);
-    if (!snapshot.weights) snapshot.why_no_weights = fmt::format("'{}' has no safetensors", model_id_);
+    snapshot.weights_ambiguous = weights.name.empty() && !weights.found.empty();
+    if (!weights.name.empty())
+      snapshot.weights = snapshot.folder / weights.name;
+    else if (snapshot.weights_ambiguous)
+      snapshot.why_no_weights =
+          fmt::format("'{}' has safetensors, but it is not clear which are the weights of the model: {}", model_id_,
+                      listed(weights.found));
+    else
+      snapshot.why_no_weights = fmt::format("'{}' has no safetensors", model_id_);
     return snapshot;
   }
 
@@ -259,15 +275,6 @@ class Download {
   std::optional<Error> failure_;
 };
 
-// The first few names.
-std::string listed(std::vector<std::string> names) {
-  constexpr std::size_t kMost = 4;
-  const std::size_t more = names.size() > kMost ? names.size() - kMost : 0;
-  names.resize(names.size() - more);
-  for (std::string& name : names) name = sanitise(name);
-  return join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
-}
-
 tl::unexpected<Error> refusal(const Settings& settings, const std::string& model_id, long status) {
   if (status == 404)
     return fail(ErrorCode::kNotFound, fmt::format("{} has no model '{}'", settings.endpoint, model_id));
@@ -296,12 +303,13 @@ Result<Snapshot> Hub::get(const std::string& model_id) {
         fmt::format("'{}' cannot be fetched from the hub: HOME is not set, so there is no folder for it", model_id),
         "set HF_HOME");
   std::optional<Snapshot> cached = find_cached(settings_, model_id);
-  if (cached && cached->weights) return *cached;
+  if (cached && cached->weights && (has_usual_name(*cached->weights) || off())) return *cached;
   Result<Snapshot> fetched = off_.empty()
                                  ? fetch(model_id)
                                  : fail(ErrorCode::kNotFound, fmt::format("'{}' is not in the cache '{}', and {}",
                                                                           model_id, settings_.cache.string(), off_));
-  if (fetched || !cached || off_.empty()) return fetched;
+  if (fetched || !cached || !off()) return fetched;
+  if (cached->weights) return *cached;
   cached->weights_unknown = true;
   cached->why_no_weights =
       fmt::format("the weights of '{}' are not in the cache '{}', and {}", model_id, settings_.cache.string(), off_);
@@ -330,11 +338,6 @@ Result<Snapshot> Hub::fetch(const std::string& model_id) {
   ASSAY_TRY(Listing listing, read_listing(body, url));
 
   const WeightsChoice weights = choose_weights(listing.names);
-  if (weights.name.empty() && !weights.found.empty())
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("'{}' has safetensors, but it is not clear which are the weights of the model: {}",
-                            model_id, listed(weights.found)),
-                "download them, and name a folder with config.json and model.safetensors");
   Download download(settings_, model_id, std::move(listing), progress_, cancelled_);
   if (!download.has("config.json"))
     return fail(ErrorCode::kNotFound, fmt::format("'{}' on {} has no config.json", model_id, settings_.endpoint));
@@ -347,7 +350,7 @@ Result<Snapshot> Hub::fetch(const std::string& model_id) {
     names.push_back(weights.name);
   }
   ASSAY_CHECK_OK(download.get(names));
-  return download.publish();
+  return download.publish(weights);
 }
 
 }  // namespace assay::hub

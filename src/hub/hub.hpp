@@ -38,6 +38,7 @@ struct Snapshot {
   std::optional<std::filesystem::path> weights;  ///< a file of safetensors or an index of them, all shards there
   std::string why_no_weights{};                  ///< without `weights`, from Hub::get: a sentence
   bool weights_unknown = false;                  ///< they are not here, and the hub was not asked whether it has them
+  bool weights_ambiguous = false;                ///< several files of the hub may be the weights; none was fetched
 };
 
 /// The revision "main" of `model_id` as it is in the cache; nullopt without a config.json. Nothing is fetched.
@@ -55,14 +56,15 @@ class Hub {
   explicit Hub(
       Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
 
-  /// config.json and the safetensors of `model_id`. A model with weights in the cache is used without contacting the
-  /// hub.
+  /// config.json and the safetensors of `model_id`. A model with weights of a usual name in the cache
+  /// (has_usual_name() of hub/cache.hpp) is used without contacting the hub.
   ///
-  /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp). A model whose list
-  /// has no safetensors at all is a snapshot without weights, and so is one of which the cache has the configuration
-  /// only while the hub is off() (weights_unknown). Errors: not_found (no such model; offline, switched off
-  /// or unreachable and not in the cache: says which), unsupported (several files may be the weights: names them),
-  /// invalid_argument (401 or 403: says how to get in), mismatch (a
+  /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp), and by the files in
+  /// the cache only while the hub is off(): others may have fetched one file of several. A snapshot has no weights if
+  /// the list has no safetensors at all, if several of its files may be the weights (weights_ambiguous), or if the hub
+  /// is off() and the cache has the configuration only (weights_unknown). Errors: not_found (no such model; offline,
+  /// switched off or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in),
+  /// mismatch (a
   /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (an
   /// unexpected answer of the hub).
   [[nodiscard]] Result<Snapshot> get(const std::string& model_id);

@@ -141,6 +141,25 @@ TEST_F(Cache, FindsSafetensorsOfAnotherName) {
   EXPECT_FALSE(find_cached(settings_, "org/name")->weights);
 }
 
+// Another program may have fetched one file of several.
+TEST_F(Cache, OnlyWeightsOfAUsualNameAreUsedWithoutTheHubsList) {
+  settings_.endpoint = "http://127.0.0.1:1";
+  ASSERT_TRUE(write_file_atomically(model_ / "refs/main", "c0ffee"));
+  write("config.json", "{}");
+  write("model.fp16.safetensors", "x");
+  Hub hub(settings_);
+  const auto without_list = hub.get("org/name");
+  EXPECT_TRUE(hub.off()) << "the hub was asked, and could not be reached";
+  ASSERT_TRUE(without_list) << to_string(without_list.error());
+  EXPECT_EQ(without_list->weights, model_ / "snapshots/c0ffee/model.fp16.safetensors");
+  EXPECT_FALSE(without_list->weights_unknown);
+
+  write("model.safetensors", "x");
+  Hub other(settings_);
+  EXPECT_EQ(other.get("org/name")->weights, model_ / "snapshots/c0ffee/model.safetensors");
+  EXPECT_FALSE(other.off()) << "not asked";
+}
+
 TEST_F(Cache, RefusesShardsOutsideTheFolder) {
   for (const char* name : {R"("../x.safetensors")", R"("/etc/x.safetensors")", R"("x.bin")", "7", R"("")"}) {
     const fs::path index = folder_.path() / "index.json";

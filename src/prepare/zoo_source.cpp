@@ -82,6 +82,10 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub, bool
     if (snapshot) {
       if (snapshot->weights_unknown && !known && !allow_random_weights)
         return without_weights({.code = ErrorCode::kNotFound, .message = snapshot->why_no_weights});
+      if (snapshot->weights_ambiguous && !allow_random_weights)
+        return without_weights({.code = ErrorCode::kUnsupported,
+                                .message = snapshot->why_no_weights,
+                                .hint = "download them, and name a folder with config.json and model.safetensors"});
       return from_snapshot(*snapshot, id, known);
     }
     if (!known) return not_fetched(snapshot.error(), id);

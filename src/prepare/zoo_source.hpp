@@ -36,8 +36,9 @@ struct ZooSource {
 /// An id without its weights is an error, because random weights would be measured in their place. Two cases are
 /// not: the hub has no safetensors for it; or there is no network, and the zoo knows the checkpoint. With
 /// `allow_random_weights` every known checkpoint gets random weights, and so does an id whose configuration is in the
-/// cache. `note` says why the weights are random.
-/// Errors: invalid_argument or not_found: an unknown name, a configuration that cannot be read; those of hub::Hub::get.
+/// cache or was fetched. `note` says why the weights are random.
+/// Errors: invalid_argument or not_found: an unknown name, a configuration that cannot be read; unsupported: several
+/// files of the hub may be the weights, names them; those of hub::Hub::get.
 [[nodiscard]] Result<ZooSource> find_zoo_source(const ModelReference& reference, hub::Hub& hub,
                                                 bool allow_random_weights);
 

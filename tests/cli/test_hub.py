@@ -266,6 +266,25 @@ class HubTest(tool.ToolTest):
             for name in names:
                 del self.files[name]
 
+    def test_the_hubs_list_decides_and_not_what_the_cache_happens_to_have(self):
+        content = self.files.pop("model.safetensors")
+        self.files["model.fp16.safetensors"] = content  # as if another program had fetched only this file
+        self.build()
+        self.files["model.safetensors"] = content[:-1] + bytes([content[-1] ^ 1])
+        result = self.build()
+        self.weights_are_the_checkpoints(result)
+        self.assertNotIn("fp16", result.stderr)
+
+    def test_random_weights_instead_of_those_that_cannot_be_told_apart_can_be_allowed(self):
+        content = self.files.pop("model.safetensors")
+        self.files |= {name: content for name in ("a.safetensors", "b.safetensors")}
+        result = self.build(expect=1)
+        self.assertIn("--allow-random-weights", result.stderr)
+        self.assertNotIn("did you mean", result.stderr)
+        result = self.run_tool("zoo", "build", "org/tiny", "--allow-random-weights", "-o", "model.onnx", expect=0)
+        self.assertIn("seeded", result.stdout)
+        self.assertIn("not clear which", result.stderr)
+
     def test_a_known_checkpoint_that_the_hub_does_not_give_is_an_error_and_not_random_weights(self):
         self.hub.token = "hf_secret"
         result = self.build("prajjwal1/bert-tiny", expect=2)
