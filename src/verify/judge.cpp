@@ -114,7 +114,7 @@ class OutputJudge {
     };
     const auto worst = std::max_element(sets_.begin(), sets_.end(), better);
     verdict_.comparison = *worst;
-    verdict_.set = static_cast<std::size_t>(worst - sets_.begin());
+    verdict_.set = number_of(static_cast<std::size_t>(worst - sets_.begin()));
     verdict_.element = worst->worst_index;
     errors_ = scan.finish();
     scale_ = errors_.reference_rms > 0.0 ? errors_.reference_rms : 1.0;
@@ -133,8 +133,12 @@ class OutputJudge {
     return false;
   }
 
+  [[nodiscard]] std::size_t number_of(std::size_t file) const {
+    return file < options_.sets.size() ? options_.sets[file] : file;
+  }
+
   [[nodiscard]] std::string place(std::size_t set, std::int64_t index) const {
-    if (evidence_.reference.size() == 1) return fmt::format("element {}", index);
+    if (evidence_.reference.size() == 1 && set == 0) return fmt::format("element {}", index);
     return fmt::format("element {} of input set {}", index, set);
   }
 
@@ -201,19 +205,22 @@ class OutputJudge {
 
   void apply_limits(const Floor& floor) {
     const HonestOutput honest = honest_ == nullptr ? HonestOutput{} : *honest_;
-    const auto [right, limits] = bounds(floor, honest);
-    const auto [rms_limit, row_limit, element_limit] = limits;
+    const auto [right, wrong] = bounds(floor, honest);
     const OutputErrors& e = errors_;
+    const bool undecided =
+        e.rms > right.rms * scale_ || e.row > right.row * scale_ || e.element > right.element * scale_;
+    if (undecided) set_undecided(right, wrong);
+    // What is right is held to the limits that show it: others may depend on them.
+    const auto [rms_limit, row_limit, element_limit] = undecided ? wrong : right;
+    verdict_.limit_decides = known_ || !narrow_;
     verdict_.rms_limit = rms_limit;
     if (honest_ != nullptr) verdict_.honest = honest.rms;
     verdict_.error = e.element;
     verdict_.limit = element_limit * scale_;
-    if (e.rms > right.rms * scale_ || e.row > right.row * scale_ || e.element > right.element * scale_)
-      set_undecided(right, limits);
-    verdict_.set = e.set;
+    verdict_.set = number_of(e.set);
     verdict_.element = e.index;
     const std::string largest =
-        fmt::format("{} is {:.6g} instead of {:.6g}", place(e.set, e.index), e.actual, e.expected);
+        fmt::format("{} is {:.6g} instead of {:.6g}", place(verdict_.set, e.index), e.actual, e.expected);
     const auto share = [&](const char* what, double error, double limit) {
       return fmt::format("the error's root mean square{} is {:.3g} of the output's, {:.3g} times the limit {:.3g}; {}",
                          what, error, error / limit, limit, largest);
@@ -378,6 +385,10 @@ class OutputJudge {
   bool known_ = false;   ///< the honest error is that of this arithmetic
 };
 
+bool is_undecided(const OutputVerdict& output) {
+  return output.undecided && output.verification == Verification::kUnverified;
+}
+
 // The cell's verdict from its outputs'.
 Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
   Verdict verdict;
@@ -397,47 +408,51 @@ Verdict summarise(std::vector<OutputVerdict> outputs, std::string reference) {
       }
     }
   }
-  const auto worst = std::max_element(verdict.outputs.begin(), verdict.outputs.end(), [](const auto& a, const auto& b) {
-    const bool a_wrong = a.verification == Verification::kWrong, b_wrong = b.verification == Verification::kWrong;
-    return std::pair(a_wrong, a.ratio) < std::pair(b_wrong, b.ratio);
-  });
   const auto has = [&](Verification kind) { return first(kind) != verdict.outputs.end(); };
+  const bool undecided = std::ranges::any_of(verdict.outputs, is_undecided);
   if (verdict.outputs.empty()) {
     verdict.verification = Verification::kDegenerate;
     verdict.message = "no output was compared";
-  } else if (has(Verification::kWrong)) {
+    return verdict;
+  }
+  if (has(Verification::kWrong)) {
     verdict.verification = Verification::kWrong;
     verdict.reason = ErrorCode::kMismatch;
-    verdict.message = worst->message;  // the row's numbers are of the same output
-  } else {
+  } else if (has(Verification::kIllConditioned)) {
+    verdict.verification = Verification::kIllConditioned;
+  } else if (undecided) {
+    verdict.verification = Verification::kUnverified;
+  } else if (has(Verification::kVerified)) {
     verdict.verification = Verification::kVerified;
-    const auto undecided = std::ranges::find_if(
-        verdict.outputs, [](const auto& o) { return o.undecided && o.verification == Verification::kUnverified; });
-    if (undecided != verdict.outputs.end() && !has(Verification::kIllConditioned)) {
-      verdict.verification = Verification::kUnverified;
-      verdict.message = undecided->message;
-    }
-    for (const auto kind : {Verification::kIllConditioned, Verification::kDegenerate, Verification::kUnverified}) {
-      if (!has(kind) || !verdict.message.empty()) continue;
-      if (kind == Verification::kIllConditioned || !has(Verification::kVerified)) verdict.verification = kind;
-      verdict.message = first(kind)->message;
-    }
+  } else {
+    verdict.verification = has(Verification::kDegenerate) ? Verification::kDegenerate : Verification::kUnverified;
   }
+  // Outputs that decide rank first, then those with larger ratios.
+  const auto rank = [&](const OutputVerdict& output) {
+    const bool decides = output.verification == verdict.verification &&
+                         (verdict.verification != Verification::kUnverified || !undecided || is_undecided(output));
+    return std::pair(decides, output.ratio);
+  };
+  const auto worst = std::ranges::max_element(verdict.outputs, {}, rank);
+  verdict.message = worst->message;
+  for (const auto kind : {Verification::kDegenerate, Verification::kUnverified})
+    if (verdict.message.empty() && has(kind)) verdict.message = first(kind)->message;
   for (const OutputVerdict& output : verdict.outputs)
     if (output.top1) verdict.top1_agreement = std::min(verdict.top1_agreement.value_or(1.0), *output.top1);
-  if (worst != verdict.outputs.end()) {
-    verdict.worst_output = worst->name;
-    if (worst->comparison.elements > 0) {
-      verdict.max_abs_error = worst->comparison.max_abs_error;
-      verdict.max_rel_error = worst->comparison.max_rel_error;
-      verdict.cosine = worst->comparison.cosine;
-      verdict.error_limit = worst->limit;
-      verdict.ratio = worst->ratio;
-      verdict.rms_error = worst->rms_error;
-      verdict.rms_limit = worst->rms_limit;
-      verdict.honest_error = worst->honest;
-      if (worst->element >= 0) verdict.worst_element = fmt::format("{} of set {}", worst->element, worst->set);
-    }
+  verdict.worst_output = worst->name;
+  verdict.limit_decides = worst->limit_decides;
+  if (worst->comparison.elements == 0) return verdict;
+  verdict.max_abs_error = worst->comparison.max_abs_error;
+  verdict.max_rel_error = worst->comparison.max_rel_error;
+  verdict.cosine = worst->comparison.cosine;
+  verdict.error_limit = worst->limit;
+  verdict.ratio = worst->ratio;
+  verdict.rms_error = worst->rms_error;
+  verdict.rms_limit = worst->rms_limit;
+  verdict.honest_error = worst->honest;
+  if (worst->element >= 0) {
+    verdict.worst_set = worst->set;
+    verdict.worst_element = fmt::format("{} of set {}", worst->element, worst->set);
   }
   return verdict;
 }

@@ -277,6 +277,8 @@ TEST_F(Judge, AnUndecidedOutputLeavesTheCellUnverified) {
   const Verdict found = *judge({{both(0)}, {both(0.015)}}, options);
   EXPECT_EQ(found.verification, Verification::kUnverified);
   EXPECT_THAT(found.message, HasSubstr("output 'z'"));
+  EXPECT_EQ(found.worst_output, "z") << "the error over the limit of 'y', which is right, is larger";
+  EXPECT_FALSE(found.honest_error) << "the numbers are of 'z', too";
 }
 
 TEST_F(Judge, CountsIntegersOfAnUnknownHonestErrorAsUndecided) {
@@ -437,6 +439,32 @@ TEST_F(Judge, ANearTieOfKnownLogitsIsNotWrong) {
   EXPECT_EQ(at({3, 1, 1}), Verification::kVerified) << "5 and 5 - 1e-6";
   EXPECT_EQ(at({3, 2, 1}), Verification::kWrong) << "5 and 1";
   EXPECT_EQ(at({3, 0, 7}), Verification::kWrong) << "no logit";
+}
+
+TEST_F(Judge, LogitsThatAreRightAllowOnlyTheNearTiesOfTheirOwnLimit) {
+  Named expected, actual;
+  const std::vector<float> logits{1, 2, 3, 4, /**/ 5, 4, 1, 0, /**/ 0, 9, 1, 2};
+  for (Named* tensors : {&expected, &actual})
+    tensors->emplace_back("logits", tensor<float>(DType::kFloat32, {3, 4}, logits));
+  expected.emplace_back("chosen", ids({3, 0, 1}));
+  actual.emplace_back("chosen", ids({2, 1, 3}));  // an ArgMax that takes the second: 1 and 7 less
+  const Verdict found = *judge({{write(expected)}, {write(actual)}}, {.quantised = true});
+  EXPECT_EQ(found.verification, Verification::kWrong) << "the honest error is not known, the logits are right";
+  const Verdict right = *judge({{write(expected)}, {write(expected)}}, {.quantised = true});
+  EXPECT_EQ(right.verification, Verification::kVerified);
+  const Verdict known = judged(2e-3, {.quantised = true, .honest = honest({1e-3, -1e-3}, 1.0, "quantised")});
+  EXPECT_TRUE(known.limit_decides);
+  const Verdict unknown = *judge({{y(noise("a")), y(noise("b"))}, {y(noise("a")), y(noise("b"))}}, {.quantised = true});
+  EXPECT_EQ(unknown.verification, Verification::kVerified);
+  EXPECT_FALSE(unknown.limit_decides);
+  EXPECT_NEAR(*unknown.error_limit, 5e-3, 5e-4) << "that which shows that it is right, not 2.5";
+}
+
+TEST_F(Judge, NamesSetsByTheirNumbers) {
+  const Verdict found = *judge({{y(noise("a"))}, {y(noise("a", 1e-2))}}, {.sets = {2}});
+  EXPECT_THAT(found.message, HasSubstr(" of input set 2 is "));
+  EXPECT_EQ(found.worst_set, 2U);
+  EXPECT_THAT(found.worst_element, HasSubstr(" of set 2"));
 }
 
 TEST_F(Judge, MessageAndNumbersAreOfTheSameOutput) {

@@ -64,7 +64,8 @@ struct OutputVerdict {
   std::optional<double> top1;  ///< share of largest elements along the last axis at the same place, of logits
   double error = 0.0;          ///< the largest absolute error, or the share of integers that differ
   double limit = 0.0;          ///< of `error`; with a given tolerance: absolute + relative * |expected|
-  std::size_t set = 0;         ///< of the element with the largest error (over its limit); from 0
+  bool limit_decides = true;   ///< beyond `limit` it would be wrong, not undecided
+  std::size_t set = 0;         ///< of the element with the largest error (over its limit), as in VerifyOptions::sets
   std::int64_t element = -1;   ///< its index; -1: none
   double ratio = 0.0;          ///< of the worst criterion, error / limit: <= 1 passes
   bool undecided = false;      ///< unverified because the honest error is not known: neither right nor wrong is shown
@@ -73,9 +74,12 @@ struct OutputVerdict {
 
 struct Verdict {
   Verification verification = Verification::kUnverified;
-  std::string reference;      ///< as in VerifyOptions
-  std::string worst_output;   ///< the output with the largest ratio; the numbers below and the message are its own
-  std::string worst_element;  ///< its element with the largest error: "57 of set 0"; "": none
+  std::string reference;  ///< as in VerifyOptions
+  /// The output with the cell's verdict that has the largest ratio; the numbers below and the message are its own.
+  std::string worst_output;
+  std::string worst_element;               ///< its element with the largest error: "57 of set 0"; "": none
+  std::optional<std::size_t> worst_set{};  ///< of that element
+  bool limit_decides = true;  ///< beyond error_limit it would be wrong; false: the honest error is not known
   std::optional<double> max_abs_error, max_rel_error, cosine, error_limit, ratio;
   std::optional<double> rms_error, rms_limit, honest_error;
   std::optional<double> top1_agreement;  ///< least of the outputs that are logits
@@ -99,6 +103,7 @@ struct VerifyOptions {
   std::string reference = "given";  ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
   /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
+  std::vector<std::size_t> sets{};       ///< numbers of the sets, for messages; empty: 0, 1, …
   std::optional<HonestErrors> honest{};  ///< of the model in this precision, at any batch
 };
 
@@ -110,10 +115,10 @@ struct VerifyOptions {
 /// element); unverified when it is a single integer, or when one of fewer than kIntegersForOne integers differs and no
 /// output has the logits that they come from. In 16 bits, and for quantised models, an output is undecided when the
 /// honest error is not known, or is not that of rounded or quantised runs, and the error is neither below the limits
-/// that are known nor beyond kUnknownHonest. The cell is wrong when an output is; else ill_conditioned when one is;
-/// else unverified when one is undecided; else verified when one is; else degenerate or unverified. Errors: those of
-/// SafetensorsFile::open; invalid_argument (numbers of files differ, no file); unsupported (a precision without a
-/// floor, complex outputs).
+/// that are known nor beyond kUnknownHonest; if it is below them, they are its limits. The cell is wrong when an output
+/// is; else ill_conditioned when one is; else unverified when one is undecided; else verified when one is; else
+/// degenerate or unverified. Errors: those of SafetensorsFile::open; invalid_argument (numbers of files differ, no
+/// file); unsupported (a precision without a floor, complex outputs).
 [[nodiscard]] Result<Verdict> judge(const OutputFiles& files, const VerifyOptions& options);
 
 /// The errors of one output beside those of honest arithmetic, for the log; bench/honest_error reads it.
