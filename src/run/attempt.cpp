@@ -47,6 +47,7 @@ Attempt::Attempt(const LocalTask& local, Record& row, Services services)
       row_(row),
       services_(std::move(services)),
       checks_(local, row, services_.reference, services_.scratch),
+      deadline_(local.task.timeout),
       name_(fmt::format("{} on {}, {}", row.model, target_key(row), shape_key(row))) {}
 
 Status Attempt::run() {
@@ -58,16 +59,16 @@ Status Attempt::run() {
                 fmt::format("the reference took {:.0f} s, which is the cell's whole --timeout{}{}",
                             std::chrono::duration<double>(spent).count(), why.empty() ? "" : ": ", why),
                 "use a longer --timeout, or measure without a reference: --benchmark-only");
-  const Deadline deadline(task_.timeout - spent);
+  deadline_ = Deadline(task_.timeout - spent);
   const TimedStep step(name_ + ": loaded, verified, measured");
   services_.doing(name_ + ": loading");
   log_ = services_.workers.next_log();
   const WorkTimer::Scope work(services_.timer, Work::kLoading);
-  ASSAY_TRY(WorkerPool::Lease leased, services_.workers.acquire(local_, row_.precision, deadline.left()));
+  ASSAY_TRY(WorkerPool::Lease leased, services_.workers.acquire(local_, row_.precision, deadline_.left()));
   log_ = services_.workers.log_of(leased.worker());
   row_.process = leased.warm() ? "warm" : "fresh";
   set_load(row_, leased.loaded());
-  Status done = use(leased, deadline);
+  Status done = use(leased, deadline_);
   // After an error the state of the runtime is unknown.
   if (!done) leased.discard();
   return done;
@@ -84,11 +85,14 @@ Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {
   if (leased.reload_ms()) row_.compilation_time_ms = row_.compilation_time_ms.value_or(0) + *leased.reload_ms();
   ASSAY_CHECK_OK(strict(row_));
   if (task_.verify) services_.doing(name_ + ": verifying");
-  const WorkTimer::Scope work(services_.timer, Work::kVerification);
-  ASSAY_CHECK_OK(timed("ran once and compared", [&] { return checks_.before(worker, deadline); }));
+  ASSAY_CHECK_OK(timed("ran once and compared", [&] {
+    const WorkTimer::Scope work(services_.timer, task_.verify ? Work::kVerification : Work::kSampling);
+    return checks_.before(worker, deadline);
+  }));
   set_whole_load();
   if (!task_.benchmark) return {};
   services_.doing(name_ + ": measuring");
+  const WorkTimer::Scope work(services_.timer, Work::kOther);  // what is neither sampling nor verification
   return timed("measured", [&] { return measure(leased, deadline); });
 }
 
@@ -150,6 +154,7 @@ Status Attempt::measure(WorkerPool::Lease& leased, const Deadline& deadline) {
   }
   if (reply->measurement.stop_reason == StopReason::kInterrupted) return {};
   services_.doing(name_ + ": verifying again");
+  const WorkTimer::Scope work(services_.timer, task_.verify ? Work::kVerification : Work::kOther);
   return checks_.after(leased.worker(), *reply, deadline);
 }
 

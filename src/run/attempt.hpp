@@ -41,9 +41,12 @@ class Attempt {
   [[nodiscard]] Status run();
 
   /// After run(): compares the token ids that need the reference, now that the worker of the candidate may end.
-  void check_forced(const ForceIds& force) {
-    if (checks_.expects_forced()) checks_.check_forced(force);
+  /// Errors: those of OutputChecks::check_forced.
+  [[nodiscard]] Status check_forced(const ForceIds& force) {
+    return checks_.expects_forced() ? checks_.check_forced(force) : Status();
   }
+  /// The end of the time that run() and check_forced() have together.
+  [[nodiscard]] const Deadline& deadline() const { return deadline_; }
 
   /// What the bundle gets beside the row.
   [[nodiscard]] const Json& environment() const { return environment_; }
@@ -63,6 +66,7 @@ class Attempt {
   Record& row_;
   Services services_;
   OutputChecks checks_;
+  Deadline deadline_;
   std::string name_;  ///< of the cell, for people
   Json environment_ = Json::object();
   std::filesystem::path log_;

@@ -86,12 +86,28 @@ void add_note(Record& row, const std::string& note) {
   row.message = row.message.empty() ? note : row.message + "; " + note;
 }
 
+// Whether launches computed other outputs of a set that both ran.
+bool outputs_differ(const std::string& first, const std::string& second) {
+  const Result<Json> a = parse_json(first, "outputs"), b = parse_json(second, "outputs");
+  if (!a || !b || !a->is_object() || !b->is_object()) return false;
+  return std::ranges::any_of(
+      a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
+}
+
+// The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
+Record row_of(const LocalTask& cell) {
+  Record row = cell_row(cell.launches);
+  if (cell.refused_for_time && has_fewer_launches(row))
+    add_note(row, launches_note(*row.launches, *row.planned_launches, "--budget left no time for more"));
+  return row;
+}
+
 // What the launch says about the launches of its cell.
 void add_launch_notes(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
   if (!local.launches.empty()) {
     const std::string& first = local.launches.front().outputs;
-    if (!first.empty() && !launch.outputs.empty() && first != launch.outputs)
+    if (outputs_differ(first, launch.outputs))
       add_note(row, row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
                                                                 : "the outputs of launches differ");
   }
@@ -337,8 +353,8 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
                    next_limits(shared_time(local.task), local.launches), starts_cold(local, row), services.timer});
   const auto attempted = [&]() -> Status {
     ASSAY_CHECK_OK(attempt.run());
-    attempt.check_forced([&](std::span<const TimedIds> ids) { return references.force(local, ids); });
-    return {};
+    return attempt.check_forced(
+        [&](std::span<const TimedIds> ids) { return references.force(local, ids, attempt.deadline()); });
   };
   if (const Status done = guarded("", attempted); !done) {
     set_failure(row, done.error());

@@ -49,6 +49,7 @@ Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference&
   options.precision = bit_width(effective) < bit_width(task.arithmetic) ? effective : task.arithmetic;
   ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, computed.sets));
   options.inputs = masks.views;
+  options.sets = computed.sets;
   return judge(files, options);
 }
 
@@ -72,15 +73,37 @@ Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed
   return judge_sets(task_, row_, reference_, expected, computed);
 }
 
+// Each launch begins with another set.
+std::size_t OutputChecks::first_set() const {
+  const std::vector<std::size_t> sets = sets_to_compare(task_, reference_.outputs.size());
+  if (!later_ || !task_.verify || sets.empty()) return 0;
+  return sets[static_cast<std::size_t>(row_.launch_number.value_or(1) - 1) % sets.size()];
+}
+
+// Hashes of the first set, and of those that later launches compare alone.
+void OutputChecks::set_fingerprint(const OutputsOfSets& computed) {
+  for (std::size_t i = 0; i < computed.sets.size(); ++i) {
+    if (computed.sets[i] != 0 && !is_slow()) continue;
+    if (const Result<std::string> hash = sha256_file(computed.files[i]))
+      fingerprint_[fmt::format("set{}_sha256", computed.sets[i])] = *hash;
+  }
+}
+
 bool OutputChecks::is_slow() const { return task_.generation || row_.first_inference_ms.value_or(0) > kSlowRunMs; }
 
 void OutputChecks::set_checked() {
   const auto count = [](std::size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
   const bool padded = has_padding(task_.inputs);
-  row_.checked = count(compared_.sets.size(), "set");
-  if (padded)
-    row_.checked +=
-        std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded: the cache takes no mask";
+  const std::size_t all = sets_to_compare(task_, reference_.outputs.size()).size();
+  if (compared_.sets.size() < all) {
+    const std::size_t set = compared_.sets.front();
+    row_.checked = fmt::format("1 of {} sets (set {}{})", all, set, padded && set == kPaddedSet ? ", padded" : "");
+  } else {
+    row_.checked = count(compared_.sets.size(), "set");
+    if (padded)
+      row_.checked +=
+          std::ranges::count(compared_.sets, kPaddedSet) > 0 ? ", 1 padded" : ", none padded: the cache takes no mask";
+  }
   if (task_.generation)
     row_.checked +=
         fmt::format("; logits after {} tokens", fmt::join(compared_tokens(task_.generation->output_tokens), ", "));
@@ -88,8 +111,10 @@ void OutputChecks::set_checked() {
 
 Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   row_.first_inference_ms.reset();
-  ASSAY_TRY(OutputsOfSets computed, compute(worker, {0}, 0, "candidate", deadline));
-  if (const Result<std::string> hash = sha256_file(computed.files[0])) fingerprint_ = {{"set0_sha256", *hash}};
+  const std::size_t first = first_set();
+  ASSAY_TRY(OutputsOfSets computed, compute(worker, {first}, 0, "candidate", deadline));
+  const bool compares = task_.verify && !task_.inputs.empty() && reference_.name != "none";
+  if (!compares) set_fingerprint(computed);
   if (!task_.verify) return {};
   row_.reference = reference_.name;
   if (task_.inputs.empty()) {
@@ -103,11 +128,12 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
     return {};
   }
   std::vector<std::size_t> sets = sets_to_compare(task_, reference_.outputs.size());
-  if (later_ && is_slow()) sets.resize(1);
-  sets.erase(sets.begin());
+  if (later_ && is_slow()) sets.clear();
+  std::erase(sets, first);
   ASSAY_TRY(const OutputsOfSets others, compute(worker, sets, 0, "candidate", deadline));
   computed.sets.insert(computed.sets.end(), others.sets.begin(), others.sets.end());
   computed.files.insert(computed.files.end(), others.files.begin(), others.files.end());
+  set_fingerprint(computed);
   ASSAY_TRY(const Verdict verdict, judge_with_reference(computed));
   for (const OutputVerdict& output : verdict.outputs)
     log_debug("{} on {}, batch {}, {}: {}", row_.model, row_.engine, task_.shape.batch, row_.precision,
@@ -118,6 +144,7 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
   if (verdict.verification == Verification::kWrong && task_.reference.quantised && row_.hardware == "cpu")
     row_.hint = saturation_hint(detect_cpu().isa);
   compared_ = std::move(computed);
+  compared_.worst = verdict.worst_set;
   set_checked();
   if (const std::string& note = task_.reference.given_note; !note.empty())
     row_.message = with_note(row_.message, fmt::format("{}; compared with {}", note, reference_.name));
@@ -127,6 +154,7 @@ Status OutputChecks::before(Worker& worker, const Deadline& deadline) {
 // All numbers of a row are of one output.
 void OutputChecks::set_verdict(const Verdict& verdict) {
   row_.verification = verdict.verification;
+  limit_decides_ = verdict.limit_decides;
   row_.max_abs_error = verdict.max_abs_error;
   row_.max_rel_error = verdict.max_rel_error;
   row_.cosine_similarity = verdict.cosine;
@@ -165,7 +193,7 @@ Status OutputChecks::after(Worker& worker, const MeasureReply& measured, const D
 
 Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
   for (int stream = 0; stream < task_.shape.streams; ++stream) {
-    const std::vector<std::size_t> sets = is_slow() ? std::vector<std::size_t>{0} : compared_.sets;
+    const std::vector<std::size_t> sets = is_slow() ? std::vector{compared_.sets.front()} : compared_.sets;
     ASSAY_TRY(const OutputsOfSets again, compute(worker, sets, stream, "again", deadline));
     ASSAY_TRY(const Verdict verdict, judge_with_reference(again));
     if (verdict.verification != Verification::kWrong) continue;
@@ -179,8 +207,8 @@ Status OutputChecks::check_again(Worker& worker, const Deadline& deadline) {
 }
 
 void OutputChecks::set_ids_checked() {
-  if (!ids_->message().empty()) return set_wrong(ids_->message());
-  row_.checked += fmt::format("; {} of {} generations", ids_->text(), generations_);
+  set_ids(*ids_, limit_decides_, generations_, row_);
+  if (row_.verification == Verification::kWrong) compared_ = {};  // no longer what the row is about
 }
 
 Status OutputChecks::check_timed_tokens(const MeasureReply& measured) {
@@ -192,10 +220,10 @@ Status OutputChecks::check_timed_tokens(const MeasureReply& measured) {
   return {};
 }
 
-void OutputChecks::check_forced(const ForceIds& force) {
-  if (const Status done = ids_->force(force); !done)
-    row_.message = with_note(row_.message, "not all token ids were compared: " + done.error().message);
+Status OutputChecks::check_forced(const ForceIds& force) {
+  ASSAY_CHECK_OK(force_ids(*ids_, force, row_));
   set_ids_checked();
+  return {};
 }
 
 }  // namespace assay

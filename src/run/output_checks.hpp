@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@ namespace assay {
 struct OutputsOfSets {
   std::vector<std::size_t> sets;
   std::vector<std::filesystem::path> files;  ///< one for each set
+  std::optional<std::size_t> worst{};        ///< the set with the largest error, once they were compared
 };
 
 /// Compares outputs of a cell with others of the same sets, `expected`: judge() with the masks of the task's inputs and
@@ -45,9 +47,9 @@ class OutputChecks {
         reference_(reference),
         scratch_(std::move(scratch)) {}
 
-  /// Runs each input set once and compares, if the task is verified; else it runs one set. If a run takes long, later
-  /// launches of a cell run only the first set. Sets first_inference_ms and `checked`. Errors: those of the worker
-  /// and of judge().
+  /// Runs each input set once and compares, if the task is verified; else it runs one set. If a run takes long, each
+  /// later launch of a cell runs only one set, another one each time. Sets first_inference_ms and `checked`. Errors:
+  /// those of the worker and of judge().
   [[nodiscard]] Status before(Worker& worker, const Deadline& deadline);
 
   /// After sampling, if the outputs were right before: the same sets once more in every stream (one of them if a run
@@ -57,8 +59,8 @@ class OutputChecks {
   [[nodiscard]] Status after(Worker& worker, const MeasureReply& measured, const Deadline& deadline);
   /// Whether after() left token ids to check_forced(), which needs no worker.
   [[nodiscard]] bool expects_forced() const { return ids_ && ids_->expects_force(); }
-  /// Compares the token ids that left those of the reference. If they cannot be forced through it, the row says so.
-  void check_forced(const ForceIds& force);
+  /// Compares the token ids that left those of the reference: force_ids() and set_ids(). Errors: those of force_ids().
+  [[nodiscard]] Status check_forced(const ForceIds& force);
   /// Where measure() writes the token ids.
   [[nodiscard]] std::filesystem::path tokens_file() const { return scratch_ / "tokens.safetensors"; }
 
@@ -73,6 +75,8 @@ class OutputChecks {
   [[nodiscard]] Result<Verdict> judge_with_reference(const OutputsOfSets& computed) const;
   [[nodiscard]] Status check_again(Worker& worker, const Deadline& deadline);
   [[nodiscard]] Status check_timed_tokens(const MeasureReply& measured);
+  [[nodiscard]] std::size_t first_set() const;
+  void set_fingerprint(const OutputsOfSets& computed);
   void set_verdict(const Verdict& verdict);
   void set_wrong(const std::string& message);
   void set_checked();
@@ -89,6 +93,7 @@ class OutputChecks {
   OutputsOfSets compared_;
   std::optional<TimedIdsCheck> ids_;
   std::int64_t generations_ = 0;
+  bool limit_decides_ = true;  ///< Verdict::limit_decides of the row's verdict
 };
 
 }  // namespace assay

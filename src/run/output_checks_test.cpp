@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "run/local_workers.hpp"
+#include "run/reference_set.hpp"
 #include "run/run_testing.hpp"
 #include "run/witnesses.hpp"
 #include "tensor/safetensors.hpp"
@@ -15,6 +18,7 @@ namespace assay {
 namespace {
 using ::testing::AllOf;
 using testing::complete_tasks;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::quick_settings;
 using testing::run_tasks;
@@ -77,6 +81,78 @@ TEST_F(Checks, FindACacheWhoseLastPlaceIsLost) {
   EXPECT_EQ(row.verification, Verification::kWrong) << row.checked;
   settings_.engine_options = {{"wrong_at_token", "12"}};
   EXPECT_EQ(row_of(kGenerates).verification, Verification::kVerified) << "never reached";
+}
+
+TEST_F(Checks, EachLaunchOfASlowCellComparesAnotherSet) {
+  settings_.launches = 5;
+  settings_.measure.iterations = 1;
+  settings_.output_tokens = {3};
+  const auto checked = [&](const std::vector<Task>& tasks) {
+    std::vector<std::string> found;
+    const auto executor = LocalExecutor::create(testing::test_run(), services_in(folder_.path(), registry_)).value();
+    EXPECT_TRUE(executor->run(tasks, {.launched = [&](std::size_t, const Launch& launch) {
+                                found.push_back(launch.row.checked.substr(0, launch.row.checked.find(';')));
+                                EXPECT_EQ(launch.row.message.find("outputs of launches differ"), std::string::npos);
+                              }}));
+    return found;
+  };
+  EXPECT_THAT(checked(tasks_of(kGenerates)),
+              ElementsAre("4 sets, 1 padded", "1 of 4 sets (set 1, padded)", "1 of 4 sets (set 2)",
+                          "1 of 4 sets (set 3)", "1 of 4 sets (set 0)"));
+}
+
+/// Five tokens of a generation, forced through the reference of the null engine.
+class Forcing : public Checks {
+ protected:
+  Forcing() {
+    settings_.output_tokens = {5};
+    cells_.push_back({tasks_of(kGenerates).at(0)});
+    services_.timer = &timer_;
+    references_.make(cells_);
+  }
+  [[nodiscard]] Result<std::vector<fs::path>> force(const Deadline& deadline) {
+    std::vector<TimedIds> ids(1);
+    ids[0].ids = Tensor::create(DType::kInt64, {1, 5}).value();
+    std::ranges::fill(ids[0].ids.as<std::int64_t>(), 1);
+    return references_.force(cells_[0], ids, deadline);
+  }
+
+  SteadyClock clock_;
+  WorkTimer timer_{clock_};
+  ExecutorServices services_ = services_in(folder_.path(), registry_);
+  std::vector<LocalTask> cells_;
+  ArtefactStore artefacts_{{&registry_, folder_.path() / "models"}};
+  ReferenceMaker maker_{registry_, artefacts_, folder_.path() / "references", {}};
+  LocalWorkers workers_{registry_, folder_.path(), {std::uint64_t{1} << 32, true, {}}};
+  ReferenceSet references_{services_, maker_, workers_};
+};
+
+TEST_F(Forcing, CountsAsWorkOnReferences) {
+  const double before = timer_.spent().on(Work::kReferences);
+  const Result<std::vector<fs::path>> files = force(Deadline(std::chrono::minutes(1)));
+  ASSERT_TRUE(files) << to_string(files.error());
+  EXPECT_THAT(*files, ::testing::SizeIs(1));
+  EXPECT_GT(timer_.spent().on(Work::kReferences), before);
+}
+
+TEST_F(Forcing, EndsWithTheAttempt) {
+  const Result<std::vector<fs::path>> files = force(Deadline(std::chrono::nanoseconds(1)));
+  ASSERT_FALSE(files);
+  EXPECT_EQ(files.error().code, ErrorCode::kTimeout) << to_string(files.error());
+}
+
+TEST_F(Checks, CountAsVerificationOnlyIfSomethingIsVerified) {
+  const SteadyClock clock;
+  for (const bool verify : {true, false}) {
+    settings_.verify = verify;
+    WorkTimer timer(clock);
+    ExecutorServices services = services_in(folder_.path(), registry_);
+    services.timer = &timer;
+    EXPECT_EQ(run_tasks(tasks_of(kEncoder), services).at(0).status, CellStatus::kCompleted);
+    EXPECT_EQ(timer.spent().on(Work::kVerification) > 0, verify);
+    EXPECT_GT(timer.spent().on(Work::kSampling), 0);
+    EXPECT_GT(timer.spent().on(Work::kOther), 0);
+  }
 }
 
 TEST_F(Checks, FindAStateThatLeaksFromRunToRun) {

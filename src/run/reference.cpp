@@ -187,8 +187,9 @@ const EngineEntry& ReferenceMaker::engine_of(const Task& task) const {
   return candidate != nullptr && !candidate->needs_model ? *candidate : *registry_.entry(kReferenceEngine);
 }
 
-Status ReferenceMaker::force(const Task& task, std::size_t set, const TensorView& ids, const fs::path& largest) {
-  const Until until = std::chrono::steady_clock::now() + task.timeout;
+Status ReferenceMaker::force(const Task& task, std::size_t set, const TensorView& ids, const fs::path& largest,
+                             std::chrono::nanoseconds limit) {
+  const Until until = std::chrono::steady_clock::now() + limit;
   ASSAY_CHECK_OK(load(engine_of(task), task, arithmetic_of(task), until));
   ASSAY_TRY(const std::vector<InputRecipe> inputs, inputs_of(task, task.inputs, set));
   const std::size_t sets = set_count(task.inputs, task.input_sets);

@@ -52,9 +52,9 @@ class ReferenceMaker {
   [[nodiscard]] Reference make(const Task& task);
   /// Generates the tokens `ids` [batch, output tokens] after the prompt of an input set, and writes the largest logits
   /// and those of the tokens: `largest` of InferRequest::forced. For a task whose reference was made. Errors: those of
-  /// artefacts and of the worker.
+  /// artefacts and of the worker; timeout after `limit`.
   [[nodiscard]] Status force(const Task& task, std::size_t set, const TensorView& ids,
-                             const std::filesystem::path& largest);
+                             const std::filesystem::path& largest, std::chrono::nanoseconds limit);
   void release();
   /// The limit of each worker that starts after this call.
   void limit_memory(std::uint64_t bytes) { memory_limit_ = bytes; }

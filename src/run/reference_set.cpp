@@ -20,6 +20,7 @@ Status ReferenceSet::choose_arithmetic(LocalTask& local) {
   const std::string target = target_key(row), key = local.model_key() + " " + target;
   if (!chosen_.contains(key)) {
     services_.doing(fmt::format("{} on {}: which precision it chooses", row.model, target));
+    const WorkTimer::Scope work(services_.timer, Work::kLoading);
     ASSAY_TRY(WorkerPool::Lease leased, workers_.acquire(local, "runtime", local.task.timeout));
     Record loaded;
     set_load(loaded, leased.loaded());
@@ -65,7 +66,9 @@ void ReferenceSet::make(std::vector<LocalTask>& tasks) {
 }
 
 Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& local,
-                                                               std::span<const TimedIds> generations) {
+                                                               std::span<const TimedIds> generations,
+                                                               const Deadline& deadline) {
+  const WorkTimer::Scope work(services_.timer, Work::kReferences);
   std::vector<std::filesystem::path> files;
   bool alone = false;
   for (const TimedIds& generation : generations) {
@@ -85,7 +88,7 @@ Result<std::vector<std::filesystem::path>> ReferenceSet::force(const LocalTask& 
     const Record& row = local.task.row;
     services_.doing(fmt::format("{}, {}: token ids through the reference", row.model, shape_key(row)));
     files.push_back(forced_folder_->path() / fmt::format("{}.safetensors", forced_.size()));
-    const Status forced = maker_.force(local.task, generation.set, ids, files.back());
+    const Status forced = maker_.force(local.task, generation.set, ids, files.back(), deadline.left());
     if (!forced) {
       maker_.release();
       return tl::unexpected<Error>(forced.error());

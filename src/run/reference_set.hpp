@@ -37,9 +37,10 @@ class ReferenceSet {
   [[nodiscard]] Reference& of(const LocalTask& local) { return made_[local.reference_key(*services_.registry)]; }
 
   /// Forces token ids of the task's timed generations through its reference, once for equal ids. Warm workers end
-  /// first. Errors: those of ReferenceMaker::force.
+  /// first. Errors: those of ReferenceMaker::force, all generations together until the deadline.
   [[nodiscard]] Result<std::vector<std::filesystem::path>> force(const LocalTask& local,
-                                                                 std::span<const TimedIds> generations);
+                                                                 std::span<const TimedIds> generations,
+                                                                 const Deadline& deadline);
 
   /// Why the task's model file is invalid. A file that contradicts itself has no right numbers, although some runtimes
   /// run it. If ONNX Runtime could compute the reference, the file does not contradict itself.

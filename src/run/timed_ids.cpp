@@ -18,6 +18,11 @@ std::string of_set(std::size_t set, const std::string& message) {
   return fmt::format("timed generation of input set {}: {}", set, message);
 }
 
+void set_unverified(Record& row, const std::string& why) {
+  row.verification = Verification::kUnverified;
+  row.message = row.message.empty() ? why : why + "; " + row.message;
+}
+
 }  // namespace
 
 Result<TimedIdsCheck> TimedIdsCheck::compare(const fs::path& tokens, const std::vector<fs::path>& largest,
@@ -62,6 +67,23 @@ std::string TimedIdsCheck::text() const {
   if (forced_ > 0)
     text += fmt::format(" ({} generation{} forced through the reference)", forced_, forced_ == 1 ? "" : "s");
   return text;
+}
+
+void set_ids(const TimedIdsCheck& ids, bool limit_decides, std::int64_t generations, Record& row) {
+  if (!ids.message().empty() && limit_decides) {
+    row.verification = Verification::kWrong;
+    row.message = ids.message();
+    return;
+  }
+  row.checked += fmt::format("; {} of {} generations", ids.text(), generations);
+  if (!ids.message().empty()) set_unverified(row, ids.message() + ", and the error of honest arithmetic is not known");
+}
+
+Status force_ids(TimedIdsCheck& ids, const ForceIds& force, Record& row) {
+  Status done = ids.force(force);
+  if (done || done.error().code == ErrorCode::kCancelled) return done;
+  set_unverified(row, "not all token ids were compared: " + done.error().message);
+  return {};
 }
 
 }  // namespace assay

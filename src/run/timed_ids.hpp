@@ -11,6 +11,7 @@
 
 #include <assay/result.hpp>
 
+#include "result/record.hpp"
 #include "tensor/tensor.hpp"
 
 namespace assay {
@@ -56,5 +57,13 @@ class TimedIdsCheck {
   std::size_t forced_ = 0;
   std::string message_;
 };
+
+/// Writes into the row how many ids of `generations` were compared. If one is beyond the margin, the row is wrong;
+/// unverified if `limit_decides` is false: that of Verdict, whose limit gave the margin.
+void set_ids(const TimedIdsCheck& ids, bool limit_decides, std::int64_t generations, Record& row);
+
+/// TimedIdsCheck::force() for a row. If the ids cannot be forced, the row is unverified and says why. Errors:
+/// cancelled, because the comparison was not made.
+[[nodiscard]] Status force_ids(TimedIdsCheck& ids, const ForceIds& force, Record& row);
 
 }  // namespace assay

@@ -132,5 +132,36 @@ TEST_F(TimedIdsOfGenerations, ThatCannotBeForcedWereComparedUntilTheyLeft) {
   EXPECT_EQ(check.text(), "3 of 16 token ids");
 }
 
+TEST_F(TimedIdsOfGenerations, ThatCannotBeForcedLeaveTheRowUnverifiedOrEndTheAttempt) {
+  const auto row_after = [&](ErrorCode code, bool& ended) {
+    Record row;
+    row.verification = Verification::kVerified;
+    TimedIdsCheck check = compare({generated(true)});
+    ended = !force_ids(
+        check, [&](std::span<const TimedIds>) -> Result<std::vector<fs::path>> { return fail(code, "why"); }, row);
+    return row;
+  };
+  bool ended = false;
+  const Record late = row_after(ErrorCode::kTimeout, ended);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(late.verification, Verification::kUnverified);
+  EXPECT_EQ(late.message, "not all token ids were compared: why");
+  (void)row_after(ErrorCode::kCancelled, ended);
+  EXPECT_TRUE(ended) << "else an interrupted launch would count as a complete one";
+}
+
+TEST_F(TimedIdsOfGenerations, BeyondALimitThatDoesNotDecideAreUnverified) {
+  for (const bool decides : {true, false}) {
+    Record row;
+    row.verification = Verification::kVerified;
+    TimedIdsCheck check = compare({generated(true, 10)});
+    ASSERT_TRUE(force_ids(check, force(), row));
+    set_ids(check, decides, 1, row);
+    EXPECT_EQ(row.verification, decides ? Verification::kWrong : Verification::kUnverified);
+    EXPECT_THAT(row.message, HasSubstr("timed generation of input set 0: token 11 of sequence 1 is "));
+    EXPECT_EQ(row.message.find("the error of honest arithmetic is not known") != std::string::npos, !decides);
+  }
+}
+
 }  // namespace
 }  // namespace assay
