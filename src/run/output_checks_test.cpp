@@ -169,9 +169,9 @@ TEST_F(Checks, FindAStateThatLeaksFromRunToRun) {
 /// Outputs of two sets, as a cell of this engine would leave them.
 class Witnessing : public Checks {
  protected:
-  [[nodiscard]] OutputsOfSets outputs(const std::string& name, float value) {
+  [[nodiscard]] OutputsOfSets outputs(const std::string& name, float value, const std::vector<std::size_t>& sets) {
     OutputsOfSets made;
-    for (const std::size_t set : {0U, 1U}) {
+    for (const std::size_t set : sets) {
       Tensor tensor = Tensor::create(DType::kFloat32, {4, 16}).value();
       for (std::size_t i = 0; i < 64; ++i) tensor.as<float>()[i] = value + static_cast<float>((i * 7 + set * 3) % 11);
       const fs::path file = folder_.path() / (name + std::to_string(set) + ".safetensors");
@@ -182,12 +182,15 @@ class Witnessing : public Checks {
     }
     return made;
   }
-  [[nodiscard]] Record add(const std::string& engine, Verification verification, float value) {
+  [[nodiscard]] Record add(const std::string& engine, Verification verification, float value,
+                           const std::vector<std::size_t>& sets = {0, 1}, std::optional<std::size_t> worst = {}) {
     local_.task.row.engine = engine;
     Record row = local_.task.row;
     row.verification = verification;
     row.message = "output 'y' is wrong";
-    witnesses_.add(local_, reference_, outputs(engine, value), row);
+    OutputsOfSets made = outputs(engine, value, sets);
+    made.worst = worst;
+    witnesses_.add(local_, reference_, made, row);
     return row;
   }
 
@@ -218,6 +221,19 @@ TEST_F(Witnessing, PointAtAReferenceThatStandsAlone) {
               HasSubstr("; first computed the same as this cell, which points at the reference"));
   EXPECT_EQ(add("third", Verification::kVerified, 0).agreed_by, "golden BertModel, onnxruntime");
   EXPECT_EQ(add("second", Verification::kWrong, 5).message, "output 'y' is wrong") << "not all others agree";
+}
+
+TEST_F(Witnessing, PointAtTheReferenceOnlyByTheSetThatIsWrong) {
+  (void)add("first", Verification::kVerified, 5, {0});  // a launch that compared one set
+  EXPECT_EQ(add("second", Verification::kWrong, 5, {0, 1}, 1).message, "output 'y' is wrong")
+      << "the first one did not run the set that is wrong";
+  EXPECT_THAT(add("second", Verification::kWrong, 5, {0, 1}, 0).message, HasSubstr("points at the reference"));
+}
+
+TEST_F(Witnessing, KeepTheLaunchWithMoreSets) {
+  (void)add("first", Verification::kWrong, 5);
+  (void)add("first", Verification::kWrong, 5, {2});
+  EXPECT_THAT(add("second", Verification::kWrong, 5, {0, 1}, 1).message, HasSubstr("points at the reference"));
 }
 
 TEST_F(Witnessing, NameTheKernelsThatAreKnown) {

@@ -52,6 +52,9 @@ bool Witnesses::agrees(const LocalTask& local, const Reference& reference, const
     expected.push_back(other.files[static_cast<std::size_t>(same - other.sets.begin())]);
   }
   if (computed.sets.empty()) return false;
+  // What is wrong must be among what agrees.
+  const bool wrong = row.verification == Verification::kWrong;
+  if (wrong && outputs.worst && std::ranges::find(computed.sets, *outputs.worst) == computed.sets.end()) return false;
   const Result<Verdict> verdict = judge_sets(local.task, row, reference, expected, computed);
   return verdict && verdict->verification == Verification::kVerified;
 }
@@ -60,6 +63,8 @@ void Witnesses::keep(const std::string& key, const std::string& engine, const Ou
   std::error_code error;
   std::uint64_t bytes = 0;
   const std::size_t count = std::min(kKeptSets, outputs.files.size());
+  if (const auto older = kept_[key].find(engine); older != kept_[key].end() && older->second.sets.size() > count)
+    return;
   for (std::size_t i = 0; i < count; ++i) bytes += fs::file_size(outputs.files[i], error);
   fs::create_directories(folder_, error);
   if (error || bytes > kMostKeptBytes) return;
@@ -93,7 +98,7 @@ void Witnesses::add(const LocalTask& local, const Reference& reference, const Ou
   if (verified && local.task.artefact.zoo && zoo::passed_golden(row.architecture, row.model_class))
     agreeing.insert("golden " + row.model_class);
   row.agreed_by = listed(agreeing);
-  // The newest launch of an engine replaces an older one.
+  // The newest launch of an engine replaces an older one with as many sets.
   keep(key, row.engine, outputs);
 }
 
