@@ -5,8 +5,10 @@
 // the outputs PRESENT. OpenVINO's users run generative models this way. The batch is that of the input IDS. The C API
 // that the plug-in uses has no passes, so this is a separate program, for the release of OpenVINO that it was built
 // with; it contains no code of assay. Its last line, "fused N of M", states how many of the attentions OpenVINO's
-// processor plug-in executes as one operator with the cache: read from a compilation, not from what was written.
+// processor plug-in executes as one operator with the cache: read from a compilation, not from what was written. It is
+// compiled with the properties of a strict precision; if that fails, the line is absent.
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -60,11 +62,40 @@ void begin_empty(ov::Model& model, const std::string& ids) {
 }
 
 // OpenVINO fuses an attention with its cache only if the cache is reordered by beams first. There are none here: each
-// sequence goes on from itself. Returns the number of caches.
-std::size_t add_beams(ov::Model& model, const std::string& ids) {
+// sequence goes on from itself.
+void add_beams(ov::Model& model, const std::string& ids) {
   const auto each = std::make_shared<ov::op::v4::Range>(integers({0}, {}), batch_of(model, ids, {}), integers({1}, {}),
                                                         ov::element::i32);
-  return stateful::reorder_by_beam(model, each);
+  stateful::reorder_by_beam(model, each);
+}
+
+// What the plug-in requests for a strict precision (engines/openvino/README.md, "Precision"), for a model of this type.
+ov::AnyMap strict(ov::Core& core, const ov::element::Type& own) {
+  const auto capabilities = core.get_property("CPU", ov::device::capabilities);
+  const auto has = [&](const char* name) {
+    return std::find(capabilities.begin(), capabilities.end(), name) != capabilities.end();
+  };
+  const bool narrow = (own == ov::element::f16 && has("FP16")) || (own == ov::element::bf16 && has("BF16"));
+  const ov::element::Type type = narrow ? own : ov::element::f32;
+  return {ov::hint::inference_precision(type), ov::hint::kv_cache_precision(type),
+          ov::hint::dynamic_quantization_group_size(0)};
+}
+
+// The type of the caches, which is that of the model.
+ov::element::Type own_type(const ov::Model& model) {
+  for (const auto& node : model.get_ordered_ops())
+    if (std::dynamic_pointer_cast<ov::op::util::ReadValueBase>(node)) return node->get_output_element_type(0);
+  return ov::element::f32;
+}
+
+// The file is written: without this number it is as good as with it.
+void print_fused(ov::Core& core, const std::shared_ptr<ov::Model>& model, std::size_t attentions) {
+  try {
+    const ov::CompiledModel compiled = core.compile_model(model, "CPU", strict(core, own_type(*model)));
+    std::printf("fused %zu of %zu\n", stateful::fused_with_cache(compiled), attentions);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "not counted: %s\n", error.what());
+  }
 }
 
 }  // namespace
@@ -91,13 +122,13 @@ int main(int argc, char** argv) {
     manager.register_pass<ov::pass::MakeStateful>(pairs);
     manager.run_passes(model);
     begin_empty(*model, argv[3]);
+    const std::size_t attentions = stateful::attentions_with_cache(*model);
     stateful::fuse_attention(*model);
     stateful::normalise_rotary(*model);
-    const std::size_t attentions = add_beams(*model, argv[3]) / 2;
+    add_beams(*model, argv[3]);
     model->validate_nodes_and_infer_types();
     ov::serialize(model, argv[2]);
-    const std::size_t fused = stateful::fused_with_cache(core.compile_model(model, "CPU"));
-    std::printf("fused %zu of %zu\n", fused, attentions);
+    print_fused(core, model, attentions);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -17,6 +17,8 @@
 #include <openvino/op/variadic_split.hpp>
 
 #include <optional>
+#include <set>
+#include <string_view>
 #include <vector>
 
 namespace stateful {
@@ -105,6 +107,30 @@ std::shared_ptr<ov::op::v0::MatMul> mixed_by(const std::shared_ptr<ov::Node>& so
   return plain ? product : nullptr;
 }
 
+bool is_softmax(const ov::Node& node) {
+  return dynamic_cast<const ov::op::v8::Softmax*>(&node) != nullptr ||
+         dynamic_cast<const ov::op::v1::Softmax*>(&node) != nullptr;
+}
+bool is_product(const ov::Node& node) { return dynamic_cast<const ov::op::v0::MatMul*>(&node) != nullptr; }
+bool is_variable(const ov::Node& node) { return dynamic_cast<const ov::op::util::ReadValueBase*>(&node) != nullptr; }
+
+// The nodes of a kind that a value is computed from without another product, softmax or variable in between.
+template <class Kind>
+std::set<const ov::Node*> origins(const ov::Output<ov::Node>& value, Kind kind) {
+  std::set<const ov::Node*> seen, found;
+  std::vector<const ov::Node*> open{value.get_node()};
+  while (!open.empty()) {
+    const ov::Node* node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (kind(*node)) found.insert(node);
+    const bool of_a_shape = std::string_view(node->get_type_info().name) == "ShapeOf";
+    if (of_a_shape || is_product(*node) || is_softmax(*node) || is_variable(*node)) continue;
+    for (const ov::Output<ov::Node>& input : node->input_values()) open.push_back(input.get_node());
+  }
+  return found;
+}
+
 }  // namespace
 
 std::size_t fuse_attention(ov::Model& model) {
@@ -141,8 +167,7 @@ void normalise_rotary(ov::Model& model) {
   }
 }
 
-std::size_t reorder_by_beam(ov::Model& model, const ov::Output<ov::Node>& beams) {
-  std::size_t caches = 0;
+void reorder_by_beam(ov::Model& model, const ov::Output<ov::Node>& beams) {
   for (const auto& node : model.get_ordered_ops()) {
     const auto read = std::dynamic_pointer_cast<ov::op::util::ReadValueBase>(node);
     if (!read || read->get_output_partial_shape(0).rank() != kRank) continue;
@@ -150,10 +175,21 @@ std::size_t reorder_by_beam(ov::Model& model, const ov::Output<ov::Node>& beams)
       if (dynamic_cast<ov::op::v0::Concat*>(use.get_node()) == nullptr || use.get_index() != 0) continue;
       use.replace_source_output(
           std::make_shared<ov::op::v8::Gather>(read, beams, ov::op::v0::Constant::create(ov::element::i64, {}, {0})));
-      ++caches;
     }
   }
-  return caches;
+}
+
+std::size_t attentions_with_cache(const ov::Model& model) {
+  std::size_t found = 0;
+  for (const auto& node : model.get_ordered_ops()) {
+    if (!is_softmax(*node)) continue;
+    bool cached = false;
+    for (const ov::Node* product : origins(node->input_value(0), is_product))
+      for (const ov::Output<ov::Node>& factor : product->input_values())
+        cached = cached || !origins(factor, is_variable).empty();
+    if (cached) ++found;
+  }
+  return found;
 }
 
 std::size_t fused_with_cache(const ov::CompiledModel& compiled) {

@@ -16,8 +16,12 @@ std::size_t fuse_attention(ov::Model& model);
 void normalise_rotary(ov::Model& model);
 
 /// What is read from a variable of rank 4 and then concatenated is gathered by `beams` (int32 [batch]) along the batch.
-/// Returns the number of these variables: an attention has two, for keys and values.
-std::size_t reorder_by_beam(ov::Model& model, const ov::Output<ov::Node>& beams);
+void reorder_by_beam(ov::Model& model, const ov::Output<ov::Node>& beams);
+
+/// The number of attentions one of whose factors is read from a variable: products that a softmax is taken of, with
+/// nothing but sums, other element-wise operators and changes of shape between factor and variable. To be called before
+/// fuse_attention().
+std::size_t attentions_with_cache(const ov::Model& model);
 
 /// The number of attentions that OpenVINO's processor plug-in executes as one operator that also keeps the cache.
 std::size_t fused_with_cache(const ov::CompiledModel& compiled);

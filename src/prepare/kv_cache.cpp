@@ -36,12 +36,14 @@ tl::unexpected<Error> no_stateful(const std::string& engine, const std::string& 
               fmt::format("build assay with this release of {}, or use --kv-cache growing", engine));
 }
 
-// From the last line of the converter, "fused N of M". Empty if all are fused.
+// From the last line of the converter, "fused N of M". Empty if all are fused. A decoder has attentions: 0 of 0 says
+// that the converter did not recognise them.
 std::string fusion_note(const std::string& engine, const std::vector<std::string>& words) {
   unsigned fused = 0, attentions = 0;
-  if (words.empty() || std::sscanf(words.back().c_str(), "fused %u of %u", &fused, &attentions) != 2)
+  const bool counted = !words.empty() && std::sscanf(words.back().c_str(), "fused %u of %u", &fused, &attentions) == 2;
+  if (!counted || attentions == 0 || fused > attentions)
     return fmt::format("whether {} fuses attention and cache is unknown", engine);
-  if (fused >= attentions) return {};
+  if (fused == attentions) return {};
   return fmt::format("{} fuses {} of {} attentions with their caches", engine, fused, attentions);
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "builder/graph_builder.hpp"
 #include "engine/registry.hpp"
 #include "onnx/inspect.hpp"
 #include "prepare/generation.hpp"
@@ -295,6 +296,55 @@ TEST(KvCache, OpenVinosIsRefusedIfItsProgramDoesNotRun) {
   EXPECT_EQ(refusal(with).code, ErrorCode::kCancelled);
   graphs.step.emplace();
   EXPECT_THAT(refusal(with).message, HasSubstr("unsupported: kv_cache = runtime"));
+}
+
+TEST(KvCache, AnAttentionWhoseCacheHasAnotherFormIsCountedAsNotFused) {
+  Bench bench;
+  if (const std::string why = bench.missing("openvino"); !why.empty()) GTEST_SKIP() << why;
+  constexpr std::int64_t kWidth = 16;
+  // One attention without heads: its caches have three axes.
+  GraphBuilder graph("attention");
+  const Value ids = graph.input("ids", DType::kInt64, {"batch", "sequence"});
+  const std::vector<float> values(kWidth * kWidth, 0.5F);
+  const Value table = graph.numbers(values, {kWidth, kWidth});
+  const Value x = graph.node("", "Gather", {table, ids}, {}, DType::kFloat32);
+  GenerationGraphs graphs;
+  graphs.generation.tokens = "ids";
+  std::vector<Value> caches;
+  for (const std::string kind : {"keys", "values"}) {
+    const Value past = graph.input("past_" + kind, DType::kFloat32, {"batch", "past", kWidth});
+    caches.push_back(graph.node("/" + kind, "Concat", {past, x}, {{"axis", std::int64_t{1}}}));
+    graph.output("present_" + kind, caches.back(), {"batch", "all", kWidth});
+    graphs.generation.states.push_back({"present_" + kind, "past_" + kind, "present_" + kind});
+  }
+  const Value keys = graph.node("/attention", "Transpose", {caches[0]}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}});
+  const Value scores = graph.node("/attention/scores", "MatMul", {x, keys});
+  const Value shares = graph.node("/attention", "Softmax", {scores}, {{"axis", std::int64_t{-1}}});
+  graph.output("logits", graph.node("/attention", "MatMul", {shares, caches[1]}), {"batch", "sequence", kWidth});
+  graphs.prompt.path = bench.folder.path() / "attention.onnx";
+  ASSERT_TRUE(graph.write(graphs.prompt.path));
+  const auto stateful = make_stateful(graphs, bench.stateful(), bench.folder.path() / "stateful.xml");
+  ASSERT_TRUE(stateful) << to_string(stateful.error());
+  EXPECT_EQ(stateful->note, "openvino fuses 0 of 1 attentions with their caches");
+}
+
+TEST(KvCache, WhatTheConverterDoesNotCountIsUnknown) {
+  const TemporaryDirectory folder = TemporaryDirectory::create("assay-kv-cache-test-").value();
+  const fs::path program = folder.path() / "converter";
+  const auto note = [&](const std::string& last_line) {
+    EXPECT_TRUE(write_file_atomically(program, "#!/bin/sh\ntouch \"$2\"\necho '" + last_line + "'\n"));
+    fs::permissions(program, fs::perms::owner_all);
+    Stateful with;
+    with.engine = "openvino";
+    with.program = program;
+    const auto graph = make_stateful(GenerationGraphs{}, with, folder.path() / "stateful.xml");
+    EXPECT_TRUE(graph) << to_string(graph.error());
+    return graph ? graph->note : std::string();
+  };
+  EXPECT_EQ(note("fused 2 of 2"), "");
+  EXPECT_EQ(note("fused 1 of 2"), "openvino fuses 1 of 2 attentions with their caches");
+  for (const char* uncounted : {"fused 0 of 0", "fused 3 of 2", "not counted: out of memory"})
+    EXPECT_EQ(note(uncounted), "whether openvino fuses attention and cache is unknown") << uncounted;
 }
 
 TEST(KvCache, IsRefusedIfTheGraphOrTheAttentionDoesNotSupportIt) {
