@@ -94,14 +94,6 @@ bool outputs_differ(const std::string& first, const std::string& second) {
       a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
 }
 
-// The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
-Record row_of(const LocalTask& cell) {
-  Record row = cell_row(cell.launches);
-  if (cell.refused_for_time && has_fewer_launches(row))
-    add_note(row, launches_note(*row.launches, *row.planned_launches, "--budget left no time for more"));
-  return row;
-}
-
 // What the launch says about the launches of its cell.
 void add_launch_notes(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
