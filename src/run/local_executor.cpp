@@ -115,6 +115,21 @@ void add_launch_notes(const LocalTask& local, Launch& launch) {
 
 std::string resume_key(const Record& row) { return fmt::format("{}\n{}\n{}", row.task_key, row.model, row.model_id); }
 
+const std::vector<Launch>* resumed_launches(const std::map<std::string, std::vector<Launch>>& resumed,
+                                            const Task& task) {
+  const std::string key = resume_key(task.row);
+  if (const auto found = resumed.find(key); found != resumed.end()) return &found->second;
+  if (task.artefact.converter.empty()) return nullptr;
+  // The hash of a converted graph is known after the conversion. All that decides it is in the other fields.
+  for (const auto& [ignored, launches] : resumed) {
+    Record planned = launches.front().row;
+    planned.graph_hash = task.row.graph_hash;
+    planned.task_key = task_key(planned);
+    if (resume_key(planned) == key) return &launches;
+  }
+  return nullptr;
+}
+
 struct LocalExecutor::State {
   RunInfo run;
   RunContext context;
@@ -196,18 +211,7 @@ void LocalExecutor::State::name(LocalTask& local) const {
   row.task_key = task_key(row);
   row.series_key = series_key(row);
   local.launches.clear();
-  const std::string key = resume_key(row);
-  if (const auto resumed = services.resumed.find(key); resumed != services.resumed.end()) {
-    local.launches = resumed->second;
-  } else if (!local.task.artefact.converter.empty()) {
-    // The hash of a converted graph is known after the conversion. All that decides it is in the other fields.
-    for (const auto& [ignored, launches] : services.resumed) {
-      Record planned = launches.front().row;
-      planned.graph_hash = row.graph_hash;
-      planned.task_key = task_key(planned);
-      if (resume_key(planned) == key) local.launches = launches;
-    }
-  }
+  if (const std::vector<Launch>* resumed = resumed_launches(services.resumed, local.task)) local.launches = *resumed;
   std::int64_t ended_badly = 0;
   for (const Launch& launch : local.launches) ended_badly += settled(launch.row) ? 0 : 1;
   row.attempt_number = 1 + ended_badly;

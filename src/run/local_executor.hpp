@@ -60,6 +60,10 @@ struct ExecutorServices {
 /// names.
 [[nodiscard]] std::string resume_key(const Record& row);
 
+/// Those of ExecutorServices::resumed that are of the task; none: nullptr. `task.row.task_key` is set.
+[[nodiscard]] const std::vector<Launch>* resumed_launches(const std::map<std::string, std::vector<Launch>>& resumed,
+                                                          const Task& task);
+
 /// Runs tasks on this machine in rounds, one launch after another: verify, then measure, each leaving a bundle. In each
 /// round a target has a fresh worker, which stays warm for its next shapes. A task with several launches is compared
 /// with the others of its model: pairs that are undecided get further rounds (run/rounds.hpp), at most 10 in all, and

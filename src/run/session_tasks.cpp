@@ -15,6 +15,7 @@
 #include "plan/row.hpp"
 #include "result/keys.hpp"
 #include "run/complete.hpp"
+#include "run/rounds.hpp"
 #include "store/bundle.hpp"
 
 namespace assay {
@@ -78,6 +79,22 @@ void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
   }
 }
 
+std::vector<KeptLaunches> kept_launches(const std::vector<Task>& tasks, const ExecutorServices& services) {
+  if (services.resumed.empty()) return {};
+  std::vector<KeptLaunches> kept(tasks.size());
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    LocalTask local{tasks[t]};
+    local.task.row.task_key = task_key(local.task.row);
+    const std::vector<Launch>* launches = resumed_launches(services.resumed, local.task);
+    if (launches == nullptr) continue;
+    local.launches = *launches;
+    kept[t] = {.launches = launches->size(), .missing = missing_launches(local)};
+    for (const Launch& launch : *launches)
+      if (settled(launch.row)) kept[t].run_s = std::chrono::duration<double>(run_time(launch.row)).count();
+  }
+  return kept;
+}
+
 }  // namespace
 
 Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& request, TimePlan time,
@@ -85,7 +102,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
   std::vector<std::vector<Task>*> tasks;
   for (PlannedModel& each : planned) {
     if (!request.cancelled()) complete_tasks(each, request);
-    time.add(each.tasks);
+    time.add(each.tasks, kept_launches(each.tasks, services));
     tasks.push_back(&each.tasks);
   }
   std::size_t done_launches = 0;

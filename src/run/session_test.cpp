@@ -279,6 +279,37 @@ TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
   EXPECT_EQ(session->rows[1].reason_code, "no_time");
 }
 
+TEST_F(SessionTest, ResumingWithABudgetPlansOnlyTheLaunchesThatAreMissing) {
+  SessionRequest asked = request({"a"});
+  asked.settings.launches = 3;
+  asked.settings.batch_sizes = {1};
+  asked.settings.budget = std::chrono::nanoseconds(1);
+  asked.output_dir = folder_.path() / "out";
+  auto first = run_session(asked);
+  ASSERT_TRUE(first) << to_string(first.error());
+  EXPECT_EQ(first->rows.at(0).launches, 1);
+  ASSERT_THAT(save_session(asked, *first), IsEmpty());
+
+  asked.resume = true;
+  std::size_t launched = 0;
+  std::vector<std::size_t> expected;
+  asked.launched = [&](const Record&, bool kept) { launched += kept ? 0 : 1; };
+  asked.time_left = [&](const TimeLeft& left) { expected.push_back(left.launches); };
+  for (const std::int64_t launches : {2, 3}) {
+    auto again = run_session(asked);
+    ASSERT_TRUE(again) << to_string(again.error());
+    EXPECT_EQ(again->rows.at(0).launches, launches) << "one more, whatever the budget";
+    EXPECT_EQ(again->rows.at(0).planned_launches, 3);
+    EXPECT_EQ(expected.back(), static_cast<std::size_t>(launches));
+    ASSERT_THAT(save_session(asked, *again), IsEmpty());
+  }
+  EXPECT_EQ(launched, 2U);
+  const auto last = run_session(asked);
+  ASSERT_TRUE(last) << to_string(last.error());
+  EXPECT_EQ(launched, 2U) << "it is complete";
+  EXPECT_THAT(last->kept, SizeIs(1));
+}
+
 TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {
   SessionRequest asked = request({"a", "b"});
   asked.models[0].reference = asked.models[1].reference = "prajjwal1/bert-tiny";

@@ -97,18 +97,18 @@ void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::
   // Cells of one model and shape are compared: they have the same launches.
   struct Group {
     std::vector<std::pair<Cell*, Task*>> cells;
-    std::int64_t left = 1;
-    double launch_s = 0;  // of all its cells
+    std::int64_t launches = 1;  // those included that --resume kept
+    double launch_s = 0;        // of all its cells
   };
   std::map<std::string, Group> groups;
   for (std::size_t m = first; m < models_.size(); ++m) {
     for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
       Cell& cell = models_[m].cells[t];
-      if (!cell.runs) continue;
+      if (!cell.runs || cell.left == 0) continue;
       const CellShape& shape = (*tasks[m])[t].shape;
       Group& group = groups[fmt::format("{} {} {} {}", m, shape.batch, shape.sequence, shape.output_tokens)];
       group.cells.emplace_back(&cell, &(*tasks[m])[t]);
-      group.left = std::max(group.left, cell.left);
+      group.launches = std::max(group.launches, cell.kept + cell.left);
       if (cell.left > 1) group.launch_s += cell.expected.later_s;
     }
   }
@@ -116,13 +116,15 @@ void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::
     while (!fits(first)) {
       Group* most = nullptr;
       for (auto& [key, group] : groups)
-        if (group.left > least && (most == nullptr || group.launch_s > most->launch_s)) most = &group;
+        if (group.launches > least && (most == nullptr || group.launch_s > most->launch_s)) most = &group;
       if (most == nullptr) break;
-      --most->left;
+      --most->launches;
       for (const auto& [cell, task] : most->cells) {
-        if (cell->left <= most->left) continue;
-        if (task->max_time) task->max_time = *task->max_time * most->left / cell->left;  // a launch keeps its share
-        cell->left = task->launches = most->left;
+        const std::int64_t launches = std::max(most->launches, cell->kept + 1);
+        if (cell->kept + cell->left <= launches) continue;
+        if (task->max_time) task->max_time = *task->max_time * launches / task->launches;  // a launch keeps its share
+        task->launches = launches;
+        cell->left = launches - cell->kept;
         cell->task.time = shared_time(*task);
       }
     }
@@ -142,7 +144,11 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
     for (std::size_t m = first; m < models_.size(); ++m)
       for (std::size_t t = 0; t < models_[m].cells.size(); ++t) visit(models_[m].cells[t], (*tasks[m])[t]);
   };
+  // What --resume kept is not given up: it costs nothing.
   std::map<std::string, std::int64_t> smallest;
+  const auto may_go = [&](const Cell& cell) {
+    return cell.runs && cell.default_batch && !cell.complete && cell.kept == 0 && cell.batch > smallest[cell.group];
+  };
   each([&](const Cell& cell, const Task&) {
     if (const auto known = smallest.find(cell.group); known == smallest.end() || cell.batch < known->second)
       smallest[cell.group] = cell.batch;
@@ -150,11 +156,11 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
   while (!fits(first)) {
     std::int64_t largest = 0;
     each([&](const Cell& cell, const Task&) {
-      if (cell.runs && cell.default_batch && cell.batch > smallest[cell.group]) largest = std::max(largest, cell.batch);
+      if (may_go(cell)) largest = std::max(largest, cell.batch);
     });
     if (largest == 0) return;
     each([&](Cell& cell, Task& task) {
-      if (!cell.runs || !cell.default_batch || cell.batch != largest || cell.batch <= smallest[cell.group]) return;
+      if (!may_go(cell) || cell.batch != largest) return;
       cell.runs = false;
       cell.left = 1;
       cell.expected = {};

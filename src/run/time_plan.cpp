@@ -76,6 +76,7 @@ TaskCost task_cost(const Task& task) {
 }
 
 double expected_run_s(const TaskCost& task, const std::optional<MachineRate>& rate) {
+  if (task.run_s > 0) return task.run_s;
   const double flops_per_s = rate && rate->flops_per_s > 0 ? rate->flops_per_s : kUsualFlopsPerS;
   const double bytes_per_s = rate && rate->bytes_per_s > 0 ? rate->bytes_per_s : kUsualBytesPerS;
   const double computing = task.flops / flops_per_s;
@@ -95,17 +96,24 @@ LaunchTimes expected_launch_s(const TaskCost& task, const std::optional<MachineR
   return {always + (sets + after) * run, always + (slow ? 1 + after : sets + after) * run};
 }
 
-void TimePlan::add(const std::vector<Task>& tasks) {
+void TimePlan::add(const std::vector<Task>& tasks, const std::vector<KeptLaunches>& kept) {
   Model model;
   std::set<std::string> groups;
-  for (const Task& task : tasks) {
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks[t];
     Cell cell;
     cell.runs = task.runs();
     cell.task = task_cost(task);
     cell.given_launches = task.launches;
+    if (t < kept.size() && kept[t].launches > 0) {
+      cell.kept = std::max<std::int64_t>(0, task.launches - kept[t].missing);
+      cell.replay = kept[t].launches;
+      cell.complete = kept[t].missing == 0;
+      cell.task.run_s = kept[t].run_s;
+    }
     if (task.max_time)
       cell.given_share_s = static_cast<double>(task.max_time->count()) / kNs / static_cast<double>(task.launches);
-    cell.left = 1;
+    cell.left = cell.complete ? 0 : 1;
     cell.batch = task.shape.batch;
     cell.default_batch = task.default_batch;
     if (cell.runs) groups.insert(worker_group(task));
@@ -124,7 +132,9 @@ void TimePlan::estimate(Model& model) const {
   for (Cell& cell : model.cells) {
     if (!cell.runs) continue;
     if (cell.measured == 0) cell.expected = expected_launch_s(cell.task, rate_);
-    if (cell.ended == 0) cell.left = has_one_launch(cell.task, rate_) ? 1 : cell.task.time.launches;
+    if (cell.complete) continue;
+    if (cell.ended == 0)
+      cell.left = cell.kept == 0 && has_one_launch(cell.task, rate_) ? 1 : cell.task.time.launches - cell.kept;
     if (!cell.task.verify || !references.insert(cell.task.inputs).second) continue;
     const bool first = references.size() == 1;
     const double runs = static_cast<double>(cell.task.input_sets) + (first ? kPerturbedRuns : 0);
@@ -176,6 +186,10 @@ void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   Cell& cell = models_[model_].cells[task];
   const double took = static_cast<double>(now - std::exchange(last_ns_, now)) / kNs;
   ++launches_done_;
+  if (kept && cell.replay > 0) {
+    --cell.replay;
+    return;
+  }
   const bool further = cell.left == 0;
   ++cell.ended;
   cell.left = std::max<std::int64_t>(0, cell.left - 1);
@@ -194,6 +208,7 @@ void TimePlan::end() {
   double all_s = 0;
   for (Cell& cell : model.cells) {
     cell.left = 0;
+    cell.replay = 0;
     all_s += cell.measured_s;
   }
   if (model.extends) {
@@ -251,7 +266,7 @@ double TimePlan::elapsed_s() const { return static_cast<double>(clock_.now_ns() 
 std::size_t TimePlan::remaining_launches() const {
   std::size_t launches = 0;
   for (std::size_t m = model_; m < models_.size(); ++m)
-    for (const Cell& cell : models_[m].cells) launches += static_cast<std::size_t>(cell.left);
+    for (const Cell& cell : models_[m].cells) launches += static_cast<std::size_t>(cell.left) + cell.replay;
   return launches;
 }
 

@@ -20,6 +20,7 @@ struct TaskCost {
   double flops = 0, bytes = 0;  ///< of one run; 0: unknown
   double weight_bytes = 0;      ///< in float32
   std::string inputs;           ///< tasks with the same have one reference
+  double run_s = 0;             ///< measured before; 0: to be estimated
   std::size_t input_sets = 4;
   bool generates = false, verify = true, benchmark = true;
   SharedTime time;
@@ -41,6 +42,13 @@ struct LaunchTimes {
 };
 [[nodiscard]] LaunchTimes expected_launch_s(const TaskCost& task, const std::optional<MachineRate>& rate);
 
+/// What --resume kept of a task.
+struct KeptLaunches {
+  std::size_t launches = 0;  ///< those included that did not end well
+  std::int64_t missing = 0;  ///< launches that the task still needs
+  double run_s = 0;          ///< of one inference, or one generation; 0: unknown
+};
+
 /// The time of a run: what is left of it, and what fits into --budget. Estimates before, replaced by measured times as
 /// launches end. Thread: one at a time.
 class TimePlan {
@@ -50,14 +58,16 @@ class TimePlan {
            std::optional<MachineRate> rate)
       : budget_(budget), clock_(clock), began_ns_(began_ns), rate_(std::move(rate)) {}
 
-  /// Adds the tasks of the next model.
-  void add(const std::vector<Task>& tasks);
+  /// Adds the tasks of the next model. `kept`: what --resume kept of each of them; empty: of none. Only launches that
+  /// are missing cost time.
+  void add(const std::vector<Task>& tasks, const std::vector<KeptLaunches>& kept = {});
 
   /// Gives up what does not fit into the budget, of the models from `first` on: sampling time, down to 1.5 s in each
   /// launch, but not so much that a cell has only one launch because of it; then launches, of the shapes whose launches
   /// take longest, first down to two each; when each cell has one, the largest default batches, except the smallest of
   /// each model and target. Changes the tasks (`tasks[i]`: those of model i). Sampling time and launches that were
-  /// given up before come back if there is time for them. Nothing without a budget.
+  /// given up before come back if there is time for them. A cell that lacks launches after --resume gets one more at
+  /// least; a complete one stays as it is. Nothing without a budget.
   void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
   /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
@@ -89,9 +99,12 @@ class TimePlan {
     std::int64_t measured = 0;
     std::int64_t ended = 0;  ///< launches, those included that --resume kept
     std::int64_t left = 0;   ///< launches
+    std::int64_t kept = 0;   ///< launches that count, by --resume
+    std::size_t replay = 0;  ///< launches that --resume kept, which were not reported yet
     std::int64_t batch = 1;
     std::string group{};                                      ///< cells that differ only in their batch
     bool default_batch = false, runs = false, fewer = false;  ///< fewer: launches than planned
+    bool complete = false;                                    ///< --resume kept all launches
   };
   /// What runs did in how much time. It begins with a short run at the rate that was known before.
   struct Rate {

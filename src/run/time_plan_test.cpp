@@ -167,6 +167,40 @@ TEST(TimePlan, BatchesThatTheUserNamesAreNotGivenUp) {
   EXPECT_TRUE(tasks[1].runs());
 }
 
+TEST(TimePlan, WhatResumeKeptCostsNoTimeAndIsNotGivenUp) {
+  FakeClock clock;
+  TimePlan plan(17s, clock, clock.now_ns(), {});
+  std::vector<Task> one = tasks_of("a", {1, 8}), other = tasks_of("b", {1, 8});
+  const KeptLaunches all{.launches = 3, .missing = 0, .run_s = 0.001};
+  plan.add(one, {all, all});
+  plan.add(other, {{.launches = 1, .missing = 2, .run_s = 0.001}, {}});
+  EXPECT_EQ(plan.launches(), 12U);
+  EXPECT_NEAR(plan.left_s(), 5 * kLaunchS, 0.5);
+  plan.fit({&one, &other}, 0);
+  EXPECT_THAT(plan.given_up(), IsEmpty()) << "twelve launches would not fit";
+  plan.begin(0);
+  plan.prepared();
+  for (std::size_t launch = 0; launch < 6; ++launch) plan.launched(launch % 2, ended(), true);
+  EXPECT_EQ(plan.launches(), 12U);
+  EXPECT_NEAR(plan.left_s(), 5 * kLaunchS, 0.5);
+}
+
+TEST(TimePlan, ACellThatLacksLaunchesAfterResumeGetsOneMoreAtLeast) {
+  FakeClock clock;
+  TimePlan plan(1s, clock, clock.now_ns(), {});
+  std::vector<Task> tasks = tasks_of("a", {1, 4, 8});
+  for (Task& task : tasks) task.row.planned_launches = 3;
+  plan.add(tasks, {{.launches = 3, .missing = 0}, {.launches = 1, .missing = 2}, {.launches = 1, .missing = 3}});
+  plan.fit({&tasks}, 0);
+  EXPECT_EQ(tasks[0].launches, 3);
+  EXPECT_THAT(tasks[0].notes, IsEmpty());
+  EXPECT_EQ(tasks[1].launches, 2);
+  EXPECT_THAT(tasks[1].notes, ElementsAre("2 of 3 launches: --budget 1 s"));
+  EXPECT_EQ(tasks[1].max_time, 3s) << "the share of a launch stays";
+  EXPECT_TRUE(tasks[1].runs());
+  EXPECT_FALSE(tasks[2].runs()) << "none of its launches ended well";
+}
+
 TEST(TimePlan, LaunchesAreGivenUpWhereTheyTakeLongest) {
   FakeClock clock;
   TimePlan plan(44s, clock, clock.now_ns(), {});
