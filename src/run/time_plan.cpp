@@ -194,8 +194,11 @@ void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   ++cell.ended;
   cell.left = std::max<std::int64_t>(0, cell.left - 1);
   if (kept || !cell.runs) return;
-  if (cell.measured == 0) expected_s_ += cell.expected.first_s;
-  measured_s_ += cell.measured == 0 ? took : 0;
+  // A launch that was refused or failed is over early, which says nothing about the others.
+  if (cell.measured == 0 && launch.status == CellStatus::kCompleted) {
+    expected_s_ += cell.expected.first_s;
+    measured_s_ += took;
+  }
   cell.measured_s += took;
   ++cell.measured;
   if (further) models_[model_].further_s += took;

@@ -153,7 +153,7 @@ class TimePlan {
   bool preparing_ = true, gave_up_ = false;
   std::int64_t last_ns_ = 0;
   double of_planned_s_ = 0, of_further_s_ = 0;  ///< of models that are over, in which pairs may need further rounds
-  double expected_s_ = 0, measured_s_ = 0;      ///< of launches that are over
+  double expected_s_ = 0, measured_s_ = 0;      ///< of first launches that completed
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
   double fit_at_s_ = 0;  ///< elapsed when fit() began: what just fits does so until its end

@@ -78,6 +78,24 @@ TEST(TimePlan, MeasuredTimesReplaceTheEstimates) {
   EXPECT_NEAR(plan.left_s(), 3 * kLaunchS * factor, 1) << "whatever the first model did not need";
 }
 
+TEST(TimePlan, RefusedAndFailedLaunchesDoNotMakeTheOthersFaster) {
+  FakeClock clock;
+  TimePlan plan({}, clock, clock.now_ns(), {});
+  const std::vector<Task> tasks = tasks_of("a", std::vector<std::int64_t>(20, 1));
+  plan.add(tasks);
+  plan.add(tasks_of("b", {1}));
+  plan.begin(0);
+  plan.prepared();
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    Record launch;
+    launch.status = std::vector{CellStatus::kUnsupported, CellStatus::kFailed, CellStatus::kSkipped}[task % 3];
+    clock.advance(kSecond / 2);
+    plan.launched(task, launch, false);
+  }
+  plan.end();
+  EXPECT_NEAR(plan.left_s(), 3 * kLaunchS, 0.5);
+}
+
 TEST(TimePlan, ExpectsFurtherRoundsWhereTargetsAreCompared) {
   FakeClock clock;
   TimePlan plan({}, clock, clock.now_ns(), {});
