@@ -22,7 +22,8 @@ constexpr double kOfBudget = 0.95;
 constexpr double kLeastShareS = 1.5;
 /// Times a run, and a launch is not the only one of its cell, although the run may take longer than estimated.
 constexpr double kRunsOfSeveral = 5;
-/// Later models can be sampled for less time, so that planned launches of the present one are not given up.
+/// Later models can be sampled for less time, if they are not yet, so that planned launches of the present one are not
+/// given up.
 constexpr double kLaterModels = 0.75;
 
 }  // namespace
@@ -209,10 +210,27 @@ std::vector<std::string> TimePlan::given_up() const {
   return lines;
 }
 
+double TimePlan::shortest_s(std::size_t first_model) const {
+  double seconds = planned_s(first_model, true);
+  for (std::size_t m = first_model; m < models_.size(); ++m) {
+    for (const Cell& cell : models_[m].cells) {
+      if (!cell.runs || !cell.task.time.max_time) continue;
+      Cell shortest = cell;
+      const double least = std::max(kLeastShareS, kRunsOfSeveral * expected_run_s(cell.task, rate_));
+      const auto all = std::chrono::nanoseconds(std::llround(least * kNsPerSecond)) * cell.task.time.launches;
+      shortest.task.time.max_time = std::min(*cell.task.time.max_time, all);
+      shortest.expected = expected_launch_s(shortest.task, rate_);
+      seconds += launches_s(shortest, cell.left) - launches_s(cell, cell.left);
+    }
+  }
+  return seconds;
+}
+
 bool TimePlan::has_time(double seconds, bool planned) const {
   if (!budget_) return true;
   const double later = planned_s(model_ + 1, true);
-  if (planned) return elapsed_s() + kLaterModels * later + seconds <= budget_s() / kOfBudget;
+  if (planned)
+    return elapsed_s() + std::max(kLaterModels * later, shortest_s(model_ + 1)) + seconds <= budget_s() / kOfBudget;
   return !gave_up_ && elapsed_s() + later + seconds <= budget_s();
 }
 

@@ -140,6 +140,8 @@ class TimePlan {
   [[nodiscard]] double factor() const;
   /// What is planned for the models from this one on; without further rounds.
   [[nodiscard]] double planned_s(std::size_t first_model, bool preparing) const;
+  /// The same, if all of it is sampled as short as possible.
+  [[nodiscard]] double shortest_s(std::size_t first_model) const;
   /// What further rounds probably take.
   [[nodiscard]] double further_s(std::size_t first_model) const;
 

@@ -281,6 +281,23 @@ TEST(TimePlan, LaterModelsComeBeforeOptionalRounds) {
   EXPECT_FALSE(plan.has_time(35, true));
 }
 
+TEST(TimePlan, APlannedRoundIsGivenUpIfLaterModelsCannotBeShorter) {
+  FakeClock clock;
+  TimePlan plan(60s, clock, clock.now_ns(), {});
+  plan.add(tasks_of("a", {1}));
+  std::vector<Task> later = tasks_of("b", std::vector<std::int64_t>(30, 1));
+  for (Task& task : later) {
+    task.launches = 1;
+    task.max_time = 1500ms;  // 1.55 s with its start
+  }
+  plan.add(later);
+  plan.begin(0);
+  plan.prepared();
+  clock.advance(10 * kSecond);
+  EXPECT_TRUE(plan.has_time(2, true));
+  EXPECT_FALSE(plan.has_time(9, true)) << "46 s come later";
+}
+
 TEST(TimePlan, AnExpectedLaunchHasItsRunsAndItsWeights) {
   TaskCost task;
   task.flops = 110e9;  // 1 s at the usual rate
