@@ -50,6 +50,7 @@ void TimePlan::limit_shares(const std::vector<std::vector<Task>*>& tasks, std::s
       if (cell.given_share_s) {
         const double least = std::max(share_s, kRunsOfSeveral * expected_run_s(cell.task, rate_));
         const double share = std::min(*cell.given_share_s, least);
+        cell.shorter_s = share < *cell.given_share_s && !cell.complete ? std::optional(share) : std::nullopt;
         task.max_time = std::chrono::nanoseconds(std::llround(share * kNsPerSecond)) * task.launches;
       }
       cell.task.time = shared_time(task);
@@ -60,7 +61,6 @@ void TimePlan::limit_shares(const std::vector<std::vector<Task>*>& tasks, std::s
 
 void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
   for (std::size_t m = first; m < models_.size(); ++m) {
-    models_[m].share_s = {};
     for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
       Cell& cell = models_[m].cells[t];
       Task& task = (*tasks[m])[t];
@@ -91,7 +91,6 @@ void TimePlan::shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t
     (fits(first) ? fitting : too_long) = middle;
   }
   limit_shares(tasks, first, fitting);
-  for (std::size_t m = first; m < models_.size(); ++m) models_[m].share_s = fitting;
 }
 
 void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
@@ -189,11 +188,11 @@ std::vector<std::string> TimePlan::given_up() const {
   double least = std::numeric_limits<double>::max(), most = 0;
   std::int64_t fewer = 0, cells = 0, planned = 0;
   for (const Model& model : models_) {
-    if (model.share_s) {
-      least = std::min(least, *model.share_s);
-      most = std::max(most, *model.share_s);
-    }
     for (const Cell& cell : model.cells) {
+      if (cell.runs && cell.shorter_s) {
+        least = std::min(least, *cell.shorter_s);
+        most = std::max(most, *cell.shorter_s);
+      }
       cells += cell.runs ? 1 : 0;
       fewer += cell.runs && cell.fewer ? 1 : 0;
       planned = std::max(planned, cell.given_launches);

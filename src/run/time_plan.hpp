@@ -93,6 +93,7 @@ class TimePlan {
     TaskCost task;
     std::int64_t given_launches = 1;
     std::optional<double> given_share_s{};  ///< of --max-time, for one launch
+    std::optional<double> shorter_s{};      ///< what the newest fit() left of it; nullopt: all
     std::string note{};                     ///< of the task, that it has fewer launches
     LaunchTimes expected{};
     double measured_s = 0;  ///< of all launches that ran
@@ -114,9 +115,8 @@ class TimePlan {
   struct Model {
     std::vector<Cell> cells;
     double prepare_s = 0;
-    std::optional<double> share_s{};  ///< a launch has at most this share of --max-time
-    bool extends = false;             ///< several targets and launches: pairs may need further rounds
-    double further_s = 0;             ///< that they took until now
+    bool extends = false;  ///< several targets and launches: pairs may need further rounds
+    double further_s = 0;  ///< that they took until now
   };
   [[nodiscard]] std::size_t remaining_launches() const;
   /// The seconds that so many further launches of the cell take.
@@ -126,7 +126,7 @@ class TimePlan {
   void estimate(Model& model) const;
   /// The tasks of the models from `first` on get back what was given up.
   void give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
-  /// Gives each of their launches at most this share of --max-time.
+  /// Gives each of their launches at most this share of --max-time, or five runs.
   void limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s);
   /// What is given up first, second, and last.
   void shorten(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
