@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "base/log.hpp"
 #include "plan/row.hpp"
 #include "result/keys.hpp"
 #include "run/complete.hpp"
@@ -142,9 +143,14 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     return false;
   };
   ASSAY_TRY(const std::unique_ptr<Executor> executor, LocalExecutor::create(out.run, std::move(services)));
+  bool overrun_said = false;
   for (std::size_t model = 0; model < planned.size(); ++model) {
     PlannedModel& each = planned[model];
     time.fit(tasks, model);
+    if (const std::optional<std::string> overrun = time.overrun(); overrun && !std::exchange(overrun_said, true)) {
+      log_warning("{}", *overrun);  // the notes come at the end
+      out.notes.push_back(*overrun);
+    }
     time.begin(model);
     notify();
     std::vector<Record> rows;

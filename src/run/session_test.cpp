@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/log.hpp"
 #include "measure/environment.hpp"
 #include "store/store.hpp"
 
@@ -270,9 +272,16 @@ TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
   asked.settings.launches = 3;
   asked.settings.budget = std::chrono::nanoseconds(1);
   asked.save = false;
+  asked.launched = [](const Record&, bool) { log_warning("a 1 launched"); };
+  ::testing::internal::CaptureStderr();
   const auto session = run_session(asked);
+  const std::string warnings = ::testing::internal::GetCapturedStderr();
   ASSERT_TRUE(session) << to_string(session.error());
   EXPECT_THAT(session->notes, Contains(HasSubstr("1 of 1 cells has fewer than 3 launches")));
+  EXPECT_EQ(std::ranges::count_if(
+                session->notes, [](const std::string& note) { return note.find("is left takes about") != note.npos; }),
+            1);
+  EXPECT_LT(warnings.find("what is left takes about"), warnings.find("a 1 launched")) << warnings;
   EXPECT_THAT(session->notes, Contains(HasSubstr("batch 2 is not measured")));
   EXPECT_THAT(outcomes(*session), ElementsAre("a 1 completed", "a 2 skipped"));
   EXPECT_EQ(session->rows[0].launches, 1);
@@ -308,6 +317,7 @@ TEST_F(SessionTest, ResumingWithABudgetPlansOnlyTheLaunchesThatAreMissing) {
   ASSERT_TRUE(last) << to_string(last.error());
   EXPECT_EQ(launched, 2U) << "it is complete";
   EXPECT_THAT(last->kept, SizeIs(1));
+  EXPECT_THAT(last->notes, ::testing::Not(Contains(HasSubstr("what is left takes"))));
 }
 
 TEST_F(SessionTest, ResumedRowsOfTwoNamesOfOneModelKeepTheirNames) {

@@ -179,6 +179,13 @@ void TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t fir
   shorten(tasks, first);
   drop_launches(tasks, first);
   drop_batches(tasks, first);
+  fitted_s_ = planned_s(first, true);
+}
+
+std::optional<std::string> TimePlan::overrun() const {
+  if (!budget_ || fitted_s_ <= 0 || fit_at_s_ + fitted_s_ <= budget_s() / kOfBudget) return {};
+  return fmt::format("{}: what is left takes about {} although all was given up that can be: it is measured anyway",
+                     budget_text(*budget_), time_words(std::ceil(fitted_s_)));
 }
 
 std::vector<std::string> TimePlan::given_up() const {

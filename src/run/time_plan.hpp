@@ -70,6 +70,9 @@ class TimePlan {
   /// least; a complete one stays as it is. Nothing without a budget.
   void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
+  /// If what the newest fit() left does not fit into the budget: a line that says how long it takes.
+  [[nodiscard]] std::optional<std::string> overrun() const;
+
   /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
   [[nodiscard]] std::vector<std::string> given_up() const;
 
@@ -159,6 +162,7 @@ class TimePlan {
   double expected_prepare_s_ = 0, measured_prepare_s_ = 0;
   std::size_t launches_done_ = 0;
   double fit_at_s_ = 0;  ///< elapsed when fit() began: what just fits does so until its end
+  double fitted_s_ = 0;  ///< what fit() left
   std::vector<std::int64_t> dropped_batches_;
 };
 

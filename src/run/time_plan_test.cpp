@@ -131,6 +131,7 @@ TEST(TimePlan, WithoutABudgetNothingIsGivenUp) {
 struct Fitted {
   std::vector<Task> one = tasks_of("a", {1, 4, 8}), other = tasks_of("b", {1, 4, 8});
   std::vector<std::string> notes;
+  std::optional<std::string> overrun;
   explicit Fitted(std::chrono::nanoseconds budget) {
     FakeClock clock;
     TimePlan plan(budget, clock, clock.now_ns(), {});
@@ -138,6 +139,7 @@ struct Fitted {
     plan.add(other);
     plan.fit({&one, &other}, 0);
     notes = plan.given_up();
+    overrun = plan.overrun();
   }
 };
 
@@ -161,6 +163,7 @@ TEST(TimePlan, FirstSamplingIsGivenUpThenLaunchesThenTheLargestDefaultBatches) {
   const Fitted fewer(8s);
   EXPECT_THAT(fewer.notes, ElementsAre(HasSubstr(least_sampling), HasSubstr("4 of 4 cells have fewer"),
                                        "--budget 8 s: batch 8 is not measured"));
+  EXPECT_EQ(fewer.overrun, std::nullopt);
   EXPECT_EQ(fewer.one[2].row.status, CellStatus::kSkipped);
   EXPECT_EQ(fewer.one[2].row.reason_code, "no_time");
   EXPECT_THAT(fewer.one[2].row.message, HasSubstr("--budget 8 s"));
@@ -170,6 +173,7 @@ TEST(TimePlan, FirstSamplingIsGivenUpThenLaunchesThenTheLargestDefaultBatches) {
   EXPECT_THAT(least.notes, ElementsAre(HasSubstr(least_sampling), HasSubstr("fewer than 3"), HasSubstr("batch 8"),
                                        HasSubstr("batch 4")));
   EXPECT_TRUE(least.one[0].runs()) << "the smallest batch of a model stays";
+  EXPECT_TRUE(least.overrun) << "two launches and two references";
 }
 
 TEST(TimePlan, BatchesThatTheUserNamesAreNotGivenUp) {
@@ -180,6 +184,8 @@ TEST(TimePlan, BatchesThatTheUserNamesAreNotGivenUp) {
   plan.add(tasks);
   plan.fit({&tasks}, 0);
   EXPECT_THAT(plan.given_up(), ElementsAre(HasSubstr("1.5 s"), HasSubstr("2 of 2 cells have fewer than 3 launches")));
+  EXPECT_EQ(plan.overrun(),
+            "--budget 2 s: what is left takes about 4 s although all was given up that can be: it is measured anyway");
   clock.advance(9 * kSecond);
   EXPECT_THAT(plan.given_up(), Contains("--budget 2 s: the run took 9 s"));
   EXPECT_TRUE(tasks[1].runs());
