@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
 #include <iterator>
 #include <utility>
 
@@ -13,11 +14,14 @@
 namespace assay {
 namespace {
 
+// Whether the runtime gets static shapes, although it accepts others.
+bool may_be_dynamic(const Task& task) { return !task.static_shapes && task.row.shapes == "static"; }
+
 // The loads of all launches of the tasks.
 double static_loads_s(const std::vector<Task>& tasks) {
   double seconds = 0;
   for (const Task& task : tasks)
-    if (task.runs() && !task.static_shapes && task.row.shapes == "static")
+    if (task.runs() && may_be_dynamic(task))
       seconds += static_cast<double>(task.launches) * expected_load_s(task_cost(task));
   return seconds;
 }
@@ -43,11 +47,17 @@ std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel>
     if (settings.budget && loads_s > kStaticLoadShare * std::chrono::duration<double>(*settings.budget).count()) {
       RunSettings dynamic = settings;
       dynamic.dynamic_shapes = true;
-      planned = plan_all(models, target, dynamic, run);
+      std::vector<std::vector<Task>> without = plan_all(models, target, dynamic, run);
       const std::string why = fmt::format("dynamic shapes: loading for each static one takes about {}, too much of {}",
                                           time_words(loads_s), budget_text(*settings.budget));
-      for (std::vector<Task>& tasks : planned)
-        for (Task& task : tasks) task.notes.push_back(why);
+      for (std::size_t model = 0; model < planned.size(); ++model) {
+        for (std::size_t t = 0; t < planned[model].size(); ++t) {
+          Task& task = planned[model][t];
+          if (!may_be_dynamic(task)) continue;
+          task = std::move(without[model].at(t));
+          task.notes.push_back(why);
+        }
+      }
       notes.push_back(fmt::format("{}: {}", target_key(target.hardware, target.engine), why));
     }
     for (std::size_t model = 0; model < models.size(); ++model)

@@ -67,5 +67,29 @@ TEST(PlanWithinBudget, HasDynamicShapesIfTheLoadsTakeTooMuchOfItAndSaysSo) {
   EXPECT_THAT(planned.tasks[6].notes, IsEmpty());
 }
 
+TEST(PlanWithinBudget, CellsThatHadNoStaticShapesStayAsTheyAre) {
+  Target fixes = testing::target_on("fixes");
+  fixes.found.entry.fixed_extents = "free_dimensions";
+  std::vector<PreparedModel> models{testing::text_model(), testing::text_model()};
+  models[0].identity.parameter_count = 175'000'000;
+  models[1].choice.name = models[1].identity.model = "decoder";
+  models[1].generation.emplace();
+  models[1].generation->generation.states = {{"present", "past", "present"}};
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.output_tokens = {4};
+  settings.launches = 3;
+  const auto plan_for = [&](std::optional<std::chrono::nanoseconds> budget) {
+    settings.budget = budget;
+    std::vector<std::string> notes;
+    return plan_within_budget(models, {fixes}, settings, testing::run_info(), notes);
+  };
+  const std::vector<std::vector<Task>> before = plan_for({}), after = plan_for(1s);
+  ASSERT_EQ(before.at(0).at(0).row.shapes, "static");
+  EXPECT_EQ(after.at(0).at(0).row.shapes, "dynamic");
+  ASSERT_EQ(before.at(1).at(0).row.shapes, "open");
+  EXPECT_EQ(to_json(after.at(1).at(0)), to_json(before.at(1).at(0)));
+}
+
 }  // namespace
 }  // namespace assay
