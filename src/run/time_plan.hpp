@@ -76,11 +76,13 @@ class TimePlan {
   /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
   [[nodiscard]] std::vector<std::string> given_up() const;
 
-  /// What happens: the model with this number begins, its references and files are made, a launch of a task is over,
-  /// the model is over.
+  /// Call when a model begins. `model`: its number in the order of add().
   void begin(std::size_t model);
+  /// Call when the references and files of the present model are made.
   void prepared();
+  /// Call for each launch of the present model, when it is over. `task`: its number in add(). `kept`: by --resume.
   void launched(std::size_t task, const Record& launch, bool kept);
+  /// Call when the present model is over.
   void end();
 
   /// How much longer the run takes.

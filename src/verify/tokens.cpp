@@ -78,9 +78,8 @@ Result<TokenCheck> check_forced_tokens(const std::filesystem::path& largest, con
     const double deficit = static_cast<double>(logits[at * n]) - static_cast<double>(own[at]);
     if (!(deficit <= margin))
       check.message = fmt::format(
-          "token {} of sequence {} is {}; after the same tokens the reference's logit of it is {:.3g} less than that "
-          "of "
-          "{}, {:.3g} may be",
+          "token {} of sequence {} is {}; after the same tokens the reference's logit of it is {:.3g} less than "
+          "that of {}, {:.3g} may be",
           at % length + 1, at / length + 1, given[at], deficit, best[at * n], margin);
   }
   return check;
