@@ -80,7 +80,7 @@ Text all_witnesses(const std::vector<const Record*>& rows) {
 }
 
 /// The worst launch's message, then the parts of the others that it does not have. What a launch says about the number
-/// of launches is left out if others followed.
+/// of launches is left out if it is not the number of those that were measured.
 Text common_message(const Record& worst, const std::vector<const Record*>& rows, std::size_t measured) {
   constexpr std::string_view kSeparator = "; ";
   std::vector<std::string> parts;
@@ -94,7 +94,6 @@ Text common_message(const Record& worst, const std::vector<const Record*>& rows,
       message = end == std::string_view::npos ? std::string_view() : message.substr(end + kSeparator.size());
     }
   };
-  if (rows.size() == 1) return worst.message;
   add(worst.message);
   for (const Record* row : rows) add(row->message);
   return join(parts, kSeparator);

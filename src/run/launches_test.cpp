@@ -222,20 +222,33 @@ TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
   EXPECT_EQ(rows_[0].message, "2 of 3 launches: a warm-up and three runs need the time of --max-time");
 }
 
-TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOut) {
-  ExecutorServices services = services_in(folder_.path(), registry_);
-  int asked = 0;
-  services.has_time = [&](double seconds, ExecutorServices::Round round) {
-    EXPECT_GT(seconds, 0);
-    EXPECT_EQ(round, ExecutorServices::Round::kPlanned);
-    return ++asked < 2;
+TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
+  const auto with_rounds = [&](int rounds, const std::string& planned_note) {
+    std::vector<Task> planned = tasks();
+    if (!planned_note.empty())
+      for (Task& task : planned) {
+        task.launches = 2;
+        task.notes.push_back(planned_note);
+      }
+    ExecutorServices services = services_in(folder_.path(), registry_);
+    int asked = 0;
+    services.has_time = [&](double seconds, ExecutorServices::Round round) {
+      EXPECT_GT(seconds, 0);
+      EXPECT_EQ(round, ExecutorServices::Round::kPlanned);
+      return ++asked < rounds;
+    };
+    run(std::move(planned), services);
+    EXPECT_THAT(launches_, SizeIs(3 * rounds));
+    EXPECT_THAT(rows_, SizeIs(3));
+    for (const Record& row : rows_) {
+      EXPECT_EQ(row.launches, rounds);
+      EXPECT_EQ(row.planned_launches, 3);
+      EXPECT_EQ(row.message, fmt::format("{} of 3 launches: --budget left no time for more", rounds));
+    }
   };
-  run(tasks(), services);
-  EXPECT_THAT(launches_, SizeIs(6));
-  for (const Record& row : rows_) {
-    EXPECT_EQ(row.launches, 2);
-    EXPECT_EQ(row.planned_launches, 3);
-  }
+  with_rounds(2, "");
+  with_rounds(1, "");
+  with_rounds(1, "2 of 3 launches: --budget 1m");
 }
 
 TEST_F(Launching, APairThatIsUndecidedGetsFurtherRounds) {

@@ -94,6 +94,14 @@ bool outputs_differ(const std::string& first, const std::string& second) {
       a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
 }
 
+// The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
+Record row_of(const LocalTask& cell) {
+  Record row = cell_row(cell.launches);
+  if (cell.refused_for_time && has_fewer_launches(row))
+    add_note(row, launches_note(*row.launches, *row.planned_launches, "--budget left no time for more"));
+  return row;
+}
+
 // What the launch says about the launches of its cell.
 void add_launch_notes(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
@@ -423,7 +431,10 @@ void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const Execu
     const std::vector<ScheduledLaunch> next = next_round(cells, round);
     if (next.empty() || services.cancelled()) break;
     // Cells that need one launch only are no longer in it.
-    if (all_s > 0 && !services.has_time(expected_s(cells, next), ExecutorServices::Round::kPlanned)) break;
+    if (all_s > 0 && !services.has_time(expected_s(cells, next), ExecutorServices::Round::kPlanned)) {
+      for (const ScheduledLaunch& refused : next) cells[refused.task].refused_for_time = true;
+      break;
+    }
     all_s += run_round(cells, next, on);
   }
   round = run_further_rounds(cells, round, all_s, on);
@@ -455,7 +466,7 @@ void LocalExecutor::State::report_ended(const std::vector<LocalTask>& cells, boo
     if (!all && missing_launches(cell) > 0) return;
     if (cell.launches.empty()) continue;
     if (lacks_launches(cell)) on.lacks_launches(reported);
-    on.finished(reported, cell_row(cell.launches));
+    on.finished(reported, row_of(cell));
   }
 }
 
