@@ -355,7 +355,16 @@ TEST(Inconsistency, IsALargerBatchThatTakesLessTimeInAll) {
   EXPECT_THAT(inconsistent_rows(rows), ElementsAre(false, true, true, false));
   EXPECT_THAT(
       next_steps(rows),
-      Contains(HasSubstr("a on cpu: batch 4 takes 25 ms, batch 8 only 10 ms: inconsistent, measure both again")));
+      Contains(HasSubstr(
+          "a on cpu: batch 4 takes 25 ms, batch 8 only 10 ms: inconsistent over 3 launches each, measure both again")));
+  // Further rounds of an undecided pair, launches that were given up: what is said is what was measured.
+  rows[1].planned_launches = rows[2].planned_launches = 3;
+  rows[1].launches = rows[2].launches = 6;
+  EXPECT_THAT(next_steps(rows), Contains(HasSubstr("inconsistent over 6 launches each, measure both again")));
+  rows[2].launches = 2;
+  EXPECT_THAT(next_steps(rows), Contains(HasSubstr("inconsistent over 6 and 2 launches, measure both again")));
+  rows[1].launches = 1;
+  EXPECT_THAT(next_steps(rows), Contains(HasSubstr("inconsistent, measure both again")));
   rows[1].latency_p50_ms = 10.05;
   rows[1].latency_p50_low_ms = 9.9;
   rows[1].latency_p50_high_ms = 10.2;

@@ -90,7 +90,13 @@ std::string latency_advice(std::span<const Record> rows, const std::string& mode
   return line + (alike.empty() ? "" : "; choose by memory or by more --launches");
 }
 
-bool repeated(const Record& row) { return row.planned_launches && row.launches.value_or(0) > *row.planned_launches; }
+// " over 4 launches each": how often it was seen, if each cell had several processes.
+std::string over_launches(const Record& one, const Record& other) {
+  const std::int64_t first = one.launches.value_or(1), second = other.launches.value_or(1);
+  if (first < 2 || second < 2) return "";
+  return first == second ? fmt::format(" over {} launches each", first)
+                         : fmt::format(" over {} and {} launches", first, second);
+}
 
 std::string place_words(const Record& row) { return fmt::format("{} at {}", target_key(row), shape_words(row)); }
 
@@ -239,8 +245,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     once(kWeak, fmt::format("inconsistent {}", pair.smaller),
          fmt::format("{} on {}: {} takes {} ms, {} only {} ms: inconsistent{}, measure both again", smaller.model,
                      target_key(smaller), shape_words(smaller), in_words(*smaller.latency_p50_ms), shape_words(larger),
-                     in_words(*larger.latency_p50_ms),
-                     repeated(smaller) && repeated(larger) ? " although both were launched once more" : ""));
+                     in_words(*larger.latency_p50_ms), over_launches(smaller, larger)));
   }
   if (std::any_of(rows.begin(), rows.end(), [](const Record& row) { return row.ranked(); })) {
     if (!files.matrix.empty())
