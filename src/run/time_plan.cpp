@@ -123,7 +123,7 @@ void TimePlan::add(const std::vector<Task>& tasks, const std::vector<KeptLaunche
   }
   model.extends = model.extends && groups.size() > 1;
   estimate(model);
-  models_.push_back(std::move(model));
+  for (const Cell& cell : models_.emplace_back(std::move(model)).cells) learn(cell.task, cell.task.run_s);
 }
 
 void TimePlan::estimate(Model& model) const {
@@ -155,16 +155,13 @@ double TimePlan::Rate::with(double more, double in_seconds, double before) {
 }
 
 // A generation is bound by memory, mostly; other runs by their FLOPs.
-void TimePlan::learn(const TaskCost& task, const Record& launch) {
-  const double seconds = launch.latency_p50_ms.value_or(0) / 1e3;
-  if (seconds <= 0 || task.flops <= 0) return;
+void TimePlan::learn(const TaskCost& task, double run_s) {
+  if (run_s <= 0 || task.flops <= 0) return;
   if (!rate_) rate_ = MachineRate{};
   if (task.generates)
-    rate_->bytes_per_s =
-        bytes_.with(task.bytes, seconds, rate_->bytes_per_s > 0 ? rate_->bytes_per_s : kUsualBytesPerS);
+    rate_->bytes_per_s = bytes_.with(task.bytes, run_s, rate_->bytes_per_s > 0 ? rate_->bytes_per_s : kUsualBytesPerS);
   else
-    rate_->flops_per_s =
-        flops_.with(task.flops, seconds, rate_->flops_per_s > 0 ? rate_->flops_per_s : kUsualFlopsPerS);
+    rate_->flops_per_s = flops_.with(task.flops, run_s, rate_->flops_per_s > 0 ? rate_->flops_per_s : kUsualFlopsPerS);
   for (std::size_t m = model_; m < models_.size(); ++m) estimate(models_[m]);
 }
 
@@ -203,7 +200,7 @@ void TimePlan::launched(std::size_t task, const Record& launch, bool kept) {
   ++cell.measured;
   if (further) models_[model_].further_s += took;
   if (fills_its_time(cell.task.time, run_time(launch)) || launch.status != CellStatus::kCompleted) cell.left = 0;
-  learn(cell.task, launch);
+  learn(cell.task, launch.latency_p50_ms.value_or(0) / 1e3);
 }
 
 void TimePlan::end() {

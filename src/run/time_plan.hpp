@@ -59,7 +59,7 @@ class TimePlan {
       : budget_(budget), clock_(clock), began_ns_(began_ns), rate_(std::move(rate)) {}
 
   /// Adds the tasks of the next model. `kept`: what --resume kept of each of them; empty: of none. Only launches that
-  /// are missing cost time.
+  /// are missing cost time; the others show how fast the machine is.
   void add(const std::vector<Task>& tasks, const std::vector<KeptLaunches>& kept = {});
 
   /// Gives up what does not fit into the budget, of the models from `first` on: sampling time, down to 1.5 s in each
@@ -127,7 +127,7 @@ class TimePlan {
   /// The seconds that so many further launches of the cell take.
   [[nodiscard]] double launches_s(const Cell& cell, std::int64_t launches) const;
   /// Estimates again what has not run, with the rate that the launches until now had.
-  void learn(const TaskCost& task, const Record& launch);
+  void learn(const TaskCost& task, double run_s);
   void estimate(Model& model) const;
   /// The tasks of the models from `first` on get back what was given up.
   void give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first);

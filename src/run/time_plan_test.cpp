@@ -343,6 +343,17 @@ TEST(TimePlan, LearnsTheRateOfTheMachineFromLaunches) {
   EXPECT_EQ(plan.launches(), 3U + 3) << "four runs of 0.86 s are less than a share";
 }
 
+TEST(TimePlan, LearnsTheRateOfTheMachineFromWhatResumeKept) {
+  FakeClock clock;
+  TimePlan plan({}, clock, clock.now_ns(), {});
+  std::vector<Task> small = tasks_of("small", {1}), large = tasks_of("large", {1});
+  small[0].row.flops = 40e9;
+  large[0].row.flops = 220e9;
+  plan.add(small, {{.launches = 3, .missing = 0, .run_s = 0.1}});
+  plan.add(large);
+  EXPECT_EQ(plan.launches(), 3U + 3);
+}
+
 /// A run that `bench/timeline.py` recorded: its tasks, and what happened when.
 struct Recorded {
   Json json;
