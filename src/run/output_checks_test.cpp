@@ -101,6 +101,34 @@ TEST_F(Checks, EachLaunchOfASlowCellComparesAnotherSet) {
                           "1 of 4 sets (set 3)", "1 of 4 sets (set 0)"));
 }
 
+TEST_F(Checks, FindInALaterLaunchASetThatHasBecomeStale) {
+  settings_.launches = 3;
+  settings_.measure.iterations = 1;
+  // The engine has the padded set last: its set 1 is set 2.
+  settings_.engine_options = {{"stale_set", "1"}, {"cost_ns", "110000000"}};
+  std::vector<Launch> launches;
+  const auto run = [&](ExecutorServices services) {
+    launches.clear();
+    const auto executor = LocalExecutor::create(testing::test_run(), std::move(services)).value();
+    EXPECT_TRUE(executor->run(tasks_of(kEncoder),
+                              {.launched = [&](std::size_t, const Launch& each) { launches.push_back(each); }}));
+  };
+  run(services_in(folder_.path(), registry_));
+  ASSERT_FALSE(launches.empty());
+  Launch first = launches.front();
+  EXPECT_EQ(first.row.verification, Verification::kWrong) << "it compares all sets";
+  first.row.verification = Verification::kVerified;
+  first.row.status = CellStatus::kCompleted;
+  first.resumed = true;
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  services.resumed[resume_key(first.row)] = {first};
+  run(services);
+  ASSERT_EQ(launches.size(), 3U);
+  EXPECT_EQ(launches[1].row.verification, Verification::kVerified) << launches[1].row.message;
+  EXPECT_EQ(launches[2].row.verification, Verification::kWrong) << launches[2].row.checked;
+  EXPECT_THAT(launches[2].row.message, HasSubstr(" of input set 2 is "));
+}
+
 /// Five tokens of a generation, forced through the reference of the null engine.
 class Forcing : public Checks {
  protected:
