@@ -67,10 +67,21 @@ Result<OutputsOfSets> OutputChecks::compute(Worker& worker, const std::vector<st
   return computed;
 }
 
+// An error is judged by the root mean square of the output over all sets, as the honest error was: of an output with
+// few elements, such as one number for an item, that of one set alone may be near 0. Sets that were not computed count
+// as equal.
 Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed) const {
   std::vector<fs::path> expected;
-  for (const std::size_t set : computed.sets) expected.push_back(reference_.outputs[set]);
-  return judge_sets(task_, row_, reference_, expected, computed);
+  OutputsOfSets all;
+  for (const std::size_t set : sets_to_compare(task_, reference_.outputs.size())) {
+    expected.push_back(reference_.outputs[set]);
+    const auto at = std::ranges::find(computed.sets, set);
+    all.sets.push_back(set);
+    all.files.push_back(at == computed.sets.end()
+                            ? expected.back()
+                            : computed.files[static_cast<std::size_t>(at - computed.sets.begin())]);
+  }
+  return judge_sets(task_, row_, reference_, expected, all);
 }
 
 // Each launch begins with another set.
