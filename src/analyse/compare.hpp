@@ -18,8 +18,8 @@ namespace assay {
 /// What a comparison could use.
 enum class Evidence {
   kRounds,          ///< at least two common rounds
-  kOneProcess,      ///< of the same run, but one of them has less than two launches
-  kNoCommonRounds,  ///< several launches each, but less than two common rounds
+  kOneProcess,      ///< of the same run, but one of them has fewer than two launches
+  kNoCommonRounds,  ///< several launches each, but fewer than two common rounds
   kDifferentRuns,   ///< the rounds of two runs are not pairs
 };
 

@@ -64,9 +64,8 @@ class Hub {
   /// the list has no safetensors at all, if several of its files may be the weights (weights_ambiguous), or if the hub
   /// is off() and the cache has the configuration only (weights_unknown). Errors: not_found (no such model; offline,
   /// switched off or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in),
-  /// mismatch (a
-  /// checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled, internal (an
-  /// unexpected answer of the hub).
+  /// mismatch (a checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled,
+  /// internal (an unexpected answer of the hub).
   [[nodiscard]] Result<Snapshot> get(const std::string& model_id);
 
   /// Whether the hub is not contacted: it is switched off, or could not be reached.

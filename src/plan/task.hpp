@@ -72,7 +72,8 @@ struct Task {
   MeasurePlan measure;                                 ///< of one launch
   std::int64_t launches = 1;                           ///< fresh processes that measure the cell
   std::optional<std::chrono::nanoseconds> max_time{};  ///< of warm-up and sampling, all launches together
-  std::vector<std::string> notes{};                    ///< what --budget changed; the messages of its rows say it
+  /// For the messages of its rows: what --budget changed, what a runtime does not fuse.
+  std::vector<std::string> notes{};
   std::uint64_t seed = 0;
   std::size_t input_sets = 1;                                    ///< number of input sets, used in turn
   std::chrono::nanoseconds timeout = std::chrono::seconds(600);  ///< of a launch, its reference included

@@ -7,6 +7,7 @@
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
+#include "hub/cache.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
@@ -30,7 +31,7 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
   source.size = "as_is";
   if (!snapshot.weights) {
     source.note = fmt::format("{}: random weights: {}", id, snapshot.why_no_weights);
-  } else if (!snapshot.weights->filename().string().starts_with("model.safetensors")) {
+  } else if (!hub::has_usual_name(*snapshot.weights)) {
     source.note = fmt::format("{}: its weights are those of '{}'", id, sanitise(snapshot.weights->filename().string()));
   }
   if (known && source.config.is_object()) {

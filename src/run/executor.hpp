@@ -19,7 +19,7 @@ struct ExecutorEvents {
   std::function<void()> prepared = [] {};
   /// A launch of the task with this index is over, or --resume kept it.
   std::function<void(std::size_t task, const Launch& launch)> launched = [](std::size_t, const Launch&) {};
-  /// The task with this index has launches, but less than --resume would give it (lacks_launches()). Called before
+  /// The task with this index has launches, but fewer than --resume would give it (lacks_launches()). Called before
   /// finished(), when there are no more launches.
   std::function<void(std::size_t task)> lacks_launches = [](std::size_t) {};
   /// The row of a cell, from all its launches. In the order of the tasks; those that have no launch after an

@@ -329,9 +329,8 @@ Reference ReferenceMaker::make_given(const Task& task) {
   Reference reference;
   reference.name = "given";
   reference.outputs = {task.reference.given_outputs};
-  const EngineEntry* candidate = registry_.entry(task.engine);
-  if (candidate != nullptr && !candidate->needs_model) return reference;
-  const EngineEntry& engine = *registry_.entry(kReferenceEngine);
+  const EngineEntry& engine = engine_of(task);
+  if (!engine.needs_model) return reference;
   const Result<EngineLocation> location = registry_.locate(engine.name);
   if (!location) {
     reference.why_no_honest = fmt::format("it needs {}: {}", engine.name, location.error().message);
@@ -345,13 +344,12 @@ Reference ReferenceMaker::make_given(const Task& task) {
 Reference ReferenceMaker::make(const Task& task) {
   if (!task.reference.given_outputs.empty()) return make_given(task);
   Reference reference;
-  const EngineEntry* candidate = registry_.entry(task.engine);
-  const bool own = candidate != nullptr && !candidate->needs_model;
+  const EngineEntry& engine = engine_of(task);
+  const bool own = !engine.needs_model;
   if (!task.reference.why_none.empty()) {
     reference.why_none = task.reference.why_none;
     return reference;
   }
-  const EngineEntry& engine = engine_of(task);
   const Result<EngineLocation> location = registry_.locate(engine.name);
   if (!location) {
     reference.why_none = fmt::format("the reference needs {}: {}", engine.name, location.error().message);

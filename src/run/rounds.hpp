@@ -19,7 +19,7 @@ namespace assay {
 /// and --resume tries again.
 [[nodiscard]] std::int64_t missing_launches(const LocalTask& cell);
 
-/// Whether --resume would launch the cell again, because it has less launches than planned or one was interrupted. A
+/// Whether --resume would launch the cell again, because it has fewer launches than planned or one was interrupted. A
 /// cell of which a launch failed, computed wrong numbers or fills the time of all is as complete as it gets.
 [[nodiscard]] bool lacks_launches(const LocalTask& cell);
 

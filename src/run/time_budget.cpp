@@ -42,13 +42,17 @@ std::string time_words(double seconds) {
 
 double TimePlan::budget_s() const { return kOfBudget * static_cast<double>(budget_->count()) / kNsPerSecond; }
 
+double TimePlan::least_share_s(const TaskCost& task, double wanted_s) const {
+  return std::max(wanted_s, kRunsOfSeveral * expected_run_s(task, rate_));
+}
+
 void TimePlan::limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s) {
   for (std::size_t m = first; m < models_.size(); ++m) {
     for (std::size_t t = 0; t < models_[m].cells.size(); ++t) {
       Cell& cell = models_[m].cells[t];
       Task& task = (*tasks[m])[t];
       if (cell.given_share_s) {
-        const double least = std::max(share_s, kRunsOfSeveral * expected_run_s(cell.task, rate_));
+        const double least = least_share_s(cell.task, share_s);
         const double share = std::min(*cell.given_share_s, least);
         cell.shorter_s = share < *cell.given_share_s && !cell.complete ? std::optional(share) : std::nullopt;
         task.max_time = std::chrono::nanoseconds(std::llround(share * kNsPerSecond)) * task.launches;
@@ -222,7 +226,7 @@ double TimePlan::shortest_s(std::size_t first_model) const {
     for (const Cell& cell : models_[m].cells) {
       if (!cell.runs || !cell.task.time.max_time) continue;
       Cell shortest = cell;
-      const double least = std::max(kLeastShareS, kRunsOfSeveral * expected_run_s(cell.task, rate_));
+      const double least = least_share_s(cell.task, kLeastShareS);
       const auto all = std::chrono::nanoseconds(std::llround(least * kNsPerSecond)) * cell.task.time.launches;
       shortest.task.time.max_time = std::min(*cell.task.time.max_time, all);
       shortest.expected = expected_launch_s(shortest.task, rate_);

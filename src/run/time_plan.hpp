@@ -131,6 +131,8 @@ class TimePlan {
   void estimate(Model& model) const;
   /// The tasks of the models from `first` on get back what was given up.
   void give_back(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
+  /// A launch of the task keeps the wanted time, or that of five runs if it is longer.
+  [[nodiscard]] double least_share_s(const TaskCost& task, double wanted_s) const;
   /// Gives each of their launches at most this share of --max-time, or five runs.
   void limit_shares(const std::vector<std::vector<Task>*>& tasks, std::size_t first, double share_s);
   /// What is given up first, second, and last.
