@@ -60,6 +60,20 @@ find_engine_groups() {
   done
 }
 
+# Sets `command_words` to what the guides' name of a command stands for: to the word itself, if it is none of
+# src/cli/aliases.def.
+read_alias() {
+  local text name=${1#./} pattern
+  name=${name#test/}
+  name=${name#bench/}
+  name=${name%.py}
+  command_words=$1
+  [[ $name =~ ^[a-z_]+$ && -f $root/src/cli/aliases.def ]] || return 0
+  IFS= read -r -d '' text <"$root/src/cli/aliases.def" || true
+  pattern="ALIAS\\(\"$name\",[[:space:]]*\"([a-z -]+)\""
+  [[ ! $text =~ $pattern ]] || command_words=${BASH_REMATCH[1]}
+}
+
 # Adds the engine's group to `groups`, once, if it has one.
 add_engine_group() {
   [[ -d $root/engines/$1/setup && " ${groups[*]} " != *" $1 "* ]] || return 0
@@ -68,8 +82,8 @@ add_engine_group() {
 
 # Sets `groups` for the arguments of ./assay.
 find_groups() {
-  local argument command="" list="" engines="" hardware="" name word computes="" reference_engine
-  groups=(core)
+  local argument command="" command_words list="" engines="" hardware="" name word computes="" reference_engine
+  groups=(core web)
   for argument; do
     case $argument in
       -h | --help | --help-all | --version) return ;;
@@ -79,17 +93,21 @@ find_groups() {
       --hardware | --device | --devices) list=hardware ;;
       -*) list="" ;;
       *)
+        if [[ -z $list$command ]]; then
+          read_alias "$argument"
+          argument=${command_words%% *}
+        fi
         case $list:$command:$argument in
           engines:*) engines+=" $argument" ;;
           hardware:*) hardware+=" $argument" ;;
-          ::run | ::bench | ::verify | ::suite | ::zoo | ::db | ::engines | ::hardware | ::doctor | ::report) command=$argument ;;
+          ::run | ::bench | ::verify | ::suite | ::coverage | ::zoo | ::db | ::engines | ::hardware | ::doctor | ::query | ::report | ::plot | ::serve | ::help | ::variants | ::profile) command=$argument ;;
           :zoo:check) command="zoo check" ;;
         esac
         ;;
     esac
   done
   case $command in
-    run | bench | verify | suite | "zoo check") ;;
+    run | bench | verify | suite | coverage | "zoo check") ;;
     *) return ;;
   esac
   read_engines

@@ -12,31 +12,41 @@ expect() {
   [[ ${groups[*]} == "$expected" ]] || { echo "assay $*: expected '$expected', got '${groups[*]}'"; failed=1; }
 }
 
-expect "core"
-expect "core" --version
-expect "core" run --help
-expect "core" hardware --output-format json
-expect "core" engines
-expect "core" db rebuild
-expect "core" zoo build bert -o run
-expect "core" zoo specialise m.onnx -o run
-expect "core" bench --engine null --iterations 100
-expect "core onnxruntime openvino" run --models-set small
-expect "core onnxruntime openvino" run --output-dir report
-expect "core onnxruntime openvino" run --hardware all
-expect "core onnxruntime openvino" run --hardware cpu openvino --batch-sizes 1 4
-expect "core onnxruntime openvino" --db-path here verify m.onnx --hardware=openvino
-expect "core onnxruntime openvino" bench --engines onnxruntime,openvino
-expect "core onnxruntime openvino" zoo check folder
-expect "core onnxruntime" run --hardware cpu --batch-sizes 1 4
-expect "core onnxruntime" run --hardware cuda
-expect "core onnxruntime" bench --engine=null,onnxruntime --hardware all
-expect "core onnxruntime" zoo check folder --engine onnxruntime
-expect "core onnxruntime" bench --engine libtorch
-expect "core onnxruntime" bench --engine onnxruntime@1.31 --hardware cpu
-expect "core onnxruntime openvino" verify m.onnx --engine openvino@2026
-expect "core onnxruntime openvino" run --hardware OpenVINO
-expect "core onnxruntime" run --hardware no_such_word
+expect "core web"
+expect "core web" --version
+expect "core web" run --help
+expect "core web" hardware --output-format json
+expect "core web" engines
+expect "core web" db rebuild
+expect "core web" zoo build bert -o run
+expect "core web" zoo specialise m.onnx -o run
+expect "core web" bench --engine null --iterations 100
+expect "core web onnxruntime openvino" run --models-set small
+expect "core web onnxruntime openvino" run --output-dir report
+expect "core web onnxruntime openvino" run --hardware all
+expect "core web onnxruntime openvino" run --hardware cpu openvino --batch-sizes 1 4
+expect "core web onnxruntime openvino" --db-path here verify m.onnx --hardware=openvino
+expect "core web onnxruntime openvino" bench --engines onnxruntime,openvino
+expect "core web onnxruntime openvino" zoo check folder
+expect "core web onnxruntime" run --hardware cpu --batch-sizes 1 4
+expect "core web onnxruntime" run --hardware cuda
+expect "core web onnxruntime" bench --engine=null,onnxruntime --hardware all
+expect "core web onnxruntime" zoo check folder --engine onnxruntime
+expect "core web onnxruntime" bench --engine libtorch
+expect "core web onnxruntime" bench --engine onnxruntime@1.31 --hardware cpu
+expect "core web onnxruntime openvino" verify m.onnx --engine openvino@2026
+expect "core web onnxruntime openvino" run --hardware OpenVINO
+expect "core web onnxruntime" run --hardware no_such_word
+expect "core onnxruntime openvino" suite --plan
+expect "core onnxruntime openvino" coverage --benchmark-all
+expect "core onnxruntime openvino" test/run_model_benchmarks.py --output-dir ./benchmark_results
+expect "core onnxruntime openvino" ./run_benchmark_suite.py --models embedding vision
+expect "core onnxruntime" bench/runner.py --framework pytorch --hardware cpu
+expect "core onnxruntime openvino" test_comprehensive_hardware_coverage --incremental-benchmarks
+expect "core" setup_benchmark_db.py --db-path run
+expect "core" benchmark_db_query.py --report run
+expect "core" query --report run
+expect "core" help run
 
 # Engines are found by folder: in a made-up checkout, with differently formatted JSON.
 made_up=$(mktemp -d)
@@ -51,16 +61,16 @@ printf '{\n  "name": "quick",\n  "hardware": [\n    "npu",\n    "cpu"\n  ],\n  "
 echo '{"name": "slow", "hardware": ["cpu", "gpu"], "formats": []}' >"$made_up/engines/slow/engine.json"
 echo '{"name": "planned", "planned": true, "preference": 1000, "hardware": ["web"]}' >"$made_up/engines/planned/engine.json"
 echo '{"name": "script", "preference": 1000, "needs_model" : false, "hardware": ["cpu"]}' >"$made_up/engines/script/engine.json"
-expect "core onnxruntime quick slow" run
-expect "core onnxruntime" run --hardware cpu
-expect "core onnxruntime quick" run --hardware npu
-expect "core onnxruntime slow" run --hardware gpu
-expect "core onnxruntime" run --hardware web
-expect "core onnxruntime slow" run --engines slow,script --hardware npu
-expect "core" run --engines script
+expect "core web onnxruntime quick slow" run
+expect "core web onnxruntime" run --hardware cpu
+expect "core web onnxruntime quick" run --hardware npu
+expect "core web onnxruntime slow" run --hardware gpu
+expect "core web onnxruntime" run --hardware web
+expect "core web onnxruntime slow" run --engines slow,script --hardware npu
+expect "core web" run --engines script
 reference slow
-expect "core slow" run --hardware web
-expect "core slow quick" run --engines quick
+expect "core web slow" run --hardware web
+expect "core web slow quick" run --engines quick
 find_engine_groups
 [[ ${engine_groups[*]} == "onnxruntime quick slow" ]] || { echo "engine groups: ${engine_groups[*]}"; failed=1; }
 exit $failed
