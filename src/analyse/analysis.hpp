@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/analyse.hpp"
+#include "analyse/compare.hpp"
+#include "result/record.hpp"
+
+namespace assay {
+
+struct Dataset;
+
+/// The answers that terminal, reports, charts and dashboard print: computed once, so that all say the same.
+///
+/// Rows of different machines are never compared: where a dataset has several machines, each answer is given for each
+/// of them, and `machine` is the name of the host; with one machine it is "". `model` is a name that stands for one
+/// model (with_distinct_names). Pointers to rows point into Dataset::cells.
+
+/// What to choose hardware by.
+enum class Goal { kLatency, kThroughput, kMemory, kEfficiency };
+[[nodiscard]] std::string_view to_string(Goal goal);
+[[nodiscard]] std::optional<Goal> goal_from(std::string_view name);
+
+/// The row that is best, and by how much.
+struct Best {
+  const Record* row = nullptr;
+  const Record* runner_up = nullptr;  ///< the best of another target; null: no other target has a ranked row
+  /// Of the two with each other: `row` is the baseline, so the ratio is how many times as fast it is. With none to
+  /// compare with, its evidence says nothing.
+  CellComparison ahead;
+  /// By how much: "2.00× as fast as cpu (95 %: 1.95 to 2.05)", "no difference shown with cpu (± 6 %)",
+  /// "not compared with cpu: one process each", "the only verified choice here", "no other target was measured".
+  std::string words;
+  std::size_t of = 0;  ///< the rows that it is the best of, itself included
+};
+
+/// How many cells have which state. A cell counts once.
+struct StateCounts {
+  std::size_t verified = 0, unverified = 0, wrong = 0, failed = 0, unsupported = 0, unavailable = 0, skipped = 0;
+  [[nodiscard]] std::size_t total() const;
+};
+/// `unverified` includes degenerate and ill-conditioned cells.
+void count_state(StateCounts& counts, const Record& row);
+/// "12 verified, 1 wrong, 2 failed": what is not zero, in this order.
+[[nodiscard]] std::string state_words(const StateCounts& counts);
+
+/// One model: which runtime to use, and how sure that is.
+struct ModelLine {
+  std::string model, machine;
+  std::string model_id, size, family, category, architecture;
+  std::optional<Best> latency;           ///< at the cell that most targets have (representatives())
+  std::optional<Best> throughput;        ///< over all batches, of the precision and lengths of `latency`
+  const Record* least_memory = nullptr;  ///< at the cell of `latency`
+  StateCounts states;
+};
+
+/// One cause of failed, wrong, unsupported, unavailable or skipped cells, with all of its cells.
+struct Failure {
+  CellStatus status = CellStatus::kFailed;
+  std::string reason_code;
+  std::string cause;  ///< one message in full
+  std::string hint;   ///< "" if there is none
+  std::vector<const Record*> cells;
+  std::vector<std::string> where;  ///< "bert on openvino: batch_8_seq_128", "t5 on cpu", folded: one text for each pair
+};
+
+/// What is different from an earlier result of the same series.
+struct Change {
+  enum class What { kNewlyWrong, kNewlyFailed, kFixed, kMoved, kNew, kGone, kVersion };
+  What what = What::kMoved;
+  std::string series;           ///< series key
+  const Record* row = nullptr;  ///< the newest row of the series; null: gone
+  std::string words;  ///< a sentence that begins with the cell: "bert on cpu, batch 1, 128 tokens: 8.00 → 8.90 ms …"
+  Number before_ms, after_ms;
+  Number ratio;                ///< after / before
+  bool beyond_spread = false;  ///< a move that is larger than what earlier runs of the series differ by
+};
+[[nodiscard]] std::string_view to_string(Change::What what);
+
+/// The best hardware for an architecture under a goal.
+struct Choice {
+  std::string architecture, category, machine;
+  std::string best, runner_up;        ///< targets; "": none
+  Number value, runner_up_value;      ///< geometric means over the compared cells, in the unit of the goal
+  CellComparison ahead;               ///< as in Best
+  std::size_t cells = 0;              ///< compared cells of the two
+  std::vector<const Record*> rows;    ///< of the best target
+  std::string words;                  ///< the answer in a sentence
+  std::string how_sure;               ///< "3 rounds, 4 cells", "one process each"
+  std::vector<std::string> left_out;  ///< targets without a comparable cell, and why: "cuda: unavailable (no_runtime)"
+};
+
+/// What could be gained, with a number and a cell.
+struct Opportunity {
+  enum class Kind { kRuntime, kBatch, kPrecision, kThreads, kMemory, kEfficiency };
+  Kind kind = Kind::kRuntime;
+  const Record* cell = nullptr;             ///< what could be improved
+  const Record* better = nullptr;           ///< the cell that shows it; null: none was measured
+  double factor = 1;                        ///< how many times better, in the unit of the kind
+  std::optional<stats::Interval> interval;  ///< 95 %, of the factor
+  bool claimed = false;                     ///< shown by paired rounds; else the words say what it rests on
+  std::string machine, words;
+};
+[[nodiscard]] std::string_view to_string(Opportunity::Kind kind);
+
+/// How much of the measured peak is reached: geometric mean over cells.
+struct Efficiency {
+  std::string machine, target, category, precision;
+  double share = 0;  ///< 0.4: 40 % of the peak
+  std::size_t cells = 0;
+  bool counted_whole = true;  ///< at least 95 % of the operators of each cell were counted
+  std::string peak_of;        ///< "openvino 2026.4.1, 2 threads, 2026-03-02: 100 GFLOP/s"
+};
+
+/// How a target compares with another over the models of a category: geometric mean over cells that all compared
+/// targets have.
+struct CategoryLine {
+  std::string category, machine;
+  std::size_t cells = 0;   ///< that all targets have; 0: nothing is compared
+  std::size_t models = 0;  ///< with those cells
+  struct Target {
+    std::string target;
+    Number latency_ms;       ///< geometric mean over those cells
+    CellComparison against;  ///< the ratio is how many times as fast as `baseline` it is
+  };
+  std::string baseline;  ///< "cpu" if it is among them, else the first
+  std::vector<Target> targets;
+};
+
+struct Analysis {
+  Goal goal = Goal::kLatency;
+  std::size_t machines = 0;
+  std::vector<ModelLine> models;
+  std::vector<Failure> failures;  ///< wrong first, then failed, unsupported, skipped, unavailable
+  StateCounts states;             ///< of all cells
+  HowSure sure;
+  std::vector<Change> since_last_run, since_a_week, since_a_month;
+  std::vector<Choice> choices;
+  std::vector<Opportunity> opportunities;  ///< the largest first
+  std::vector<Efficiency> efficiency;
+  std::vector<std::string> efficiency_missing;  ///< why there is no efficiency, and what to run; a sentence each
+  std::vector<CategoryLine> categories;
+};
+
+/// Lifetime: the analysis points into `data`. Cost: below a second for 2,000 cells.
+[[nodiscard]] Analysis analyse(const Dataset& data, Goal goal = Goal::kLatency);
+
+/// The same lines for the rows of one run, as the terminal prints them. `rows` outlive the result.
+[[nodiscard]] std::vector<ModelLine> model_lines(std::span<const Record> rows);
+[[nodiscard]] std::vector<Failure> failures_of(std::span<const Record> rows);
+
+}  // namespace assay

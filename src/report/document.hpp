@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "analyse/table.hpp"
+#include "base/json.hpp"
+
+namespace assay {
+
+struct Analysis;
+struct Dataset;
+
+/// A report before it has a format. Sentences are plain text; a part in backquotes is a command, a file or a key.
+
+struct Section {
+  std::string heading;
+  std::vector<std::string> paragraphs{};
+  std::vector<std::string> points{};  ///< a list, after the paragraphs
+  std::vector<Table> tables{};        ///< none, one, or a few of one kind; those without rows are left out
+  std::vector<std::string> charts{};  ///< names of charts (docs/charts.md) that belong here
+};
+
+struct Document {
+  std::string name;    ///< "optimal-hardware"
+  std::string title;   ///< "Optimal hardware for latency"
+  std::string answer;  ///< the first paragraph: the answer in a sentence or two
+  std::vector<Section> sections;
+  Json data = Json::object();  ///< what JSON has beside the tables
+};
+
+/// A picture for a report: SVG text in both themes. `name` is that of Section::charts; pages of one chart have the
+/// same.
+struct Picture {
+  std::string name, title;
+  std::string light, dark;
+};
+
+/// A report that can be asked for.
+struct ReportName {
+  std::string_view name, meaning;
+};
+[[nodiscard]] std::span<const ReportName> report_names();
+
+/// Errors: not_found for a name that is not among report_names(), with the nearest one.
+[[nodiscard]] Result<Document> make_report(std::string_view name, const Dataset& data, const Analysis& analysis);
+
+/// `files`: where the SVG file of a chart lies, relative to the report: chart name, path; charts without are left out.
+[[nodiscard]] std::string to_markdown(const Document& document,
+                                      std::span<const std::pair<std::string, std::string>> files = {});
+/// {"schema_version", "report", "title", "answer", "sections": [{"heading", "paragraphs", "points", "tables": [[…]]}],
+/// …data}
+[[nodiscard]] Json to_json(const Document& document);
+/// The first table of the document; RFC 4180. Text that a spreadsheet would execute begins with an apostrophe.
+[[nodiscard]] std::string to_csv(const Document& document);
+/// One static file without scripts: pictures inline in both themes, a content security policy that allows nothing but
+/// its own style, printable.
+[[nodiscard]] std::string to_html(const Document& document, std::span<const Picture> pictures = {});
+/// For a terminal of `width` columns.
+[[nodiscard]] std::string to_text(const Document& document, bool colour, int width);
+
+}  // namespace assay
