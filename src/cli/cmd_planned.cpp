@@ -5,6 +5,7 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
+#include "cli/not_yet.hpp"
 #include "result/status.hpp"
 
 namespace assay::cli {
@@ -16,34 +17,64 @@ struct PlannedCommand {
   const char* instead;
 };
 
-/// Commands that the guides name and that this version does not include. They print what to use instead; exit status 2.
-constexpr PlannedCommand kPlanned[] = {
-    {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"},
-    {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"},
-    {"query", "Query the database", "any DuckDB client reads the database that --db-path names"},
-    {"report", "Write a report from the database", "`assay run` writes a Markdown report beside its results"},
-    {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"},
-    {"variants", "Compare compressed variants of a model", "`assay bench --model A,B` measures several files"},
-    {"profile", "Flame graphs and operator times", ""},
-    {"compare", "Compare two configurations by interleaved pairs", ""},
-    {"schedule", "Run on a schedule", "cron or a systemd timer can call `assay run`"},
-    {"serve", "Keep a schedule and show the history", ""},
-};
+/// A command that the guides name and that this version does not include. It prints what to use instead; exit status 2.
+void add_planned(CLI::App& app, Commands& commands, const PlannedCommand& planned) {
+  CLI::App* command = app.add_subcommand(planned.name, fmt::format("{} (planned)", planned.what));
+  command->allow_extras();
+  command->group(kPlannedCommands);
+  commands.add(command, [planned](Context& context) -> Result<ExitCode> {
+    print_failure({std::string(reason::kNotBuilt),
+                   fmt::format("`assay {}` is not part of this version of assay", planned.name), planned.instead},
+                  context.json);
+    return ExitCode::kUsage;
+  });
+}
+
+/// The same, with the words of not_yet.hpp.
+void add_not_yet(CLI::App& app, Commands& commands, const char* name, const char* what) {
+  CLI::App* command = app.add_subcommand(name, fmt::format("{} (planned)", what));
+  command->allow_extras();
+  command->group(kPlannedCommands);
+  commands.add(command, [name](Context& context) -> Result<ExitCode> { return answer_not_yet(name, context); });
+}
 
 }  // namespace
 
+void register_suite(CLI::App& app, Commands& commands) {
+  add_planned(app, commands,
+              {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"});
+}
+
+void register_coverage(CLI::App& app, Commands& commands) {
+  add_planned(app, commands,
+              {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"});
+}
+
+void register_query(CLI::App& app, Commands& commands) {
+  add_planned(app, commands,
+              {"query", "Query the database", "any DuckDB client reads the database that --db-path names"});
+}
+
+void register_report(CLI::App& app, Commands& commands) {
+  add_planned(
+      app, commands,
+      {"report", "Write a report from the database", "`assay run` writes a Markdown report beside its results"});
+}
+
+void register_plot(CLI::App& app, Commands& commands) {
+  add_planned(app, commands,
+              {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"});
+}
+
+void register_serve(CLI::App& app, Commands& commands) {
+  add_planned(app, commands, {"serve", "Show the results in a browser while they are measured", ""});
+}
+
 void register_planned(CLI::App& app, Commands& commands) {
-  for (const PlannedCommand& planned : kPlanned) {
-    CLI::App* command = app.add_subcommand(planned.name, fmt::format("{} (planned)", planned.what));
-    command->allow_extras();
-    command->group(kPlannedCommands);
-    commands.add(command, [&planned](Context& context) -> Result<ExitCode> {
-      print_failure({std::string(reason::kNotBuilt),
-                     fmt::format("`assay {}` is not part of this version of assay", planned.name), planned.instead},
-                    context.json);
-      return ExitCode::kUsage;
-    });
-  }
+  add_not_yet(app, commands, "variants", "Compare compressed variants of a model");
+  add_not_yet(app, commands, "profile", "Flame graphs and operator times");
+  add_not_yet(app, commands, "compare", "Compare two configurations by interleaved pairs");
+  add_not_yet(app, commands, "schedule", "Run on a schedule");
 }
 
 }  // namespace assay::cli

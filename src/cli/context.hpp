@@ -58,6 +58,13 @@ void register_zoo_list(CLI::App& zoo, Commands& commands);
 void register_zoo_specialise(CLI::App& zoo, Commands& commands);
 void register_db(CLI::App& app, Commands& commands);
 void register_cache(CLI::App& app, Commands& commands);
+void register_suite(CLI::App& app, Commands& commands);
+void register_coverage(CLI::App& app, Commands& commands);
+void register_query(CLI::App& app, Commands& commands);
+void register_report(CLI::App& app, Commands& commands);
+void register_plot(CLI::App& app, Commands& commands);
+void register_serve(CLI::App& app, Commands& commands);
+void register_help(CLI::App& app, Commands& commands);
 void register_planned(CLI::App& app, Commands& commands);
 
 }  // namespace assay::cli

@@ -5,9 +5,12 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/guard.hpp"
 #include "base/shell.hpp"
+#include "cli/aliases.hpp"
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
@@ -38,6 +41,20 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
+// The words with the guides' name of a command replaced; `keep` has the memory of those that are new.
+std::vector<char*> expand(int argc, char** argv, std::vector<std::string>& keep) {
+  std::vector<char*> words(argv, argv + argc);
+  if (argc < 2) return words;
+  std::optional<std::vector<std::string>> expansion = expand_alias(argv[1]);
+  if (!expansion) return words;
+  keep = std::move(*expansion);
+  words.erase(words.begin() + 1);
+  std::vector<char*> added;
+  for (std::string& word : keep) added.push_back(word.data());
+  words.insert(words.begin() + 1, added.begin(), added.end());
+  return words;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -61,10 +78,18 @@ int main(int argc, char** argv) {
   register_zoo(app, commands);
   register_db(app, commands);
   register_cache(app, commands);
+  register_suite(app, commands);
+  register_coverage(app, commands);
+  register_query(app, commands);
+  register_report(app, commands);
+  register_plot(app, commands);
+  register_serve(app, commands);
   register_planned(app, commands);
+  register_help(app, commands);
   // After the commands, which would inherit it.
   app.footer(
-      "`assay COMMAND --help` describes a command and its options.\n"
+      "`assay COMMAND --help` describes a command and its options; `assay help guides`\n"
+      "lists the names that the guides use.\n"
       "Exit status: 0 success, 1 failure, 2 wrong usage, 3 wrong numbers,\n"
       "4 no verdict, 130 interrupted.");
 
@@ -73,11 +98,13 @@ int main(int argc, char** argv) {
     print_failure(*failure, context.json);
     return static_cast<int>(ExitCode::kUsage);
   }
+  std::vector<std::string> expanded;
+  std::vector<char*> words = expand(argc, argv, expanded);
   try {
-    app.parse(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    print_failure(usage_error(app, error, argc, argv), context.json);
+    print_failure(usage_error(app, error, static_cast<int>(words.size()), words.data()), context.json);
     return static_cast<int>(ExitCode::kUsage);
   }
   const Action* action = commands.chosen();

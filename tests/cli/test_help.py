@@ -28,7 +28,7 @@ class Help(tool.ToolTest):
         for command, example in zip(first[::2], first[1::2]):
             self.assertTrue(example.strip().startswith(f"$ assay {command.split()[0]} "), example)
         rest = "\n".join(lines[start + 7:])
-        for group in ("This machine:", "Models:", "Results and files:", "Planned, not part of this version: suite,"):
+        for group in ("This machine:", "Models:", "Results and files:", "Planned, not part of this version:"):
             self.assertIn(group, rest)
 
     def test_options_are_in_groups(self):
@@ -81,6 +81,48 @@ class Help(tool.ToolTest):
             for example in re.findall(r"^ *\$? *assay (.*)$", self.help(*command.split()), re.MULTILINE):
                 result = self.run_tool(*example.split(), "--no-such-option", expect=2)
                 self.assertIn("unknown option '--no-such-option'", result.stderr, example)
+
+
+class Names(tool.ToolTest):
+    """`assay help`, and the names that the guides use."""
+
+    def aliases(self):
+        text = (tool.SOURCE / "src" / "cli" / "aliases.def").read_text()
+        return re.findall(r'^ALIAS\("([^"]+)", +"([^"]+)", +"([^"]+)", "([^"]+)"\)$', text, re.MULTILINE)
+
+    def test_every_name_of_the_guides_is_a_command(self):
+        self.assertGreater(len(self.aliases()), 10)
+        for name, words, _, _ in self.aliases():
+            command = [word for word in words.split() if not word.startswith("-")]
+            command = command[:command.index("suite") + 1] if "suite" in command else command
+            wanted = self.help_of(*command)
+            for typed in (name, f"{name}.py", f"test/{name}.py", f"./test/{name}", f"bench/{name}.py"):
+                self.assertEqual(self.help_of(typed), wanted, typed)
+
+    def help_of(self, *command):
+        return self.run_tool(*command, "--help", expect=0).stdout
+
+    def test_a_command_is_no_name_of_a_folder(self):
+        self.assertIn("unknown command 'other/runner.py'", self.run_tool("other/runner.py", expect=2).stderr)
+
+    def test_help_shows_a_command_and_the_names_of_the_guides(self):
+        self.assertEqual(self.run_tool("help", expect=0).stdout, self.run_tool("--help", expect=0).stdout)
+        self.assertEqual(self.run_tool("help", "zoo", "list", expect=0).stdout, self.help_of("zoo", "list"))
+        self.assertEqual(self.run_tool("help", "test/run_model_benchmarks.py", expect=0).stdout, self.help_of("run"))
+        error = self.run_tool("help", "rnu", expect=2).stderr
+        self.assertIn("did you mean run?", error)
+        text = self.run_tool("help", "guides", expect=0).stdout
+        for name, words, guide, meaning in self.aliases():
+            self.assertIn(f"  {name}\n    assay {words}: {meaning}\n", text)
+            self.assertIn(f"Guide {guide}:\n", text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()))
+        self.assertIn("flame graphs and operator times are not part of this version", " ".join(text.split()))
+
+    def test_what_is_not_part_of_this_version_says_so(self):
+        for command in ("variants", "profile", "compare", "schedule", "benchmark_models.py", "model_flamegraph.py"):
+            result = self.run_tool(command, "--models", "x", expect=2)
+            self.assertIn("error[not_built]", result.stderr)
+            self.assertIn("not part of this version of assay", result.stderr)
 
 
 class Nearest(tool.ToolTest):

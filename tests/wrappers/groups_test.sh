@@ -37,16 +37,16 @@ expect "core web onnxruntime" bench --engine onnxruntime@1.31 --hardware cpu
 expect "core web onnxruntime openvino" verify m.onnx --engine openvino@2026
 expect "core web onnxruntime openvino" run --hardware OpenVINO
 expect "core web onnxruntime" run --hardware no_such_word
-expect "core onnxruntime openvino" suite --plan
-expect "core onnxruntime openvino" coverage --benchmark-all
-expect "core onnxruntime openvino" test/run_model_benchmarks.py --output-dir ./benchmark_results
-expect "core onnxruntime openvino" ./run_benchmark_suite.py --models embedding vision
-expect "core onnxruntime" bench/runner.py --framework pytorch --hardware cpu
-expect "core onnxruntime openvino" test_comprehensive_hardware_coverage --incremental-benchmarks
-expect "core" setup_benchmark_db.py --db-path run
-expect "core" benchmark_db_query.py --report run
-expect "core" query --report run
-expect "core" help run
+expect "core web onnxruntime openvino" suite --plan
+expect "core web onnxruntime openvino" coverage --benchmark-all
+expect "core web onnxruntime openvino" test/run_model_benchmarks.py --output-dir ./benchmark_results
+expect "core web onnxruntime openvino" ./run_benchmark_suite.py --models embedding vision
+expect "core web onnxruntime" bench/runner.py --framework pytorch --hardware cpu
+expect "core web onnxruntime openvino" test_comprehensive_hardware_coverage --incremental-benchmarks
+expect "core web" setup_benchmark_db.py --db-path run
+expect "core web" benchmark_db_query.py --report run
+expect "core web" query --report run
+expect "core web" help run
 
 # Engines are found by folder: in a made-up checkout, with differently formatted JSON.
 made_up=$(mktemp -d)
