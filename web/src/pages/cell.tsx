@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that is known of one cell: the verdict first, then the evidence, then the command that repeats it.
+import type { ComponentChildren } from 'preact';
+import type { AssayDocument, Cell, Shape } from '../document.ts';
+import { count, number, plusMinus, when, withUnit } from '../format.ts';
+import { CellState, Copy, Facts, Section, shapeWords, TargetName } from '../parts.tsx';
+import { Axes, Figure, linear, logarithmic, Point, spanLog, type Frame } from '../plot.tsx';
+import { launchMedians } from '../stats.ts';
+import { link, type Route } from '../state.ts';
+import { evidenceWords, stateOf, states, unrankedBecause } from '../words.ts';
+
+const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
+
+function Ecdf({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
+  const height = 280;
+  const all = shapes.flatMap((shape) => shape.quantiles);
+  return (
+    <Figure title="How the times are distributed" height={height}
+      description={`Cumulative share of the samples of ${shapes.length} launches; ${percentiles.map((p) => `${p} ${withUnit(cell.number(`latency_${p}_ms`), 'ms')}`).join(', ')}`}
+      notes="One curve for each launch. Points: percentiles with their 95 % intervals."
+      draw={(width) => {
+        const frame: Frame = { left: 46, right: width - 14, top: 24, bottom: height - 40 };
+        const x = logarithmic(spanLog(all), [frame.left, frame.right], Math.max(3, Math.floor(width / 90)));
+        const y = linear([0, 1], [frame.bottom, frame.top], 4);
+        return (
+          <>
+            <Axes x={x} y={y} frame={frame} xName="ms, lower is better" yName="share of the samples" yTick={(value) => `${Math.round(value * 100)} %`} />
+            <g class={`hw hw-${cell.text('hardware')}`}>
+              {shapes.map((shape) => {
+                const last = shape.quantiles.length - 1;
+                const points = shape.quantiles.map((ms, i) => `${x(ms).toFixed(1)} ${y(last === 0 ? 1 : i / last).toFixed(1)}`);
+                return <path key={shape.launch} class="line thin" d={`M${points.join('L')}`}><title>{`launch ${shape.launch}`}</title></path>;
+              })}
+            </g>
+            {percentiles.map((p) => {
+              const value = cell.number(`latency_${p}_ms`);
+              const [low, high] = [cell.number(`latency_${p}_low_ms`), cell.number(`latency_${p}_high_ms`)];
+              if (value === null) return null;
+              const inside = (ms: number | null) => ms === null ? null : Math.min(frame.right, Math.max(frame.left, x(ms)));
+              const share = Number(p.slice(1)) / 100;
+              return (
+                <g key={p} class="ink">
+                  <Point level x={inside(value)!} y={y(share)} low={inside(low)} high={inside(high)} hollow={cell.text(`latency_${p}_quality`).startsWith('few')}
+                    title={`${p}: ${withUnit(value, 'ms')}${low !== null ? ` (${number(low)} to ${number(high)})` : ''}`} />
+                  <text class="label" x={Math.min(inside(value)! + 8, frame.right - 30)} y={y(share) + 16}>{p}</text>
+                </g>
+              );
+            })}
+          </>
+        );
+      }} />
+  );
+}
+
+function OverTime({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
+  const height = 280;
+  const values = shapes.flatMap((shape) => shape.bins.flatMap((bin) => (bin ? [bin.min, bin.max] : [])));
+  if (values.length === 0) return null;
+  const whole = shapes.every((shape) => shape.wholeWindow);
+  return (
+    <Figure title="Whether it was steady" height={height}
+      description={`Shortest, median and longest time over the window of each of ${shapes.length} launches`}
+      notes={`Band: shortest to longest sample; line: median. ${whole ? 'Grey: before it was steady, not used.' : 'Only the steady part is stored.'}`}
+      draw={(width) => {
+        const frame: Frame = { left: 52, right: width - 8, top: 24, bottom: height - 40 };
+        const y = logarithmic(spanLog(values), [frame.bottom, frame.top], 6);
+        const gap = 10;
+        const each = (frame.right - frame.left - gap * (shapes.length - 1)) / shapes.length;
+        return (
+          <>
+            <Axes x={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} y={y} frame={frame} xName="" yName="ms, lower is better" />
+            {shapes.map((shape, at) => {
+              const left = frame.left + at * (each + gap);
+              const n = shape.bins.length;
+              const x = (bin: number) => left + ((bin + 0.5) / n) * each;
+              const known = shape.bins.map((bin, i) => ({ bin, i })).filter(({ bin }) => bin !== null);
+              const upper = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.max).toFixed(1)}`);
+              const lower = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.min).toFixed(1)}`).reverse();
+              const middle = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.median).toFixed(1)}`);
+              const steady = left + (shape.firstSteadyBin / n) * each;
+              return (
+                <g key={shape.launch} class={`hw hw-${cell.text('hardware')}`}>
+                  {shape.wholeWindow && steady > left && <rect class="unsteady" x={left} y={frame.top} width={steady - left} height={frame.bottom - frame.top} />}
+                  <path class="band" d={`M${upper.join('L')}L${lower.join('L')}Z`} />
+                  <path class="line" d={`M${middle.join('L')}`} />
+                  <line class="axis" x1={left} x2={left + each} y1={frame.bottom} y2={frame.bottom} />
+                  <text class="label" x={left + each / 2} y={frame.bottom + 16} text-anchor="middle">{`launch ${shape.launch}`}</text>
+                  <text class="label quiet" x={left + each / 2} y={frame.bottom + 31} text-anchor="middle">{withUnit(shape.windowSeconds, 's')}</text>
+                </g>
+              );
+            })}
+          </>
+        );
+      }} />
+  );
+}
+
+function Launches({ cell }: { cell: Cell }) {
+  const medians = [...launchMedians({ run: '', launches: cell.text('launch_p50_ms'), launchNumber: null, p50: cell.number('latency_p50_ms') })];
+  const p50 = cell.number('latency_p50_ms');
+  const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
+  if (p50 === null || medians.length === 0) return null;
+  const height = 48 + medians.length * 22;
+  return (
+    <Figure title="Do the launches agree?" height={height} description={medians.map(([launch, ms]) => `launch ${launch} ${withUnit(ms, 'ms')}`).join(', ')}
+      notes={medians.length === 1 ? 'One launch: what another process would give is not known.' : 'Each launch is a fresh process. Band: 95 % interval of the median over launches.'}
+      draw={(width) => {
+        const frame: Frame = { left: 70, right: width - 70, top: 6, bottom: height - 36 };
+        const x = logarithmic(spanLog([...medians.map(([, ms]) => ms), low ?? p50, high ?? p50], 0.12), [frame.left, frame.right], 4);
+        return (
+          <>
+            {low !== null && high !== null && <rect class="interval" x={x(low)} width={x(high) - x(low)} y={frame.top} height={frame.bottom - frame.top} />}
+            <line class="median" x1={x(p50)} x2={x(p50)} y1={frame.top} y2={frame.bottom} />
+            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="median in ms, lower is better" yName="" />
+            {medians.map(([launch, ms], i) => (
+              <g key={launch} class={`hw hw-${cell.text('hardware')}`}>
+                <text class="label" x={frame.left - 8} y={frame.top + 12 + i * 22} dy="0.32em" text-anchor="end">{`launch ${launch}`}</text>
+                <Point level x={x(ms)} y={frame.top + 12 + i * 22} title={withUnit(ms, 'ms')} />
+                <text class="label" x={width - 6} y={frame.top + 12 + i * 22} dy="0.32em" text-anchor="end">{number(ms, 4)}</text>
+              </g>
+            ))}
+          </>
+        );
+      }} />
+  );
+}
+
+function Bars({ title, description, unit, bars, waterfall, notes, hardware }: {
+  title: string; description: string; unit: string; bars: { name: string; value: number; note?: string }[]; waterfall?: boolean; notes?: ComponentChildren; hardware: string;
+}) {
+  const height = 44 + bars.length * 24;
+  const total = waterfall ? bars.reduce((sum, bar) => sum + bar.value, 0) : Math.max(...bars.map((bar) => bar.value));
+  return (
+    <Figure title={title} description={description} height={height} notes={notes} draw={(width) => {
+      const frame: Frame = { left: 128, right: width - 76, top: 4, bottom: height - 36 };
+      const x = linear([0, total], [frame.left, frame.right], 4);
+      let before = 0;
+      return (
+        <>
+          <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName={unit} yName="" />
+          {bars.map((bar, i) => {
+            const from = waterfall ? before : 0;
+            before += bar.value;
+            return (
+              <g key={bar.name} class={`hw hw-${hardware}`}>
+                <text class="label" x={frame.left - 8} y={frame.top + 12 + i * 24} dy="0.32em" text-anchor="end">{bar.name}</text>
+                <rect class="bar" x={x(from)} y={frame.top + 4 + i * 24} width={Math.max(1, x(from + bar.value) - x(from))} height={16}><title>{`${bar.name}: ${number(bar.value)}`}</title></rect>
+                <text class="label" x={width - 6} y={frame.top + 12 + i * 24} dy="0.32em" text-anchor="end">{bar.note ?? number(bar.value)}</text>
+              </g>
+            );
+          })}
+        </>
+      );
+    }} />
+  );
+}
+
+function Phases({ cell }: { cell: Cell }) {
+  const window = cell.number('window_ns');
+  const seconds: [string, number | null][] = [
+    ['open the runtime', scaled(cell.number('runtime_load_ms'), 1e-3)], ['load the model', cell.number('model_load_time')],
+    ['compile', scaled(cell.number('compilation_time_ms'), 1e-3)], ['first run', scaled(cell.number('first_inference_ms'), 1e-3)],
+    ['warm-up', scaled(cell.number('warmup_time_ms'), 1e-3)], ['steady window', scaled(window, 1e-9)],
+  ];
+  const bars = seconds.filter((one): one is [string, number] => one[1] !== null && one[1] > 0).map(([name, value]) => ({ name, value, note: `${number(value)} s` }));
+  if (bars.length === 0) return null;
+  const absent = seconds.filter(([, value]) => value === null).map(([name]) => name);
+  return <Bars waterfall title="Where the time of a launch goes" description={bars.map((bar) => `${bar.name} ${bar.note}`).join(', ')} unit="s" bars={bars} hardware={cell.text('hardware')}
+    notes={absent.length > 0 ? `Not separate in this runtime, or not measured: ${absent.join(', ')}.` : undefined} />;
+}
+
+const scaled = (value: number | null, factor: number) => (value === null ? null : value * factor);
+
+function Memory({ cell }: { cell: Cell }) {
+  const parts: [string, string][] = [['while loading', 'memory_load_mb'], ['peak, steady', 'memory_mb'], ['mean, steady', 'memory_avg_mb'], ['of the model', 'memory_model_mb']];
+  const bars = parts.flatMap(([name, field]) => { const value = cell.number(field); return value === null ? [] : [{ name, value, note: `${number(value)} MB` }]; });
+  if (bars.length === 0) return null;
+  const source = cell.text('memory_source');
+  return <Bars title="Memory" description={bars.map((bar) => `${bar.name} ${bar.note}`).join(', ')} unit="MB" bars={bars} hardware={cell.text('hardware')}
+    notes={source === 'process_warm' ? 'An upper bound: the worker had already run another shape.' : source && `Counted: ${source}.`} />;
+}
+
+function Verification({ cell }: { cell: Cell }) {
+  const rows = [
+    { name: 'rms error', value: cell.number('rms_error'), limit: cell.number('rms_limit'), honest: cell.number('honest_error') },
+    { name: 'largest error', value: cell.number('max_abs_error'), limit: cell.number('error_limit'), honest: null },
+  ].filter((row): row is { name: string; value: number; limit: number; honest: number | null } => row.value !== null && row.limit !== null && row.limit > 0);
+  if (rows.length === 0) return <p>{cell.text('verification') === 'unverified' ? 'There was nothing to compare the outputs with.' : `Verdict: ${cell.text('verification')}.`}</p>;
+  const height = 44 + rows.length * 30;
+  const least = 1e-12;
+  return (
+    <Figure title="Error against its limit" height={height} description={rows.map((row) => `${row.name} ${number(row.value)}, limit ${number(row.limit)}`).join('; ')}
+      notes="Point: error over its limit, on a logarithmic scale; left of the line is within the limit. Tick: what honest arithmetic in this precision gives."
+      draw={(width) => {
+        const frame: Frame = { left: 110, right: width - 16, top: 4, bottom: height - 36 };
+        const shares = rows.flatMap((row) => [Math.max(row.value, least) / row.limit, (row.honest ?? row.limit) / row.limit]);
+        const x = logarithmic(spanLog([...shares, 1, 3]), [frame.left, frame.right], 5);
+        return (
+          <>
+            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="error / limit" yName="" xTick={(value) => (value < 0.001 || value >= 10000 ? value.toExponential(0) : number(value))} />
+            <line class="limit" x1={x(1)} x2={x(1)} y1={frame.top} y2={frame.bottom} />
+            {rows.map((row, i) => (
+              <g key={row.name} class={row.value > row.limit ? 'bad' : 'good'}>
+                <text class="label" x={frame.left - 8} y={frame.top + 15 + i * 30} dy="0.32em" text-anchor="end">{row.name}</text>
+                {row.honest !== null && row.honest > 0 && <line class="honest" x1={x(row.honest / row.limit)} x2={x(row.honest / row.limit)} y1={frame.top + 6 + i * 30} y2={frame.top + 24 + i * 30} />}
+                <Point level x={x(Math.max(row.value, least) / row.limit)} y={frame.top + 15 + i * 30} title={`${row.name}: ${number(row.value)}, limit ${number(row.limit)}`} />
+              </g>
+            ))}
+          </>
+        );
+      }} />
+  );
+}
+
+function verdictSentence(cell: Cell): string {
+  const state = stateOf(cell);
+  if (state === 'verified') {
+    const why = unrankedBecause(cell);
+    return why ? `Verified, but not ranked: ${why}.` : 'Verified and ranked.';
+  }
+  const reason = cell.text('message');
+  return `${states[state].meaning}${reason ? ` ${reason}.` : ''}`;
+}
+
+export function CellPage({ document, route }: { document: AssayDocument; route: Route }) {
+  const cell = document.byKey.get(route.argument);
+  if (!cell) return <><h1>There is no cell {route.argument} in this file</h1><p><a href={link('cells')}>All cells</a></p></>;
+  const shapes = document.shapesOf(cell).filter((shape) => shape.kind === 0);
+  const p50 = cell.number('latency_p50_ms');
+  const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
+  const run = document.runs.find((one) => one.run_id === cell.text('run_id'));
+  const latency = (['p50', 'p90', 'p95', 'p99'] as const).map((p) => ({ p, value: cell.number(`latency_${p}_ms`), low: cell.number(`latency_${p}_low_ms`), high: cell.number(`latency_${p}_high_ms`), quality: cell.text(`latency_${p}_quality`) })).filter((row) => row.value !== null);
+  const text = (name: string): [string, ComponentChildren, string?] => {
+    const field = document.fields.find((one) => one.name === name);
+    const value = cell.value(name);
+    return [name, typeof value === 'number' ? withUnit(value, field?.unit ?? '') : value, field?.meaning];
+  };
+  return (
+    <>
+      <p class="crumbs"><a href={link('model', cell.text('model'))}>{cell.text('model')}</a> / <TargetName cell={cell} /> / {shapeWords(cell)}</p>
+      <h1>{p50 === null ? <CellState cell={cell} /> : <>{withUnit(p50, 'ms')} <small>median, {plusMinus(p50, low, high)}</small></>}</h1>
+      <p class="verdict"><CellState cell={cell} /> {verdictSentence(cell)}</p>
+      {cell.text('hint') && <p class="hint"><b>What to do:</b> {cell.text('hint')}</p>}
+      <Section id="repeat" title="Repeat it">
+        <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>
+      </Section>
+      {p50 !== null && (
+        <Section id="latency" title="Latency" note={evidenceWords[cell.text('latency_p50_interval')] && `The interval of the median is ${evidenceWords[cell.text('latency_p50_interval')]}.`}>
+          <div class="scroll">
+            <table>
+              <thead><tr><th scope="col">Percentile</th><th scope="col" class="numeric">ms</th><th scope="col" class="numeric">95 % interval</th><th scope="col">Quality</th></tr></thead>
+              <tbody>{latency.map((row) => <tr key={row.p}><th scope="row">{row.p}</th><td class="numeric" data-field={`latency_${row.p}_ms`}>{number(row.value, 4)}</td><td class="numeric">{row.low === null ? '–' : `${number(row.low, 4)} to ${number(row.high, 4)}`}</td><td>{row.quality}</td></tr>)}</tbody>
+            </table>
+          </div>
+          <Facts facts={[text('throughput_ips'), text('launches'), text('planned_launches'), text('iterations'), text('outliers'), text('stop_reason'), text('steady_class'), text('ttft_p50_ms'), text('tpot_p50_ms'), text('tokens_per_second')]} />
+        </Section>
+      )}
+      {p50 !== null && (
+        <div class="pictures">
+          <Launches cell={cell} />
+          {shapes.length > 0 ? <><OverTime cell={cell} shapes={shapes} /><Ecdf cell={cell} shapes={shapes} /></>
+            : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' ? ` (${document.detail}); \`assay serve\` shows it` : ''}.</p>}
+          <Phases cell={cell} />
+          <Memory cell={cell} />
+        </div>
+      )}
+      <Section id="verification" title="Are the outputs right?">
+        <div class="pictures"><Verification cell={cell} /></div>
+        <Facts facts={[text('verification'), text('reference'), text('checked'), text('worst_output'), text('worst_element'), text('agreed_by'), text('cosine_similarity'), text('top1_agreement'), text('kernels'), text('shared_kernels')]} />
+      </Section>
+      <Section id="environment" title="What it ran with">
+        <Facts facts={[text('model_id'), text('weights'), text('size'), text('parameter_count'), text('model_size_mb'), text('engine'), text('engine_version'), text('device_name'), text('effective_precision'), text('engine_options'), text('effective_options'),
+          text('effective_threads'), text('shapes'), text('input_shape'), text('host'), ['run', <a href={link('history', cell.text('series_key'))}>{cell.text('run_id')}</a>], ['time', when(cell.text('timestamp'))], ['command of the run', run && <code>{run.command}</code>]]} />
+      </Section>
+      <details>
+        <summary>All {count(document.fields.filter((field) => cell.value(field.name) !== null && cell.value(field.name) !== '').length)} fields of the record</summary>
+        <div class="scroll">
+          <table>
+            <thead><tr><th scope="col">Field</th><th scope="col">Value</th><th scope="col">Unit</th><th scope="col">Meaning</th></tr></thead>
+            <tbody>{document.fields.map((field) => {
+              const value = cell.value(field.name);
+              return value === null || value === '' ? null : <tr key={field.name}><th scope="row"><code>{field.name}</code></th><td class="break">{String(value)}</td><td>{field.unit}</td><td>{field.meaning}</td></tr>;
+            })}</tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  );
+}
+

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any two selections: a forest of the cells that both have, the mean over them, and what only one side has.
+import { useMemo } from 'preact/hooks';
+import type { AssayDocument, Cell } from '../document.ts';
+import { counted, ratio, withUnit } from '../format.ts';
+import { cellLink, distinct, Section, shapeWords } from '../parts.tsx';
+import { Axes, Figure, logarithmic, Point, type Frame } from '../plot.tsx';
+import { changeQuery, type Route } from '../state.ts';
+import { compareTogether, noClaimWords, type Comparison } from '../stats.ts';
+import { DataTable } from '../table.tsx';
+import type { Column } from '../rows.ts';
+import { timedOf } from '../timed.ts';
+
+const keys = [['target', 'Target'], ['run_id', 'Run'], ['engine_version', 'Version'], ['precision', 'Precision'], ['batch_size', 'Batch'], ['host', 'Machine']] as const;
+type Choice = Record<string, string>;
+
+/** "target:cpu,precision:float32" */
+export function parseChoice(text: string): Choice {
+  const choice: Choice = {};
+  for (const part of text.split(',')) {
+    const colon = part.indexOf(':');
+    if (colon > 0) choice[part.slice(0, colon)] = decodeURIComponent(part.slice(colon + 1));
+  }
+  return choice;
+}
+export const choiceText = (choice: Choice) => Object.entries(choice).filter(([, value]) => value).map(([key, value]) => `${key}:${encodeURIComponent(value)}`).join(',');
+
+const valueOf = (cell: Cell, key: string) => key === 'target' ? cell.target : String(cell.value(key) ?? '');
+
+interface Row { a: Cell; b: Cell; found: Comparison }
+
+/** Cells of both sides that are the same but for what was chosen. */
+export function pairUp(cells: Cell[], a: Choice, b: Choice) {
+  const mine = (choice: Choice) => cells.filter((cell) => Object.entries(choice).every(([key, value]) => valueOf(cell, key) === value));
+  const same = ['batch_size', 'precision'].filter((key) => !(key in a) && !(key in b));
+  const identity = (cell: Cell) => [cell.text('model'), cell.number('sequence_length'), cell.number('output_tokens'), cell.text('contract'), cell.number('streams'), ...same.map((key) => valueOf(cell, key)),
+    ...('target' in a || 'target' in b ? [] : [cell.target])].join('|');
+  const left = mine(a).filter((cell) => cell.ranked && cell.number('latency_p50_ms') !== null);
+  const right = mine(b).filter((cell) => cell.ranked && cell.number('latency_p50_ms') !== null);
+  const rows: Row[] = [];
+  const used = new Set<Cell>();
+  for (const cell of left) {
+    const other = right.find((one) => !used.has(one) && one !== cell && identity(one) === identity(cell));
+    if (!other) continue;
+    used.add(other);
+    used.add(cell);
+    rows.push({ a: cell, b: other, found: compareTogether([{ baseline: timedOf(cell), candidate: timedOf(other) }]) });
+  }
+  return { rows: rows.sort((x, y) => x.found.ratio - y.found.ratio), onlyA: left.filter((cell) => !used.has(cell)), onlyB: right.filter((cell) => !used.has(cell)) };
+}
+
+const sideName = (choice: Choice) => Object.values(choice).filter(Boolean).join(', ') || 'all cells';
+
+function Side({ document, label, choice, onChange }: { document: AssayDocument; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
+  return (
+    <fieldset>
+      <legend>{label}</legend>
+      {keys.map(([key, name]) => {
+        const values = distinct(document.cells.map((cell) => valueOf(cell, key)).filter((value) => value !== ''));
+        if (values.length < 2 && key !== 'target') return null;
+        return (
+          <label key={key} class="field"><span>{name}</span>
+            <select value={choice[key] ?? ''} onChange={(event) => onChange({ ...choice, [key]: event.currentTarget.value })}>
+              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{value}</option>)}
+            </select>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function Forest({ rows, together, nameB }: { rows: Row[]; together: Comparison | null; nameB: string }) {
+  const shown = rows.slice(0, 80);
+  const height = 70 + shown.length * 20 + (together ? 28 : 0);
+  const ends = [...shown.flatMap(({ found }) => [found.ratio, found.low ?? found.ratio, found.high ?? found.ratio]), 0.95, 1.05];
+  return (
+    <Figure title={`Time of ${nameB} over the other, by cell`} height={height} description={`${counted(rows.length, 'cell')}, from ${ratio(rows[0]?.found.ratio)} to ${ratio(rows.at(-1)?.found.ratio)}`}
+      notes="Left of the line: less time. Grey: no difference shown. Grey band: ± 1 %. Whiskers: 95 % intervals over rounds."
+      draw={(width) => {
+        const names = Math.min(260, width * 0.42);
+        const frame: Frame = { left: names, right: width - 52, top: 8, bottom: height - 40 };
+        const low = Math.min(...ends) / 1.03;
+        const high = Math.max(...ends) * 1.03;
+        const x = logarithmic([low, high], [frame.left, frame.right], Math.max(3, Math.floor((frame.right - frame.left) / 70)));
+        const line = (words: string, found: Comparison, at: number, big: boolean) => {
+          const claimed = found.difference === 'faster' || found.difference === 'slower';
+          return (
+            <g key={words} class={claimed ? found.difference : 'undecided'}>
+              <text class={big ? 'label strong' : 'label'} x={frame.left - 8} y={at} dy="0.32em" text-anchor="end">{words.length > names / 6.6 ? `${words.slice(0, Math.floor(names / 6.6) - 1)}\u2026` : words}<title>{words}</title></text>
+              <Point level x={x(found.ratio)} y={at} low={found.low && x(Math.max(found.low, low))} high={found.high && x(Math.min(found.high, high))} marker={big ? 1 : 0} hollow={found.low === null} title={`${words}: ${ratio(found.ratio)}${found.low ? ` (${ratio(found.low)} to ${ratio(found.high)})` : ''}`} />
+              <text class="label" x={width - 4} y={at} dy="0.32em" text-anchor="end">{ratio(found.ratio)}</text>
+            </g>
+          );
+        };
+        const start = frame.top + 12 + (together ? 28 : 0);
+        return (
+          <>
+            <rect class="interval" x={x(1 / 1.01)} width={x(1.01) - x(1 / 1.01)} y={frame.top} height={frame.bottom - frame.top} />
+            <line class="limit" x1={x(1)} x2={x(1)} y1={frame.top} y2={frame.bottom} />
+            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="ratio of times, logarithmic; lower is better" yName="" xTick={(value) => `${Number(value.toPrecision(3))}×`} />
+            {together && line('geometric mean', together, frame.top + 12, true)}
+            {shown.map((row, i) => line(`${row.a.text('model')}, ${shapeWords(row.a)}`, row.found, start + i * 20, false))}
+          </>
+        );
+      }} />
+  );
+}
+
+const pairColumns: Column<Row>[] = [
+  { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model') },
+  { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a) },
+  { id: 'a', title: 'A', unit: 'ms', numeric: true, value: (row) => row.a.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.a)}>{withUnit(row.a.number('latency_p50_ms'), '')}</a> },
+  { id: 'b', title: 'B', unit: 'ms', numeric: true, value: (row) => row.b.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.b)}>{withUnit(row.b.number('latency_p50_ms'), '')}</a> },
+  { id: 'ratio', title: 'B / A', numeric: true, meaning: 'Below 1: B takes less time', value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
+  { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
+  { id: 'claim', title: 'What is shown', choice: true, value: (row) => row.found.difference === 'faster' ? 'B is faster' : row.found.difference === 'slower' ? 'A is faster' : noClaimWords(row.found).split(' (')[0]!, view: (row) => noClaimWords(row.found) || (row.found.difference === 'faster' ? 'B is faster' : 'A is faster') },
+];
+
+export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
+  const ranked = document.targets.filter((target) => document.cells.some((cell) => cell.ranked && cell.target === target.key));
+  const a = parseChoice(route.query.a ?? `target:${encodeURIComponent(ranked[0]?.key ?? '')}`);
+  const b = parseChoice(route.query.b ?? `target:${encodeURIComponent(ranked[1]?.key ?? ranked[0]?.key ?? '')}`);
+  const { rows, onlyA, onlyB } = useMemo(() => pairUp(document.cells, a, b), [document, choiceText(a), choiceText(b)]);
+  const together = rows.length > 0 ? compareTogether(rows.map((row) => ({ baseline: timedOf(row.a), candidate: timedOf(row.b) }))) : null;
+  const [nameA, nameB] = [sideName(a), sideName(b)];
+  const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { [side]: choiceText(choice) || 'all:' });
+  const claimed = together && (together.difference === 'faster' || together.difference === 'slower');
+  const speed = together ? 1 / together.ratio : 1;
+  const shownFaster = rows.filter((row) => row.found.difference === 'faster').length;
+  const shownSlower = rows.filter((row) => row.found.difference === 'slower').length;
+  return (
+    <>
+      <h1>{!together ? `${nameA} and ${nameB} have no ranked cell in common`
+        : claimed ? `${nameB} is ${ratio(speed)} as fast as ${nameA} (${ratio(1 / together.high!)} to ${ratio(1 / together.low!)}) over ${counted(rows.length, 'cell')}`
+        : `${nameB} and ${nameA}: ${noClaimWords(together)}, over ${counted(rows.length, 'cell')}`}</h1>
+      {together && <p>Cell by cell: {nameB} is faster in {shownFaster}, {nameA} in {shownSlower}; in {rows.length - shownFaster - shownSlower} nothing is shown.</p>}
+      <div class="sides">
+        <Side document={document} label="A" choice={a} onChange={set('a')} />
+        <Side document={document} label="B" choice={b} onChange={set('b')} />
+        <button type="button" onClick={() => changeQuery(route, { a: choiceText(b), b: choiceText(a) })}>Swap A and B</button>
+      </div>
+      {rows.length > 0 && <>
+        <Forest rows={rows} together={together} nameB={nameB} />
+        <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={pairColumns} rows={rows} route={route} /></Section>
+      </>}
+      {(onlyA.length > 0 || onlyB.length > 0) && (
+        <Section id="only" title="Cells that only one side has">
+          <p>A: {onlyA.length === 0 ? 'none' : onlyA.slice(0, 30).map((cell, i) => <>{i > 0 && '; '}<a href={cellLink(cell)}>{cell.text('model')}, {shapeWords(cell)}</a></>)}{onlyA.length > 30 && ` and ${onlyA.length - 30} more`}.</p>
+          <p>B: {onlyB.length === 0 ? 'none' : onlyB.slice(0, 30).map((cell, i) => <>{i > 0 && '; '}<a href={cellLink(cell)}>{cell.text('model')}, {shapeWords(cell)}</a></>)}{onlyB.length > 30 && ` and ${onlyB.length - 30} more`}.</p>
+        </Section>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// What should I use, how sure is that, what is broken, what changed?
+import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
+import { count, counted, plusMinus, when, withUnit } from '../format.ts';
+import { cellLink, cellWords, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
+import { logarithmic, Point, spanLog } from '../plot.tsx';
+import { changeQuery, link, linkOf, type Route } from '../state.ts';
+import { DataTable } from '../table.tsx';
+import type { Column } from '../rows.ts';
+import { stateOrder, type State } from '../words.ts';
+
+const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+/** "Use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." */
+export function headline(document: AssayDocument): string {
+  const { models } = document.analysis;
+  if (models.length === 0) return 'Nothing was measured yet.';
+  const wins = new Map<string, number>();
+  for (const line of models) {
+    if (!line.latency?.claimed) continue;
+    const target = document.cells[line.latency.cell]!.target;
+    wins.set(target, (wins.get(target) ?? 0) + 1);
+  }
+  const sorted = [...wins].sort((a, b) => b[1] - a[1]);
+  const unsettled = models.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up !== null).length;
+  const single = models.filter((line) => line.latency && line.latency.runner_up === null).length;
+  const none = models.filter((line) => !line.latency).length;
+  const sentences: string[] = [];
+  if (sorted.length > 0)
+    sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(models.length, 'model')}` : ''}`))}.`);
+  if (unsettled > 0) sentences.push(`For ${sorted.length > 0 ? unsettled : counted(unsettled, 'model')} no difference is shown.`);
+  if (single > 0) sentences.push(`${counted(single, 'model')} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
+  if (none > 0) sentences.push(`${counted(none, 'model')} ${none === 1 ? 'has' : 'have'} no verified result.`);
+  return sentences.join(' ');
+}
+
+function Sure({ best }: { best: Best }) {
+  if (best.claimed) return <span class="sure shown" title="The launches of both, compared round by round, show the difference.">shown</span>;
+  if (best.runner_up === null) return <span class="sure only">one choice</span>;
+  return <span class="sure open" title="What was measured does not show a difference.">not shown</span>;
+}
+
+/** The medians of all targets of a model at one cell, on one logarithmic scale. */
+function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
+  const same = document.cells.filter((other) => other.text('model') === cell.text('model') && other.shape === cell.shape &&
+    other.text('hardware_id') === cell.text('hardware_id') && other.number('latency_p50_ms') !== null && other.text('status') === 'completed');
+  const width = 180;
+  const height = 30;
+  const ends = same.flatMap((other) => ['latency_p50_ms', 'latency_p50_low_ms', 'latency_p50_high_ms'].map((name) => other.number(name) ?? 0));
+  const x = logarithmic(spanLog(ends), [10, width - 10]);
+  const words = same.map((other) => `${other.target} ${withUnit(other.number('latency_p50_ms'), 'ms')}`).join(', ');
+  return (
+    <svg class="strip" role="img" aria-label={`Medians, less is better: ${words}`} width={width} height={height}>
+      <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
+      {same.map((other) => {
+        const low = other.number('latency_p50_low_ms');
+        const high = other.number('latency_p50_high_ms');
+        return (
+          <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
+            <Point level x={x(other.number('latency_p50_ms')!)} y={height / 2} low={low && x(low)} high={high && x(high)}
+              marker={document.targets.findIndex((target) => target.key === other.target)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
+              title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`} />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+const nothing = (line: ModelLine) => stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ');
+
+function modelColumns(document: AssayDocument): Column<ModelLine>[] {
+  const cell = (best: Best | null) => (best ? document.cells[best.cell]! : null);
+  const p50 = (best: Best | null) => cell(best)?.number('latency_p50_ms') ?? null;
+  return [
+    { id: 'model', title: 'Model', value: (line) => line.machine ? `${line.model} (${line.machine})` : line.model,
+      view: (line) => <span class="model-name">{line.model}</span> },
+    { id: 'category', title: 'Category', choice: true, value: (line) => line.category,
+      view: (line) => <small>{line.category}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small> },
+    { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
+      value: (line) => !line.latency ? 'nothing verified' : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
+        : `${cell(line.latency)!.target} or ${document.cells[line.latency.runner_up]!.target}`,
+      view: (line) => {
+        if (!line.latency) return <span class="quiet">nothing verified: {nothing(line)}</span>;
+        const best = cell(line.latency)!;
+        const other = line.latency.runner_up === null ? null : document.cells[line.latency.runner_up]!;
+        return <span class="use"><TargetName cell={best} />{!line.latency.claimed && other && <><span class="quiet"> or </span><TargetName cell={other} /></>}</span>;
+      } },
+    { id: 'latency', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency of the target on the left; less is better', value: (line) => p50(line.latency),
+      view: (line) => {
+        const best = cell(line.latency);
+        if (!best) return '–';
+        return <a href={cellLink(best)} title={shapeWords(best)}>{withUnit(p50(line.latency), '')} <small>{plusMinus(p50(line.latency), best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
+      } },
+    { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up === null ? 'one choice' : 'not shown',
+      view: (line) => line.latency ? <span><Sure best={line.latency} /> <small>{line.latency.words}</small></span> : <span class="quiet">–</span> },
+    { id: 'targets', title: 'All targets', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process', value: () => null,
+      view: (line) => line.latency ? <Strip document={document} cell={cell(line.latency)!} /> : '' },
+    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => cell(line.throughput)?.number('throughput_ips') ?? null,
+      view: (line) => {
+        const best = cell(line.throughput);
+        return best ? <a href={cellLink(best)} title={line.throughput!.words}>{withUnit(best.number('throughput_ips'), '')} <small>{best.target}, batch {best.number('batch_size')}</small></a> : '–';
+      } },
+    { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, value: (line) => line.least_memory === null ? null : document.cells[line.least_memory]!.number('memory_mb'),
+      view: (line) => {
+        const best = line.least_memory === null ? null : document.cells[line.least_memory]!;
+        return best ? <a href={cellLink(best)}>{withUnit(best.number('memory_mb'), '')} <small>{best.target}</small></a> : '–';
+      } },
+    { id: 'cells', title: 'Cells', meaning: 'Cells of this model by state', value: (line) => line.states.wrong * 1000 + line.states.failed, view: (line) => <StateCounts counts={line.states} /> },
+  ];
+}
+
+const changeWords: Record<string, string> = {
+  newly_wrong: 'newly wrong', newly_failed: 'newly failed', fixed: 'fixed', moved: 'moved', new: 'new', gone: 'gone', version: 'other version',
+};
+
+function ChangeList({ document, changes }: { document: AssayDocument; changes: Change[] }) {
+  return (
+    <ul class="changes">
+      {changes.map((change, i) => (
+        <li key={i} class={`change change-${change.what}`}>
+          <span class="tag">{changeWords[change.what] ?? change.what}</span>{' '}
+          {change.cell === null ? change.words : <a href={cellLink(document.cells[change.cell]!)}>{change.words}</a>}
+          {' '}<a class="quiet" href={link('history', change.series)}>history</a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Overview({ document, route }: { document: AssayDocument; route: Route }) {
+  const { analysis } = document;
+  const since = (route.query.since ?? 'last_run') as keyof typeof analysis.changes;
+  const changes = analysis.changes[since] ?? [];
+  const latest = document.runs[0];
+  const bad: State[] = ['wrong', 'failed', 'unsupported', 'skipped', 'unavailable'];
+  const cellsBad = bad.filter((state) => analysis.states[state] > 0);
+  const important = analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'moved', 'fixed'].includes(change.what));
+  return (
+    <>
+      <h1>{headline(document)}</h1>
+      <div class="facts3">
+        <div>
+          <h2>What failed</h2>
+          <p class="big"><StateCounts counts={analysis.states} /></p>
+          <p>{cellsBad.length === 0 ? 'Every cell ran and was verified.' : <>
+            {cellsBad.map((state) => `${counted(analysis.states[state], 'cell')} ${state}`).join(', ')}; {counted(analysis.failures.length, 'cause')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'failed' } })}>Causes and what to do</a></>}</p>
+        </div>
+        <div>
+          <h2>What changed since the run before</h2>
+          <p class="big">{important.length === 0 ? 'nothing' : counted(important.length, 'change')}</p>
+          <p>{important.length === 0 ? (document.runs.length < 2 ? 'There is no run before.' : 'No verdict changed, and no time moved beyond the spread of earlier runs.')
+            : <>{Object.entries(changeWords).map(([what, words]) => ({ words, n: important.filter((change) => change.what === what).length })).filter(({ n }) => n > 0).map(({ words, n }) => `${n} ${words}`).join(', ')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'changed' } })}>Which</a></>}</p>
+        </div>
+        <div>
+          <h2>How sure</h2>
+          <p class="big">{counted(analysis.models.filter((line) => line.latency?.claimed).length, 'answer')} shown</p>
+          <ul>{analysis.sure.slice(0, 3).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul>
+        </div>
+      </div>
+      <Section id="models" title="Which runtime for which model"
+        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise either will do.">
+        <DataTable caption="Which runtime for which model" noun="model" columns={modelColumns(document)} rows={analysis.models} route={route}
+          search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model)} />
+      </Section>
+      <Section id="failed" title="What failed, and why">
+        {analysis.failures.length === 0 ? <p>Nothing.</p> : (
+          <div class="failures">
+            {analysis.failures.map((failure, i) => (
+              <article key={i} class={`failure failure-${failure.status}`}>
+                <h3><StateMark state={failure.status as State} /> <span>{counted(failure.cells.length, 'cell')}</span> <code>{failure.reason_code}</code></h3>
+                <p class="cause">{failure.cause}</p>
+                {failure.hint && <p class="hint"><b>What to do:</b> {failure.hint}</p>}
+                <details open={failure.where.length <= 4}>
+                  <summary>{failure.where.length <= 4 ? 'Where' : `Where: ${failure.where.slice(0, 3).join('; ')} and ${failure.where.length - 3} more`}</summary>
+                  <ul class="where">{failure.cells.slice(0, 200).map((index) => {
+                    const cell = document.cells[index]!;
+                    return <li key={index}><a href={cellLink(cell)}>{cellWords(cell)}</a></li>;
+                  })}</ul>
+                </details>
+              </article>
+            ))}
+          </div>
+        )}
+      </Section>
+      <Section id="changed" title="What changed">
+        <p class="switch" role="group" aria-label="Compared with">
+          {([['last_run', 'since the run before'], ['week', 'in 7 days'], ['month', 'in 30 days']] as const).map(([key, words]) => (
+            <button key={key} type="button" aria-pressed={since === key} onClick={() => changeQuery(route, { since: key === 'last_run' ? undefined : key })}>{words}</button>
+          ))}
+        </p>
+        {changes.length === 0 ? <p class="empty">Nothing changed.</p> : <ChangeList document={document} changes={changes} />}
+      </Section>
+      <p class="note">
+        {counted(document.cells.length, 'cell')} of {counted(analysis.models.length, 'model')} on {counted(document.machines.length, 'machine')}
+        {latest && <>; newest run {when(latest.started)} UTC on {latest.host}</>}. Made {when(document.madeAt)} UTC by {document.tool} from {document.source}.
+        {document.leftOut > 0 && ` ${count(document.leftOut)} older cells are not in this file.`}
+        {document.detail !== 'full' && ` To keep the file small it has ${document.detail}; \`assay serve\` shows everything.`}
+      </p>
+    </>
+  );
+}
+

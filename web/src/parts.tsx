@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small pieces that pages share.
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AssayDocument, Cell, States } from './document.ts';
+import { counted, plusMinus, withUnit } from './format.ts';
+import { link } from './state.ts';
+import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
+
+/** The class that sets the colour of a hardware; unknown ones are grey. */
+export const hardwareClass = (hardware: string) => `hw hw-${hardware.replace(/[^a-z0-9]/g, '')}`;
+
+/** "cpu" with its engine in small type, in the colour of the hardware. */
+export function TargetName({ cell, bare }: { cell: Cell; bare?: boolean }) {
+  const engine = cell.text('engine');
+  return (
+    <span class={`target ${hardwareClass(cell.text('hardware'))}`} title={`${engine} on ${cell.text('device_name') || cell.text('hardware')}`}>
+      <span class={isUnreal(cell) ? 'swatch hatched' : 'swatch'} aria-hidden="true" />
+      <span class="target-key">{cell.target}</span>
+      {!bare && !cell.target.includes(engine) && <small>{engine}</small>}
+    </span>
+  );
+}
+
+/** The name of a target that only an analysis names. */
+export function TargetKey({ document, target }: { document: AssayDocument; target: string }) {
+  const known = document.targets.find((one) => one.key === target);
+  return (
+    <span class={`target ${hardwareClass(known?.hardware ?? target)}`}>
+      <span class="swatch" aria-hidden="true" />
+      <span class="target-key">{target}</span>
+      {known && !target.includes(known.engine) && <small>{known.engine}</small>}
+    </span>
+  );
+}
+
+export function StateMark({ state, note }: { state: State; note?: string }) {
+  return (
+    <span class={`state state-${state}`} title={states[state].meaning + (note ? `\n${note}` : '')}>
+      <span class="symbol" aria-hidden="true">{states[state].symbol}</span> {state}
+    </span>
+  );
+}
+
+/** "✓ 12 ≠ 1": the counts that are not zero. */
+export function StateCounts({ counts }: { counts: States }) {
+  return (
+    <span class="counts">
+      {stateOrder.filter((state) => counts[state] > 0).map((state) => (
+        <span key={state} class={`state state-${state}`} title={`${counted(counts[state], 'cell')} ${state}. ${states[state].meaning}`}>
+          <span class="symbol" aria-hidden="true">{states[state].symbol}</span>
+          <span class="sr">{state} </span>{counts[state]}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+export const cellLink = (cell: Cell) => link('cell', cell.key);
+
+/** "bert on cpu, batch 1, 128 tokens": what a cell is called. */
+export function cellWords(cell: Cell): string {
+  return `${cell.text('model')} on ${cell.target}, ${shapeWords(cell)}`;
+}
+
+export function shapeWords(cell: Cell): string {
+  const parts = [`batch ${cell.number('batch_size') ?? '–'}`];
+  const tokens = cell.number('sequence_length');
+  if (tokens !== null) parts.push(`${tokens} tokens`);
+  const output = cell.number('output_tokens');
+  if (output !== null) parts.push(`${output} new tokens`);
+  const precision = cell.text('precision');
+  if (precision && precision !== 'float32') parts.push(precision);
+  return parts.join(', ');
+}
+
+/** The median with its interval: "4.00 ms ± 0.5 %". */
+export function Median({ cell }: { cell: Cell }) {
+  const p50 = cell.number('latency_p50_ms');
+  if (p50 === null) return <span class="quiet">–</span>;
+  const interval = plusMinus(p50, cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms'));
+  const one = cell.text('latency_p50_interval') === 'one_process';
+  return (
+    <span class="value">
+      {withUnit(p50, 'ms')} {interval && (
+        <small class={one ? 'hollow' : ''} title={one ? '95 % interval of the median within one process; another process may give another median' : '95 % interval of the median, over launches'}>
+          {interval}{one ? ' (one process)' : ''}
+        </small>
+      )}
+    </span>
+  );
+}
+
+export function Copy({ text, label = 'Copy' }: { text: string | (() => string); label?: string }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    const value = typeof text === 'string' ? text : text();
+    try {
+      await navigator.clipboard.writeText(value);
+    } catch {
+      const area = document.createElement('textarea');
+      area.value = value;
+      document.body.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+    setDone(true);
+    setTimeout(() => setDone(false), 1500);
+  };
+  return <button type="button" class="small" onClick={copy}>{done ? 'Copied' : label}</button>;
+}
+
+export function Section({ id, title, note, children }: { id: string; title: string; note?: ComponentChildren; children: ComponentChildren }) {
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {note && <p class="note">{note}</p>}
+      {children}
+    </section>
+  );
+}
+
+/** Name and value, one line each. Lines without a value are left out. */
+export function Facts({ facts }: { facts: [string, ComponentChildren, string?][] }) {
+  const shown = facts.filter(([, value]) => value !== '' && value !== null && value !== undefined && value !== '–');
+  return (
+    <dl class="facts">
+      {shown.map(([name, value, meaning]) => (
+        <div key={name}><dt title={meaning}>{name}</dt><dd>{value}</dd></div>
+      ))}
+    </dl>
+  );
+}
+
+export function Select({ label, value, options, onChange }: {
+  label: string; value: string; options: (string | [string, string])[]; onChange: (value: string) => void;
+}) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {options.map((option) => {
+          const [key, words] = typeof option === 'string' ? [option, option] : option;
+          return <option key={key} value={key}>{words}</option>;
+        })}
+      </select>
+    </label>
+  );
+}
+
+/** The distinct values, in order. */
+export function distinct<T extends string | number>(values: Iterable<T>): T[] {
+  return [...new Set(values)].sort((a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true })));
+}
+
+/** The state of a cell with its reason. */
+export function CellState({ cell }: { cell: Cell }) {
+  const reason = cell.text('reason_code');
+  return <StateMark state={stateOf(cell)} note={[reason, cell.text('message')].filter(Boolean).join(': ')} />;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a table: sorted, filtered, searched and paged by TanStack Table, as the link says; and as Markdown or CSV.
+import {
+  columnFilteringFeature, constructTable, createFilteredRowModel, createPaginatedRowModel, createSortedRowModel,
+  filterFns, globalFilteringFeature, rowPaginationFeature, rowSortingFeature, sortFns, tableFeatures,
+} from '@tanstack/table-core';
+import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
+import type { ComponentChildren } from 'preact';
+import type { Value } from './document.ts';
+import { number } from './format.ts';
+
+export interface Column<Row> {
+  id: string;
+  title: string;
+  unit?: string;
+  meaning?: string;
+  /** What is sorted, searched, filtered and copied. */
+  value: (row: Row) => Value;
+  /** What is seen; else the value. */
+  view?: (row: Row) => ComponentChildren;
+  /** A list of its values filters the rows. */
+  choice?: boolean;
+  /** Numbers stand right. */
+  numeric?: boolean;
+}
+
+const features = tableFeatures({
+  coreReactivityFeature: storeReactivityBindings(),
+  columnFilteringFeature,
+  globalFilteringFeature,
+  rowSortingFeature,
+  rowPaginationFeature,
+  filteredRowModel: createFilteredRowModel(),
+  sortedRowModel: createSortedRowModel(),
+  paginatedRowModel: createPaginatedRowModel(),
+  sortFns,
+  filterFns,
+});
+
+export interface TableState {
+  sort: { id: string; desc: boolean } | null;
+  search: string;
+  choices: Record<string, string>;
+  page: number;
+}
+
+/** What the link says of the table `name`: its keys begin with the name. */
+export function tableState(query: Record<string, string>, name: string): TableState {
+  const sort = query[`${name}sort`] ?? '';
+  const choices: Record<string, string> = {};
+  const prefix = `${name}f.`;
+  for (const [key, value] of Object.entries(query)) if (key.startsWith(prefix)) choices[key.slice(prefix.length)] = value;
+  return {
+    sort: sort ? { id: sort.replace(/^-/, ''), desc: sort.startsWith('-') } : null,
+    search: query[`${name}q`] ?? '',
+    choices,
+    page: Math.max(1, Number(query[`${name}p`] ?? 1) || 1),
+  };
+}
+
+/** The rows that are seen, and all that match; sorted, filtered and paged. */
+export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>[], state: TableState, pageSize: number) {
+  const table = constructTable<any, any>({
+    features,
+    data: rows,
+    columns: columns.map((column) => ({
+      id: column.id,
+      // Absent values sort last in both directions.
+      accessorFn: (row: Row) => column.value(row) ?? undefined,
+      sortUndefined: 'last',
+      sortFn: column.numeric ? 'basic' : 'alphanumeric',
+      filterFn: 'equalsString',
+    })),
+    state: {
+      sorting: state.sort && columns.some((column) => column.id === state.sort!.id) ? [state.sort] : [],
+      globalFilter: state.search,
+      columnFilters: Object.entries(state.choices).filter(([id]) => columns.some((column) => column.id === id)).map(([id, value]) => ({ id, value })),
+      pagination: { pageIndex: state.page - 1, pageSize },
+    },
+    globalFilterFn: 'includesString',
+    getColumnCanGlobalFilter: () => true,
+  } as any);
+  const originals = (model: { rows: { original: Row }[] }) => model.rows.map((row) => row.original);
+  return { seen: originals(table.getRowModel() as any), matching: originals((table as any).getSortedRowModel()) };
+}
+
+export const plain = (value: Value) => (value === null ? '' : String(value));
+
+export function toMarkdown<Row>(columns: Column<Row>[], rows: Row[]): string {
+  const cell = (text: string) => text.replace(/\|/g, '\\|').replace(/\s+/g, ' ');
+  const title = (column: Column<Row>) => cell(column.unit ? `${column.title} (${column.unit})` : column.title);
+  const line = (parts: string[]) => `| ${parts.join(' | ')} |\n`;
+  return line(columns.map(title)) + line(columns.map((column) => (column.numeric ? '---:' : '---'))) +
+    rows.map((row) => line(columns.map((column) => {
+      const value = column.value(row);
+      return cell(typeof value === 'number' ? number(value, 4) : plain(value));
+    }))).join('');
+}
+
+/** RFC 4180; a text that a spreadsheet would take for a formula gets an apostrophe. */
+export function toCsv<Row>(columns: Column<Row>[], rows: Row[]): string {
+  const cell = (value: Value) => {
+    const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : plain(value);
+    return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+  };
+  const line = (values: Value[]) => `${values.map(cell).join(',')}\r\n`;
+  return line(columns.map((column) => column.id)) + rows.map((row) => line(columns.map((column) => column.value(row)))).join('');
+}

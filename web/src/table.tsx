@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that sorts, filters, searches, pages and copies; what it shows is in the link.
+import type { ComponentChildren } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
+import { count, counted, number } from './format.ts';
+import { Copy, distinct } from './parts.tsx';
+import { plain, selectRows, tableState, toCsv, toMarkdown, type Column } from './rows.ts';
+import { changeQuery, type Route } from './state.ts';
+
+/** Arrow keys move the focus between cells, Home and End to the ends of a row; Enter follows the link of the row. */
+function moveFocus(event: KeyboardEvent) {
+  const cell = (event.target as HTMLElement).closest<HTMLElement>('td,th');
+  if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
+  const row = cell.parentElement as HTMLTableRowElement;
+  const rows = [...row.closest('table')!.rows];
+  const at = rows.indexOf(row);
+  const column = [...row.cells].indexOf(cell as HTMLTableCellElement);
+  if (event.key === 'Enter' && event.target === cell) {
+    (cell.querySelector('a,button') as HTMLElement | null ?? row.querySelector('a') as HTMLElement | null)?.click();
+    return;
+  }
+  const to = event.key === 'ArrowDown' ? rows[at + 1]?.cells[column] : event.key === 'ArrowUp' ? rows[at - 1]?.cells[column]
+    : event.key === 'ArrowRight' ? row.cells[column + 1] : event.key === 'ArrowLeft' ? row.cells[column - 1]
+    : event.key === 'Home' ? row.cells[0] : event.key === 'End' ? row.cells[row.cells.length - 1] : undefined;
+  if (!to) return;
+  event.preventDefault();
+  for (const other of row.closest('table')!.querySelectorAll('[tabindex="0"]')) other.setAttribute('tabindex', '-1');
+  to.setAttribute('tabindex', '0');
+  to.focus();
+}
+
+export function DataTable<Row extends object>({ name = '', caption, columns, rows, route, pageSize = 50, search, link, tools, noun = 'row' }: {
+  name?: string;
+  caption: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  route: Route;
+  pageSize?: number;
+  search?: boolean;
+  link?: (row: Row) => string;
+  tools?: ComponentChildren;
+  noun?: string;
+}) {
+  const state = tableState(route.query, name);
+  const key = JSON.stringify(state);
+  const { seen, matching } = useMemo(() => selectRows(rows, columns, state, pageSize), [rows, columns, key, pageSize]);
+  const table = useRef<HTMLTableElement>(null);
+  const change = (changes: Record<string, string | undefined>, replace = false) => {
+    const named = Object.fromEntries(Object.entries({ p: undefined, ...changes }).map(([id, value]) => [name + id, value]));
+    changeQuery(route, named, replace);
+  };
+  const choices = columns.filter((column) => column.choice).map((column) => ({
+    column, values: distinct(rows.map((row) => plain(column.value(row)))),
+  })).filter(({ column, values }) => values.length > 1 || state.choices[column.id]);
+  const pages = Math.max(1, Math.ceil(matching.length / pageSize));
+  const filtered = state.search !== '' || Object.keys(state.choices).length > 0;
+  const sortBy = (column: Column<Row>) => {
+    const mine = state.sort?.id === column.id;
+    change({ sort: !mine ? column.id : state.sort!.desc ? undefined : `-${column.id}` });
+  };
+  return (
+    <div class="table">
+      <div class="tools">
+        {search && (
+          <label class="field grow">
+            <span>Search in this table</span>
+            <input type="search" value={state.search} placeholder="model, runtime, reason"
+              onInput={(event) => change({ q: event.currentTarget.value || undefined }, true)} />
+          </label>
+        )}
+        {choices.map(({ column, values }) => (
+          <label key={column.id} class="field">
+            <span>{column.title}</span>
+            <select value={state.choices[column.id] ?? ''} onChange={(event) => change({ [`f.${column.id}`]: event.currentTarget.value || undefined })}>
+              <option value="">all</option>
+              {values.map((value) => <option key={value} value={value}>{value === '' ? '(none)' : value}</option>)}
+            </select>
+          </label>
+        ))}
+        {tools}
+        <span class="tools-end">
+          <Copy text={() => toMarkdown(columns, matching)} label="Copy as Markdown" />
+          <Copy text={() => toCsv(columns, matching)} label="Copy as CSV" />
+        </span>
+      </div>
+      <p class="note" aria-live="polite">
+        {filtered ? `${count(matching.length)} of ${counted(rows.length, noun)}` : counted(rows.length, noun)}
+        {filtered && <> <a href="#" onClick={(event) => {
+          event.preventDefault();
+          change({ q: undefined, ...Object.fromEntries(Object.keys(state.choices).map((id) => [`f.${id}`, undefined])) });
+        }}>Show all</a></>}
+      </p>
+      <div class="scroll">
+        <table ref={table} class="cards" role="grid" aria-label={caption} onKeyDown={moveFocus}>
+          <thead>
+            <tr role="row">
+              {columns.map((column) => (
+                <th key={column.id} scope="col" role="columnheader" class={column.numeric ? 'numeric' : ''} title={column.meaning}
+                  aria-sort={state.sort?.id === column.id ? (state.sort.desc ? 'descending' : 'ascending') : 'none'}>
+                  <button type="button" class="plain" onClick={() => sortBy(column)}>
+                    {column.title}{column.unit && <small> {column.unit}</small>}
+                    <span class="arrow" aria-hidden="true">{state.sort?.id === column.id ? (state.sort.desc ? ' ▼' : ' ▲') : ''}</span>
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {seen.map((row, at) => (
+              <tr role="row" key={link ? link(row) : at}>
+                {columns.map((column, i) => {
+                  const value = column.value(row);
+                  const shown = column.view ? column.view(row) : typeof value === 'number' ? number(value) : value ?? '–';
+                  return (
+                    <td key={column.id} role="gridcell" data-title={column.unit ? `${column.title} (${column.unit})` : column.title} tabIndex={at === 0 && i === 0 ? 0 : -1}
+                      class={column.numeric ? 'numeric' : ''}>
+                      {i === 0 && link ? <a href={link(row)}>{shown}</a> : shown}
+                    </td>
+                  );
+                })}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {seen.length === 0 && <p class="empty">No {noun} matches{filtered ? ' this filter' : ''}.</p>}
+      </div>
+      {pages > 1 && (
+        <nav class="pages" aria-label={`Pages of ${caption}`}>
+          <button type="button" disabled={state.page <= 1} onClick={() => change({ p: String(state.page - 1) })}>Previous</button>
+          <span>Page {state.page} of {pages}</span>
+          <button type="button" disabled={state.page >= pages} onClick={() => change({ p: String(state.page + 1) })}>Next</button>
+        </nav>
+      )}
+    </div>
+  );
+}

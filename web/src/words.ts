@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// States of a cell: symbol, word, and what it means in one sentence.
+import type { Cell } from './document.ts';
+
+export type State = 'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped';
+
+export const states: Record<State, { symbol: string; meaning: string }> = {
+  verified: { symbol: '✓', meaning: 'It ran, and its outputs agree with those of the reference.' },
+  unverified: { symbol: '?', meaning: 'It ran, but its outputs could not be judged; it is shown and never ranked.' },
+  wrong: { symbol: '≠', meaning: 'It ran, but its outputs differ from those of the reference by more than the limit.' },
+  failed: { symbol: '✕', meaning: 'It could not be run to its end.' },
+  unsupported: { symbol: '–', meaning: 'The runtime cannot run this model, shape or precision.' },
+  unavailable: { symbol: '∅', meaning: 'The hardware or the runtime is not on this machine.' },
+  skipped: { symbol: '\u2026', meaning: 'assay did not run it: too large, no time, or not built.' },
+};
+export const stateOrder = Object.keys(states) as State[];
+
+export function stateOf(cell: Cell): State {
+  const status = cell.text('status');
+  if (status === 'completed') return cell.text('verification') === 'verified' ? 'verified' : 'unverified';
+  return status in states ? (status as State) : 'failed';
+}
+
+export const isUnreal = (cell: Cell) => /(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
+
+/** Why a completed cell is not ranked; "" of a ranked one, and of one whose state says it. */
+export function unrankedBecause(cell: Cell): string {
+  if (cell.ranked || stateOf(cell) !== 'verified') return '';
+  const flags = cell.text('flags').split(',');
+  if (flags.includes('simulated')) return 'simulated: its time is not that of the device';
+  if (flags.includes('software')) return 'emulated in software: its time is not that of the device';
+  if (flags.includes('partial')) return 'interrupted: fewer samples than planned';
+  if (flags.includes('unsteady')) return 'its times never became steady';
+  if (flags.includes('noisy')) return 'too noisy: the interval of the median is too wide';
+  return 'too few samples, or too wide an interval of the median';
+}
+
+export const evidenceWords: Record<string, string> = {
+  launches: 'over launches: each is a fresh process',
+  one_process: 'within one process: what another process would give is not known',
+};
+
+export const notReadable =
+  'This browser cannot open the page: it needs DecompressionStream (Chromium 80, Firefox 113, Safari 16.4, or newer).';
