@@ -14,27 +14,7 @@
 namespace assay {
 namespace {
 
-bool selects(const std::vector<std::string>& words, const std::string& value) {
-  return words.empty() || std::ranges::find(words, value) != words.end();
-}
-
-bool selects(const Selection& selection, const Record& row) {
-  const auto& s = selection;
-  return (selects(s.models, row.model) || selects(s.models, row.model_id)) && selects(s.families, row.family) &&
-         selects(s.categories, row.category) && selects(s.architectures, row.architecture) &&
-         selects(s.hardware, row.hardware) && selects(s.engines, row.engine) && selects(s.precisions, row.precision) &&
-         selects(s.runs, row.run_id) && selects(s.machines, row.hardware_id) &&
-         (!s.batch_size || row.batch_size == s.batch_size) &&
-         (!s.sequence_length || row.sequence_length == s.sequence_length) &&
-         (!s.since || row.timestamp >= iso8601(*s.since)) && (!s.until || row.timestamp <= iso8601(*s.until));
-}
-
-/// Whether a row answers what its cell was measured for.
-bool answers(const Record& row) {
-  if (row.has_flag(flag::kPartial)) return false;
-  if (row.status == CellStatus::kCompleted) return row.latency_p50_ms.has_value();
-  return row.status != CellStatus::kSkipped && row.status != CellStatus::kUnavailable;
-}
+using duckdb::Rows;
 
 double seconds_since_1970(const std::string& timestamp) {
   int year = 0;
@@ -46,13 +26,22 @@ double seconds_since_1970(const std::string& timestamp) {
   return static_cast<double>(date.time_since_epoch().count()) * 86400 + hours * 3600 + minutes * 60 + seconds;
 }
 
-/// The index of `value` in `values`, to whose end it is added if it is new.
-std::uint32_t index_of(std::vector<std::string>& values, std::map<std::string, std::uint32_t>& known,
-                       const std::string& value) {
-  const auto [found, added] = known.try_emplace(value, static_cast<std::uint32_t>(values.size()));
-  if (added) values.push_back(value);
-  return found->second;
-}
+/// Names, each once, by which others are found.
+class Indices {
+ public:
+  explicit Indices(std::vector<std::string>& names) : names_(names) {
+    for (const std::string& name : names) places_.try_emplace(name, static_cast<std::uint32_t>(places_.size()));
+  }
+  std::uint32_t add(const std::string& name) {
+    const auto [found, added] = places_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (added) names_.push_back(name);
+    return found->second;
+  }
+
+ private:
+  std::vector<std::string>& names_;
+  std::map<std::string, std::uint32_t> places_;
+};
 
 HistoryPoint point_of(const Record& row) {
   HistoryPoint point;
@@ -69,6 +58,102 @@ HistoryPoint point_of(const Record& row) {
   return point;
 }
 
+Json parameters_of(const Selection& selection) {
+  Json parameters{{"models", selection.models},         {"families", selection.families},
+                  {"categories", selection.categories}, {"architectures", selection.architectures},
+                  {"hardware", selection.hardware},     {"engines", selection.engines},
+                  {"precisions", selection.precisions}, {"runs", selection.runs},
+                  {"machines", selection.machines},     {"most", selection.most_cells}};
+  if (selection.batch_size) parameters["batch_size"] = *selection.batch_size;
+  if (selection.sequence_length) parameters["sequence_length"] = *selection.sequence_length;
+  if (selection.since) parameters["since"] = iso8601(*selection.since);
+  if (selection.until) parameters["until"] = iso8601(*selection.until);
+  return parameters;
+}
+
+std::string text(const Json& cell) { return cell.is_string() ? cell.get<std::string>() : std::string(); }
+/// The document in a column of text; null if there is none.
+Json document(const Json& cell) {
+  Result<Json> read = parse_json(text(cell), "a column of the database");
+  return read ? std::move(*read) : Json();
+}
+
+Status read_cells(Store& store, const Selection& selection, Dataset& data) {
+  ASSAY_TRY(const Rows rows, store.ask("cells_latest", parameters_of(selection)));
+  ASSAY_TRY(data.cells, rows.records());
+  const std::size_t id = rows.column("result_id"), matching = rows.column("matching");
+  for (const auto& row : rows.rows) data.ids.push_back(row[id].get<std::int64_t>());
+  if (!rows.rows.empty()) data.left_out = rows.rows[0][matching].get<std::size_t>() - rows.rows.size();
+  Indices series(data.series);
+  for (const Record& cell : data.cells) series.add(cell.series_key);
+  return {};
+}
+
+Status read_history(Store& store, Dataset& data, std::vector<std::string>& runs) {
+  ASSAY_TRY(const Rows rows, store.ask("series_history", {{"series", data.series}}));
+  ASSAY_TRY(const std::vector<Record> records, rows.records());
+  const std::size_t id = rows.column("result_id");
+  Indices series(data.series), versions(data.versions), run_places(runs);
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    HistoryPoint point = point_of(records[i]);
+    point.series = series.add(records[i].series_key);
+    point.result_id = rows.rows[i][id].get<std::int64_t>();
+    point.run = run_places.add(records[i].run_id);
+    point.version = versions.add(version_words(records[i]));
+    data.history.push_back(point);
+  }
+  std::ranges::stable_sort(data.history, {}, [](const HistoryPoint& p) { return std::pair(p.series, p.time_s); });
+  return {};
+}
+
+/// `ids` are those that cells and points of the history name, in the order of the points' indices. The indices become
+/// those of Dataset::runs.
+Status read_runs(Store& store, Dataset& data, const std::vector<std::string>& ids) {
+  ASSAY_TRY(const Rows rows, store.ask("runs", {{"runs", ids}}));
+  std::map<std::string, std::uint32_t> places;
+  const auto add = [&](RunFacts run) {
+    places.try_emplace(run.run_id, static_cast<std::uint32_t>(data.runs.size()));
+    data.runs.push_back(std::move(run));
+  };
+  for (const auto& row : rows.rows) {
+    const auto at = [&](const char* name) -> const Json& { return row[rows.column(name)]; };
+    if (ids.empty()) break;
+    RunFacts run{text(at("run_id")),
+                 text(at("started")),
+                 text(at("command")),
+                 text(at("host")),
+                 text(at("hardware_id")),
+                 text(at("tool_version")),
+                 text(at("git_commit")),
+                 document(at("environment")),
+                 at("cells").get<std::int64_t>(),
+                 {}};
+    if (at("score").is_number_integer()) run.score = at("score").get<int>();
+    add(std::move(run));
+  }
+  // Results whose run is not known, such as those without a run, have a run with nothing but its id.
+  for (const std::string& id : ids)
+    if (!places.contains(id)) {
+      RunFacts unknown;
+      unknown.run_id = id;
+      add(std::move(unknown));
+    }
+  for (HistoryPoint& point : data.history) point.run = places.at(ids.at(point.run));
+  return {};
+}
+
+Status read_machines(Store& store, Dataset& data) {
+  ASSAY_TRY(const Rows rows, store.ask("machines"));
+  for (const auto& row : rows.rows) {
+    const auto at = [&](const char* name) -> const Json& { return row[rows.column(name)]; };
+    const std::string id = text(at("hardware_id"));
+    if (std::ranges::find(data.cells, id, &Record::hardware_id) == data.cells.end()) continue;
+    data.machines.push_back({id, text(at("host")), text(at("processor")), document(at("info")), text(at("first_seen")),
+                             text(at("last_seen"))});
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string version_words(const Record& record) {
@@ -80,48 +165,13 @@ Result<Dataset> read_dataset(Store& store, const Selection& selection) {
   Dataset data;
   data.source = store.path().filename().string();
   data.made_at = iso8601(wall_now());
-  ASSAY_TRY(const std::vector<Record> rows, store.results());
-  std::map<std::string, const Record*> newest;
-  for (const Record& row : rows) {
-    if (!selects(selection, row)) continue;
-    const Record*& best = newest[row.series_key];
-    if (best == nullptr || answers(row) || !answers(*best)) best = &row;
-  }
-  std::vector<const Record*> cells;
-  for (const auto& [key, row] : newest) cells.push_back(row);
-  std::ranges::stable_sort(cells, std::greater{}, &Record::timestamp);
-  if (cells.size() > selection.most_cells) {
-    data.left_out = cells.size() - selection.most_cells;
-    cells.resize(selection.most_cells);
-  }
-  std::map<std::string, std::uint32_t> series, versions, runs;
-  for (const Record* cell : cells) {
-    data.cells.push_back(*cell);
-    index_of(data.series, series, cell->series_key);
-  }
-  data.ids.assign(cells.size(), 0);
-  std::vector<std::string> run_ids;
-  for (const Record& row : rows) {
-    const auto found = series.find(row.series_key);
-    if (found == series.end()) continue;
-    if (!row.run_id.empty() && index_of(run_ids, runs, row.run_id) == data.runs.size())
-      data.runs.push_back(
-          {row.run_id, row.timestamp, {}, row.host, row.hardware_id, row.tool_version, row.git_commit, {}, 0, {}});
-    if (!row.run_id.empty()) ++data.runs[runs.at(row.run_id)].cells;
-    if (std::ranges::find(data.machines, row.hardware_id, &MachineFacts::hardware_id) == data.machines.end())
-      data.machines.push_back({row.hardware_id, row.host, {}, {}, row.timestamp, row.timestamp});
-    std::ranges::find(data.machines, row.hardware_id, &MachineFacts::hardware_id)->last_seen = row.timestamp;
-    if (!selection.history) continue;
-    HistoryPoint point = point_of(row);
-    point.series = found->second;
-    point.version = index_of(data.versions, versions, version_words(row));
-    point.run = row.run_id.empty() ? 0 : runs.at(row.run_id);
-    data.history.push_back(point);
-  }
-  std::ranges::reverse(data.runs);
-  for (HistoryPoint& point : data.history)
-    if (!data.runs.empty()) point.run = static_cast<std::uint32_t>(data.runs.size()) - 1 - point.run;
-  std::ranges::stable_sort(data.history, {}, [](const HistoryPoint& p) { return std::pair(p.series, p.time_s); });
+  ASSAY_CHECK_OK(read_cells(store, selection, data));
+  std::vector<std::string> runs;
+  if (selection.history) ASSAY_CHECK_OK(read_history(store, data, runs));
+  Indices run_places(runs);
+  for (const Record& cell : data.cells) run_places.add(cell.run_id);
+  ASSAY_CHECK_OK(read_runs(store, data, runs));
+  ASSAY_CHECK_OK(read_machines(store, data));
   return data;
 }
 

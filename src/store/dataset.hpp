@@ -15,7 +15,7 @@
 #include "result/record.hpp"
 #include "result/status.hpp"
 
-/// What reports, charts and the dashboard read of a history: the cells that were asked for, their older results, and
+/// What reports, charts and the dashboard read of a history: the cells that a selection names, their older results, and
 /// the runs and machines that they are of. Without samples: `shapes` shows how those of a launch are distributed.
 namespace assay {
 
@@ -83,7 +83,7 @@ struct MachinePeak {
 struct Dataset {
   std::string source;   ///< the database, or the folders that were read
   std::string made_at;  ///< UTC
-  /// Of each series the newest result; of one machine, because a series is of one machine. A result that has no time
+  /// The newest result of each series (a series is of one machine). A result that has no time
   /// and no verdict (it was skipped, cut short, not available, or only verified again) does not hide an older one that
   /// has. Newest first.
   std::vector<Record> cells;

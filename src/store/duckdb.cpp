@@ -234,6 +234,20 @@ Status Database::visit(const std::string& sql, std::span<const Json> parameters,
   }
 }
 
+Result<std::size_t> Database::count_statements(const std::string& sql) {
+  Owned<duckdb_extracted_statements> statements(api_->destroy_extracted);
+  const idx_t count = api_->extract_statements(connection_, sql.c_str(), &statements.handle);
+  if (const char* message = api_->extract_statements_error(statements.handle); count == 0 && message != nullptr)
+    return sql_failure(ErrorCode::kInvalidArgument, message);
+  return count;
+}
+
+Status Database::forbid_other_files() {
+  ASSAY_TRY(const Rows locked, query("SELECT current_setting('lock_configuration')"));
+  if (locked.rows.at(0).at(0) == true) return {};
+  return execute("SET enable_external_access = false; SET lock_configuration = true");
+}
+
 Result<Rows> Database::query(const std::string& sql, std::span<const Json> parameters) {
   Rows answer;
   Status failure;

@@ -16,6 +16,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
+#include "store/rows.hpp"
 
 /// DuckDB through its C API, loaded with dlopen when first needed: `assay --help` never maps its 70 MB. Only this
 /// module includes this header.
@@ -74,12 +75,6 @@ class Column {
   duckdb_type type_;
 };
 
-/// The whole answer of a query. A cell is null, boolean, integer, number or string.
-struct Rows {
-  std::vector<std::string> columns;
-  std::vector<std::vector<Json>> rows;
-};
-
 /// An open database and its one connection. Thread: one at a time. Not for two of one file in one process (store.cpp
 /// has a lock): DuckDB itself does not notice that.
 class Database {
@@ -103,6 +98,11 @@ class Database {
   using Visitor = std::function<void(std::span<const Column> columns, std::size_t rows)>;
   [[nodiscard]] Status visit(const std::string& sql, std::span<const Json> parameters, const Visitor& visitor,
                              std::vector<std::string>* names = nullptr);
+
+  /// How many statements a text of SQL has. Errors: invalid_argument with DuckDB's words.
+  [[nodiscard]] Result<std::size_t> count_statements(const std::string& sql);
+  /// From now on no statement can read or write another file than the open database, nor change that.
+  [[nodiscard]] Status forbid_other_files();
 
   [[nodiscard]] const Api& functions() const { return *api_; }
   [[nodiscard]] duckdb_connection connection() const { return connection_; }

@@ -17,6 +17,7 @@
 #include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
+#include "store/queries.hpp"
 #include "store/schema.hpp"
 #include "store/snapshot.hpp"
 #include "store/unsaved.hpp"
@@ -127,6 +128,7 @@ struct Store::State {
   std::optional<FileLock> lock;  // a snapshot is replaced, never changed, and needs none
   Database database;
   fs::path path;
+  bool writing = false;
 };
 
 Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -152,7 +154,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
               FileLock::acquire(database, writing ? FileLock::Kind::kExclusive : FileLock::Kind::kShared, patience));
     if (writing && is_empty_or_absent(database)) ASSAY_CHECK_OK(duckdb::create_database(database));
     ASSAY_TRY(Database opened, duckdb::open_database(database, writing ? Access::kReadWrite : Access::kReadOnly));
-    return Store(std::make_unique<State>(State{std::move(lock), std::move(opened), database}));
+    return Store(std::make_unique<State>(State{std::move(lock), std::move(opened), database, writing}));
   };
   const auto deadline = std::chrono::steady_clock::now() + wait;
   Result<Store> store = attempt(wait);
@@ -171,7 +173,7 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
   if (store || writing || store.error().code != ErrorCode::kStoreBusy || is_empty_or_absent(snapshot)) return store;
   log_info("the database is in use; reading its snapshot '{}'", snapshot.string());
   ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));
-  return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot}));
+  return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
 }
 
 Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::path& spool, bool overwrite) {
@@ -268,6 +270,15 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
 
 Result<IngestReport> Store::ingest(const fs::path& spool) {
   return ingest_with_unsaved(state_->database, state_->path, spool);
+}
+
+Result<Rows> Store::ask(std::string_view query, const Json& parameters) {
+  return duckdb::ask(state_->database, query, parameters);
+}
+
+Result<Rows> Store::ask_sql(std::string_view sql, std::size_t most_rows) {
+  ASSAY_CHECK(!state_->writing, "the user's SQL runs in a database that is open for reading only");
+  return duckdb::ask_sql(state_->database, sql, most_rows);
 }
 
 Result<std::vector<Record>> Store::results(const ResultFilter& filter) {

@@ -16,6 +16,7 @@
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "store/bundle.hpp"
+#include "store/rows.hpp"
 
 namespace assay {
 
@@ -93,6 +94,16 @@ class Store {
   /// ingested (move_out_of_unsaved).
   /// Errors: internal (disk full, says how much is needed); then nothing was ingested and the bundles are all there.
   [[nodiscard]] Result<IngestReport> ingest(const std::filesystem::path& spool);
+
+  /// The answer of a query of src/store/queries/. `parameters`: an object with the names in the query's head; one that
+  /// is missing, and an empty list, is NULL. A name that does not exist is a bug. Errors: those of DuckDB.
+  [[nodiscard]] Result<duckdb::Rows> ask(std::string_view query, const Json& parameters = Json::object());
+
+  /// The answer of the user's SQL, at most `most_rows` of its rows: one statement that only reads and can stand in
+  /// parentheses (SELECT, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW). Columns of types that Rows has no cell for become
+  /// text. The store must be open for reading; from then on it cannot open other files.
+  /// Errors: invalid_argument with DuckDB's words; unsupported (several statements, or none).
+  [[nodiscard]] Result<duckdb::Rows> ask_sql(std::string_view sql, std::size_t most_rows);
 
   /// Rows of cells, each derived from the launches of one run (measure/launches.hpp). Oldest first.
   [[nodiscard]] Result<std::vector<Record>> results(const ResultFilter& filter = {});

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/dataset.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.hpp"
+#include "store/fake_bundles.hpp"
+#include "store/store.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class DatasetTest : public ::testing::Test {
+ protected:
+  void add(const std::string& model, const std::string& run, const std::string& timestamp,
+           const std::string& version = "1.0") {
+    const Samples samples = testing::fake_samples(20, ++seed_);
+    Record record = testing::fake_record(model, samples);
+    record.run_id = run;
+    record.timestamp = timestamp;
+    record.engine_version = version;
+    record.task_key = task_key(record);
+    testing::write_fake_bundle(spool_, record, samples);
+  }
+  Store ingested() {
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    EXPECT_TRUE(store) << to_string(store.error());
+    EXPECT_TRUE(store->ingest(spool_));
+    return std::move(*store);
+  }
+  const TemporaryDirectory folder_ = *TemporaryDirectory::create();
+  const fs::path path_ = folder_.path() / "history.duckdb";
+  const fs::path spool_ = default_spool(path_);
+  std::uint64_t seed_ = 0;
+};
+
+TEST_F(DatasetTest, HasTheNewestCellsAndTheirHistoryByTime) {
+  add("bert", "run-1", "2026-03-01T00:00:00.500000Z");
+  add("bert", "run-2", "2026-03-02T00:00:00.000000Z", "1.1");
+  add("vit", "run-2", "2026-03-02T01:00:00.000000Z");
+  Store store = ingested();
+  const auto data = read_dataset(store);
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_THAT(data->cells, SizeIs(2));
+  EXPECT_EQ(data->cells[0].model, "vit");
+  EXPECT_EQ(data->cells[1].run_id, "run-2") << "the newer one of bert";
+  EXPECT_EQ(data->series[1], data->cells[1].series_key);
+  EXPECT_EQ(data->left_out, 0U);
+  EXPECT_EQ(data->source, "history.duckdb");
+  ASSERT_THAT(data->history, SizeIs(3));
+  const HistoryPoint &vit = data->history[0], &first = data->history[1], &second = data->history[2];
+  EXPECT_EQ(vit.series, 0U);
+  EXPECT_EQ(first.series, 1U);
+  EXPECT_DOUBLE_EQ(first.time_s, 1'772'323'200.5);
+  EXPECT_EQ(data->versions[first.version], "null 1.0, assay 0.1.0");
+  EXPECT_EQ(data->versions[second.version], "null 1.1, assay 0.1.0");
+  EXPECT_EQ(data->runs[first.run].run_id, "run-1");
+  EXPECT_EQ(data->runs[second.run].run_id, "run-2");
+  EXPECT_EQ(second.result_id, data->ids[1]);
+  EXPECT_TRUE(second.ranked);
+  EXPECT_EQ(second.p50_ms, data->cells[1].latency_p50_ms);
+  ASSERT_THAT(data->runs, SizeIs(2));
+  const RunFacts& run = data->runs[second.run];
+  EXPECT_EQ(run.cells, 2);
+  EXPECT_EQ(run.started, "2026-03-02T12:30:00.000000Z");
+  EXPECT_EQ(run.environment.at("governor"), "performance");
+  EXPECT_EQ(run.score, std::nullopt) << "nobody looked";
+  ASSERT_THAT(data->machines, SizeIs(1));
+  EXPECT_EQ(data->machines[0].processor, "A CPU");
+  EXPECT_EQ(data->machines[0].first_seen, "2026-03-01T00:00:00.500000Z");
+  EXPECT_EQ(data->machines[0].info.at("cpu_threads"), 2);
+}
+
+TEST_F(DatasetTest, CountsTheCellsThatItLeavesOut) {
+  for (const char* model : {"a", "b", "c"})
+    add(model, "run-1", std::string("2026-03-0") + *model + "T00:00:00.000000Z");
+  Store store = ingested();
+  const auto data = read_dataset(store, {.most_cells = 2, .history = false});
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_THAT(data->cells, SizeIs(2));
+  EXPECT_EQ(data->left_out, 1U);
+  EXPECT_THAT(data->history, IsEmpty());
+  EXPECT_THAT(data->runs, SizeIs(1)) << "of the cells";
+}
+
+TEST_F(DatasetTest, SelectsByTime) {
+  add("bert", "run-1", "2026-03-01T00:00:00.000000Z");
+  add("bert", "run-2", "2026-03-02T00:00:00.000000Z");
+  Store store = ingested();
+  Selection selection;
+  selection.until = WallTime(std::chrono::sys_days(std::chrono::year{2026} / 3 / 1) + std::chrono::hours(12));
+  const auto data = read_dataset(store, selection);
+  ASSERT_THAT(data->cells, SizeIs(1));
+  EXPECT_EQ(data->cells[0].run_id, "run-1");
+  EXPECT_THAT(data->history, SizeIs(2)) << "what came later is history too";
+}
+
+TEST_F(DatasetTest, OfAnEmptyDatabaseIsEmpty) {
+  ASSERT_TRUE(Store::init(path_, spool_, false));
+  auto store = Store::open(path_, Store::Mode::kRead);
+  const auto data = read_dataset(*store);
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_THAT(data->cells, IsEmpty());
+  EXPECT_THAT(data->runs, IsEmpty());
+  EXPECT_EQ(data->left_out, 0U);
+}
+
+}  // namespace
+}  // namespace assay

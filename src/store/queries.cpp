@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/queries.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include "base/text.hpp"
+#include "store/cells.hpp"
+
+namespace assay::duckdb {
+namespace {
+
+constexpr QueryFile kQueries[] = {
+#include "queries.inc"
+};
+
+/// The rest of the line that begins with `-- key:`.
+std::string head_line(const QueryFile& file, std::string_view key) {
+  const std::string start = fmt::format("\n-- {}:", key);
+  const std::size_t at = file.sql.find(start);
+  ASSAY_CHECK(at != std::string_view::npos, "a query without parameters, columns or budget in its head");
+  const std::size_t from = at + start.size();
+  return std::string(trim(file.sql.substr(from, file.sql.find('\n', from) - from)));
+}
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string placeholder(const Query& query, std::string_view name) {
+  if (name == "fields") return field_list();
+  const auto found = std::ranges::find(query.parameters, name, &Query::Parameter::name);
+  ASSAY_CHECK(found != query.parameters.end(), "a query uses a parameter that its head lacks");
+  const auto place = found - query.parameters.begin() + 1;
+  if (found->type.ends_with("[]")) return fmt::format("from_json(${}::JSON, '[\"VARCHAR\"]')", place);
+  return fmt::format("${}::{}", place, found->type);
+}
+
+/// Without comments, in which a `$` may stand.
+std::string with_places(const Query& query, std::string_view sql) {
+  std::string text;
+  for (std::size_t i = 0; i < sql.size(); ++i) {
+    if (sql.substr(i).starts_with("--")) i = std::min(sql.find('\n', i), sql.size() - 1);
+    // '$.doctor.score' is a path in JSON.
+    if (sql[i] != '$' || i + 1 == sql.size() || !is_word(sql[i + 1])) {
+      text += sql[i];
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < sql.size() && is_word(sql[end])) ++end;
+    text += placeholder(query, sql.substr(i + 1, end - i - 1));
+    i = end - 1;
+  }
+  return text;
+}
+
+/// What Rows has a cell for, for a column of another type.
+std::string cell_type(const std::string& type) {
+  for (const char* kept : {"BOOLEAN", "INTEGER", "BIGINT", "DOUBLE", "VARCHAR"})
+    if (type == kept) return type;
+  for (const char* whole : {"TINYINT", "SMALLINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "HUGEINT"})
+    if (type == whole) return "BIGINT";
+  if (type == "FLOAT" || type.starts_with("DECIMAL")) return "DOUBLE";
+  return "VARCHAR";
+}
+
+}  // namespace
+
+std::size_t Rows::column(std::string_view name) const {
+  const auto found = std::ranges::find(columns, name);
+  ASSAY_CHECK(found != columns.end(), "a query without the column that is read");
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+Result<std::vector<Record>> Rows::records() const {
+  std::vector<std::pair<const Field*, std::size_t>> fields;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (const Field* field = find_field(columns[i]); field != nullptr) fields.emplace_back(field, i);
+  std::vector<Record> records;
+  records.reserve(rows.size());
+  for (const auto& row : rows) {
+    Record& record = records.emplace_back();
+    for (const auto& [field, i] : fields) ASSAY_CHECK_OK(set_field(record, *field, row[i]));
+  }
+  return records;
+}
+
+std::span<const QueryFile> query_files() { return kQueries; }
+
+Query read_query(const QueryFile& file) {
+  Query query;
+  for (const std::string& each : split(head_line(file, "parameters"), ',')) {
+    const std::string_view words = trim(each);
+    if (words.empty()) continue;
+    const std::size_t space = words.find(' ');
+    query.parameters.push_back({std::string(words.substr(0, space)), std::string(trim(words.substr(space + 1)))});
+  }
+  for (const std::string& name : split(head_line(file, "columns"), ' ')) {
+    if (name != "fields") {
+      query.columns.push_back(name);
+      continue;
+    }
+    for (const Field& field : result_fields()) query.columns.emplace_back(field.name);
+  }
+  query.sql = with_places(query, file.sql);
+  return query;
+}
+
+Result<Rows> ask(Database& database, std::string_view name, const Json& parameters) {
+  const auto* file = std::ranges::find(kQueries, name, &QueryFile::name);
+  ASSAY_CHECK(file != std::end(kQueries), "a query that does not exist");
+  const Query query = read_query(*file);
+  for (const auto& given : parameters.items())
+    ASSAY_CHECK(std::ranges::find(query.parameters, given.key(), &Query::Parameter::name) != query.parameters.end(),
+                "a query got a parameter that it does not have");
+  std::vector<Json> values;
+  for (const Query::Parameter& parameter : query.parameters) {
+    const auto given = parameters.find(parameter.name);
+    const bool absent = given == parameters.end() || (given->is_array() && given->empty());
+    values.push_back(absent ? Json() : given->is_array() ? Json(json_text(*given)) : *given);
+  }
+  return with_context(database.query(query.sql, values), fmt::format("while answering the query '{}'", name));
+}
+
+Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_rows) {
+  std::string_view text = trim(sql);
+  while (text.ends_with(';')) text = trim(text.substr(0, text.size() - 1));
+  ASSAY_TRY(const std::size_t statements, database.count_statements(std::string(text)));
+  if (statements != 1)
+    return fail(ErrorCode::kUnsupported, fmt::format("{} statements of SQL, and one is expected", statements),
+                "give one statement that only reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW");
+  ASSAY_CHECK_OK(database.forbid_other_files());
+  // In parentheses every column can be cast.
+  ASSAY_TRY(const Rows columns, database.query(fmt::format("DESCRIBE SELECT * FROM ({}\n)", text)));
+  std::string names, cells;
+  for (std::size_t i = 0; i < columns.rows.size(); ++i) {
+    const auto name = columns.rows[i].at(0).get<std::string>(), type = columns.rows[i].at(1).get<std::string>();
+    names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
+    cells += fmt::format("{}c{}::{} AS {}", i == 0 ? "" : ", ", i, cell_type(type), quoted_name(name));
+  }
+  return database.query(fmt::format("SELECT {} FROM ({}\n) AS answer({}) LIMIT {}", cells, text, names, most_rows));
+}
+
+}  // namespace assay::duckdb

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/json.hpp"
+#include "store/duckdb.hpp"
+
+/// The queries of src/store/queries/: each file begins with what it answers, its parameters and its columns; tests of
+/// NAME.sql stand in NAME.sqltest. In their SQL `$name` is a parameter, and `$fields` all fields of a result.
+namespace assay::duckdb {
+
+struct QueryFile {
+  std::string_view name, sql;
+};
+/// Those of this assay, made from the folder by CMake.
+[[nodiscard]] std::span<const QueryFile> query_files();
+
+struct Query {
+  struct Parameter {
+    std::string name, type;  ///< type of SQL; VARCHAR[] is a JSON list of strings
+  };
+  std::vector<Parameter> parameters;
+  std::vector<std::string> columns;  ///< with all fields in the place of the word `fields`
+  std::string sql;                   ///< with $1, $2, … for the parameters, cast to their types
+};
+/// A file without the lines `parameters` and `columns` is a bug.
+[[nodiscard]] Query read_query(const QueryFile& file);
+
+/// Store::ask and Store::ask_sql of an open database.
+[[nodiscard]] Result<Rows> ask(Database& database, std::string_view query, const Json& parameters);
+[[nodiscard]] Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_rows);
+
+}  // namespace assay::duckdb

@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- For each series that the filters select: the newest result; those without a time and a verdict (skipped, not
+-- available, cut short, or only verified again) do not hide an older one that has them. Newest first, at most `most`
+-- (none: all). `matching`: how many there are.
+-- parameters: models VARCHAR[], families VARCHAR[], categories VARCHAR[], architectures VARCHAR[], hardware VARCHAR[], engines VARCHAR[], precisions VARCHAR[], runs VARCHAR[], machines VARCHAR[], batch_size BIGINT, sequence_length BIGINT, since VARCHAR, until VARCHAR, most BIGINT
+-- columns: result_id matching fields
+-- budget: 1 s
+WITH chosen AS (
+  SELECT result_id, timestamp
+  FROM benchmark_results
+  WHERE
+    ($models IS NULL OR list_contains($models, model) OR list_contains($models, model_id))
+    AND ($families IS NULL OR list_contains($families, family))
+    AND ($categories IS NULL OR list_contains($categories, category))
+    AND ($architectures IS NULL OR list_contains($architectures, architecture))
+    AND ($hardware IS NULL OR list_contains($hardware, hardware))
+    AND ($engines IS NULL OR list_contains($engines, engine))
+    AND ($precisions IS NULL OR list_contains($precisions, precision))
+    AND ($runs IS NULL OR list_contains($runs, run_id))
+    AND ($machines IS NULL OR list_contains($machines, hardware_id))
+    AND ($batch_size IS NULL OR batch_size = $batch_size)
+    AND ($sequence_length IS NULL OR sequence_length = $sequence_length)
+    AND ($since IS NULL OR timestamp >= $since)
+    AND ($until IS NULL OR timestamp <= $until)
+  QUALIFY
+    row_number() OVER (
+      PARTITION BY series_key
+      ORDER BY
+        NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial')
+          AND coalesce(status NOT IN ('completed', 'skipped', 'unavailable') OR (status = 'completed' AND latency_p50_ms IS NOT NULL), false) DESC,
+        timestamp DESC,
+        result_id DESC
+    ) = 1
+)
+SELECT result_id, (SELECT count(*) FROM chosen) AS matching, $fields
+FROM benchmark_results
+WHERE result_id IN (SELECT result_id FROM chosen ORDER BY timestamp DESC, result_id DESC LIMIT coalesce($most, 9223372036854775807))
+ORDER BY timestamp DESC, result_id DESC

@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What one machine has measured: of each series and version of its engine, the time of the newest result that is
+-- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short.
+-- parameters: machine VARCHAR
+-- columns: series_key engine engine_version tool_version timestamp
+-- budget: 1 s
+SELECT series_key, engine, engine_version, tool_version, max(timestamp) AS timestamp
+FROM benchmark_results
+WHERE
+  ($machine IS NULL OR hardware_id = $machine)
+  AND (status = 'unsupported' OR (status IN ('completed', 'wrong') AND latency_mean_ms IS NOT NULL))
+  AND NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial')
+GROUP BY ALL
+ORDER BY ALL

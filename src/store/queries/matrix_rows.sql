@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What the compatibility matrix of one machine is made of: of each series, name of its model, and graph of a model
+-- without a configuration, the newest result and the newest with a time. Oldest first.
+-- parameters: machine VARCHAR
+-- columns: result_id fields
+-- budget: 1 s
+SELECT result_id, $fields
+FROM benchmark_results
+WHERE result_id IN (
+  SELECT result_id
+  FROM benchmark_results
+  WHERE $machine IS NULL OR hardware_id = $machine
+  QUALIFY
+    row_number() OVER (
+      PARTITION BY series_key, model, model_id, if(config_hash IS NULL, graph_hash, NULL)
+      ORDER BY timestamp DESC, result_id DESC
+    ) = 1
+    OR (
+      latency_mean_ms IS NOT NULL
+      AND row_number() OVER (
+        PARTITION BY series_key, model, model_id, if(config_hash IS NULL, graph_hash, NULL), latency_mean_ms IS NULL
+        ORDER BY timestamp DESC, result_id DESC
+      ) = 1
+    )
+)
+ORDER BY timestamp, result_id

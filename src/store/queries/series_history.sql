@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- All results of some series (none given: of all), by series, then oldest first. flags, quality and interval decide
+-- whether a time is ranked (Record::ranked).
+-- parameters: series VARCHAR[]
+-- columns: series_key result_id timestamp run_id engine engine_version tool_version status verification flags latency_p50_quality latency_p50_interval latency_p50_ms latency_p50_low_ms latency_p50_high_ms throughput_ips memory_mb launches
+-- budget: 1 s
+SELECT
+  series_key, result_id, timestamp, run_id, engine, engine_version, tool_version, status, verification, flags,
+  latency_p50_quality, latency_p50_interval, latency_p50_ms, latency_p50_low_ms, latency_p50_high_ms, throughput_ips,
+  memory_mb, coalesce(launches, 1) AS launches
+FROM benchmark_results
+WHERE $series IS NULL OR series_key IN (SELECT unnest($series))
+ORDER BY series_key, timestamp, result_id
