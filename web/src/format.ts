@@ -16,6 +16,13 @@ export function number(value: number | null | undefined, digits = 3): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
+/** A number of an axis: as short as it can be. */
+export function tickText(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return value.toExponential().replace('+', '');
+  return String(Number(value.toPrecision(4))).replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, thin);
+}
+
 /** A count, in full. */
 export function count(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';
@@ -29,6 +36,9 @@ export function counted(n: number, noun: string, plural = `${noun}s`): string {
 
 export const withUnit = (value: number | null | undefined, unit: string) =>
   value === null || value === undefined ? '–' : unit === '' ? number(value) : `${number(value)}\u00a0${unit}`;
+
+/** Whole numbers without a unit are counts. */
+export const fieldText = (value: number, unit: string) => (unit === '' && Number.isInteger(value) ? count(value) : withUnit(value, unit));
 
 /** A ratio of times: "1.36×", "12×". */
 export const ratio = (value: number | null | undefined) =>

@@ -3,7 +3,7 @@
 // print need no redrawing. Each picture has a description, and its numbers stand in a table beside it.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { number } from './format.ts';
+import { tickText } from './format.ts';
 
 export interface Scale {
   (value: number): number;
@@ -35,7 +35,7 @@ export function logarithmic(domain: [number, number], range: [number, number], w
       const tick = digit * 10 ** power;
       if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(Number(tick.toPrecision(3)));
     }
-  if (ticks.length < 3) ticks = linear([low, high], [0, 1], Math.min(wanted, 4)).ticks.filter((tick) => tick > 0);
+  if (ticks.length < 3) ticks = linear([low, high], [0, 1], wanted).ticks.filter((tick) => tick > 0);
   while (ticks.length > wanted) ticks = ticks.filter((_, i) => i % 2 === 0);
   const scale = (value: number) => range[0] + (Math.log(value / low) / Math.log(high / low)) * (range[1] - range[0]);
   return Object.assign(scale, { ticks, domain: [low, high] as [number, number] });
@@ -89,7 +89,7 @@ export function Figure({ title, description, height, draw, notes, children }: {
 
 export interface Frame { left: number; right: number; top: number; bottom: number }
 
-export function Axes({ x, y, frame, xName, yName, xTick = number, yTick = number }: {
+export function Axes({ x, y, frame, xName, yName, xTick = tickText, yTick = tickText }: {
   x: Scale; y: Scale; frame: Frame; xName: string; yName: string; xTick?: (value: number) => string; yTick?: (value: number) => string;
 }) {
   return (

@@ -20,6 +20,8 @@ export interface Column<Row> {
   view?: (row: Row) => ComponentChildren;
   /** A list of its values filters the rows. */
   choice?: boolean;
+  /** Only filters and is copied. */
+  hidden?: boolean;
   /** Numbers stand right. */
   numeric?: boolean;
 }

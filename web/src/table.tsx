@@ -52,6 +52,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
   const choices = columns.filter((column) => column.choice).map((column) => ({
     column, values: distinct(rows.map((row) => plain(column.value(row)))),
   })).filter(({ column, values }) => values.length > 1 || state.choices[column.id]);
+  const visible = columns.filter((column) => !column.hidden);
   const pages = Math.max(1, Math.ceil(matching.length / pageSize));
   const filtered = state.search !== '' || Object.keys(state.choices).length > 0;
   const sortBy = (column: Column<Row>) => {
@@ -94,7 +95,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
         <table ref={table} class="cards" role="grid" aria-label={caption} onKeyDown={moveFocus}>
           <thead>
             <tr role="row">
-              {columns.map((column) => (
+              {visible.map((column) => (
                 <th key={column.id} scope="col" role="columnheader" class={column.numeric ? 'numeric' : ''} title={column.meaning}
                   aria-sort={state.sort?.id === column.id ? (state.sort.desc ? 'descending' : 'ascending') : 'none'}>
                   <button type="button" class="plain" onClick={() => sortBy(column)}>
@@ -108,7 +109,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
           <tbody>
             {seen.map((row, at) => (
               <tr role="row" key={link ? link(row) : at}>
-                {columns.map((column, i) => {
+                {visible.map((column, i) => {
                   const value = column.value(row);
                   const shown = column.view ? column.view(row) : typeof value === 'number' ? number(value) : value ?? '–';
                   return (

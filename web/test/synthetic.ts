@@ -79,7 +79,7 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
 
   const names = families.flatMap(([family, category, list]) => list.map((name) => ({ family, category, name })));
   const chosen = Array.from({ length: models }, (_, i) => {
-    const entry = names[(i * 7) % names.length]!;
+    const entry = names[(i * 11) % names.length]!;
     return { ...entry, name: i < names.length ? entry.name : `${entry.name}-${Math.floor(i / names.length) + 1}` };
   });
   chosen.forEach(({ family, category, name }, m) => {

@@ -2,12 +2,20 @@
 // Everything that is known of one cell: the verdict first, then the evidence, then the command that repeats it.
 import type { ComponentChildren } from 'preact';
 import type { AssayDocument, Cell, Shape } from '../document.ts';
-import { count, number, plusMinus, when, withUnit } from '../format.ts';
+import { count, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Section, shapeWords, TargetName } from '../parts.tsx';
-import { Axes, Figure, linear, logarithmic, Point, spanLog, type Frame } from '../plot.tsx';
+import { Axes, Figure, linear, logarithmic, Point, spanLog, spread, type Frame } from '../plot.tsx';
 import { launchMedians } from '../stats.ts';
 import { link, type Route } from '../state.ts';
 import { evidenceWords, stateOf, states, unrankedBecause } from '../words.ts';
+
+/** Names of fields where the field's own name says too little. */
+const labels: Record<string, string> = {
+  throughput_ips: 'throughput', launches: 'launches', planned_launches: 'planned launches', iterations: 'steady samples', stop_reason: 'stopped because', steady_class: 'course',
+  ttft_p50_ms: 'time to the first token', tpot_p50_ms: 'time of each further token', parameter_count: 'parameters', model_size_mb: 'size of the files', host: 'machine',
+  device_name: 'device', effective_precision: 'arithmetic', engine: 'runtime', engine_version: 'version of the runtime', effective_options: 'options in effect', engine_options: 'options set',
+  effective_threads: 'threads', input_shape: 'inputs', top1_agreement: 'largest logits that agree', verification: 'verdict', agreed_by: 'agree too', shared_kernels: 'kernels of the reference too',
+};
 
 const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
 
@@ -19,7 +27,8 @@ function Ecdf({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
       description={`Cumulative share of the samples of ${shapes.length} launches; ${percentiles.map((p) => `${p} ${withUnit(cell.number(`latency_${p}_ms`), 'ms')}`).join(', ')}`}
       notes="One curve for each launch. Points: percentiles with their 95 % intervals."
       draw={(width) => {
-        const frame: Frame = { left: 46, right: width - 14, top: 24, bottom: height - 40 };
+        const frame: Frame = { left: 46, right: width - 38, top: 24, bottom: height - 40 };
+        const labels = spread(percentiles.map((p) => frame.bottom - (Number(p.slice(1)) / 100) * (frame.bottom - frame.top)), 14, frame.top - 4, frame.bottom);
         const x = logarithmic(spanLog(all), [frame.left, frame.right], Math.max(3, Math.floor(width / 90)));
         const y = linear([0, 1], [frame.bottom, frame.top], 4);
         return (
@@ -32,7 +41,7 @@ function Ecdf({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
                 return <path key={shape.launch} class="line thin" d={`M${points.join('L')}`}><title>{`launch ${shape.launch}`}</title></path>;
               })}
             </g>
-            {percentiles.map((p) => {
+            {percentiles.map((p, i) => {
               const value = cell.number(`latency_${p}_ms`);
               const [low, high] = [cell.number(`latency_${p}_low_ms`), cell.number(`latency_${p}_high_ms`)];
               if (value === null) return null;
@@ -42,7 +51,7 @@ function Ecdf({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
                 <g key={p} class="ink">
                   <Point level x={inside(value)!} y={y(share)} low={inside(low)} high={inside(high)} hollow={cell.text(`latency_${p}_quality`).startsWith('few')}
                     title={`${p}: ${withUnit(value, 'ms')}${low !== null ? ` (${number(low)} to ${number(high)})` : ''}`} />
-                  <text class="label" x={Math.min(inside(value)! + 8, frame.right - 30)} y={y(share) + 16}>{p}</text>
+                  <text class="label" x={frame.right + 8} y={labels[i]} dy="0.32em">{p}</text>
                 </g>
               );
             })}
@@ -197,7 +206,7 @@ function Verification({ cell }: { cell: Cell }) {
         const x = logarithmic(spanLog([...shares, 1, 3]), [frame.left, frame.right], 5);
         return (
           <>
-            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="error / limit" yName="" xTick={(value) => (value < 0.001 || value >= 10000 ? value.toExponential(0) : number(value))} />
+            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="error / limit" yName="" />
             <line class="limit" x1={x(1)} x2={x(1)} y1={frame.top} y2={frame.bottom} />
             {rows.map((row, i) => (
               <g key={row.name} class={row.value > row.limit ? 'bad' : 'good'}>
@@ -216,7 +225,7 @@ function verdictSentence(cell: Cell): string {
   const state = stateOf(cell);
   if (state === 'verified') {
     const why = unrankedBecause(cell);
-    return why ? `Verified, but not ranked: ${why}.` : 'Verified and ranked.';
+    return why ? `Its outputs agree with those of the reference, but it is not ranked: ${why}.` : 'Its outputs agree with those of the reference; it is ranked.';
   }
   const reason = cell.text('message');
   return `${states[state].meaning}${reason ? ` ${reason}.` : ''}`;
@@ -233,7 +242,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
   const text = (name: string): [string, ComponentChildren, string?] => {
     const field = document.fields.find((one) => one.name === name);
     const value = cell.value(name);
-    return [name, typeof value === 'number' ? withUnit(value, field?.unit ?? '') : value, field?.meaning];
+    return [labels[name] ?? name.replaceAll('_', ' '), typeof value === 'number' ? fieldText(value, field?.unit ?? '') : value, field?.meaning];
   };
   return (
     <>
@@ -257,9 +266,13 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       )}
       {p50 !== null && (
         <div class="pictures">
-          <Launches cell={cell} />
           {shapes.length > 0 ? <><OverTime cell={cell} shapes={shapes} /><Ecdf cell={cell} shapes={shapes} /></>
             : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' ? ` (${document.detail}); \`assay serve\` shows it` : ''}.</p>}
+        </div>
+      )}
+      {p50 !== null && (
+        <div class="pictures three">
+          <Launches cell={cell} />
           <Phases cell={cell} />
           <Memory cell={cell} />
         </div>

@@ -74,9 +74,8 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
   const p50 = (best: Best | null) => cell(best)?.number('latency_p50_ms') ?? null;
   return [
     { id: 'model', title: 'Model', value: (line) => line.machine ? `${line.model} (${line.machine})` : line.model,
-      view: (line) => <span class="model-name">{line.model}</span> },
-    { id: 'category', title: 'Category', choice: true, value: (line) => line.category,
-      view: (line) => <small>{line.category}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small> },
+      view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{line.category}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
+    { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => line.category },
     { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
       value: (line) => !line.latency ? 'nothing verified' : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
         : `${cell(line.latency)!.target} or ${document.cells[line.latency.runner_up]!.target}`,
