@@ -30,7 +30,7 @@ std::vector<std::string> distinct(std::span<const Record> rows, Get get) {
 // What must be equal for two times to be compared.
 auto cell_of(const Record& row) {
   return std::tuple(row.model, model_identity(row), shape_key(row), row.precision, row.effective_precision,
-                    row.contract);
+                    row.contract, row.hardware_id);
 }
 
 // The smallest batch first, then the shortest sequence.
@@ -40,6 +40,10 @@ auto size_of(const Record& row) {
 }
 
 }  // namespace
+
+std::string cell_key(const Record& row) {
+  return std::apply([](const auto&... part) { return (... + (part + '\n')); }, cell_of(row));
+}
 
 bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
 
@@ -157,13 +161,13 @@ const Record* best_throughput(std::span<const Record> rows, const std::string& m
 
 std::vector<CellPair> pairs_of(std::span<const Record> rows, const std::string& baseline,
                                const std::string& candidate) {
+  std::map<std::string, const Record*> others;  // the first of each cell
+  for (const Record& row : rows)
+    if (target_key(row) == candidate && timed(row)) others.emplace(cell_key(row), &row);
   std::vector<CellPair> pairs;
   for (const Record& row : rows) {
     if (target_key(row) != baseline || !timed(row)) continue;
-    const auto other = std::ranges::find_if(rows, [&](const Record& each) {
-      return target_key(each) == candidate && timed(each) && cell_of(each) == cell_of(row);
-    });
-    if (other != rows.end()) pairs.push_back({&row, &*other});
+    if (const auto other = others.find(cell_key(row)); other != others.end()) pairs.push_back({&row, other->second});
   }
   return pairs;
 }

@@ -87,7 +87,7 @@ struct Rating {
 [[nodiscard]] std::string rating_words(const Rating& rating);
 
 /// Whether two rows are of the same cell but for their target: model, shape, precision as asked and as it really was,
-/// contract. Only such rows are compared.
+/// contract, machine. Only such rows are compared.
 [[nodiscard]] bool comparable(const Record& a, const Record& b);
 
 /// "batch 4, 128 tokens".

@@ -31,7 +31,7 @@ enum class Goal { kLatency, kThroughput, kMemory, kEfficiency };
 struct Best {
   const Record* row = nullptr;
   const Record* runner_up = nullptr;  ///< the best of another target; null: no other target has a ranked row
-  /// Of the two with each other: `row` is the baseline, so the ratio is how many times as fast it is. With none to
+  /// The two with each other: `row` is the baseline, so the ratio is how many times as fast it is. With none to
   /// compare with, its evidence says nothing.
   CellComparison ahead;
   /// By how much: "2.00× as fast as cpu (95 %: 1.95 to 2.05)", "no difference shown with cpu (± 6 %)",
@@ -72,10 +72,10 @@ struct Failure {
 
 /// What is different from an earlier result of the same series.
 struct Change {
-  enum class What { kNewlyWrong, kNewlyFailed, kFixed, kMoved, kNew, kGone, kVersion };
+  enum class What { kNewlyWrong, kNewlyFailed, kFixed, kMoved, kVersion };
   What what = What::kMoved;
   std::string series;           ///< series key
-  const Record* row = nullptr;  ///< the newest row of the series; null: gone
+  const Record* row = nullptr;  ///< the newest row of the series
   std::string words;  ///< a sentence that begins with the cell: "bert on cpu, batch 1, 128 tokens: 8.00 → 8.90 ms …"
   Number before_ms, after_ms;
   Number ratio;                ///< after / before
@@ -118,19 +118,19 @@ struct Efficiency {
   std::string peak_of;        ///< "openvino 2026.4.1, 2 threads, 2026-03-02: 100 GFLOP/s"
 };
 
-/// How a target compares with another over the models of a category: geometric mean over cells that all compared
-/// targets have.
+/// How the targets compare over the models of a category, or of an architecture: geometric means over the cells that
+/// all compared targets have.
 struct CategoryLine {
-  std::string category, machine;
-  std::size_t cells = 0;   ///< that all targets have; 0: nothing is compared
-  std::size_t models = 0;  ///< with those cells
+  std::string category, architecture, machine;  ///< architecture: "" for a line of a whole category
+  std::size_t cells = 0;                        ///< that the geometric means are of
+  std::size_t models = 0;                       ///< with those cells
   struct Target {
     std::string target;
-    Number latency_ms;       ///< geometric mean over those cells
+    Number latency_ms;       ///< geometric mean over those cells; absent: it has none of them
     CellComparison against;  ///< the ratio is how many times as fast as `baseline` it is
   };
-  std::string baseline;  ///< "cpu" if it is among them, else the first
-  std::vector<Target> targets;
+  std::string baseline;  ///< "cpu" if it is among them, else the first; "": one target alone, nothing is compared
+  std::vector<Target> targets;  ///< those that are compared first
 };
 
 struct Analysis {
@@ -145,7 +145,7 @@ struct Analysis {
   std::vector<Opportunity> opportunities;  ///< the largest first
   std::vector<Efficiency> efficiency;
   std::vector<std::string> efficiency_missing;  ///< why there is no efficiency, and what to run; a sentence each
-  std::vector<CategoryLine> categories;
+  std::vector<CategoryLine> categories, architectures;
 };
 
 /// Lifetime: the analysis points into `data`. Cost: below a second for 2,000 cells.

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "analyse/pairs.hpp"
 #include "result/launch_medians.hpp"
 
 namespace assay {
@@ -111,15 +113,16 @@ CellComparison compare_cells(const Record& baseline, const Record& candidate, st
   return compare_together(std::span(&pair, 1), among);
 }
 
+Record per_item(Record row) {
+  const double items = items_of(row);
+  std::vector<LaunchMedian> medians = launch_medians(row);
+  for (LaunchMedian& median : medians) median.p50_ms /= items;
+  if (row.latency_p50_ms) *row.latency_p50_ms /= items;
+  row.launch_p50_ms = launch_medians_text(medians);
+  return row;
+}
+
 CellComparison compare_per_item(const Record& baseline, const Record& candidate, std::size_t among) {
-  const auto per_item = [](Record row) {
-    const double items = items_of(row);
-    std::vector<LaunchMedian> medians = launch_medians(row);
-    for (LaunchMedian& median : medians) median.p50_ms /= items;
-    if (row.latency_p50_ms) *row.latency_p50_ms /= items;
-    row.launch_p50_ms = launch_medians_text(medians);
-    return row;
-  };
   return compare_cells(per_item(baseline), per_item(candidate), among);
 }
 
@@ -146,6 +149,19 @@ std::string no_claim_words(const CellComparison& comparison) {
   if (least <= 1) return fmt::format("no difference shown (± {})", difference_words(least));
   return fmt::format("no difference shown ({} launches each would show {})", comparison.rounds,
                      difference_words(least));
+}
+
+std::string ahead_words(const CellComparison& ahead, const std::string& other) {
+  if (ahead.difference == stats::Difference::kFaster) return fmt::format("{} is faster in paired rounds", other);
+  if (ahead.claimed()) {
+    std::string words = fmt::format("{:.2f}× as fast as {}", ahead.ratio, other);
+    if (ahead.interval) words += fmt::format(" (95 %: {:.2f} to {:.2f})", ahead.interval->low, ahead.interval->high);
+    return words;
+  }
+  std::string words = no_claim_words(ahead);
+  for (const std::string_view begin : {"no difference shown", "not compared"})
+    if (words.starts_with(begin)) words.insert(begin.size(), " with " + other);
+  return words;
 }
 
 std::string times_words(const CellComparison& comparison) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -31,7 +32,7 @@ bool disjoint_below(const Record& a, const Record& b) {
 std::string key_without_batch(Record row) {
   row.batch_size = 1;
   return fmt::format("{} {} {} {} {} {}", row.model, model_identity(row), target_key(row), shape_key(row),
-                     row.effective_precision, row.contract);
+                     row.effective_precision, row.contract + " " + row.hardware_id);
 }
 
 double median_of(std::vector<double> values) {
@@ -39,20 +40,34 @@ double median_of(std::vector<double> values) {
   return values[(values.size() - 1) / 2];
 }
 
+// The timed rows of each cell, in the order of the first of each.
+std::vector<std::vector<const Record*>> cells_of(std::span<const Record> rows) {
+  std::map<std::string, std::size_t> places;
+  std::vector<std::vector<const Record*>> cells;
+  for (const Record& row : rows) {
+    if (!timed(row)) continue;
+    const auto [place, is_new] = places.emplace(cell_key(row), cells.size());
+    if (is_new) cells.emplace_back();
+    cells[place->second].push_back(&row);
+  }
+  return cells;
+}
+
 }  // namespace
 
 std::vector<Inconsistency> inconsistent_cells(std::span<const Record> rows) {
   constexpr double kNoticeably = 0.95, kCertainly = 0.8;
   constexpr double kLeastMs = 0.002;  // what the clock and the loop around a run may differ by
+  std::vector<std::string> keys;
+  keys.reserve(rows.size());
+  for (const Record& row : rows) keys.push_back(measured(row) ? key_without_batch(row) : std::string());
   std::vector<Inconsistency> found;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Record& smaller = rows[i];
     if (!measured(smaller) || !smaller.batch_size) continue;
     std::optional<std::size_t> next;
     for (std::size_t j = 0; j < rows.size(); ++j) {
-      if (!measured(rows[j]) || rows[j].batch_size <= smaller.batch_size ||
-          key_without_batch(rows[j]) != key_without_batch(smaller))
-        continue;
+      if (keys[j] != keys[i] || rows[j].batch_size <= smaller.batch_size) continue;
       if (!next || rows[j].batch_size < rows[*next].batch_size) next = j;
     }
     if (!next) continue;
@@ -86,15 +101,7 @@ HowSure how_sure(std::span<const Record> rows) {
     sure.half_width = median_of(std::move(halves));
   }
   std::vector<double> detectable;
-  std::vector<bool> done(rows.size(), false);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (done[i] || !timed(rows[i])) continue;
-    std::vector<const Record*> alike;
-    for (std::size_t j = i; j < rows.size(); ++j) {
-      if (done[j] || !timed(rows[j]) || !comparable(rows[i], rows[j])) continue;
-      done[j] = true;
-      alike.push_back(&rows[j]);
-    }
+  for (std::vector<const Record*>& alike : cells_of(rows)) {
     std::ranges::sort(alike, {}, [](const Record* row) { return *row->latency_p50_ms; });
     for (std::size_t k = 1; k < alike.size(); ++k) {
       const CellComparison comparison = compare_cells(*alike.front(), *alike[k], alike.size());

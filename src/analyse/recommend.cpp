@@ -8,17 +8,11 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "analyse/pairs.hpp"
 #include "base/text.hpp"
 
 namespace assay {
 namespace {
-
-// Nobody should be sent to what computes wrong numbers for this model, at whatever shape.
-bool computes_wrong(std::span<const Record> rows, const std::string& model, const std::string& target) {
-  return std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
-    return row.model == model && row.status == CellStatus::kWrong && target_key(row) == target;
-  });
-}
 
 std::vector<const Record*> by_latency(std::span<const Record> rows, const std::string& model) {
   std::vector<const Record*> found = representatives(rows, model);
@@ -39,27 +33,16 @@ std::vector<std::string> unknown_targets(std::span<const Record> rows, const std
   return targets_of(open);
 }
 
+constexpr const char* kOnlyChoice = "the only verified choice here";
+
 std::string latency_advice(std::span<const Record> rows, const std::string& model,
                            const std::vector<const Record*>& order) {
   const Record& first = *order[0];
   if (order.size() == 1) {
-    const std::vector<std::string> unknown = unknown_targets(rows, model, target_key(first));
     const std::string result = fmt::format("{} ms at {}", in_words(*first.latency_p50_ms), shape_words(first));
-    const bool others = std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
-      return row.model == model && target_key(row) != target_key(first);
-    });
-    std::vector<Record> unsure;
-    std::ranges::copy_if(rows, std::back_inserter(unsure), [&](const Record& row) {
-      return row.model == model && target_key(row) != target_key(first) && comparable(row, first) &&
-             too_unsure_to_rank(row);
-    });
-    if (!unsure.empty())
-      return fmt::format("{}: {} on {}; nothing to compare it with: too disturbed or too uncertain on {}", model,
-                         result, target_key(first), join(targets_of(unsure), ", "));
-    if (others && unknown.empty())
-      return fmt::format("{}: {} is the only verified choice here: {}", model, target_key(first), result);
-    return fmt::format("{}: {} on {}; nothing to compare it with: {}", model, result, target_key(first),
-                       others ? "there is no such result from " + join(unknown, ", ") : "no other target was tried");
+    const std::string why = why_alone(rows, first);
+    return why == kOnlyChoice ? fmt::format("{}: {} is {}: {}", model, target_key(first), why, result)
+                              : fmt::format("{}: {} on {}; {}", model, result, target_key(first), why);
   }
   // The others by what is known of them: slower, no difference shown, not compared.
   std::vector<std::string> slower, alike, open;
@@ -149,6 +132,28 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
 }
 
 }  // namespace
+
+bool computes_wrong(std::span<const Record> rows, const std::string& model, const std::string& target) {
+  return std::any_of(rows.begin(), rows.end(), [&](const Record& row) {
+    return row.model == model && row.status == CellStatus::kWrong && target_key(row) == target;
+  });
+}
+
+std::string why_alone(std::span<const Record> rows, const Record& first) {
+  const auto another = [&](const Record& row) {
+    return row.model == first.model && target_key(row) != target_key(first);
+  };
+  std::vector<Record> unsure;
+  std::ranges::copy_if(rows, std::back_inserter(unsure), [&](const Record& row) {
+    return another(row) && comparable(row, first) && too_unsure_to_rank(row);
+  });
+  if (!unsure.empty())
+    return "nothing to compare it with: too disturbed or too uncertain on " + join(targets_of(unsure), ", ");
+  if (std::ranges::none_of(rows, another)) return "nothing to compare it with: no other target was tried";
+  const std::vector<std::string> unknown = unknown_targets(rows, first.model, target_key(first));
+  return unknown.empty() ? kOnlyChoice
+                         : "nothing to compare it with: there is no such result from " + join(unknown, ", ");
+}
 
 std::string in_words(double value, int digits) {
   const bool large = std::abs(value) >= std::pow(10.0, digits - 1);

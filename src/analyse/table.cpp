@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-Json json_of(const Value& value) {
+Json json_of(const TableValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   const auto* number = std::get_if<double>(&value);
   if (number == nullptr || !std::isfinite(*number)) return nullptr;
@@ -21,8 +21,10 @@ Json json_of(const Value& value) {
 
 }  // namespace
 
-Value value_of(const Number& number) { return number && std::isfinite(*number) ? Value(*number) : Value(); }
-Value value_of(const Count& count) { return count ? Value(static_cast<double>(*count)) : Value(); }
+TableValue value_of(const Number& number) {
+  return number && std::isfinite(*number) ? TableValue(*number) : TableValue();
+}
+TableValue value_of(const Count& count) { return count ? TableValue(static_cast<double>(*count)) : TableValue(); }
 
 std::string heading_of(const Column& column) {
   std::string in_brackets = column.unit;
@@ -32,7 +34,7 @@ std::string heading_of(const Column& column) {
   return in_brackets.empty() ? column.heading : fmt::format("{} ({})", column.heading, in_brackets);
 }
 
-std::string show(const Value& value, const Column& column) {
+std::string show(const TableValue& value, const Column& column) {
   if (const auto* text = std::get_if<std::string>(&value)) return text->empty() ? "–" : *text;
   const auto* number = std::get_if<double>(&value);
   return number == nullptr ? "–" : in_words(*number, column.digits);
@@ -40,7 +42,7 @@ std::string show(const Value& value, const Column& column) {
 
 Json rows_json(const Table& table) {
   Json rows = Json::array();
-  for (const std::vector<Value>& row : table.rows) {
+  for (const std::vector<TableValue>& row : table.rows) {
     Json object = Json::object();
     for (std::size_t c = 0; c < table.columns.size(); ++c) object[table.columns[c].key] = json_of(row.at(c));
     rows.push_back(std::move(object));

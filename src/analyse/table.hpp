@@ -23,24 +23,24 @@ struct Column {
 };
 
 /// A value of a table: absent, text, or a number.
-using Value = std::variant<std::monostate, std::string, double>;
+using TableValue = std::variant<std::monostate, std::string, double>;
 
 /// A table with names for its columns. Reports, charts and the terminal print the same tables; a chart shows no number
 /// that is not in its table.
 struct Table {
   std::vector<Column> columns;
-  std::vector<std::vector<Value>> rows;  ///< as many values as columns
+  std::vector<std::vector<TableValue>> rows;  ///< as many values as columns
 };
 
 /// A value that is absent if the number is.
-[[nodiscard]] Value value_of(const Number& number);
-[[nodiscard]] Value value_of(const Count& count);
+[[nodiscard]] TableValue value_of(const Number& number);
+[[nodiscard]] TableValue value_of(const Count& count);
 
 /// "median (ms, lower is better)".
 [[nodiscard]] std::string heading_of(const Column& column);
 
 /// For people: "8.25", "–" for an absent value. Text is unchanged.
-[[nodiscard]] std::string show(const Value& value, const Column& column);
+[[nodiscard]] std::string show(const TableValue& value, const Column& column);
 
 /// A list with an object of each row, by the keys of the columns; absent values are null, whole numbers are integers.
 [[nodiscard]] Json rows_json(const Table& table);

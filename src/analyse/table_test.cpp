@@ -18,9 +18,9 @@ TEST(Table, HeadingsHaveUnitAndDirection) {
 
 TEST(Table, NumbersHaveThreeSignificantDigitsAndAbsentValuesADash) {
   const Column column{"p50", "median", "ms"};
-  EXPECT_EQ(show(Value(8.2549), column), "8.25");
-  EXPECT_EQ(show(Value("text"), column), "text");
-  EXPECT_EQ(show(Value(), column), "–");
+  EXPECT_EQ(show(TableValue(8.2549), column), "8.25");
+  EXPECT_EQ(show(TableValue("text"), column), "text");
+  EXPECT_EQ(show(TableValue(), column), "–");
   EXPECT_EQ(show(value_of(Number(std::nan(""))), column), "–");
   EXPECT_EQ(show(value_of(Count(12345)), column), "12345");
 }
@@ -28,7 +28,7 @@ TEST(Table, NumbersHaveThreeSignificantDigitsAndAbsentValuesADash) {
 TEST(Table, RowsBecomeObjectsWithExactNumbers) {
   Table table;
   table.columns = {{"model", "model", ""}, {"batch", "batch", ""}, {"p50", "median", "ms"}, {"mb", "memory", "MB"}};
-  table.rows = {{Value("bert"), Value(8.0), Value(0.1), Value()}};
+  table.rows = {{TableValue("bert"), TableValue(8.0), TableValue(0.1), TableValue()}};
   EXPECT_EQ(rows_json(table).dump(), R"([{"model":"bert","batch":8,"p50":0.1,"mb":null}])");
 }
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/json.hpp"
+#include "report/csv_cell.hpp"
 #include "report/report.hpp"
 
 namespace assay {
-namespace {
 
-// RFC 4180: quoted if it contains a separator, a quote or a line break. Spreadsheets would run text that begins with
-// = + - @ as a formula, so an apostrophe is put before it; numbers are not changed.
 std::string csv_cell(const Json& value) {
   if (value.is_null()) return {};
   if (!value.is_string()) return json_text(value);
@@ -20,8 +17,6 @@ std::string csv_cell(const Json& value) {
   }
   return quoted + "\"";
 }
-
-}  // namespace
 
 std::string csv_table(std::span<const Record> rows) {
   std::string text;

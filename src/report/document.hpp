@@ -42,7 +42,7 @@ struct Picture {
   std::string light, dark;
 };
 
-/// A report that can be asked for.
+/// The name of a report, and what it answers.
 struct ReportName {
   std::string_view name, meaning;
 };
@@ -59,10 +59,13 @@ struct ReportName {
 [[nodiscard]] Json to_json(const Document& document);
 /// The first table of the document; RFC 4180. Text that a spreadsheet would execute begins with an apostrophe.
 [[nodiscard]] std::string to_csv(const Document& document);
+[[nodiscard]] std::string to_csv(const Table& table);
 /// One static file without scripts: pictures inline in both themes, a content security policy that allows nothing but
 /// its own style, printable.
 [[nodiscard]] std::string to_html(const Document& document, std::span<const Picture> pictures = {});
 /// For a terminal of `width` columns.
 [[nodiscard]] std::string to_text(const Document& document, bool colour, int width);
+/// A table alone: columns that the terminal is too narrow for are omitted from the right, and named.
+[[nodiscard]] std::string to_text(const Table& table, bool colour, int width);
 
 }  // namespace assay

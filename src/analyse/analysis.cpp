@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/analysis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analyse/answers.hpp"
+#include "analyse/groups.hpp"
+#include "store/dataset.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::array kGoals{std::pair(Goal::kLatency, "latency"), std::pair(Goal::kThroughput, "throughput"),
+                            std::pair(Goal::kMemory, "memory"), std::pair(Goal::kEfficiency, "efficiency")};
+constexpr int kWeek = 7, kMonth = 30;
+
+}  // namespace
+
+std::string_view to_string(Goal goal) {
+  return std::ranges::find(kGoals, goal, &decltype(kGoals)::value_type::first)->second;
+}
+
+std::optional<Goal> goal_from(std::string_view name) {
+  for (const auto& [goal, word] : kGoals)
+    if (word == name) return goal;
+  return std::nullopt;
+}
+
+Analysis analyse(const Dataset& data, Goal goal) {
+  Analysis analysis;
+  analysis.goal = goal;
+  const std::vector<RowGroup> machines = groups_by_machine(data.cells);
+  analysis.machines = machines.size();
+  analysis.models = model_lines(data.cells);
+  analysis.failures = failures_of(data.cells);
+  for (const Record& row : data.cells) count_state(analysis.states, row);
+  analysis.sure = how_sure(data.cells);
+  analysis.since_last_run = changes_of(data, 0);
+  analysis.since_a_week = changes_of(data, kWeek);
+  analysis.since_a_month = changes_of(data, kMonth);
+  analysis.choices = choices_of(machines, data, goal);
+  analysis.opportunities = opportunities_of(machines, data);
+  analysis.efficiency = efficiencies_of(machines, data, analysis.efficiency_missing);
+  analysis.categories = categories_of(machines);
+  analysis.architectures = architectures_of(machines);
+  return analysis;
+}
+
+}  // namespace assay

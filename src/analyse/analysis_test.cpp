@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/analysis.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/dataset.hpp"
+
+namespace assay {
+namespace {
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Record result(const std::string& model, const std::string& hardware, double p50, std::int64_t batch = 1) {
+  Record row;
+  row.run_id = "run";
+  row.model = model;
+  row.category = row.architecture = model == "vit" ? "vision" : "text";
+  row.hardware = hardware;
+  row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
+  row.precision = row.effective_precision = "float32";
+  row.contract = "e2e_host";
+  row.host = "laboratory";
+  row.hardware_id = "machine-1";
+  row.series_key = fmt::format("{}-{}-{}", model, hardware, batch);
+  row.status = CellStatus::kCompleted;
+  row.verification = Verification::kVerified;
+  row.batch_size = batch;
+  row.latency_p50_ms = p50;
+  row.latency_p50_low_ms = p50 * 0.99;
+  row.latency_p50_high_ms = p50 * 1.01;
+  row.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
+  row.memory_mb = 100;
+  row.memory_source = "process";
+  row.iterations = 100;
+  row.launches = 3;
+  row.latency_p50_interval = "launches";
+  row.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.999, p50, p50 * 1.001);
+  return row;
+}
+
+Record ended(Record row, CellStatus status, std::string reason, std::string message) {
+  row.status = status;
+  row.reason_code = std::move(reason);
+  row.message = std::move(message);
+  row.latency_p50_ms = std::nullopt;
+  return row;
+}
+
+Dataset dataset(std::vector<Record> rows) {
+  Dataset data;
+  data.cells = std::move(rows);
+  for (const Record& row : data.cells) {
+    data.ids.push_back(static_cast<std::int64_t>(data.ids.size()) + 1);
+    data.series.push_back(row.series_key);
+  }
+  return data;
+}
+
+TEST(ModelLines, SayWhatIsBestByHowMuchAndInWhichState) {
+  const Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 12, 4),
+                                result("bert", "openvino", 10, 4),
+                                ended(result("bert", "cuda", 1), CellStatus::kUnavailable, "no_hardware", "no GPU")});
+  const Analysis analysis = analyse(data);
+  ASSERT_THAT(analysis.models, SizeIs(1));
+  const ModelLine& line = analysis.models[0];
+  EXPECT_EQ(line.machine, "");
+  ASSERT_TRUE(line.latency);
+  EXPECT_EQ(line.latency->row, &data.cells[1]) << "answers point to the rows of the dataset";
+  EXPECT_EQ(line.latency->runner_up, &data.cells[0]);
+  EXPECT_THAT(line.latency->words, HasSubstr("2.00× as fast as cpu (95 %: "));
+  ASSERT_TRUE(line.throughput);
+  EXPECT_EQ(line.throughput->row, &data.cells[3]);
+  EXPECT_EQ(line.throughput->of, 4U);
+  EXPECT_EQ(state_words(line.states), "4 verified, 1 unavailable");
+}
+
+TEST(ModelLines, ClaimNothingThatOneProcessOrAnotherRunShows) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4)});
+  data.cells[0].run_id = "earlier";
+  EXPECT_EQ(analyse(data).models[0].latency->words, "not compared with cpu: measured in different runs");
+  data = dataset({result("bert", "cpu", 4.001), result("bert", "openvino", 4)});
+  EXPECT_THAT(analyse(data).models[0].latency->words, HasSubstr("no difference shown with cpu (± "));
+  data = dataset({result("bert", "openvino", 4), ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "x")});
+  EXPECT_EQ(analyse(data).models[0].latency->words, "the only verified choice here");
+}
+
+TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "openvino", 9, 4)});
+  data.cells[2].status = CellStatus::kWrong;
+  const Analysis analysis = analyse(data);
+  EXPECT_EQ(analysis.models[0].latency->row, &data.cells[0]);
+  EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch_4)"));
+}
+
+TEST(ModelLines, AreOfEachMachine) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 2)});
+  data.cells[2].hardware_id = "machine-2";
+  data.cells[2].host = "workshop";
+  const Analysis analysis = analyse(data);
+  ASSERT_THAT(analysis.models, SizeIs(2));
+  EXPECT_EQ(analysis.models[0].machine, "laboratory");
+  EXPECT_EQ(analysis.models[0].latency->row, &data.cells[1]);
+  EXPECT_EQ(analysis.models[1].machine, "workshop");
+  EXPECT_EQ(analysis.models[1].latency->runner_up, nullptr) << "another machine's time is not comparable";
+}
+
+TEST(Failures, HaveEachCauseOnce) {
+  const Dataset data =
+      dataset({ended(result("bert", "openvino", 1), CellStatus::kUnavailable, "no_hardware", "no driver in /dev/x"),
+               ended(result("vit", "openvino", 1), CellStatus::kUnavailable, "no_hardware", "no driver in /dev/x"),
+               ended(result("bert", "cpu", 1, 4), CellStatus::kWrong, "mismatch", "error 0.5 is over its limit 1e-05"),
+               ended(result("bert", "cpu", 1, 8), CellStatus::kWrong, "mismatch", "error 0.25 is over its limit 1e-05"),
+               result("vit", "cpu", 1)});
+  const std::vector<Failure> failures = analyse(data).failures;
+  ASSERT_THAT(failures, SizeIs(2));
+  EXPECT_EQ(failures[0].status, CellStatus::kWrong) << "the most urgent first";
+  EXPECT_THAT(failures[0].where, ElementsAre("bert on cpu: batch_4, batch_8"));
+  EXPECT_THAT(failures[0].hint, HasSubstr("`assay verify bert --engines onnxruntime --debug`"));
+  EXPECT_THAT(failures[1].where, ElementsAre("bert, vit on openvino"));
+  EXPECT_THAT(failures[1].cells, ElementsAre(&data.cells[0], &data.cells[1]));
+}
+
+TEST(Choices, AreGeometricMeansOverCommonCellsWithTheRunnerUp) {
+  Dataset data = dataset({result("a", "cpu", 8), result("a", "openvino", 2), result("b", "cpu", 2),
+                          result("b", "openvino", 2), result("b", "cpu", 100, 8)});
+  const Analysis latency = analyse(data, Goal::kLatency);
+  ASSERT_THAT(latency.choices, SizeIs(1));
+  const Choice& choice = latency.choices[0];
+  EXPECT_EQ(choice.best, "openvino");
+  EXPECT_EQ(choice.runner_up, "cpu");
+  EXPECT_EQ(choice.cells, 2U) << "the cell that only one of them has is left out";
+  EXPECT_NEAR(*choice.value, 2, 1e-9);
+  EXPECT_NEAR(*choice.runner_up_value, 4, 1e-9);
+  EXPECT_THAT(choice.words, HasSubstr("text: use openvino: 2 ms, 2.00× as fast as cpu"));
+  data.cells[3].memory_mb = 25;
+  const Analysis memory = analyse(data, Goal::kMemory);
+  EXPECT_THAT(memory.choices[0].words, HasSubstr("openvino: 50 MB against 100 MB of cpu; without an interval"));
+  EXPECT_THAT(analyse(data, Goal::kEfficiency).choices[0].words, HasSubstr("no target has"));
+}
+
+TEST(Choices, ForThroughputMayUseAnotherBatchOnEachTarget) {
+  Dataset data = dataset(
+      {result("a", "cpu", 8), result("a", "openvino", 8), result("a", "cpu", 64, 4), result("a", "openvino", 8.5, 4)});
+  const Choice choice = analyse(data, Goal::kThroughput).choices[0];
+  EXPECT_EQ(choice.best, "openvino");
+  EXPECT_NEAR(*choice.value, 4000 / 8.5, 1e-6);
+  EXPECT_NEAR(*choice.runner_up_value, 125, 1e-6);
+  EXPECT_NEAR(choice.ahead.ratio, 8 / (8.5 / 4), 1e-3);
+}
+
+TEST(Categories, AreComparedOverTheCellsThatAllTargetsHave) {
+  const Dataset data = dataset({result("a", "cpu", 8), result("a", "openvino", 2), result("b", "cpu", 3),
+                                result("b", "openvino", 3), result("b", "openvino", 50, 4), result("vit", "cpu", 5)});
+  const std::vector<CategoryLine> lines = analyse(data).categories;
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0].category, "text");
+  EXPECT_EQ(lines[0].cells, 2U);
+  EXPECT_EQ(lines[0].models, 2U);
+  EXPECT_EQ(lines[0].baseline, "cpu");
+  ASSERT_THAT(lines[0].targets, SizeIs(2));
+  const CategoryLine::Target& openvino =
+      lines[0].targets[0].target == "openvino" ? lines[0].targets[0] : lines[0].targets[1];
+  EXPECT_NEAR(openvino.against.ratio, 2, 1e-6) << "twice as fast as the CPU";
+  EXPECT_EQ(lines[1].baseline, "") << "one target alone is compared with nothing";
+  EXPECT_NEAR(lines[1].targets.at(0).latency_ms.value_or(0), 5, 1e-9);
+  const std::vector<CategoryLine> architectures = analyse(data).architectures;
+  ASSERT_THAT(architectures, SizeIs(2));
+  EXPECT_EQ(architectures[0].architecture, "text");
+}
+
+TEST(Opportunities, HaveAFactorAndACell) {
+  Dataset data = dataset({result("a", "cpu", 8), result("a", "openvino", 2), result("a", "openvino", 4, 8)});
+  data.cells[0].memory_mb = 300;
+  data.machines.push_back({"machine-1", "laboratory", "", Json{{"cpu_cores", 8}}, "", ""});
+  data.cells[1].effective_threads = 2;
+  const std::vector<Opportunity> found = analyse(data).opportunities;
+  ASSERT_THAT(found, SizeIs(4));
+  EXPECT_EQ(found[0].kind, Opportunity::Kind::kRuntime);
+  EXPECT_EQ(found[0].cell, &data.cells[0]);
+  EXPECT_EQ(found[0].better, &data.cells[1]);
+  EXPECT_NEAR(found[0].factor, 4, 1e-9);
+  EXPECT_THAT(found[0].words, HasSubstr("a on cpu, batch 1: openvino is 4.00×"));
+  EXPECT_EQ(found[1].kind, Opportunity::Kind::kBatch);
+  EXPECT_NEAR(found[1].factor, 4, 1e-9);
+  EXPECT_FALSE(found[2].claimed);
+  EXPECT_EQ(found[2].kind, Opportunity::Kind::kThreads);
+  EXPECT_THAT(found[2].words, HasSubstr("openvino uses 2 of 8 cores"));
+  EXPECT_EQ(found[3].kind, Opportunity::Kind::kMemory);
+  EXPECT_THAT(found[3].words, HasSubstr("300 MB, openvino needs 100"));
+}
+
+TEST(Opportunities, AreNoneWhereNothingIsShown) {
+  Dataset data = dataset({result("a", "cpu", 8), result("a", "openvino", 2)});
+  data.cells[0].launch_p50_ms = data.cells[1].launch_p50_ms = "";
+  EXPECT_THAT(analyse(data).opportunities, IsEmpty());
+}
+
+TEST(Efficiency, IsTheShareOfTheMeasuredPeakOfTheSamePrecision) {
+  Dataset data = dataset({result("a", "cpu", 8, 4), result("a", "openvino", 8)});
+  data.cells[0].flops = 8e9;  // of the whole batch, in 8 ms: 10^12 in a second
+  data.cells[0].flops_counted = 0.5;
+  data.cells[1].flops = 1e9;
+  data.peaks.push_back(
+      {"machine-1", "cpu", "CPU", "float32", "onnxruntime", "1.30", 4e12, 0, 2, "2026-03-02T00:00:00Z"});
+  data.peaks.push_back(
+      {"machine-1", "cpu", "CPU", "bfloat16", "onnxruntime", "1.30", 9e12, 0, 2, "2026-03-02T00:00:00Z"});
+  const Analysis analysis = analyse(data);
+  ASSERT_THAT(analysis.efficiency, SizeIs(1));
+  EXPECT_NEAR(analysis.efficiency[0].share, 0.25, 1e-9);
+  EXPECT_FALSE(analysis.efficiency[0].counted_whole);
+  EXPECT_THAT(analysis.efficiency_missing, ElementsAre("no peak of openvino in float32 was measured"));
+}
+
+struct Point {
+  double day;
+  std::uint32_t run;
+  double p50;
+  CellStatus status = CellStatus::kCompleted;
+  std::uint32_t version = 0;
+};
+
+Dataset with_history(const std::vector<Point>& points) {
+  Dataset data = dataset({result("a", "cpu", points.back().p50)});
+  data.versions = {"onnxruntime 1.30, assay 0.1", "onnxruntime 1.31, assay 0.1"};
+  for (const Point& each : points) {
+    HistoryPoint point;
+    point.time_s = each.day * 86400;
+    point.run = each.run;
+    point.version = each.version;
+    point.status = each.status;
+    point.verification = Verification::kVerified;
+    point.p50_ms = each.p50;
+    data.history.push_back(point);
+  }
+  return data;
+}
+
+TEST(Changes, BetweenRunsAreFactsForVerdictsAndNeverClaimsForTimes) {
+  Dataset data = with_history({{1, 0, 8}, {2, 1, 8, CellStatus::kWrong, 1}});
+  const std::vector<Change> changes = analyse(data).since_last_run;
+  ASSERT_THAT(changes, SizeIs(2));
+  EXPECT_EQ(changes[0].what, Change::What::kNewlyWrong);
+  EXPECT_EQ(changes[0].words,
+            "a on cpu, batch 1: wrong now, verified on 1970-01-02; onnxruntime 1.30, assay 0.1 → onnxruntime 1.31, "
+            "assay 0.1");
+  EXPECT_EQ(changes[1].what, Change::What::kVersion);
+  data = with_history({{1, 0, 8, CellStatus::kFailed}, {2, 1, 8}});
+  ASSERT_THAT(analyse(data).since_last_run, SizeIs(1));
+  EXPECT_EQ(analyse(data).since_last_run[0].what, Change::What::kFixed);
+}
+
+TEST(Changes, AMoveIsNamedIfItIsBeyondTheSpreadOfTheRunsBefore) {
+  const std::vector<Point> quiet{{1, 0, 8}, {2, 1, 8.1}, {3, 2, 7.9}, {4, 3, 8.05}, {5, 4, 8}, {6, 5, 9}};
+  const std::vector<Change> changes = analyse(with_history(quiet)).since_last_run;
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_TRUE(changes[0].beyond_spread);
+  EXPECT_THAT(changes[0].words, AllOf(HasSubstr("8 → 9 ms (1.12×)"),
+                                      HasSubstr("beyond the spread of the 5 runs before"), HasSubstr("not confirmed")));
+  std::vector<Point> restless = quiet;
+  restless[1].p50 = 9.5;
+  restless[2].p50 = 7;
+  restless[3].p50 = 7.2;
+  EXPECT_THAT(analyse(with_history(restless)).since_last_run, IsEmpty());
+}
+
+TEST(Changes, OfAWeekSkipTheRunsOfTheWeek) {
+  const Dataset data = with_history({{1, 0, 4}, {9, 1, 8}, {10, 2, 8}});
+  const Analysis analysis = analyse(data);
+  EXPECT_THAT(analysis.since_last_run, IsEmpty());
+  ASSERT_THAT(analysis.since_a_week, SizeIs(1));
+  EXPECT_NEAR(*analysis.since_a_week[0].ratio, 2, 1e-9);
+  EXPECT_THAT(analysis.since_a_month, IsEmpty());
+}
+
+TEST(Goals, HaveWords) {
+  EXPECT_EQ(goal_from("throughput"), Goal::kThroughput);
+  EXPECT_EQ(to_string(Goal::kMemory), "memory");
+  EXPECT_EQ(goal_from("speed"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "analyse/analysis.hpp"
+#include "analyse/groups.hpp"
+#include "analyse/pairs.hpp"
+#include "base/text.hpp"
+
+namespace assay {
+namespace {
+
+std::optional<Best> best_latency(const RowGroup& usable, const RowGroup& all, std::vector<const Record*>& order) {
+  order = representatives(usable.rows, usable.name);
+  std::ranges::sort(order, {}, [](const Record* row) { return *row->latency_p50_ms; });
+  if (order.empty()) return std::nullopt;
+  Best best{usable.original(order[0]), nullptr, {}, {}, order.size()};
+  if (order.size() == 1) {
+    best.words = why_alone(all.rows, *order[0]);
+    return best;
+  }
+  best.runner_up = usable.original(order[1]);
+  best.ahead = compare_cells(*order[0], *order[1], order.size());
+  best.words = ahead_words(best.ahead, target_key(*order[1]));
+  return best;
+}
+
+std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
+  std::vector<const Record*> cells = throughput_cells(usable.rows, usable.name, {}, like);
+  if (cells.empty()) return std::nullopt;
+  std::ranges::stable_sort(cells, std::greater<>(), [](const Record* row) { return *row->throughput_ips; });
+  const Record* first = cells[0];
+  Best best{usable.original(first), nullptr, {}, {}, cells.size()};
+  const auto other = std::ranges::find_if(
+      cells, [&](const Record* row) { return target_key(*row) != target_key(*first) && timed(*row); });
+  if (other == cells.end() || !timed(*first)) {
+    best.words = fmt::format("the most of {} {}", cells.size(), cells.size() == 1 ? "cell" : "cells");
+    return best;
+  }
+  best.runner_up = usable.original(*other);
+  best.ahead = compare_per_item(*first, **other, cells.size());
+  best.words =
+      ahead_words(best.ahead, fmt::format("{} at batch {}", target_key(**other), (*other)->batch_size.value_or(1)));
+  return best;
+}
+
+// A warm worker's peak may be that of an earlier shape.
+const Record* least_memory_of(const std::vector<const Record*>& rows) {
+  const Record* least = nullptr;
+  for (const Record* row : rows)
+    if (row->memory_mb && row->memory_source != "process_warm" &&
+        (least == nullptr || *row->memory_mb < *least->memory_mb))
+      least = row;
+  return least;
+}
+
+ModelLine line_of(const RowGroup& group) {
+  const Record& any = group.rows.front();
+  ModelLine line{
+      group.name, group.machine, any.model_id, any.size, any.family, any.category, any.architecture, {}, {}, nullptr,
+      {}};
+  for (const Record& row : group.rows) count_state(line.states, row);
+  const RowGroup usable = without_wrong_targets(group);
+  std::vector<const Record*> alike;
+  line.latency = best_latency(usable, group, alike);
+  if (!line.latency) return line;
+  line.throughput = most_items(usable, *alike.front());
+  line.least_memory = usable.original(least_memory_of(alike));
+  return line;
+}
+
+}  // namespace
+
+std::size_t StateCounts::total() const {
+  return verified + unverified + wrong + failed + unsupported + unavailable + skipped;
+}
+
+void count_state(StateCounts& counts, const Record& row) {
+  switch (row.status) {
+    case CellStatus::kCompleted:
+      ++(row.verification == Verification::kVerified ? counts.verified : counts.unverified);
+      break;
+    case CellStatus::kWrong:
+      ++counts.wrong;
+      break;
+    case CellStatus::kFailed:
+      ++counts.failed;
+      break;
+    case CellStatus::kUnsupported:
+      ++counts.unsupported;
+      break;
+    case CellStatus::kUnavailable:
+      ++counts.unavailable;
+      break;
+    case CellStatus::kSkipped:
+      ++counts.skipped;
+      break;
+  }
+}
+
+std::string state_words(const StateCounts& counts) {
+  std::vector<std::string> words;
+  for (const auto& [count, word] : {std::pair(counts.verified, "verified"), std::pair(counts.unverified, "unverified"),
+                                    std::pair(counts.wrong, "wrong"), std::pair(counts.failed, "failed"),
+                                    std::pair(counts.unsupported, "unsupported"),
+                                    std::pair(counts.unavailable, "unavailable"), std::pair(counts.skipped, "skipped")})
+    if (count > 0) words.push_back(fmt::format("{} {}", count, word));
+  return join(words, ", ");
+}
+
+std::vector<ModelLine> model_lines(std::span<const Record> rows) {
+  std::vector<ModelLine> lines;
+  for (const RowGroup& machine : groups_by_machine(rows))
+    for (const RowGroup& model : parts_of(machine, [](const Record& row) { return row.model; }))
+      lines.push_back(line_of(model));
+  return lines;
+}
+
+}  // namespace assay

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/csv_cell.hpp"
+#include "report/document.hpp"
+#include "report/format.hpp"
+#include "report/terminal.hpp"
+
+namespace assay {
+namespace {
+
+bool is_numeric(const Table& table, std::size_t column) {
+  return std::ranges::any_of(table.rows,
+                             [&](const auto& row) { return std::holds_alternative<double>(row.at(column)); });
+}
+
+std::string in_markdown(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string markdown_table(const Table& table) {
+  std::string head = "|", rule = "|", body;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    head += " " + in_markdown(heading_of(table.columns[c])) + " |";
+    rule += is_numeric(table, c) ? "---:|" : "---|";
+  }
+  for (const auto& row : table.rows) {
+    body += "|";
+    for (std::size_t c = 0; c < row.size(); ++c) body += " " + in_markdown(show(row[c], table.columns[c])) + " |";
+    body += "\n";
+  }
+  return head + "\n" + rule + "\n" + body;
+}
+
+// A table as wide as the terminal allows: columns at the right are omitted and named.
+std::string terminal_table(const Table& table, const Colours& colours, std::size_t width) {
+  std::vector<std::size_t> widths;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string& unit = table.columns[c].unit;
+    std::size_t most = columns_of(table.columns[c].heading + (unit.empty() ? "" : " " + unit));
+    for (const auto& row : table.rows) most = std::max(most, columns_of(one_line(show(row[c], table.columns[c]))));
+    widths.push_back(most);
+  }
+  constexpr std::size_t kIndent = 2, kGap = 2;
+  std::size_t shown = 0, used = kIndent;
+  while (shown < widths.size() && used + widths[shown] <= width) used += widths[shown++] + kGap;
+  shown = std::max<std::size_t>(shown, 1);
+  const auto line = [&](const std::vector<std::string>& cells) {
+    std::string text(kIndent, ' ');
+    for (std::size_t c = 0; c < shown; ++c) {
+      const std::string cell = padded(cells[c], widths[c], is_numeric(table, c));
+      text += c == 0 ? cell : std::string(kGap, ' ') + cell;
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+  std::vector<std::string> cells;
+  for (const Column& column : table.columns)
+    cells.push_back(column.heading + (column.unit.empty() ? "" : " " + column.unit));
+  std::string out = colours("1", line(cells)) + "\n";
+  for (const auto& row : table.rows) {
+    cells.clear();
+    for (std::size_t c = 0; c < row.size(); ++c) cells.push_back(one_line(show(row[c], table.columns[c])));
+    out += line(cells) + "\n";
+  }
+  std::vector<std::string> omitted;
+  for (std::size_t c = shown; c < table.columns.size(); ++c) omitted.push_back(table.columns[c].heading);
+  if (!omitted.empty())
+    out += folded("  ", fmt::format("The terminal is too narrow for the columns {}.", join(omitted, ", ")), 2, width);
+  return out;
+}
+
+bool is_empty(const Section& section) {
+  return section.paragraphs.empty() && section.points.empty() &&
+         std::ranges::all_of(section.tables, [](const Table& table) { return table.rows.empty(); });
+}
+
+}  // namespace
+
+std::string to_markdown(const Document& document, std::span<const std::pair<std::string, std::string>> files) {
+  std::string out = fmt::format("# {}\n\n", document.title);
+  if (!document.answer.empty()) out += document.answer + "\n\n";
+  for (const Section& section : document.sections) {
+    std::string pictures;
+    for (const std::string& chart : section.charts)
+      for (const auto& [name, path] : files)
+        if (name == chart) pictures += fmt::format("![{}]({})\n\n", name, path);
+    if (is_empty(section) && pictures.empty()) continue;
+    out += fmt::format("## {}\n\n", section.heading);
+    for (const std::string& text : section.paragraphs) out += text + "\n\n";
+    for (const std::string& point : section.points) out += "- " + point + "\n";
+    if (!section.points.empty()) out += "\n";
+    for (const Table& table : section.tables)
+      if (!table.rows.empty()) out += markdown_table(table) + "\n";
+    out += pictures;
+  }
+  out += fmt::format("---\n\nMade from {} ({} cells) at {}. Report schema {}.\n", document.data.value("source", ""),
+                     document.data.value("cells", 0), document.data.value("made_at", ""), kReportSchema);
+  return out;
+}
+
+Json to_json(const Document& document) {
+  Json sections = Json::array();
+  for (const Section& section : document.sections) {
+    Json tables = Json::array();
+    for (const Table& table : section.tables) tables.push_back(rows_json(table));
+    sections.push_back({{"heading", section.heading},
+                        {"paragraphs", section.paragraphs},
+                        {"points", section.points},
+                        {"tables", std::move(tables)}});
+  }
+  Json json = {{"schema_version", kReportSchema},
+               {"report", document.name},
+               {"title", document.title},
+               {"answer", document.answer}};
+  json.update(document.data);
+  json["sections"] = std::move(sections);
+  return json;
+}
+
+std::string to_csv(const Table& table) {
+  std::string out;
+  for (const Column& column : table.columns) out += (out.empty() ? "" : ",") + csv_cell(column.key);
+  out += "\n";
+  for (const Json& row : rows_json(table)) {
+    bool first = true;
+    for (const auto& [key, value] : row.items()) {
+      if (!first) out += ',';
+      first = false;
+      out += csv_cell(value);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string to_csv(const Document& document) {
+  for (const Section& section : document.sections)
+    for (const Table& table : section.tables) return to_csv(table);
+  return {};
+}
+
+std::string to_text(const Table& table, bool colour, int width) {
+  return terminal_table(table, Colours(colour), static_cast<std::size_t>(width));
+}
+
+std::string to_text(const Document& document, bool colour, int width) {
+  const Colours colours(colour);
+  const auto columns = static_cast<std::size_t>(width);
+  std::string out = colours("1", document.title) + "\n";
+  if (!document.answer.empty()) out += folded("", one_line(document.answer), 0, columns);
+  for (const Section& section : document.sections) {
+    if (is_empty(section)) continue;
+    out += "\n" + colours("1", section.heading) + "\n";
+    for (const std::string& text : section.paragraphs) out += folded("  ", one_line(text), 2, columns);
+    for (const std::string& point : section.points) out += folded("  ", one_line(point), 4, columns);
+    for (const Table& table : section.tables)
+      if (!table.rows.empty()) out += terminal_table(table, colours, columns);
+  }
+  return out;
+}
+
+}  // namespace assay

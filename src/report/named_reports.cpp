@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/named_reports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/unknown_word.hpp"
+#include "store/dataset.hpp"
+
+namespace assay {
+namespace {
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+// "7 of 12 models" of those that have an answer.
+struct Answered {
+  std::map<std::string, std::size_t> claimed;  // by target
+  std::size_t open = 0, alone = 0, none = 0;
+};
+
+std::string how_many_words(const Answered& answered, const char* what, std::size_t all) {
+  std::vector<std::pair<std::string, std::size_t>> order(answered.claimed.begin(), answered.claimed.end());
+  std::ranges::stable_sort(order, std::greater<>(), [](const auto& each) { return each.second; });
+  std::vector<std::string> parts;
+  for (const auto& [target, count] : order) parts.push_back(fmt::format("{} for {}", target, count));
+  std::string words = parts.empty() ? std::string("No target is shown to be best for any of")
+                                    : fmt::format("Best where a difference is shown: {}, of", join(parts, ", "));
+  words += fmt::format(" {} {}.", all, what);
+  if (answered.open > 0) words += fmt::format(" No difference shown, or not compared: {}.", answered.open);
+  if (answered.alone > 0) words += fmt::format(" Only one target has a result: {}.", answered.alone);
+  if (answered.none > 0) words += fmt::format(" Without a verified, ranked time: {}.", answered.none);
+  return words;
+}
+
+Section change_section(const char* heading, const std::vector<Change>& changes) {
+  Section section{heading, {}, {}, {}, {}};
+  constexpr std::size_t kMost = 40;
+  for (const Change& change : changes) {
+    if (section.points.size() == kMost) {
+      section.points.push_back(fmt::format("and {} more", changes.size() - kMost));
+      break;
+    }
+    section.points.push_back(change.words);
+  }
+  if (changes.empty()) section.paragraphs.emplace_back("Nothing changed, or there is no older result to compare with.");
+  return section;
+}
+
+Section failure_section(const Analysis& analysis) {
+  Section section{"What failed, and why", {}, failure_points(analysis.failures), {}, {}};
+  if (section.points.empty()) section.paragraphs.emplace_back("Nothing failed.");
+  return section;
+}
+
+Section sure_section(const Dataset& data) {
+  Section section{"How sure this is", {}, {}, {}, {}};
+  std::optional<int> score;
+  if (!data.runs.empty()) score = data.runs.front().score;
+  section.points = how_sure_lines(data.cells, score);
+  constexpr std::size_t kMost = 12;
+  if (section.points.size() > kMost) {
+    const std::size_t more = section.points.size() - kMost;
+    section.points.resize(kMost);
+    section.points.push_back(fmt::format("and {} more pairs that are open", more));
+  }
+  section.paragraphs.emplace_back(
+      "Only verified cells are ranked. Two cells are called different by paired rounds of launches of one run only: "
+      "the "
+      "interval shown is 95 %, a claim needs the one of 99 % to exclude 1.");
+  return section;
+}
+
+Section opportunities_section(const Analysis& analysis) {
+  Section section{
+      "Optimization opportunities", {}, {}, {opportunities_table(analysis)}, {"optimization_opportunities"}};
+  if (analysis.opportunities.empty())
+    section.paragraphs.emplace_back("Nothing larger than what can be shown was found.");
+  return section;
+}
+
+Section efficiency_section(const Analysis& analysis) {
+  return {"Hardware efficiency",
+          {"Achieved FLOP/s (operations of the graph × items/s / batch) over the measured peak of the same precision; "
+           "geometric mean over cells."},
+          analysis.efficiency_missing,
+          {efficiency_table(analysis)},
+          {"hardware_efficiency"}};
+}
+
+Document overview(const Dataset& data, const Analysis& analysis) {
+  return {"overview",
+          "Overview",
+          overview_answer(analysis),
+          {{"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison"}},
+           failure_section(analysis),
+           change_section("Since the last run", analysis.since_last_run),
+           change_section("Since 7 days", analysis.since_a_week),
+           change_section("Since 30 days", analysis.since_a_month),
+           sure_section(data)}};
+}
+
+Document comprehensive(const Dataset& data, const Analysis& analysis) {
+  return {"comprehensive-benchmarks",
+          "Comprehensive benchmarks",
+          overview_answer(analysis),
+          {{"Cells", {}, {}, {cells_table(data, analysis)}, {}},
+           {"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison", "memory_scaling"}},
+           {"Categories",
+            {"Geometric means over the cells that all compared targets of a category have."},
+            {},
+            {groups_table(analysis.categories, analysis)},
+            {"category_comparison"}},
+           failure_section(analysis),
+           opportunities_section(analysis),
+           efficiency_section(analysis),
+           sure_section(data)}};
+}
+
+Answered answered_by(const std::vector<CategoryLine>& lines) {
+  Answered answered;
+  for (const CategoryLine& line : lines) {
+    if (line.baseline.empty()) {
+      ++answered.alone;
+      continue;
+    }
+    const CategoryLine::Target* best = nullptr;
+    bool faster_than_baseline = false, all_slower = true;
+    for (const CategoryLine::Target& target : line.targets) {
+      if (!target.latency_ms) continue;
+      if (best == nullptr || *target.latency_ms < *best->latency_ms) best = &target;
+      if (target.target != line.baseline)
+        all_slower = all_slower && target.against.difference == stats::Difference::kFaster;
+    }
+    faster_than_baseline = best->target != line.baseline && best->against.difference == stats::Difference::kSlower;
+    if (faster_than_baseline || (best->target == line.baseline && all_slower))
+      ++answered.claimed[best->target];
+    else
+      ++answered.open;
+  }
+  return answered;
+}
+
+Document architectures(const Dataset& data, const Analysis& analysis) {
+  return {
+      "architecture-performance-comparison",
+      "Architectures across hardware",
+      fmt::format("Times are geometric means of medians over the cells that all targets of an architecture have; "
+                  "speed is given against the baseline. {}",
+                  how_many_words(answered_by(analysis.architectures), "architectures", analysis.architectures.size())),
+      {{"Architectures",
+        {},
+        {},
+        {groups_table(analysis.architectures, analysis)},
+        {"architecture_performance_matrix", "architecture_comparison"}},
+       {"Categories", {}, {}, {groups_table(analysis.categories, analysis)}, {"category_comparison"}},
+       failure_section(analysis),
+       sure_section(data)}};
+}
+
+Document optimal_hardware(const Dataset& data, const Analysis& analysis) {
+  Answered answered;
+  Section choices{"Per architecture", {}, {}, {choices_table(analysis)}, {"architecture_performance_matrix"}};
+  for (const Choice& choice : analysis.choices) {
+    choices.points.push_back(choice.words + (choice.how_sure.empty() ? "" : " (" + choice.how_sure + ")"));
+    if (choice.best.empty())
+      ++answered.none;
+    else if (choice.runner_up.empty())
+      ++answered.alone;
+    else if (choice.ahead.claimed())
+      ++answered.claimed[choice.best];
+    else
+      ++answered.open;
+  }
+  Section left_out{"Left out", {}, {}, {}, {}};
+  for (const Choice& choice : analysis.choices)
+    if (!choice.left_out.empty())
+      left_out.points.push_back(fmt::format("{}: {}", choice.architecture, join(choice.left_out, "; ")));
+  if (left_out.points.empty()) left_out.paragraphs.emplace_back("No target was left out.");
+  std::vector<Section> sections{std::move(choices), std::move(left_out)};
+  sections.push_back({"Per model, by latency", {}, {}, {models_table(analysis)}, {"hardware_comparison"}});
+  if (analysis.goal == Goal::kEfficiency) sections.push_back(efficiency_section(analysis));
+  sections.push_back(sure_section(data));
+  return {"optimal-hardware", fmt::format("Optimal hardware for {}", to_string(analysis.goal)),
+          how_many_words(answered, "architectures", analysis.choices.size()), std::move(sections)};
+}
+
+Document optimization(const Dataset& data, const Analysis& analysis) {
+  const auto shown = static_cast<std::size_t>(
+      std::ranges::count_if(analysis.opportunities, [](const Opportunity& each) { return each.claimed; }));
+  const std::string answer =
+      analysis.opportunities.empty()
+          ? std::string("Nothing larger than what can be shown was found.")
+          : fmt::format("{} shown by paired rounds, {} that were not compared. The largest: {}.",
+                        counted(shown, "gain is", "gains are"),
+                        counted(analysis.opportunities.size() - shown, "more possible gain", "more possible gains"),
+                        analysis.opportunities.front().words);
+  return {"optimization",
+          "Optimization opportunities",
+          answer,
+          {opportunities_section(analysis), efficiency_section(analysis), sure_section(data)}};
+}
+
+Document comparative(const Dataset& data, const Analysis& analysis) {
+  return {"comparative",
+          "Comparison of hardware",
+          overview_answer(analysis),
+          {{"Categories",
+            {"Geometric means over the cells that all compared targets of a category have."},
+            {},
+            {groups_table(analysis.categories, analysis)},
+            {"category_comparison"}},
+           {"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison", "relative_speedup"}},
+           {"Memory", {}, {}, {}, {"memory_usage"}},
+           efficiency_section(analysis),
+           failure_section(analysis),
+           sure_section(data)}};
+}
+
+Document coverage(const Dataset& data, const Analysis& analysis) {
+  std::set<std::string> all, verified;
+  for (const Record& row : data.cells) {
+    const std::string& name = row.architecture.empty() ? row.model : row.architecture;
+    all.insert(name);
+    if (row.status == CellStatus::kCompleted && row.verification == Verification::kVerified) verified.insert(name);
+  }
+  return {"coverage",
+          "Coverage",
+          fmt::format("{} of {} have at least one verified cell. Cells: {}.", verified.size(),
+                      counted(all.size(), "architecture", "architectures"), state_words(analysis.states)),
+          {{"Architectures", {}, {}, {coverage_table(data, analysis)}, {"verification"}}, failure_section(analysis)}};
+}
+
+Document changes(const Dataset& data, const Analysis& analysis) {
+  const auto facts = std::ranges::count_if(analysis.since_last_run, [](const Change& change) {
+    return change.what != Change::What::kMoved && change.what != Change::What::kVersion;
+  });
+  const auto moved =
+      std::ranges::count_if(analysis.since_last_run, [](const Change& c) { return c.what == Change::What::kMoved; });
+  return {"changes",
+          "Changes",
+          fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are never "
+                      "called different: a move is a reason to measure again.",
+                      counted(static_cast<std::size_t>(facts), "change", "changes"),
+                      counted(static_cast<std::size_t>(moved), "move", "moves")),
+          {change_section("Since the last run", analysis.since_last_run),
+           change_section("Since 7 days", analysis.since_a_week),
+           change_section("Since 30 days", analysis.since_a_month),
+           {"History", {}, {}, {}, {"history"}},
+           sure_section(data)}};
+}
+
+struct Maker {
+  ReportName name;
+  Document (*make)(const Dataset&, const Analysis&);
+};
+constexpr std::array kMakers{
+    Maker{{"overview", "what to use for each model, what is broken, what changed"}, overview},
+    Maker{{"comprehensive-benchmarks", "every cell, with summaries by model and category"}, comprehensive},
+    Maker{{"architecture-performance-comparison", "how fast each architecture is on each hardware"}, architectures},
+    Maker{{"optimal-hardware", "the best hardware for each architecture under --goal"}, optimal_hardware},
+    Maker{{"optimization", "what would help most, with numbers"}, optimization},
+    Maker{{"comparative", "how hardware compares over categories and models"}, comparative},
+    Maker{{"coverage", "which architectures work on which hardware"}, coverage},
+    Maker{{"changes", "what changed since the last run, a week, a month"}, changes},
+};
+constexpr auto kNames = [] {
+  std::array<ReportName, kMakers.size()> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kMakers[i].name;
+  return names;
+}();
+
+}  // namespace
+
+std::vector<std::string> failure_points(const std::vector<Failure>& failures) {
+  std::vector<std::string> points;
+  for (const Failure& failure : failures) {
+    std::string text = std::string(to_string(failure.status));
+    if (!failure.reason_code.empty()) text += " (" + failure.reason_code + ")";
+    if (!failure.cause.empty()) text += ": " + failure.cause;
+    text += ". " + counted(failure.cells.size(), "cell", "cells") + ": " + join(failure.where, "; ");
+    if (!failure.hint.empty()) text += ". To do: " + failure.hint;
+    points.push_back(std::move(text));
+  }
+  return points;
+}
+
+std::string overview_answer(const Analysis& analysis) {
+  Answered answered;
+  for (const ModelLine& line : analysis.models) {
+    if (!line.latency)
+      ++answered.none;
+    else if (line.latency->runner_up == nullptr)
+      ++answered.alone;
+    else if (line.latency->ahead.difference == stats::Difference::kSlower)
+      ++answered.claimed[target_key(*line.latency->row)];
+    else
+      ++answered.open;
+  }
+  std::string words = how_many_words(answered, "models (latency)", analysis.models.size());
+  if (const std::string states = state_words(analysis.states); !states.empty()) words += " Cells: " + states + ".";
+  return words;
+}
+
+std::span<const ReportName> report_names() { return kNames; }
+
+Result<Document> make_report(std::string_view name, const Dataset& data, const Analysis& analysis) {
+  const auto maker = std::ranges::find(kMakers, name, [](const Maker& each) { return each.name.name; });
+  if (maker == kMakers.end()) {
+    std::vector<std::string> valid;
+    for (const ReportName& each : kNames) valid.emplace_back(each.name);
+    return unknown_word("there is no report", name, valid);
+  }
+  Document document = maker->make(data, analysis);
+  document.data["source"] = data.source;
+  document.data["made_at"] = data.made_at;
+  document.data["cells"] = data.cells.size();
+  document.data["left_out"] = data.left_out;
+  document.data["goal"] = std::string(to_string(analysis.goal));
+  if (data.left_out > 0)
+    document.answer += fmt::format(" Only the newest {} of {} results are in this report: --limit takes more.",
+                                   data.cells.size(), data.cells.size() + data.left_out);
+  return document;
+}
+
+}  // namespace assay
