@@ -42,8 +42,6 @@ Status store_counted(Database& database, const std::vector<Launch>& launches) {
 
 Status follow_launches(Database& database) {
   return database.execute(
-      "UPDATE raw_benchmark_data AS s SET result_id = CASE WHEN l.counted THEN l.result_id END FROM launches AS l "
-      "WHERE l.launch_id = s.launch_id AND s.result_id IS DISTINCT FROM CASE WHEN l.counted THEN l.result_id END; "
       "UPDATE bundles AS b SET result_id = l.result_id FROM launches AS l WHERE l.launch_id = b.launch_id AND "
       "b.result_id <> l.result_id");
 }
@@ -99,11 +97,11 @@ Result<Samples> read_steady_samples(Database& database, std::int64_t launch_id) 
   Samples samples;
   const Json id[] = {launch_id};
   ASSAY_CHECK_OK(database.visit(
-      "SELECT enum_code(kind), stream, start_ns, duration_ns FROM raw_benchmark_data WHERE launch_id = $1 ORDER BY seq",
+      "SELECT kind, stream, start_ns, duration_ns FROM samples WHERE launch_id = $1::INTEGER ORDER BY seq",
       id, [&](std::span<const Column> columns, std::size_t rows) {
         for (std::size_t i = 0; i < rows; ++i) {
           samples.kind.push_back(columns[0].at<std::uint8_t>(i));
-          samples.stream.push_back(static_cast<std::uint32_t>(columns[1].at<std::int64_t>(i)));
+          samples.stream.push_back(columns[1].at<std::uint32_t>(i));
           samples.start_ns.push_back(columns[2].is_null(i) ? kUnknownStart : columns[2].at<std::int64_t>(i));
           samples.duration_ns.push_back(columns[3].at<std::int64_t>(i));
         }

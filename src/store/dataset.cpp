@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <utility>
 
+#include "store/shape_codec.hpp"
 #include "store/store.hpp"
 
 namespace assay {
@@ -142,6 +144,24 @@ Status read_runs(Store& store, Dataset& data, const std::vector<std::string>& id
   return {};
 }
 
+Status read_shapes(Store& store, Dataset& data) {
+  Json results = Json::array();
+  std::map<std::int64_t, std::vector<LaunchShape>> shapes;
+  for (const std::int64_t id : data.ids) results.push_back(std::to_string(id));
+  if (results.empty()) return {};
+  ASSAY_TRY(const Rows rows, store.ask("launch_shapes_of", {{"results", results}}));
+  for (const auto& row : rows.rows) {
+    const auto number = [&](const char* name) { return row[rows.column(name)].get<std::int64_t>(); };
+    shapes[number("result_id")].push_back(
+        {number("result_id"), number("launch_number"), static_cast<SampleKind>(number("kind")), number("samples"),
+         number("steady"), number("low_ns"), number("high_ns"), number("window_ns"), number("first_steady_bin"),
+         row[rows.column("whole_window")].get<bool>(), codes_of_hex(text(row[rows.column("quantiles")])),
+         codes_of_hex(text(row[rows.column("bins")]))});
+  }
+  for (const std::int64_t id : data.ids) std::ranges::move(shapes[id], std::back_inserter(data.shapes));
+  return {};
+}
+
 Status read_machines(Store& store, Dataset& data) {
   ASSAY_TRY(const Rows rows, store.ask("machines"));
   for (const auto& row : rows.rows) {
@@ -172,6 +192,7 @@ Result<Dataset> read_dataset(Store& store, const Selection& selection) {
   for (const Record& cell : data.cells) run_places.add(cell.run_id);
   ASSAY_CHECK_OK(read_runs(store, data, runs));
   ASSAY_CHECK_OK(read_machines(store, data));
+  if (selection.shapes) ASSAY_CHECK_OK(read_shapes(store, data));
   return data;
 }
 

@@ -304,6 +304,7 @@ Status Appender::append(std::span<const Json> cells) {
       const auto& text = value.get_ref<const std::string&>();
       state = api_->append_varchar_length(appender_, text.data(), text.size());
     }
+    if (value.is_binary()) state = api_->append_blob(appender_, value.get_binary().data(), value.get_binary().size());
     ASSAY_CHECK_OK(check(state));
   }
   return check(api_->appender_end_row(appender_));

@@ -32,12 +32,13 @@ namespace assay::duckdb {
   X(extract_statements) X(extract_statements_error) X(destroy_extracted)                                            \
   X(prepare_extracted_statement) X(prepare_error) X(destroy_prepare) X(execute_prepared)                            \
   X(bind_varchar_length) X(bind_int64) X(bind_double) X(bind_boolean) X(bind_null)                                  \
-  X(create_logical_type) X(create_enum_type) X(destroy_logical_type)                                                \
+  X(create_logical_type)                    X(destroy_logical_type)                                                \
   X(create_data_chunk) X(destroy_data_chunk) X(data_chunk_reset) X(data_chunk_get_size) X(data_chunk_set_size)      \
   X(data_chunk_get_vector) X(vector_size) X(vector_get_data) X(vector_get_validity)                                 \
   X(vector_ensure_validity_writable)                                                                                \
   X(appender_create) X(appender_add_column) X(appender_error) X(appender_close) X(appender_destroy)                 \
   X(appender_end_row) X(append_null) X(append_bool) X(append_int64) X(append_double) X(append_varchar_length)       \
+  X(append_blob)                                                                                                    \
   X(append_data_chunk)
 // clang-format on
 
@@ -124,7 +125,7 @@ class Appender {
   Appender& operator=(Appender&& other) noexcept;
   ~Appender();
 
-  /// One row, a cell for each column. Slow and simple: for tables of one row per result.
+  /// One row, a cell for each column; a binary value is a BLOB. Slow and simple: for tables of one row per result.
   [[nodiscard]] Status append(std::span<const Json> cells);
   [[nodiscard]] Status append(duckdb_data_chunk chunk);
   [[nodiscard]] Status close();

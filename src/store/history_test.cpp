@@ -14,6 +14,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "result/keys.hpp"
+#include "store/dataset.hpp"
 #include "store/schema.hpp"
 #include "store/store.hpp"
 
@@ -27,14 +28,19 @@ using ::testing::SizeIs;
 
 class HistoryTest : public ::testing::Test {
  protected:
-  HistoryTest() { fs::copy(data() / "spool", spool_, fs::copy_options::recursive); }
+  HistoryTest() { use("schema1"); }
 
-  static fs::path data() { return fs::path(ASSAY_SOURCE_DIR) / "src/store/testdata/schema1"; }
-  /// The database of schema 1, at path_.
+  /// The bundles of another schema.
+  void use(const std::string& schema) {
+    data_ = fs::path(ASSAY_SOURCE_DIR) / "src/store/testdata" / schema;
+    fs::remove_all(spool_);
+    fs::copy(data_ / "spool", spool_, fs::copy_options::recursive);
+  }
+  /// The database of that schema, at path_.
   void make_old_database() const {
     auto database = duckdb::Database::open(path_, duckdb::Access::kReadWrite);
     ASSERT_TRUE(database) << to_string(database.error());
-    const Status made = database->execute(*read_file(data() / "database.sql"));
+    const Status made = database->execute(*read_file(data_ / "database.sql"));
     ASSERT_TRUE(made) << to_string(made.error());
     ASSERT_TRUE(database->execute("CHECKPOINT"));
   }
@@ -79,6 +85,7 @@ class HistoryTest : public ::testing::Test {
   const TemporaryDirectory folder_ = *TemporaryDirectory::create();
   const fs::path path_ = folder_.path() / "history.duckdb";
   const fs::path spool_ = default_spool(path_);
+  fs::path data_;
 };
 
 TEST_F(HistoryTest, ADatabaseOfSchema1IsMigratedAndKeepsEveryValue) {
@@ -188,13 +195,53 @@ TEST_F(HistoryTest, AnObstacleToAMigrationIsNamedAndChangesNothing) {
 }
 
 TEST_F(HistoryTest, MigratingAndRebuildingAgree) {
+  for (const char* schema : {"schema1", "schema8"}) {
+    use(schema);
+    make_old_database();
+    ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));
+    const fs::path rebuilt = folder_.path() / "rebuilt.duckdb";
+    const auto report = Store::rebuild(rebuilt, spool_);
+    ASSERT_TRUE(report) << to_string(report.error());
+    EXPECT_THAT(report->ingested.refused, IsEmpty());
+    EXPECT_EQ(dump(path_), dump(rebuilt)) << schema;
+    fs::remove(path_);
+  }
+}
+
+TEST_F(HistoryTest, ADatabaseOfSchema8KeepsItsSamplesAndGetsShapes) {
+  use("schema8");
   make_old_database();
-  ASSERT_TRUE(Store::open(path_, Store::Mode::kWrite));
+  const std::string samples =
+      "SELECT result_id, launch_id, launch_number, seq, kind::VARCHAR AS kind, stream, start_ns, duration_ns FROM "
+      "raw_benchmark_data ORDER BY ALL";
+  duckdb::Rows before;
+  {
+    auto old = duckdb::Database::open(path_, duckdb::Access::kReadOnly);
+    before = *old->query(samples);
+  }
+  {
+    auto store = Store::open(path_, Store::Mode::kWrite);
+    ASSERT_TRUE(store) << to_string(store.error());
+    EXPECT_THAT(*store->verify(spool_), IsEmpty());
+    EXPECT_EQ(store->summary()->samples, 75U);
+    const auto data = read_dataset(*store);
+    ASSERT_TRUE(data) << to_string(data.error());
+    EXPECT_THAT(data->cells, SizeIs(5));
+    std::map<SampleKind, std::int64_t> kinds;
+    for (const LaunchShape& shape : data->shapes) {
+      EXPECT_FALSE(shape.whole_window) << "the database had the steady samples only";
+      kinds[shape.kind] += shape.samples;
+    }
+    EXPECT_EQ(kinds[SampleKind::kRun] + kinds[SampleKind::kFirstToken] + kinds[SampleKind::kToken], 75);
+    EXPECT_GT(kinds[SampleKind::kToken], 0);
+  }
+  auto now = duckdb::open_database(path_, duckdb::Access::kReadOnly);
+  const auto after = now->query(samples);
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_EQ(after->rows, before.rows);
   const fs::path rebuilt = folder_.path() / "rebuilt.duckdb";
-  const auto report = Store::rebuild(rebuilt, spool_);
-  ASSERT_TRUE(report) << to_string(report.error());
-  EXPECT_THAT(report->ingested.refused, IsEmpty());
-  EXPECT_EQ(dump(path_), dump(rebuilt));
+  ASSERT_TRUE(Store::rebuild(rebuilt, spool_));
+  EXPECT_EQ(one_of(rebuilt, "SELECT bool_and(whole_window)::VARCHAR FROM launch_shapes"), "true");
 }
 
 TEST_F(HistoryTest, OfSeveralOldAttemptsOfOneCellTheNewestThatIsWholeCounts) {

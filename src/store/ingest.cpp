@@ -16,8 +16,11 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/cells.hpp"
+#include "store/shape_codec.hpp"
+#include "store/shapes_table.hpp"
 
 namespace assay::duckdb {
 namespace fs = std::filesystem;
@@ -29,9 +32,8 @@ constexpr std::uint64_t kReserveBytes = 64'000'000;  // one row group, the log a
 class SampleAppender {
  public:
   static Result<SampleAppender> create(Database& database) {
-    const std::array<std::string, kColumns> columns{"result_id", "launch_id", "launch_number", "seq",
-                                                    "kind",      "stream",    "start_ns",      "duration_ns"};
-    ASSAY_TRY(Appender appender, Appender::create(database, "raw_benchmark_data", columns));
+    const std::array<std::string, kColumns> columns{"launch_id", "seq", "kind", "stream", "start_ns", "duration_ns"};
+    ASSAY_TRY(Appender appender, Appender::create(database, "samples", columns));
     return SampleAppender(database.functions(), std::move(appender));
   }
   SampleAppender(SampleAppender&& other) noexcept
@@ -42,24 +44,19 @@ class SampleAppender {
   }
 
   /// `samples` are the steady ones; the first of them has the number `first` in the samples' file.
-  Status append(std::int64_t result_id, const Launch& launch, const Samples& samples, std::size_t first) {
+  Status append(std::int64_t launch_id, const Samples& samples, std::size_t first) {
     const std::size_t capacity = api_.vector_size();
     for (std::size_t from = 0; from < samples.size(); from += capacity) {
       const std::size_t rows = std::min(capacity, samples.size() - from);
       api_.data_chunk_reset(chunk_);
-      if (launch.counted)
-        std::fill_n(column<std::int64_t>(0), rows, result_id);
-      else
-        for (std::size_t i = 0; i < rows; ++i) set_null(0, i);
-      std::fill_n(column<std::int64_t>(1), rows, launch.id);
-      std::fill_n(column<std::int64_t>(2), rows, launch.row.launch_number.value_or(1));
-      std::iota(column<std::int64_t>(3), column<std::int64_t>(3) + rows, static_cast<std::int64_t>(first + from));
-      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(4));
-      std::copy_n(samples.stream.data() + from, rows, column<std::int64_t>(5));
-      std::copy_n(samples.start_ns.data() + from, rows, column<std::int64_t>(6));
-      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(7));
+      std::fill_n(column<std::int32_t>(0), rows, static_cast<std::int32_t>(launch_id));
+      std::iota(column<std::int32_t>(1), column<std::int32_t>(1) + rows, static_cast<std::int32_t>(first + from));
+      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(2));
+      std::copy_n(samples.stream.data() + from, rows, column<std::uint32_t>(3));
+      std::copy_n(samples.start_ns.data() + from, rows, column<std::int64_t>(kStart));
+      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(5));
       for (std::size_t i = 0; i < rows; ++i)
-        if (samples.start_ns[from + i] == kUnknownStart) set_null(6, i);
+        if (samples.start_ns[from + i] == kUnknownStart) set_null(kStart, i);
       api_.data_chunk_set_size(chunk_, rows);
       ASSAY_CHECK_OK(appender_.append(chunk_));
     }
@@ -68,15 +65,15 @@ class SampleAppender {
   Status close() { return appender_.close(); }
 
  private:
-  static constexpr std::size_t kColumns = 8;
-  static constexpr std::size_t kKind = 4;
+  static constexpr std::size_t kColumns = 6;
+  static constexpr std::size_t kStart = 4;
 
   SampleAppender(const Api& api, Appender appender) : api_(api), appender_(std::move(appender)) {
-    const char* kinds[] = {"run", "first_token", "token"};  // in the order of SampleKind
     std::array<duckdb_logical_type, kColumns> types{};
-    for (duckdb_logical_type& type : types) type = api_.create_logical_type(DUCKDB_TYPE_BIGINT);
-    api_.destroy_logical_type(&types[kKind]);
-    types[kKind] = api_.create_enum_type(kinds, std::size(kinds));
+    std::size_t place = 0;
+    for (const duckdb_type type : {DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_UTINYINT, DUCKDB_TYPE_UINTEGER,
+                                   DUCKDB_TYPE_BIGINT, DUCKDB_TYPE_BIGINT})
+      types.at(place++) = api_.create_logical_type(type);
     chunk_ = api_.create_data_chunk(types.data(), types.size());
     for (duckdb_logical_type& type : types) api_.destroy_logical_type(&type);
   }
@@ -180,7 +177,7 @@ class Ingest {
     std::vector<FreshLaunch> fresh;
   };
   struct Appenders {
-    Appender launches, results;
+    Appender launches, results, shapes;
     SampleAppender samples;
   };
 
@@ -218,13 +215,15 @@ class Ingest {
     columns.insert(columns.begin(), {"launch_id", "counted"});
     ASSAY_TRY(Appender launches, Appender::create(database_, "launches", columns));
     ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
-    Appenders to{std::move(launches), std::move(results), std::move(samples)};
+    ASSAY_TRY(Appender shapes, Appender::create(database_, "launch_shapes", kShapeColumns));
+    Appenders to{std::move(launches), std::move(results), std::move(shapes), std::move(samples)};
     for (auto& [result_id, cell] : cells_) {
       ASSAY_CHECK_OK(write_cell(result_id, cell, to));
       cell = {};
     }
     ASSAY_CHECK_OK(to.launches.close());
     ASSAY_CHECK_OK(to.results.close());
+    ASSAY_CHECK_OK(to.shapes.close());
     return to.samples.close();
   }
 
@@ -236,7 +235,7 @@ class Ingest {
     }
     const std::size_t before = launches.size();
     for (FreshLaunch& fresh : cell.fresh) launches.push_back(std::move(fresh.launch));
-    if (choose_counted(launches)) ASSAY_CHECK_OK(change_counted(result_id, std::span(launches).first(before)));
+    if (choose_counted(launches)) ASSAY_CHECK_OK(change_counted(std::span(launches).first(before)));
     for (std::size_t i = before; i < launches.size(); ++i)
       ASSAY_CHECK_OK(write_launch(result_id, launches[i], cell.fresh[i - before], to));
     ASSAY_TRY(const Record row, derive_cell(database_, launches));
@@ -247,13 +246,10 @@ class Ingest {
     return to.results.append(result_cells(result_id, row));
   }
 
-  Status change_counted(std::int64_t result_id, std::span<const Launch> stored) {
+  Status change_counted(std::span<const Launch> stored) {
     for (const Launch& launch : stored) {
       const Json counted[] = {launch.counted, launch.id};
       ASSAY_CHECK_OK(query("UPDATE launches SET counted = $1 WHERE launch_id = $2 AND counted <> $1", counted));
-      const Json cell[] = {launch.counted ? Json(result_id) : Json(), launch.id};
-      ASSAY_CHECK_OK(query(
-          "UPDATE raw_benchmark_data SET result_id = $1 WHERE launch_id = $2 AND result_id IS DISTINCT FROM $1", cell));
     }
     return {};
   }
@@ -267,8 +263,10 @@ class Ingest {
       // A worker that was killed early leaves a file without a header: the result stands, without samples.
       if (auto file = read_samples(fresh.folder / bundle_file::kSamples)) {
         const auto first = static_cast<std::size_t>(std::max<std::int64_t>(launch.row.steady_from.value_or(0), 0));
+        for (const LaunchShape& shape : make_shapes(file->samples, first, true))
+          ASSAY_CHECK_OK(to.shapes.append(shape_cells(launch.id, shape)));
         launch.samples = steady_part(std::move(file->samples), first);
-        ASSAY_CHECK_OK(to.samples.append(result_id, launch, *launch.samples, first));
+        ASSAY_CHECK_OK(to.samples.append(launch.id, *launch.samples, first));
       } else {
         log_warning("{}", to_string(file.error()));
       }

@@ -9,6 +9,7 @@
 
 #include "result/keys.hpp"
 #include "store/cells.hpp"
+#include "store/shapes_table.hpp"
 
 namespace assay::duckdb {
 namespace {
@@ -76,6 +77,8 @@ Status refresh_results_table(Database& database, const std::set<std::string>& vi
     ASSAY_CHECK_OK(refresh_keys(database, "launches", "launch_id"));
     ASSAY_CHECK_OK(derive_all_cells(database));
     ASSAY_CHECK_OK(comment_columns(database, "launches"));
+    ASSAY_TRY(const bool has_shapes, table_exists(database, "launch_shapes"));
+    if (has_shapes) ASSAY_CHECK_OK(add_missing_shapes(database));
   } else {
     ASSAY_CHECK_OK(refresh_keys(database, "benchmark_results", "result_id"));
   }

@@ -87,12 +87,22 @@ Result<std::map<std::string, std::int64_t>> table_sizes(Database& database, cons
 /// Rows of cells are derived from launches, so their number may change; that of their launches may not.
 constexpr const char* kDerivedTable = "benchmark_results";
 constexpr const char* kLaunchTable = "launches";
+/// A view has no rows of its own.
+constexpr const char* kFormerSampleTable = "raw_benchmark_data";
+constexpr const char* kSampleTable = "samples";
+/// Shapes are added to launches that have none.
+constexpr const char* kShapeTable = "launch_shapes";
 
 Status check_no_row_lost(std::map<std::string, std::int64_t> before, std::map<std::string, std::int64_t> after) {
   if (after.contains(kLaunchTable)) {
     before.try_emplace(kLaunchTable, before[kDerivedTable]);
     before.erase(kDerivedTable);
   }
+  if (after.contains(kSampleTable)) {
+    before.try_emplace(kSampleTable, before[kFormerSampleTable]);
+    before.erase(kFormerSampleTable);
+  }
+  before.erase(kShapeTable);
   for (const auto& [table, rows] : before)
     if (after[table] != rows)
       return fail(ErrorCode::kInternal,

@@ -28,8 +28,8 @@ Status replace(const fs::path& from, const fs::path& to) {
               fmt::format("cannot rename '{}' to '{}': {}", from.string(), to.string(), error.message()));
 }
 
-constexpr std::array kPublished{"schema_version",    "benchmark_runs", "hardware_info",
-                                "benchmark_results", "launches",       "bundles"};
+constexpr std::array kPublished{"schema_version", "benchmark_runs", "hardware_info", "benchmark_results",
+                                "launches",       "launch_shapes",  "bundles"};
 
 // Rows of the tables that users added. One that cannot be copied stays empty: it must not cost the snapshot.
 Status copy_own_tables(Database& database, const std::string& source) {
@@ -41,7 +41,7 @@ Status copy_own_tables(Database& database, const std::string& source) {
   for (const auto& row : tables.rows) {
     const auto schema = row.at(0).get<std::string>(), table = row.at(1).get<std::string>();
     const bool ours =
-        schema == "main" && (table == "raw_benchmark_data" || std::ranges::find(kPublished, table) != kPublished.end());
+        schema == "main" && (table == "samples" || std::ranges::find(kPublished, table) != kPublished.end());
     if (ours) continue;
     const Status copied = database.execute(fmt::format(
         "INSERT INTO {0}.\"{1}\".\"{2}\" SELECT * FROM {3}.\"{1}\".\"{2}\"", kSnapshot, schema, table, source));

@@ -326,7 +326,7 @@ Result<std::vector<Error>> Store::verify(const fs::path& spool) {
       const Rows bundles,
       state_->database.query(
           "SELECT b.path, b.sha256, b.samples, coalesce(n.samples, 0)::BIGINT FROM bundles AS b LEFT JOIN (SELECT "
-          "launch_id, count(*) AS samples FROM raw_benchmark_data GROUP BY launch_id) AS n USING (launch_id)"));
+          "launch_id, count(*) AS samples FROM samples GROUP BY launch_id) AS n USING (launch_id)"));
   std::vector<Error> findings;
   for (const auto& row : bundles.rows) {
     const auto name = row[0].get<std::string>();
@@ -352,7 +352,7 @@ Result<StoreSummary> Store::summary() {
   StoreSummary summary;
   ASSAY_TRY(summary.runs, count(state_->database, "benchmark_runs"));
   ASSAY_TRY(summary.results, count(state_->database, "benchmark_results"));
-  ASSAY_TRY(summary.samples, count(state_->database, "raw_benchmark_data"));
+  ASSAY_TRY(summary.samples, count(state_->database, "samples"));
   ASSAY_TRY(summary.bundles, count(state_->database, "bundles"));
   std::error_code ignored;
   summary.database_bytes = fs::file_size(state_->path, ignored);
