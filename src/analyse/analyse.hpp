@@ -125,6 +125,9 @@ struct HowSure {
 };
 [[nodiscard]] HowSure how_sure(std::span<const Record> rows);
 
+/// Each pair of `open` in a sentence: how many launches would settle it.
+[[nodiscard]] std::vector<std::string> open_comparisons(const HowSure& sure);
+
 /// It in sentences. `machine_score`: that of `assay doctor` before the run.
 [[nodiscard]] std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score);
 
@@ -134,6 +137,9 @@ struct HowSure {
 /// Sentences drawn from the numbers, most useful first: which runtime for which model, and how sure we are.
 [[nodiscard]] std::vector<std::string> recommendations(std::span<const Record> rows);
 
+/// Those that are not about latency: throughput and memory.
+[[nodiscard]] std::vector<std::string> further_recommendations(std::span<const Record> rows);
+
 /// Files that sentences point to.
 struct ReportedFiles {
   std::map<std::string, std::filesystem::path> logs;  ///< of workers, by attempt_id
@@ -141,6 +147,11 @@ struct ReportedFiles {
 };
 
 /// What to do about what is wrong, missing or weak, the most urgent first; each names a command or a file if one helps.
-[[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files = {});
+enum class Steps {
+  kAll,
+  kBeyondFailures,  ///< without those for cells that are wrong, failed, unavailable or skipped (failures_of())
+};
+[[nodiscard]] std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files = {},
+                                                  Steps steps = Steps::kAll);
 
 }  // namespace assay

@@ -94,6 +94,7 @@ TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
   data.cells[2].status = CellStatus::kWrong;
   const Analysis analysis = analyse(data);
   EXPECT_EQ(analysis.models[0].latency->row, &data.cells[0]);
+  EXPECT_EQ(analysis.models[0].latency->words, "the only verified choice here; openvino computes wrong numbers");
   EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch_4)"));
 }
 

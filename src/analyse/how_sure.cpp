@@ -120,6 +120,18 @@ HowSure how_sure(std::span<const Record> rows) {
   return sure;
 }
 
+std::vector<std::string> open_comparisons(const HowSure& sure) {
+  std::vector<std::string> lines;
+  for (const HowSure::Open& each : sure.open)
+    lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
+                                difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),
+                                each.comparison.rounds_to_settle
+                                    ? fmt::format("about {} launches would settle them (--launches {})",
+                                                  *each.comparison.rounds_to_settle, *each.comparison.rounds_to_settle)
+                                    : "more than 100 launches would be needed to settle them"));
+  return lines;
+}
+
 std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score) {
   const HowSure sure = how_sure(rows);
   constexpr int kUnreliable = 40;  // as in `assay doctor`
@@ -148,13 +160,7 @@ std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optio
   const std::vector<std::string> targets = targets_of(rows);
   if (sure.pairs == 0 && targets.size() > 1)
     lines.push_back("no two targets have ranked times of the same cell, so nothing was compared");
-  for (const HowSure::Open& each : sure.open)
-    lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
-                                difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),
-                                each.comparison.rounds_to_settle
-                                    ? fmt::format("about {} launches would settle them (--launches {})",
-                                                  *each.comparison.rounds_to_settle, *each.comparison.rounds_to_settle)
-                                    : "more than 100 launches would be needed to settle them"));
+  std::ranges::move(open_comparisons(sure), std::back_inserter(lines));
   return lines;
 }
 

@@ -19,6 +19,12 @@ std::optional<Best> best_latency(const RowGroup& usable, const RowGroup& all, st
   Best best{usable.original(order[0]), nullptr, {}, {}, order.size()};
   if (order.size() == 1) {
     best.words = why_alone(all.rows, *order[0]);
+    std::vector<Record> wrong;
+    std::ranges::copy_if(all.rows, std::back_inserter(wrong),
+                         [](const Record& row) { return row.status == CellStatus::kWrong; });
+    if (!wrong.empty())
+      best.words += fmt::format("; {} {} wrong numbers", join(targets_of(wrong), ", "),
+                                targets_of(wrong).size() == 1 ? "computes" : "compute");
     return best;
   }
   best.runner_up = usable.original(order[1]);

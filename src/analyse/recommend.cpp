@@ -160,33 +160,55 @@ std::string in_words(double value, int digits) {
   return large ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
 }
 
-std::vector<std::string> recommendations(std::span<const Record> all) {
+namespace {
+
+// Rows of targets that may be recommended, and for each model those that stand for it, the fastest first.
+template <class Each>
+void for_each_model(std::span<const Record> all, Each each) {
   std::vector<Record> rows;
   std::copy_if(all.begin(), all.end(), std::back_inserter(rows),
                [&](const Record& row) { return !computes_wrong(all, row.model, target_key(row)); });
-  std::vector<std::string> lines;
   for (const std::string& model : models_of(rows)) {
     const std::vector<const Record*> order = by_latency(rows, model);
-    if (order.empty()) continue;
-    lines.push_back(latency_advice(all, model, order));
-
-    if (std::optional<std::string> line = throughput_advice(rows, model, *order.front())) lines.push_back(*line);
-    if (order.size() > 1) {
-      const auto smaller = [](const Record* a, const Record* b) {
-        return a->memory_mb.value_or(1e30) < b->memory_mb.value_or(1e30);
-      };
-      const Record* least = *std::min_element(order.begin(), order.end(), smaller);
-      const Record* most = *std::max_element(order.begin(), order.end(), smaller);
-      if (least->memory_mb && most->memory_mb && *least->memory_mb * 1.2 < *most->memory_mb)
-        lines.push_back(fmt::format("{}: {} needs the least memory at {}: {:.0f} MB against {:.0f} MB on {}", model,
-                                    target_key(*least), shape_words(*least), *least->memory_mb, *most->memory_mb,
-                                    target_key(*most)));
-    }
+    if (!order.empty()) each(rows, model, order);
   }
+}
+
+void add_further(std::vector<std::string>& lines, std::span<const Record> rows, const std::string& model,
+                 const std::vector<const Record*>& order) {
+  if (std::optional<std::string> line = throughput_advice(rows, model, *order.front())) lines.push_back(*line);
+  if (order.size() < 2) return;
+  const auto smaller = [](const Record* a, const Record* b) {
+    return a->memory_mb.value_or(1e30) < b->memory_mb.value_or(1e30);
+  };
+  const Record* least = *std::min_element(order.begin(), order.end(), smaller);
+  const Record* most = *std::max_element(order.begin(), order.end(), smaller);
+  if (least->memory_mb && most->memory_mb && *least->memory_mb * 1.2 < *most->memory_mb)
+    lines.push_back(fmt::format("{}: {} needs the least memory at {}: {:.0f} MB against {:.0f} MB on {}", model,
+                                target_key(*least), shape_words(*least), *least->memory_mb, *most->memory_mb,
+                                target_key(*most)));
+}
+
+}  // namespace
+
+std::vector<std::string> recommendations(std::span<const Record> all) {
+  std::vector<std::string> lines;
+  for_each_model(all, [&](std::span<const Record> rows, const std::string& model, const auto& order) {
+    lines.push_back(latency_advice(all, model, order));
+    add_further(lines, rows, model, order);
+  });
   return lines;
 }
 
-std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files) {
+std::vector<std::string> further_recommendations(std::span<const Record> all) {
+  std::vector<std::string> lines;
+  for_each_model(all, [&](std::span<const Record> rows, const std::string& model, const auto& order) {
+    add_further(lines, rows, model, order);
+  });
+  return lines;
+}
+
+std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files, Steps wanted) {
   // What is wrong first, what could be better last.
   enum Urgency { kWrong, kFailed, kUnproven, kMissing, kWeak, kGeneral };
   std::vector<std::pair<Urgency, std::string>> found;
@@ -203,7 +225,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     if (unfinished(row)) continue;
     measured += row.status == CellStatus::kCompleted && row.latency_p50_ms ? 1 : 0;
     const std::string where = fmt::format("{} on {}", row.model, target_key(row));
-    switch (row.status) {
+    switch (wanted == Steps::kAll ? row.status : CellStatus::kCompleted) {
       case CellStatus::kWrong:
         once(kWrong, "wrong" + where,
              fmt::format("{} computes wrong numbers ({}): do not use it; `assay verify {} --engines {} --debug` prints "

@@ -11,6 +11,7 @@
 #include "report/format.hpp"
 #include "report/interruption.hpp"
 #include "report/result_table.hpp"
+#include "report/summary_sections.hpp"
 
 namespace assay {
 namespace {
@@ -56,12 +57,27 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
   return join(text, " ");
 }
 
+// A bar for each median, if the terminal is wide enough for it.
+void add_bars(ResultTable& table, std::span<const Record> rows, std::size_t width) {
+  constexpr std::size_t kLength = 8, kLeastWidth = 100;
+  const auto place = std::ranges::find(table.head, "p50 ms");
+  if (width < kLeastWidth || place == table.head.end()) return;
+  const std::vector<std::string> bars = bars_of(rows, kLength);
+  if (std::ranges::all_of(bars, [](const std::string& bar) { return bar.empty(); })) return;
+  ResultTable with = table;
+  const auto column = place - table.head.begin() + 1;
+  with.head.insert(with.head.begin() + column, "log scale");
+  for (std::size_t i = 0; i < with.cells.size(); ++i)
+    with.cells[i].insert(with.cells[i].begin() + column, padded(bars[i], columns_of("log scale")));
+  if (with.fits(width) || !table.fits(width)) table = std::move(with);
+}
+
 std::string measured_rows(const ReportInput& input, const Colours& colours, std::size_t width) {
   ResultTable table{
       {"model", "hardware", "shape", "verdict", "marks", "p50 ms", "interval", "launches", "p99 ms", "items/s", "MB"},
       {},
       5,
-      {"MB", "p99 ms", "tokens/s", "launches", "items/s", "interval"}};
+      {"MB", "p99 ms", "tokens/s", "log scale", "launches", "items/s", "interval"}};
   const std::vector<Record> rows = started_rows(input.rows);
   const bool generates = std::ranges::any_of(rows, [](const Record& row) { return row.ttft_ms.has_value(); });
   if (generates) table.head.insert(table.head.end(), {"TTFT ms", "TPOT ms", "tokens/s"});
@@ -79,7 +95,12 @@ std::string measured_rows(const ReportInput& input, const Colours& colours, std:
                                 {show_ttft(row), show_tpot(row), show(row.tokens_per_second)});
   }
   table.drop_empty_columns(4);
-  std::string out = table_text(std::move(table), rows, colours, width);
+  add_bars(table, rows, width);
+  // Why a cell failed is said below the table, once for all cells of a cause.
+  std::vector<Record> shown = rows;
+  for (Record& row : shown)
+    if (row.status != CellStatus::kCompleted) row.message.clear();
+  std::string out = table_text(std::move(table), shown, colours, width);
   if (const std::string legend = legend_of(rows, marks, input.interrupted); !legend.empty())
     out += folded("", legend, 2, width);
   return out;
@@ -112,20 +133,27 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
   const ReportInput input = for_terminal(given);
   const Colours colours(colour);
   const std::size_t columns = usable_width(width);
-  // Without any time those columns would be empty: the errors and limits of the verdicts are shown instead.
-  const bool verified_only = measured_nothing(input.rows);
-  std::string out =
-      interruption_section(input, colours, columns) +
-      (verified_only ? verification_rows(input, colours, columns) : measured_rows(input, colours, columns));
+  std::string out = interruption_section(input, colours, columns);
   const auto section = [&](const char* name, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
     out += "\n" + colours("1", name) + "\n";
     for (const std::string& text : lines) out += folded("  ", text, 4, columns);
   };
-  section("Recommendations", recommendations(input.rows));
-  section("Next steps", next_steps(input.rows, input.files));
-  section("Notes", input.notes);
-  section("How sure", how_sure_lines(input.rows, input.machine_score));
+  // Without any time the columns would be empty: the errors and limits of the verdicts are shown instead.
+  if (measured_nothing(input.rows)) {
+    out += verification_rows(input, colours, columns);
+    section("Next steps", next_steps(input.rows, input.files));
+    section("Notes", folded_notes(input.notes));
+  } else {
+    const std::vector<Record> rows = started_rows(input.rows);
+    out += models_section(rows, input.machine_score, colours, columns);
+    out += measured_rows(input, colours, columns);
+    out += failures_section(rows, input.files, colours, columns);
+    section("Throughput and memory", further_recommendations(input.rows));
+    section("Next steps", next_steps(input.rows, input.files, Steps::kBeyondFailures));
+    section("Notes", folded_notes(input.notes));
+    section("Not settled", open_comparisons(how_sure(input.rows)));
+  }
   if (input.spent.total() > 0) section("Time", {time_text(input.spent)});
   return out;
 }

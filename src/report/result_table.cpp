@@ -66,6 +66,8 @@ void ResultTable::drop_empty_columns(std::size_t from) {
   }
 }
 
+bool ResultTable::fits(std::size_t width) const { return width_of(*this) <= width; }
+
 std::string table_text(ResultTable table, std::span<const Record> rows, const Colours& colours, std::size_t width) {
   constexpr std::size_t kIndent = 2, kMessageIndent = 4;
   const bool grouped = width_of(table) > width;

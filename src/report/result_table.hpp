@@ -20,6 +20,8 @@ struct ResultTable {
 
   /// Removes columns from `from` on that are empty in every line.
   void drop_empty_columns(std::size_t from);
+  /// Whether each line is at most `width` columns wide.
+  [[nodiscard]] bool fits(std::size_t width) const;
 };
 
 /// The table for a terminal of `width` columns. A message is below the row that it explains. If the lines would be
