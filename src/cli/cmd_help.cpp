@@ -19,8 +19,8 @@ namespace assay::cli {
 namespace {
 
 constexpr const char* kGuides = "guides";
-constexpr std::size_t kHelpWidth = 80;
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kGuidesWidth = 80;
+constexpr std::size_t kGuidesIndent = 4;
 
 // What each name of the guides is here, then what of them is not part of this version.
 std::string guides_text() {
@@ -31,12 +31,12 @@ std::string guides_text() {
   for (const Alias& alias : aliases()) {
     if (alias.guide != guide) text += fmt::format("\nGuide {}:\n", alias.guide);
     guide = alias.guide;
-    text += fmt::format("  {}\n{}assay {}: {}\n", alias.name, std::string(kIndent, ' '), alias.words, alias.meaning);
+    text += fmt::format("  {}\n{}assay {}: {}\n", alias.name, std::string(kGuidesIndent, ' '), alias.words, alias.meaning);
   }
   text += "\nNot part of this version:\n";
   for (const NotYet& each : not_yet_features()) {
     const std::string sentence(each.hint.empty() ? each.message : fmt::format("{}; {}", each.message, each.hint));
-    text += folded("  ", sentence, kIndent, kHelpWidth);
+    text += folded("  ", sentence, kGuidesIndent, kGuidesWidth);
   }
   return text;
 }
