@@ -2,13 +2,20 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
 
 #include "base/text.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
+#include "exchange/import_results.hpp"
 #include "store/store.hpp"
 #include "store/unsaved.hpp"
 
@@ -124,11 +131,164 @@ Result<ExitCode> info(const DbOptions& options, const Context& context) {
   return ExitCode::kSuccess;
 }
 
+struct ImportOptions {
+  DbOptions db;
+  std::vector<std::string> files;
+  std::string format;
+  bool plan = false;
+};
+
+using KnownCells = std::set<std::tuple<std::string, std::string, std::string>>;
+
+// The cells of a run that the history has.
+Result<KnownCells> known_cells(Store& store, const std::string& run_id) {
+  ResultFilter filter;
+  filter.run_id = run_id;
+  ASSAY_TRY(const std::vector<Record> rows, store.results(filter));
+  KnownCells known;
+  for (const Record& row : rows) known.emplace(row.task_key, row.model, row.model_id);
+  return known;
+}
+
+// Rows of one file may be of several runs.
+Result<std::map<std::string, KnownCells>> known_runs(Store* store, const exchange::ResultsFile& file) {
+  std::map<std::string, KnownCells> known;
+  if (store == nullptr) return known;
+  for (const exchange::ReadRow& row : file.rows)
+    if (const auto [found, fresh] = known.try_emplace(row.record.run_id); fresh) {
+      ASSAY_TRY(found->second, known_cells(*store, row.record.run_id));
+    }
+  return known;
+}
+
+Json import_entry(const exchange::ResultsFile& file, const exchange::Imported& imported) {
+  return {{"file", file.path.string()},
+          {"format", std::string(exchange::name_of(file.format))},
+          {"run_id", file.run.run_id},
+          {"results", file.rows.size()},
+          {"added", imported.added},
+          {"known", imported.known},
+          {"ranked", std::ranges::count_if(file.rows, [](const auto& row) { return row.record.ranked(); })},
+          {"notes", file.notes}};
+}
+
+void print_import(const exchange::ResultsFile& file, const exchange::Imported& imported, bool plan) {
+  std::printf("%s: %s, results: %zu, %s: %zu, in the database already: %zu\n", file.path.c_str(),
+              std::string(exchange::name_of(file.format)).c_str(), file.rows.size(), plan ? "to be added" : "added",
+              imported.added, imported.known);
+  for (const std::string& note : file.notes) std::printf("  note: %s\n", note.c_str());
+}
+
+Result<ExitCode> import_files(const ImportOptions& options, const Context& context) {
+  std::optional<exchange::Format> format;
+  if (!options.format.empty()) format = exchange::find_format(options.format);
+  // All files are read before anything is written.
+  std::vector<exchange::ResultsFile> files;
+  for (const std::string& path : options.files) {
+    ASSAY_TRY(exchange::ResultsFile file, exchange::read_results(path, format));
+    files.push_back(std::move(file));
+  }
+  const std::filesystem::path database = options.db.database();
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(database, ignored);
+  std::optional<Store> store;
+  if (exists || !options.plan) {
+    ASSAY_TRY(store, Store::open(database, options.plan ? Store::Mode::kRead : Store::Mode::kWrite));
+  }
+  Json entries = Json::array();
+  for (const exchange::ResultsFile& file : files) {
+    ASSAY_TRY(const auto known, known_runs(store ? &*store : nullptr, file));
+    const exchange::KnownRow is_known = [&](const Record& row) {
+      const auto run = known.find(row.run_id);
+      return run != known.end() && run->second.contains({row.task_key, row.model, row.model_id});
+    };
+    exchange::Imported imported = exchange::plan_import(file, is_known);
+    if (!options.plan) {
+      ASSAY_TRY(imported, exchange::write_bundles(file, options.db.bundles(), is_known));
+      ASSAY_CHECK_OK(store->ingest(options.db.bundles()).map([](const IngestReport&) {}));
+    }
+    entries.push_back(import_entry(file, imported));
+    if (!context.json) print_import(file, imported, options.plan);
+  }
+  if (!options.plan) ASSAY_CHECK_OK(store->publish_snapshot().map([](const std::filesystem::path&) {}));
+  if (context.json)
+    print_document({{"database", database.string()}, {"plan", options.plan}, {"files", std::move(entries)}});
+  else if (options.plan)
+    std::printf("nothing was written\n");
+  return ExitCode::kSuccess;
+}
+
+struct ExportOptions {
+  DbOptions db;
+  std::string parquet, csv;
+  bool samples = false;
+};
+
+Result<ExitCode> export_database(const ExportOptions& options, const Context& context) {
+  if (options.parquet.empty() == options.csv.empty())
+    return fail(ErrorCode::kInvalidArgument, "give one of --parquet DIR and --csv DIR");
+  const bool parquet = !options.parquet.empty();
+  const std::string folder = parquet ? options.parquet : options.csv;
+  ASSAY_TRY(Store store, Store::open(options.db.database(), Store::Mode::kRead));
+  ASSAY_TRY(const std::vector<ExportedTable> tables,
+            store.export_tables(folder, parquet ? ExportFormat::kParquet : ExportFormat::kCsv, options.samples));
+  std::uint64_t left_out = 0;
+  Json entries = Json::array();
+  for (const ExportedTable& table : tables) {
+    if (!table.file) left_out += table.rows;
+    entries.push_back({{"name", table.name},
+                       {"rows", table.rows},
+                       {"file", table.file ? Json(table.file->string()) : Json(nullptr)}});
+    if (!context.json && table.file)
+      std::printf("%s: %llu rows\n", table.file->c_str(), static_cast<unsigned long long>(table.rows));
+  }
+  if (context.json) {
+    print_document({{"database", store.path().string()}, {"folder", folder}, {"tables", std::move(entries)}});
+  } else if (!options.samples && left_out > 0) {
+    std::printf("left out: %llu samples (the table raw_benchmark_data); --samples exports them\n",
+                static_cast<unsigned long long>(left_out));
+  }
+  return ExitCode::kSuccess;
+}
+
+void register_import(CLI::App& db, Commands& commands) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = db.add_subcommand("import", "Add results from files: assay's own, and those of other tools");
+  show_as(command->add_option("files", options->files, "JSON or CSV files"), "Files", "FILE…")->required();
+  std::vector<std::string> formats;
+  for (const exchange::Format format : exchange::all_formats()) formats.emplace_back(exchange::name_of(format));
+  only_words(
+      show_as(command->add_option("--as", options->format,
+                                  "Format of the files: " + join(formats, ", ") + ". Default: what their content says"),
+              "Files", "FORMAT"),
+      formats);
+  show_as(command->add_flag("--plan", options->plan, "Print what would be added; write nothing"), kOutput);
+  add_storage_options(*command, options->db.db_path, options->db.spool);
+  add_output_format(*command, options->db.output_format);
+  command->footer(
+      "The results become bundles in the spool, so `assay db rebuild` keeps them. They\n"
+      "have the flag `imported`. Results of other tools are `unverified` and never\n"
+      "ranked. A result that the database has already is not added again.");
+  commands.add(command, [options](Context& context) { return import_files(*options, context); });
+}
+
+void register_export(CLI::App& db, Commands& commands) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command = db.add_subcommand("export", "Write every table as a Parquet or CSV file");
+  show_as(command->add_option("--parquet", options->parquet, "New folder for Parquet files"), kOutput, "DIR");
+  show_as(command->add_option("--csv", options->csv, "New folder for CSV files"), kOutput, "DIR");
+  show_as(command->add_flag("--samples", options->samples, "Export the samples, too; they are most of the database"),
+          kOutput);
+  add_storage_options(*command, options->db.db_path, options->db.spool);
+  add_output_format(*command, options->db.output_format);
+  commands.add(command, [options](Context& context) { return export_database(*options, context); });
+}
+
 }  // namespace
 
 void register_db(CLI::App& app, Commands& commands) {
-  CLI::App* db =
-      app.add_subcommand("db", "Create, fill, check and rebuild the database of results")->group(kResultCommands);
+  CLI::App* db = app.add_subcommand("db", "Create, fill, check, rebuild, import and export the database of results")
+                     ->group(kResultCommands);
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what,
                        Result<ExitCode> (*action)(const DbOptions&, const Context&)) {
@@ -148,6 +308,8 @@ void register_db(CLI::App& app, Commands& commands) {
   add("ingest", "Add the bundles that are not in the database yet", ingest);
   add("verify", "Compare the database with the bundles", verify);
   add("info", "Print the numbers of runs, results, samples and bundles", info);
+  register_import(*db, commands);
+  register_export(*db, commands);
   db->footer("`assay db COMMAND --help` describes a command and its options.");
 }
 

@@ -194,6 +194,8 @@ Number rate_over_windows(const std::vector<const Record*>& rows) {
 }
 
 void set_median(const std::vector<const Record*>& measured, Record& cell) {
+  // An imported row is already that of a cell.
+  if (measured.size() == 1 && measured.front()->launches.value_or(1) > 1) return;
   std::vector<LaunchMedian> medians;
   std::vector<double> values;
   medians.reserve(measured.size());

@@ -31,7 +31,8 @@ struct LaunchSamples {
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);
 
 /// The row of a cell. `launches`: all of one cell in one run, at least one, in any order; those that do not count are
-/// left out. With one measured launch its statistics are copied. With several:
+/// left out. With one measured launch its statistics are copied; so is what it says of its launches if it is of several
+/// itself (a row that was imported from a file). With several:
 ///
 /// Median:     latency_p50_ms is the geometric mean of the launches' medians, its interval is Student's over them
 ///             (stats/launches.hpp); latency_p50_interval, launch_p50_ms, launch_spread and launches describe it.

@@ -176,6 +176,19 @@ Result<Store> Store::open(const fs::path& database, Mode mode, std::chrono::mill
   return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
 }
 
+Result<Store> Store::open_snapshot(const fs::path& database) {
+  const fs::path snapshot = snapshot_path(database);
+  if (is_empty_or_absent(snapshot)) {
+    const bool absent = is_empty_or_absent(database);
+    return fail(ErrorCode::kNotFound,
+                absent ? fmt::format("there is no database '{}'", database.string())
+                       : fmt::format("the database '{}' has no snapshot", database.string()),
+                absent ? "`assay run` creates one" : "`assay db ingest` publishes its snapshot");
+  }
+  ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));
+  return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
+}
+
 Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::path& spool, bool overwrite) {
   ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
@@ -315,6 +328,15 @@ Result<Samples> Store::samples(std::string_view attempt_id) {
 }
 
 Result<fs::path> Store::publish_snapshot() { return write_snapshot(state_->database, state_->path); }
+
+Result<std::vector<ExportedTable>> Store::export_tables(const fs::path& folder, ExportFormat format, bool samples) {
+  if (samples && !state_->lock)
+    return fail(ErrorCode::kStoreBusy,
+                fmt::format("another process writes the database; its snapshot '{}' has no samples to export",
+                            state_->path.string()),
+                "wait for it to end, or export without --samples");
+  return assay::export_tables(state_->database, folder, format, samples);
+}
 
 Result<std::vector<Error>> Store::verify(const fs::path& spool) {
   if (!state_->lock)

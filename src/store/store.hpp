@@ -16,6 +16,7 @@
 #include "measure/measurement.hpp"
 #include "result/record.hpp"
 #include "store/bundle.hpp"
+#include "store/export.hpp"
 #include "store/rows.hpp"
 
 namespace assay {
@@ -64,6 +65,10 @@ class Store {
   /// program, or may not be written), unsupported (of a newer assay), internal.
   [[nodiscard]] static Result<Store> open(const std::filesystem::path& database, Mode mode,
                                           std::chrono::milliseconds wait = {});
+
+  /// Opens the published snapshot and nothing else, so that no writer waits for this reader.
+  /// Errors: not_found (there is no snapshot; says how to get one), those of reading.
+  [[nodiscard]] static Result<Store> open_snapshot(const std::filesystem::path& database);
 
   /// Makes an empty database. With `overwrite`, an older one and its spool are moved aside, not deleted: returns
   /// where to. Errors: invalid_argument (it exists and `overwrite` is false), those of open().
@@ -123,6 +128,11 @@ class Store {
   /// and writers do not disturb each other. Tables that users added are copied, too; one that cannot be copied is empty
   /// there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
+
+  /// export_tables() of store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has no samples
+  /// to export.
+  [[nodiscard]] Result<std::vector<ExportedTable>> export_tables(const std::filesystem::path& folder,
+                                                                 ExportFormat format, bool samples);
 
   /// Compares the database with the bundles: hashes, and the number of samples; and the rows of cells with what their
   /// launches and samples give. Empty: they agree. Errors: store_busy

@@ -5,7 +5,7 @@ import re
 import tool
 
 COMMANDS = ["run", "bench", "verify", "hardware", "engines", "doctor", "zoo", "zoo list", "zoo build", "zoo show", "zoo specialise", "zoo check",
-            "db", "db init", "db rebuild", "db ingest", "db verify", "db info", "cache"]
+            "db", "db init", "db rebuild", "db ingest", "db verify", "db info", "db import", "db export", "cache"]
 GROUPS = ["Model:", "Matrix of cells (each combination is measured):", "Measuring:", "Output:", "Storage:"]
 
 
