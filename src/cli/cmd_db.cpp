@@ -99,6 +99,19 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
   return code;
 }
 
+Result<ExitCode> compact(const DbOptions& options, const Context& context) {
+  ASSAY_TRY(const Store::Compacted sizes, Store::compact(options.database()));
+  if (context.json) {
+    print_document({{"database", options.database().string()},
+                    {"bytes_before", sizes.before},
+                    {"bytes_after", sizes.after}});
+    return ExitCode::kSuccess;
+  }
+  std::printf("%s: %.1f MB, and %.1f MB now\n", options.database().c_str(), static_cast<double>(sizes.before) / 1e6,
+              static_cast<double>(sizes.after) / 1e6);
+  return ExitCode::kSuccess;
+}
+
 Result<ExitCode> verify(const DbOptions& options, const Context& context) {
   ASSAY_TRY(Store store, Store::open(options.database(), Store::Mode::kRead));
   ASSAY_TRY(const std::vector<Error> findings, store.verify(options.bundles()));
@@ -307,6 +320,7 @@ void register_db(CLI::App& app, Commands& commands) {
   add("rebuild", "Rebuild the database from the bundles", rebuild);
   add("ingest", "Add the bundles that are not in the database yet", ingest);
   add("verify", "Compare the database with the bundles", verify);
+  add("compact", "Write the database again without unused space", compact);
   add("info", "Print the numbers of runs, results, samples and bundles", info);
   register_import(*db, commands);
   register_export(*db, commands);

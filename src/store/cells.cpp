@@ -97,8 +97,8 @@ Result<Samples> read_steady_samples(Database& database, std::int64_t launch_id) 
   Samples samples;
   const Json id[] = {launch_id};
   ASSAY_CHECK_OK(database.visit(
-      "SELECT kind, stream, start_ns, duration_ns FROM samples WHERE launch_id = $1::INTEGER ORDER BY seq",
-      id, [&](std::span<const Column> columns, std::size_t rows) {
+      "SELECT kind, stream, start_ns, duration_ns FROM samples WHERE launch_id = $1::INTEGER ORDER BY seq", id,
+      [&](std::span<const Column> columns, std::size_t rows) {
         for (std::size_t i = 0; i < rows; ++i) {
           samples.kind.push_back(columns[0].at<std::uint8_t>(i));
           samples.stream.push_back(columns[1].at<std::uint32_t>(i));
@@ -121,18 +121,21 @@ bool choose_counted(std::vector<Launch>& launches) {
   return changed;
 }
 
-Result<Record> derive_cell(Database& database, std::vector<Launch>& launches) {
-  std::size_t measured = 0;
-  for (const Launch& launch : launches) measured += launch.counted && launch.row.latency_p50_ms ? 1 : 0;
+Record combine_cell(const std::vector<Launch>& launches) {
   std::vector<LaunchSamples> inputs;
   inputs.reserve(launches.size());
-  for (Launch& launch : launches) {
-    if (measured > 1 && launch.counted && launch.row.latency_p50_ms && !launch.samples) {
-      ASSAY_TRY(launch.samples, read_steady_samples(database, launch.id));
-    }
-    inputs.push_back({&launch.row, launch.samples ? &*launch.samples : nullptr});
-  }
+  for (const Launch& launch : launches) inputs.push_back({&launch.row, launch.samples ? &*launch.samples : nullptr});
   return combine_launches(inputs);
+}
+
+Result<Record> derive_cell(Database& database, std::vector<Launch>& launches) {
+  const auto measured = [](const Launch& launch) { return launch.counted && launch.row.latency_p50_ms; };
+  if (std::ranges::count_if(launches, measured) > 1)
+    for (Launch& launch : launches)
+      if (measured(launch) && !launch.samples) {
+        ASSAY_TRY(launch.samples, read_steady_samples(database, launch.id));
+      }
+  return combine_cell(launches);
 }
 
 std::vector<Json> result_cells(std::int64_t result_id, const Record& record) {

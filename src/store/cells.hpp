@@ -48,7 +48,9 @@ struct Launch {
 /// Sets `counted` of all launches of a cell (counted_launches()). Returns whether a value changed.
 bool choose_counted(std::vector<Launch>& launches);
 
-/// The row of the cell with these launches. Samples are read from the database only if several launches count.
+/// The row of the cell with these launches, which have their samples. Thread: any.
+[[nodiscard]] Record combine_cell(const std::vector<Launch>& launches);
+/// The same. Samples that are absent are read from the database only if several launches count.
 [[nodiscard]] Result<Record> derive_cell(Database& database, std::vector<Launch>& launches);
 
 /// A row of benchmark_results, as cells of an appender with the columns result_id and field_list().

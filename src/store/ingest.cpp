@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <system_error>
 #include <tuple>
 
+#include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -19,6 +21,8 @@
 #include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/cells.hpp"
+#include "store/read_ahead.hpp"
+#include "store/sample_appender.hpp"
 #include "store/shape_codec.hpp"
 #include "store/shapes_table.hpp"
 
@@ -26,72 +30,10 @@ namespace assay::duckdb {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr std::size_t kReaders = 2;                  // they check and read files while the database is written
+constexpr std::size_t kWaitingBundles = 64;          // some kilobytes each
+constexpr std::size_t kWaitingCells = 8;             // some megabytes each
 constexpr std::uint64_t kReserveBytes = 64'000'000;  // one row group, the log and the checkpoint
-
-/// Fills data chunks with samples column by column.
-class SampleAppender {
- public:
-  static Result<SampleAppender> create(Database& database) {
-    const std::array<std::string, kColumns> columns{"launch_id", "seq", "kind", "stream", "start_ns", "duration_ns"};
-    ASSAY_TRY(Appender appender, Appender::create(database, "samples", columns));
-    return SampleAppender(database.functions(), std::move(appender));
-  }
-  SampleAppender(SampleAppender&& other) noexcept
-      : api_(other.api_), appender_(std::move(other.appender_)), chunk_(std::exchange(other.chunk_, nullptr)) {}
-  SampleAppender& operator=(SampleAppender&&) = delete;
-  ~SampleAppender() {
-    if (chunk_ != nullptr) api_.destroy_data_chunk(&chunk_);
-  }
-
-  /// `samples` are the steady ones; the first of them has the number `first` in the samples' file.
-  Status append(std::int64_t launch_id, const Samples& samples, std::size_t first) {
-    const std::size_t capacity = api_.vector_size();
-    for (std::size_t from = 0; from < samples.size(); from += capacity) {
-      const std::size_t rows = std::min(capacity, samples.size() - from);
-      api_.data_chunk_reset(chunk_);
-      std::fill_n(column<std::int32_t>(0), rows, static_cast<std::int32_t>(launch_id));
-      std::iota(column<std::int32_t>(1), column<std::int32_t>(1) + rows, static_cast<std::int32_t>(first + from));
-      std::copy_n(samples.kind.data() + from, rows, column<std::uint8_t>(2));
-      std::copy_n(samples.stream.data() + from, rows, column<std::uint32_t>(3));
-      std::copy_n(samples.start_ns.data() + from, rows, column<std::int64_t>(kStart));
-      std::copy_n(samples.duration_ns.data() + from, rows, column<std::int64_t>(5));
-      for (std::size_t i = 0; i < rows; ++i)
-        if (samples.start_ns[from + i] == kUnknownStart) set_null(kStart, i);
-      api_.data_chunk_set_size(chunk_, rows);
-      ASSAY_CHECK_OK(appender_.append(chunk_));
-    }
-    return {};
-  }
-  Status close() { return appender_.close(); }
-
- private:
-  static constexpr std::size_t kColumns = 6;
-  static constexpr std::size_t kStart = 4;
-
-  SampleAppender(const Api& api, Appender appender) : api_(api), appender_(std::move(appender)) {
-    std::array<duckdb_logical_type, kColumns> types{};
-    std::size_t place = 0;
-    for (const duckdb_type type : {DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_UTINYINT, DUCKDB_TYPE_UINTEGER,
-                                   DUCKDB_TYPE_BIGINT, DUCKDB_TYPE_BIGINT})
-      types.at(place++) = api_.create_logical_type(type);
-    chunk_ = api_.create_data_chunk(types.data(), types.size());
-    for (duckdb_logical_type& type : types) api_.destroy_logical_type(&type);
-  }
-  template <class T>
-  T* column(idx_t index) {
-    return static_cast<T*>(api_.vector_get_data(api_.data_chunk_get_vector(chunk_, index)));
-  }
-
-  void set_null(idx_t index, std::size_t row) {
-    const duckdb_vector vector = api_.data_chunk_get_vector(chunk_, index);
-    api_.vector_ensure_validity_writable(vector);
-    api_.vector_get_validity(vector)[row / 64] &= ~(std::uint64_t{1} << (row % 64));
-  }
-
-  const Api& api_;
-  Appender appender_;
-  duckdb_data_chunk chunk_ = nullptr;
-};
 
 Result<std::set<std::string>> strings(Database& database, const std::string& sql) {
   ASSAY_TRY(const Rows rows, database.query(sql));
@@ -141,7 +83,7 @@ Status check_free_space(const fs::path& database_path, const std::vector<fs::pat
 }
 
 /// The rows of one transaction. First all bundles are read, so that the launches of each cell are known; then each
-/// cell's launches, samples and row are written together.
+/// cell's launches, samples and row are written together. Other threads read ahead; only this one touches the database.
 class Ingest {
  public:
   Ingest(Database& database, IngestReport& report) : database_(database), report_(report) {}
@@ -152,8 +94,11 @@ class Ingest {
     ASSAY_TRY(machines_, strings(database_, "SELECT hardware_id FROM hardware_info"));
     ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(launch_id), 0) FROM launches"));
     first_id_ = next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
-    for (const fs::path& folder : bundles) {
-      Result<Bundle> bundle = guarded("while reading a bundle", [&] { return read_bundle(folder); });
+    ReadAhead<Result<Bundle>> ahead(bundles.size(), kReaders, kWaitingBundles, [&](std::size_t i) {
+      return guarded("while reading a bundle", [&] { return read_bundle(bundles[i]); });
+    });
+    for (std::size_t i = 0; i < bundles.size(); ++i) {
+      Result<Bundle> bundle = ahead.next();
       if (!bundle) {
         report_.refused.push_back(std::move(bundle).error());
       } else if (!hashes_.insert(bundle->sha256).second) {
@@ -176,8 +121,15 @@ class Ingest {
     bool stored = false;
     std::vector<FreshLaunch> fresh;
   };
+  /// What needs no database, made by a thread that reads ahead. A cell that the database has is derived later.
+  struct ReadCell {
+    std::vector<Launch> launches;                  ///< the fresh ones, with their samples
+    std::vector<std::vector<LaunchShape>> shapes;  ///< of each of them
+    std::vector<Error> unreadable;                 ///< files of samples
+    std::optional<Record> row;
+  };
   struct Appenders {
-    Appender launches, results, shapes;
+    Appender launches, results, shapes, bundles;
     SampleAppender samples;
   };
 
@@ -216,34 +168,70 @@ class Ingest {
     ASSAY_TRY(Appender launches, Appender::create(database_, "launches", columns));
     ASSAY_TRY(SampleAppender samples, SampleAppender::create(database_));
     ASSAY_TRY(Appender shapes, Appender::create(database_, "launch_shapes", kShapeColumns));
-    Appenders to{std::move(launches), std::move(results), std::move(shapes), std::move(samples)};
-    for (auto& [result_id, cell] : cells_) {
-      ASSAY_CHECK_OK(write_cell(result_id, cell, to));
-      cell = {};
+    const std::array<std::string, 7> of_bundles{"sha256",  "path",      "attempt_id", "result_id",
+                                                "samples", "launch_id", "ingested_at"};
+    ASSAY_TRY(Appender in_bundles, Appender::create(database_, "bundles", of_bundles));
+    Appenders to{std::move(launches), std::move(results), std::move(shapes), std::move(in_bundles), std::move(samples)};
+    std::vector<std::pair<const std::int64_t, Cell>*> cells;
+    for (auto& cell : cells_) cells.push_back(&cell);
+    ReadAhead<Result<ReadCell>> ahead(cells.size(), kReaders, kWaitingCells, [&](std::size_t i) {
+      return guarded("while reading samples", [&]() -> Result<ReadCell> { return read_cell(cells[i]->second); });
+    });
+    for (auto* cell : cells) {
+      ASSAY_TRY(ReadCell read, ahead.next());
+      for (const Error& error : read.unreadable) log_warning("{}", to_string(error));
+      ASSAY_CHECK_OK(write_cell(cell->first, cell->second, std::move(read), to));
+      cell->second = {};
     }
     ASSAY_CHECK_OK(to.launches.close());
     ASSAY_CHECK_OK(to.results.close());
     ASSAY_CHECK_OK(to.shapes.close());
+    ASSAY_CHECK_OK(to.bundles.close());
     return to.samples.close();
   }
 
-  Status write_cell(std::int64_t result_id, Cell& cell, Appenders& to) {
-    std::vector<Launch> launches;
+  static ReadCell read_cell(Cell& cell) {
+    ReadCell read;
+    for (FreshLaunch& fresh : cell.fresh) {
+      Launch& launch = read.launches.emplace_back(std::move(fresh.launch));
+      std::vector<LaunchShape>& shapes = read.shapes.emplace_back();
+      launch.samples.emplace();
+      if (!fresh.has_samples) continue;
+      // A worker that was killed early leaves a file without a header: the result stands, without samples.
+      auto file = read_samples(fresh.folder / bundle_file::kSamples);
+      if (!file) {
+        read.unreadable.push_back(std::move(file).error());
+        continue;
+      }
+      shapes = make_shapes(file->samples, first_steady(launch), true);
+      launch.samples = steady_part(std::move(file->samples), first_steady(launch));
+    }
+    if (cell.stored) return read;
+    choose_counted(read.launches);
+    read.row = combine_cell(read.launches);
+    return read;
+  }
+
+  static std::size_t first_steady(const Launch& launch) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(launch.row.steady_from.value_or(0), 0));
+  }
+
+  Status write_cell(std::int64_t result_id, const Cell& cell, ReadCell read, Appenders& to) {
     if (cell.stored) {
       ASSAY_TRY(auto stored, read_launches(database_, result_id, result_id));
-      launches = std::move(stored[result_id]);
-    }
-    const std::size_t before = launches.size();
-    for (FreshLaunch& fresh : cell.fresh) launches.push_back(std::move(fresh.launch));
-    if (choose_counted(launches)) ASSAY_CHECK_OK(change_counted(std::span(launches).first(before)));
-    for (std::size_t i = before; i < launches.size(); ++i)
-      ASSAY_CHECK_OK(write_launch(result_id, launches[i], cell.fresh[i - before], to));
-    ASSAY_TRY(const Record row, derive_cell(database_, launches));
-    if (cell.stored) {
+      std::vector<Launch> launches = std::move(stored[result_id]);
+      const std::size_t before = launches.size();
+      std::ranges::move(read.launches, std::back_inserter(launches));
+      if (choose_counted(launches)) ASSAY_CHECK_OK(change_counted(std::span(launches).first(before)));
+      ASSAY_TRY(read.row, derive_cell(database_, launches));
       const Json parameters[] = {result_id};
       ASSAY_CHECK_OK(query("DELETE FROM benchmark_results WHERE result_id = $1", parameters));
+      read.launches.assign(std::make_move_iterator(launches.begin() + static_cast<std::ptrdiff_t>(before)),
+                           std::make_move_iterator(launches.end()));
     }
-    return to.results.append(result_cells(result_id, row));
+    for (std::size_t i = 0; i < read.launches.size(); ++i)
+      ASSAY_CHECK_OK(write_launch(result_id, read.launches[i], read.shapes[i], cell.fresh[i], to));
+    return to.results.append(result_cells(result_id, *read.row));
   }
 
   Status change_counted(std::span<const Launch> stored) {
@@ -254,32 +242,22 @@ class Ingest {
     return {};
   }
 
-  Status write_launch(std::int64_t result_id, Launch& launch, const FreshLaunch& fresh, Appenders& to) {
+  Status write_launch(std::int64_t result_id, const Launch& launch, const std::vector<LaunchShape>& shapes,
+                      const FreshLaunch& fresh, Appenders& to) {
     std::vector<Json> values = result_cells(result_id, launch.row);
     values.insert(values.begin(), {launch.id, launch.counted});
     ASSAY_CHECK_OK(to.launches.append(values));
-    launch.samples.emplace();
-    if (fresh.has_samples) {
-      // A worker that was killed early leaves a file without a header: the result stands, without samples.
-      if (auto file = read_samples(fresh.folder / bundle_file::kSamples)) {
-        const auto first = static_cast<std::size_t>(std::max<std::int64_t>(launch.row.steady_from.value_or(0), 0));
-        for (const LaunchShape& shape : make_shapes(file->samples, first, true))
-          ASSAY_CHECK_OK(to.shapes.append(shape_cells(launch.id, shape)));
-        launch.samples = steady_part(std::move(file->samples), first);
-        ASSAY_CHECK_OK(to.samples.append(launch.id, *launch.samples, first));
-      } else {
-        log_warning("{}", to_string(file.error()));
-      }
-    }
+    for (const LaunchShape& shape : shapes) ASSAY_CHECK_OK(to.shapes.append(shape_cells(launch.id, shape)));
+    ASSAY_CHECK_OK(to.samples.append(launch.id, *launch.samples, first_steady(launch)));
     const fs::path& folder = fresh.folder;
     const Json bundle[] = {fresh.sha256,
                            (folder.parent_path().filename() / folder.filename()).string(),
                            folder.filename().string(),
                            result_id,
                            launch.samples->size(),
-                           launch.id};
-    ASSAY_CHECK_OK(insert("bundles (sha256, path, attempt_id, result_id, samples, launch_id, ingested_at)",
-                          "$1, $2, $3, $4, $5, $6, now()::TIMESTAMP", bundle));
+                           launch.id,
+                           ingested_at_};
+    ASSAY_CHECK_OK(to.bundles.append(bundle));
     ++report_.bundles;
     report_.samples += launch.samples->size();
     return {};
@@ -329,6 +307,7 @@ class Ingest {
   std::map<CellName, std::int64_t> result_ids_;
   std::map<std::int64_t, Cell> cells_;  ///< those with new launches
   std::int64_t first_id_ = 1, next_id_ = 1;
+  const std::string ingested_at_ = iso8601(wall_now());
 };
 
 }  // namespace

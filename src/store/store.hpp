@@ -86,6 +86,14 @@ class Store {
   [[nodiscard]] static Result<Rebuilt> rebuild(const std::filesystem::path& database,
                                                const std::filesystem::path& spool);
 
+  /// Writes the database again without the space that deleted rows left, puts the copy in its place and publishes its
+  /// snapshot. Sizes are bytes. Errors: not_found, store_busy, internal (too little free space; the copy has other numbers
+  /// of rows); then the database is unchanged.
+  struct Compacted {
+    std::uint64_t before = 0, after = 0;
+  };
+  [[nodiscard]] static Result<Compacted> compact(const std::filesystem::path& database);
+
   Store(Store&&) noexcept;
   Store& operator=(Store&&) noexcept;
   ~Store();

@@ -705,5 +705,40 @@ TEST_F(StoreTest, PrintsHowFastSamplesGoIn) {
               static_cast<unsigned long long>(report->samples), seconds);
 }
 
+TEST_F(StoreTest, CompactingKeepsEveryRowAndWhatUsersAdded) {
+  for (const char* model : {"a", "b"}) {
+    const Samples samples = testing::fake_samples(5000);
+    testing::write_fake_bundle(spool_, testing::fake_record(model, samples), samples);
+  }
+  ASSERT_TRUE(open().ingest(spool_));
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    const Status added = database->execute(
+        "CREATE TABLE filler AS SELECT hash(i) AS a, hash(i + 1) AS b FROM range(500000) AS t(i); CHECKPOINT; "
+        "CREATE VIEW mine AS SELECT model FROM benchmark_results; CREATE TABLE notes AS SELECT 'x' AS text; "
+        "DROP TABLE filler");
+    ASSERT_TRUE(added) << to_string(added.error());
+  }
+  const auto sizes = Store::compact(path_);
+  ASSERT_TRUE(sizes) << to_string(sizes.error());
+  EXPECT_LT(sizes->after, sizes->before / 2);
+  EXPECT_LT(fs::file_size(path_), sizes->before / 2);
+  EXPECT_FALSE(fs::exists(path_.string() + ".tmp-compact"));
+  Store store = open();
+  EXPECT_THAT(*store.verify(spool_), IsEmpty());
+  EXPECT_EQ(store.summary()->samples, 10'000U);
+  auto copy = duckdb::open_database(*store.publish_snapshot(), duckdb::Access::kReadOnly);
+  EXPECT_EQ(copy->query("SELECT count(*) FROM mine")->rows.at(0).at(0), 2);
+  EXPECT_EQ(copy->query("SELECT text FROM notes")->rows.at(0).at(0), "x");
+  EXPECT_TRUE(copy->query("SELECT comment FROM duckdb_columns() WHERE comment IS NOT NULL")->rows.size() > 100);
+}
+
+TEST_F(StoreTest, CompactingWaitsForNobodyAndMakesNoDatabase) {
+  EXPECT_EQ(Store::compact(path_).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(fs::exists(path_));
+  Store writer = open();
+  EXPECT_EQ(Store::compact(path_).error().code, ErrorCode::kStoreBusy);
+}
+
 }  // namespace
 }  // namespace assay

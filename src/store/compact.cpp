@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <set>
+#include <string>
+#include <system_error>
+
+#include "base/files.hpp"
+#include "base/log.hpp"
+#include "store/lock.hpp"
+#include "store/schema.hpp"
+#include "store/snapshot.hpp"
+#include "store/store.hpp"
+
+namespace assay {
+namespace fs = std::filesystem;
+using duckdb::Access;
+using duckdb::Database;
+using duckdb::Rows;
+namespace {
+
+// The name under which the copy is attached; no file of a user is called so.
+constexpr const char* kCopy = "assay_copy_in_the_making";
+
+Status check_space(const fs::path& database, std::uint64_t needed) {
+  std::error_code error;
+  const fs::space_info space = fs::space(fs::absolute(database).parent_path(), error);
+  if (error || space.available >= needed) return {};
+  return fail(ErrorCode::kInternal,
+              fmt::format("the disk of '{}' has {} MB free, and a copy of the database needs up to {} MB",
+                          database.string(), space.available / 1'000'000, needed / 1'000'000 + 1),
+              "free some disk space; the database is unchanged");
+}
+
+Status check_counts(Database& database, const std::string& own) {
+  ASSAY_TRY(const Rows tables,
+            database.query("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = "
+                           "current_database() AND NOT internal AND NOT temporary"));
+  for (const auto& row : tables.rows) {
+    const std::string table =
+        duckdb::quoted_name(row.at(0).get<std::string>()) + "." + duckdb::quoted_name(row.at(1).get<std::string>());
+    ASSAY_TRY(const Rows same, database.query(fmt::format("SELECT (SELECT count(*) FROM {0}.{2}) = (SELECT count(*) "
+                                                          "FROM {1}.{2})",
+                                                          own, kCopy, table)));
+    if (same.rows.at(0).at(0) != true)
+      return fail(ErrorCode::kInternal, fmt::format("the copy of table {} has another number of rows", table));
+  }
+  return {};
+}
+
+Status copy_database(Database& database, const fs::path& to) {
+  ASSAY_TRY(const Rows name, database.query("SELECT current_database()"));
+  const std::string own = duckdb::quoted_name(name.rows.at(0).at(0).get<std::string>());
+  ASSAY_CHECK_OK(database.execute(fmt::format("ATTACH {} AS {}", duckdb::quoted(to.string()), kCopy)));
+  const auto fill = [&]() -> Status {
+    ASSAY_CHECK_OK(database.execute(fmt::format("COPY FROM DATABASE {} TO {}", own, kCopy)));
+    ASSAY_CHECK_OK(database.execute(fmt::format("CHECKPOINT {}", kCopy)));
+    return check_counts(database, own);
+  };
+  Status filled = fill();
+  const Status detached = database.execute(fmt::format("DETACH {}", kCopy));
+  return filled ? detached : filled;
+}
+
+}  // namespace
+
+Result<Store::Compacted> Store::compact(const fs::path& path) {
+  ASSAY_CHECK_OK(check_replaceable(path));
+  ASSAY_TRY(const FileLock lock, FileLock::acquire(path, FileLock::Kind::kExclusive, {}));
+  std::error_code error;
+  if (!fs::exists(path, error))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", path.string()),
+                "name one with --db-path");
+  const fs::path fresh = path.string() + ".tmp-compact";
+  const auto remove_fresh = [&] {
+    std::error_code ignored;
+    fs::remove(fresh, ignored);
+    fs::remove(fresh.string() + ".wal", ignored);
+  };
+  remove_fresh();  // of a process that was killed
+  Compacted sizes;
+  {
+    ASSAY_TRY(Database database, duckdb::open_database(path, Access::kReadWrite));
+    ASSAY_CHECK_OK(database.execute("CHECKPOINT"));
+    sizes.before = fs::file_size(path, error);
+    ASSAY_CHECK_OK(check_space(path, sizes.before));
+    Status copied = copy_database(database, fresh);
+    if (copied) copied = sync_file(fresh);
+    if (!copied) {
+      remove_fresh();
+      return tl::unexpected<Error>(with_context(std::move(copied), "while compacting the database").error());
+    }
+  }
+  sizes.after = fs::file_size(fresh, error);
+  // A log of the file that is replaced must not be replayed into the new one.
+  fs::remove(path.string() + ".wal", error);
+  fs::rename(fresh, path, error);
+  if (error)
+    return fail(ErrorCode::kInternal,
+                fmt::format("cannot rename '{}' to '{}': {}", fresh.string(), path.string(), error.message()));
+  ASSAY_TRY(Database made, duckdb::open_database(path, Access::kReadWrite));
+  if (const auto published = write_snapshot(made, path); !published)
+    log_warning("the snapshot for readers is missing: {}", published.error().message);
+  return sizes;
+}
+
+}  // namespace assay
