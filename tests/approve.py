@@ -5,7 +5,7 @@
     tests/approve.py [NAME...]           shows the difference of each document and approves it: the file is rewritten
     tests/approve.py --check [NAME...]   only compares; exit status 1 if one differs (the tests run this)
 
-Without a name all documents. `--build DIR` is the build folder (build/dev).
+Without a name all documents; `charts` is all charts. `--build DIR` is the build folder (build/dev).
 
 Most documents come from a scripted run (tests/approved/scripted_reports.cpp) and are equal to the last byte. If the program itself
 runs, its approved file has a placeholder `<name>` for each unpredictable value: a key of PLACEHOLDERS, with the pattern that the text
@@ -49,7 +49,19 @@ PLACEHOLDERS = {
 
 NULL_BENCH = ["assay", "bench", "--engine", "null", "--engine-option", "cost_ns=100000", "--batch-sizes", "1,4", "--iterations", "5",
               "--warmup", "2", "--quiet"]
+# Charts of invented results (tests/approved/scripted_charts.cpp): with a single cell, with five models, with thirty.
+CHARTS = ("hardware_comparison", "model_performance", "batch_size_scaling", "relative_speedup", "memory_usage",
+          "architecture_performance_matrix", "category_comparison", "hardware_efficiency", "memory_scaling", "optimization_opportunities",
+          "latency_vs_batch_size", "throughput_vs_batch_size", "memory_usage_vs_batch_size", "architecture_comparison",
+          "latency_distribution", "samples_over_time", "history", "generation")
+NEED_MORE = ("relative_speedup", "category_comparison", "hardware_efficiency", "optimization_opportunities", "history", "generation")
+CHART_FILES = [*(f"charts/{name}.one.svg" for name in CHARTS if name not in NEED_MORE),
+               *(f"charts/{name}.normal.svg" for name in CHARTS),
+               *(f"charts/{name}.thirty.svg" for name in CHARTS if name != "generation"),
+               *(f"charts/{name}.normal.dark.svg" for name in CHARTS[:3]), "charts/without_data.txt"]
+
 DOCUMENTS = {
+    **{name: ["scripted_charts", name.removeprefix("charts/")] for name in CHART_FILES},
     **{name: ["scripted_reports", name] for name in ("hardware_guide.json", "bench.json", "bench.csv", "bench.txt", "report.md",
                                                      "report_of_nothing.md", "matrix.json", "summary.txt", "interrupted.txt", "interrupted.md",
                                                      "verification.txt")},
@@ -144,6 +156,8 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev", help="the build folder")
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(DOCUMENTS))
     options = parser.parse_args()
+    if "charts" in options.names:
+        options.names = [name for name in options.names if name != "charts"] + CHART_FILES
     if unknown := sorted(set(options.names) - set(DOCUMENTS)):
         parser.error(f"there is no document {unknown[0]}; valid: {', '.join(DOCUMENTS)}")
     self_test()
@@ -155,6 +169,7 @@ def main():
         differing.append(name)
         print(diff)
         if not options.check:
+            (APPROVED / name).parent.mkdir(exist_ok=True)
             (APPROVED / name).write_text(text)
     if differing and options.check:
         print(f"\nRead the difference. If it is right: tests/approve.py {' '.join(differing)}")

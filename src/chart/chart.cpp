@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chart/chart.hpp"
+
+#include "chart/charts.hpp"
+#include "chart/picture.hpp"
+
+namespace assay::chart {
+namespace {
+
+struct KindEntry {
+  Kind kind;
+  std::string_view name;
+  std::vector<Chart> (*make)(const Input&);
+  std::string_view question;  ///< the title without data
+  std::string_view missing;   ///< what is missing then, and the command that measures it
+};
+
+constexpr std::string_view kNoTimes =
+    "no times are stored for this selection: `assay run --models-set small` measures five models";
+constexpr KindEntry kKinds[] = {
+    KindEntry{Kind::kHardwareComparison, "hardware_comparison", hardware_comparison,
+              "Which hardware is fastest for each model?", kNoTimes},
+    KindEntry{Kind::kModelPerformance, "model_performance", model_performance, "How do the models of a family compare?",
+              kNoTimes},
+    KindEntry{Kind::kBatchSizeScaling, "batch_size_scaling", batch_size_scaling,
+              "How do latency, throughput and memory grow with the batch?", kNoTimes},
+    KindEntry{
+        Kind::kRelativeSpeedup, "relative_speedup", relative_speedup, "How much faster than the CPU?",
+        "no cell was measured on the CPU and on another target: `assay run --hardware all` measures on all hardware"},
+    KindEntry{Kind::kMemoryUsage, "memory_usage", memory_usage, "How much memory does each runtime need?", kNoTimes},
+    KindEntry{Kind::kArchitecturePerformanceMatrix, "architecture_performance_matrix", architecture_performance_matrix,
+              "Which hardware for which architecture?", kNoTimes},
+    KindEntry{Kind::kCategoryComparison, "category_comparison", category_comparison,
+              "How do the categories of models compare across hardware?",
+              "no cell was measured on two targets: `assay run --hardware all` measures on all hardware"},
+    KindEntry{Kind::kHardwareEfficiency, "hardware_efficiency", hardware_efficiency,
+              "How much of the measured peak is reached?",
+              "no peak of this machine is stored, to which times could be compared"},
+    KindEntry{Kind::kMemoryScaling, "memory_scaling", memory_scaling,
+              "How does memory grow with the size of the model and the batch?", kNoTimes},
+    KindEntry{Kind::kOptimizationOpportunities, "optimization_opportunities", optimization_opportunities,
+              "What would help most?", kNoTimes},
+    KindEntry{Kind::kLatencyVsBatchSize, "latency_vs_batch_size", latency_vs_batch_size,
+              "Latency against the batch size", kNoTimes},
+    KindEntry{Kind::kThroughputVsBatchSize, "throughput_vs_batch_size", throughput_vs_batch_size,
+              "Throughput against the batch size", kNoTimes},
+    KindEntry{Kind::kMemoryUsageVsBatchSize, "memory_usage_vs_batch_size", memory_usage_vs_batch_size,
+              "Memory against the batch size", kNoTimes},
+    KindEntry{Kind::kArchitectureComparison, "architecture_comparison", architecture_comparison,
+              "How fast is each architecture?", kNoTimes},
+    KindEntry{Kind::kLatencyDistribution, "latency_distribution", latency_distribution,
+              "How are the times distributed?",
+              "the times of single inferences are in a database, not in files: name it with --db-path; `assay db "
+              "rebuild` reads them from the bundles again"},
+    KindEntry{Kind::kSamplesOverTime, "samples_over_time", samples_over_time, "Was the measurement steady?",
+              "the times of single inferences are in a database, not in files: name it with --db-path; `assay db "
+              "rebuild` reads them from the bundles again"},
+    KindEntry{Kind::kHistory, "history", history, "How did the times of these cells change?",
+              "no earlier results are known: they are in a database, which --db-path names"},
+    KindEntry{Kind::kGeneration, "generation", generation, "How long to the first token, and to each further one?",
+              "no generation was measured: `assay run --models-set small` measures t5 and whisper token by token"},
+};
+
+const KindEntry& entry_of(Kind kind) {
+  for (const KindEntry& entry : kKinds)
+    if (entry.kind == kind) return entry;
+  return kKinds[0];
+}
+
+}  // namespace
+
+std::span<const Kind> all_kinds() {
+  static const std::vector<Kind> kinds = [] {
+    std::vector<Kind> list;
+    for (const KindEntry& entry : kKinds) list.push_back(entry.kind);
+    return list;
+  }();
+  return kinds;
+}
+
+std::string_view name_of(Kind kind) { return entry_of(kind).name; }
+
+std::optional<Kind> find_kind(std::string_view name) {
+  for (const KindEntry& entry : kKinds)
+    if (entry.name == name) return entry.kind;
+  return std::nullopt;
+}
+
+std::vector<Chart> make_charts(Kind kind, const Input& input) {
+  const KindEntry& entry = entry_of(kind);
+  std::vector<Chart> charts = entry.make(input);
+  if (charts.empty()) {
+    Chart chart;
+    chart.title = entry.question;
+    chart.option = nullptr;
+    chart.notes = {std::string(entry.missing)};
+    charts.push_back(std::move(chart));
+  }
+  for (std::size_t page = 0; page < charts.size(); ++page)
+    charts[page].name = std::string(entry.name) + (page == 0 ? "" : "_" + std::to_string(page + 1));
+  return charts;
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+}  // namespace assay::chart

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chart/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "analyse/analyse.hpp"
+#include "chart/layout.hpp"
+#include "engine/engine_entry.hpp"
+
+namespace assay::chart {
+namespace {
+
+constexpr double kMargin = 16, kTitleSize = 16, kTitleLine = 21, kSubtitleSize = 12, kSubtitleLine = 16,
+                 kLegendSize = 12, kLegendLine = 20, kNoteSize = 11, kNoteLine = 15, kPanelTitleSize = 12;
+constexpr double kLegendIcon = 12, kLegendGap = 14;
+
+Json colour(const std::string& token) { return {{"$colour", token}}; }
+
+Json optional_number(const Number& number) { return number && std::isfinite(*number) ? Json(*number) : Json(nullptr); }
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+// The rows of the legend, by the widths of its names; ECharts wraps in the same way.
+int legend_rows(const std::vector<Look>& legend, double width) {
+  int rows = legend.empty() ? 0 : 1;
+  double at = 0;
+  for (const Look& look : legend) {
+    const double item = kLegendIcon + 5 + text_width(look.name, kLegendSize);
+    if (at > 0 && at + item > width) {
+      ++rows;
+      at = 0;
+    }
+    at += item + kLegendGap;
+  }
+  return rows;
+}
+
+const char* icon_of(const Look& look) { return look.marker == "circle" ? "circle" : look.marker.c_str(); }
+
+std::string grouped(std::string digits) {
+  constexpr std::size_t kShortest = 5, kGroup = 3;
+  if (digits.size() < kShortest) return digits;
+  for (std::size_t at = digits.size() - kGroup; at > 0 && at<digits.size(); at = at> kGroup ? at - kGroup : 0)
+    digits.insert(at, "\u2009");
+  return digits;
+}
+
+std::vector<std::string> engines_in_order() {
+  std::vector<std::string> names;
+  for (const EngineEntry& entry : own_engines()) names.push_back(entry.name);
+  return names;
+}
+
+}  // namespace
+
+std::string number_words(double value) {
+  if (!std::isfinite(value)) return "–";
+  if (value == 0) return "0";
+  const double size = std::abs(value);
+  double power = 1;
+  int exponent = 0;
+  constexpr double kTen = 10, kHundred = 100;
+  for (; size >= 1 && size / power >= kTen; ++exponent) power *= kTen;
+  for (; size < 1 && size * power < 1; --exponent) power *= kTen;
+  const std::string sign = value < 0 ? "-" : "";
+  if (exponent >= 2) return sign + grouped(fmt::format("{:.0f}", std::floor(size + 0.5)));
+  double digits = std::floor((exponent < 0 ? size * power : size / power) * kHundred + 0.5);
+  if (digits >= kHundred * kTen) {
+    digits = kHundred;
+    if (++exponent == 2) return sign + "100";
+  }
+  const std::string text = fmt::format("{:.0f}", digits);
+  if (exponent >= 0)
+    return sign + text.substr(0, static_cast<std::size_t>(exponent) + 1) + "." +
+           text.substr(static_cast<std::size_t>(exponent) + 1);
+  return sign + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + text;
+}
+
+std::vector<Look> looks_of(std::span<const Record> rows) {
+  static const std::vector<std::string> engines = engines_in_order();
+  constexpr std::array kMarkers{"circle", "diamond", "rect", "triangle", "pin"};
+  const std::array<Json, 5> dashes{Json("solid"), Json::array({6, 4}), Json::array({2, 3}), Json::array({7, 3, 2, 3}),
+                                   Json::array({11, 4})};
+  std::vector<Look> looks;
+  for (const Record& row : rows) {
+    const std::string name = target_key(row);
+    if (std::ranges::find(looks, name, &Look::name) != looks.end()) continue;
+    const auto place =
+        static_cast<std::size_t>(std::ranges::find(engines, row.engine) - engines.begin()) % kMarkers.size();
+    looks.push_back({name,
+                     hardware_colour(row.hardware, theme("light")) == hardware_colour("ink-2", theme("light"))
+                         ? "ink-2"
+                         : row.hardware,
+                     kMarkers.at(place), dashes.at(place), name.find('@') != std::string::npos,
+                     row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware)});
+  }
+  return looks;
+}
+
+Json arguments_of(const Look& look) {
+  return {{"colour", colour(look.colour)},
+          {"ink", colour("ink")},
+          {"ink2", colour("ink-2")},
+          {"paper", colour("background")},
+          {"marker", look.marker},
+          {"dash", look.dash},
+          {"inner", look.inner}};
+}
+
+Picture::Picture(Frame frame) : frame_(std::move(frame)) {
+  const double inside = frame_.width - 2 * kMargin;
+  const std::vector<std::string> title = wrapped(frame_.title, inside, kTitleSize, true);
+  const std::vector<std::string> subtitle = wrapped(frame_.subtitle, inside, kSubtitleSize);
+  titles_.push_back(
+      {{"text", joined(title)},
+       {"left", kMargin},
+       {"top", 12},
+       {"padding", 0},
+       {"itemGap", 0},
+       {"textStyle",
+        {{"fontSize", kTitleSize}, {"fontWeight", "bold"}, {"lineHeight", kTitleLine}, {"color", colour("ink")}}}});
+  double y = 12 + kTitleLine * static_cast<double>(title.size()) + 2;
+  if (!subtitle.empty())
+    titles_.push_back({{"text", joined(subtitle)},
+                       {"left", kMargin},
+                       {"top", y},
+                       {"padding", 0},
+                       {"textStyle",
+                        {{"fontSize", kSubtitleSize},
+                         {"fontWeight", "normal"},
+                         {"lineHeight", kSubtitleLine},
+                         {"color", colour("ink-2")}}}});
+  y += kSubtitleLine * static_cast<double>(subtitle.size());
+  const int rows = legend_rows(frame_.legend, inside);
+  head_ = y + 8 + kLegendLine * rows;
+}
+
+int Picture::add(const Panel& panel) {
+  const int number = static_cast<int>(grids_.size());
+  const double top = head_ + panel.top;
+  grids_.push_back({{"left", panel.left},
+                    {"top", top},
+                    {"width", panel.width},
+                    {"height", panel.height},
+                    {"outerBoundsMode", "none"}});
+  Json x = panel.x, y = panel.y;
+  x["gridIndex"] = y["gridIndex"] = number;
+  x_.push_back(std::move(x));
+  y_.push_back(std::move(y));
+  if (!panel.title.empty())
+    titles_.push_back(
+        {{"text", panel.title},
+         {"left", panel.left},
+         {"top", top - 20},
+         {"padding", 0},
+         {"textStyle", {{"fontSize", kPanelTitleSize}, {"fontWeight", "bold"}, {"color", colour("ink")}}}});
+  return number;
+}
+
+void Picture::draw(int panel, const std::string& series, const char* function, const char* by, Json arguments) {
+  Json rows{{"panel", panel}};
+  if (!series.empty()) rows["series"] = series;
+  arguments["$fn"] = function;
+  Json made{{"type", "custom"},    {"xAxisIndex", panel},
+            {"yAxisIndex", panel}, {"$rows", std::move(rows)},
+            {"$by", by},           {"z", 3},
+            {"clip", false},       {"renderItem", std::move(arguments)}};
+  made["encode"] = {{"x", 0}, {"y", 1}};
+  if (!series.empty()) made["name"] = series;
+  series_.push_back(std::move(made));
+}
+
+void Picture::line(int panel, const Look& look, bool label_at_end, double width) {
+  Json made{{"type", "line"},
+            {"name", look.name},
+            {"xAxisIndex", panel},
+            {"yAxisIndex", panel},
+            {"$rows", {{"panel", panel}, {"series", look.name}}},
+            {"showSymbol", false},
+            {"silent", true},
+            {"lineStyle", {{"color", colour(look.colour)}, {"width", width}, {"type", look.dash}}},
+            {"itemStyle", {{"color", colour(look.colour)}}}};
+  if (label_at_end) {
+    made["endLabel"] = {
+        {"show", true}, {"formatter", look.name}, {"color", colour("ink")}, {"fontSize", 11}, {"distance", 9}};
+    made["labelLayout"] = {{"moveOverlap", "shiftY"}};
+  }
+  series_.push_back(std::move(made));
+}
+
+void Picture::plain_line(int panel, const std::string& series, const char* name, Json dash, const char* step) {
+  Json made{{"type", "line"},
+            {"xAxisIndex", panel},
+            {"yAxisIndex", panel},
+            {"$rows", {{"panel", panel}, {"series", series}}},
+            {"showSymbol", false},
+            {"silent", true},
+            {"z", 1},
+            {"lineStyle", {{"color", colour(name)}, {"width", step == nullptr ? 1.2 : 2}, {"type", std::move(dash)}}}};
+  if (step != nullptr) made["step"] = step;
+  series_.push_back(std::move(made));
+}
+
+void Picture::rule(int panel, const char* axis, double at, const char* name) {
+  series_.push_back({{"type", "custom"},
+                     {"xAxisIndex", panel},
+                     {"yAxisIndex", panel},
+                     {"silent", true},
+                     {"z", 1},
+                     {"encode", {{"x", 0}, {"y", 1}}},
+                     {"renderItem", {{"$fn", "rule"}, {axis, at}, {"colour", colour(name)}}}});
+}
+
+Chart Picture::finish(double height, Table table, std::string summary) const {
+  const double inside = frame_.width - 2 * kMargin;
+  std::vector<std::string> notes;
+  for (const std::string& note : frame_.notes)
+    for (std::string& line : wrapped(note, inside, kNoteSize)) notes.push_back(std::move(line));
+  const double whole = head_ + height + (notes.empty() ? 0 : 6 + kNoteLine * static_cast<double>(notes.size())) + 10;
+
+  Json titles = titles_;
+  if (!notes.empty())
+    titles.push_back(
+        {{"text", joined(notes)},
+         {"left", kMargin},
+         {"top", head_ + height + 4},
+         {"padding", 0},
+         {"textStyle",
+          {{"fontSize", kNoteSize}, {"fontWeight", "normal"}, {"lineHeight", kNoteLine}, {"color", colour("ink-2")}}}});
+  Json source = Json::array({{"panel", "group", "series", "x", "value", "low", "high", "mark", "style", "text"}});
+  for (const Row& row : rows_)
+    source.push_back({row.panel, row.group, row.series, optional_number(row.x), optional_number(row.value),
+                      optional_number(row.low), optional_number(row.high), static_cast<int>(row.mark), row.style,
+                      row.text});
+  Json option{{"backgroundColor", colour("background")},
+              {"title", std::move(titles)},
+              {"dataset", {{"source", std::move(source)}}},
+              {"grid", grids_},
+              {"xAxis", x_},
+              {"yAxis", y_},
+              {"series", series_},
+              {"tooltip", {{"trigger", "item"}, {"renderMode", "richText"}, {"formatter", {{"$fn", "tooltip"}}}}}};
+  if (!frame_.legend.empty()) {
+    Json names = Json::array();
+    for (const Look& look : frame_.legend)
+      names.push_back({{"name", look.name},
+                       {"icon", icon_of(look)},
+                       {"itemStyle",
+                        {{"color", look.hatched ? colour("background") : colour(look.colour)},
+                         {"borderColor", colour(look.colour)},
+                         {"borderWidth", 1.5}}},
+                       {"lineStyle", {{"color", colour(look.colour)}, {"type", look.dash}, {"width", 2}}}});
+    option["legend"] = {{"data", std::move(names)},
+                        {"left", kMargin},
+                        {"top", head_ - 8 - kLegendLine * legend_rows(frame_.legend, inside) + 4},
+                        {"width", inside},
+                        {"padding", 0},
+                        {"itemGap", kLegendGap},
+                        {"itemWidth", kLegendIcon},
+                        {"itemHeight", 12},
+                        {"textStyle", {{"fontSize", kLegendSize}, {"color", colour("ink")}}}};
+  }
+  Chart chart;
+  chart.name = frame_.name;
+  chart.title = frame_.title;
+  chart.subtitle = frame_.subtitle;
+  chart.summary = std::move(summary);
+  chart.table = std::move(table);
+  chart.option = std::move(option);
+  chart.width = frame_.width;
+  chart.height = static_cast<int>(std::ceil(whole));
+  chart.notes = frame_.notes;
+  return chart;
+}
+
+Json number_axis(const std::string& name, std::vector<std::string> columns, std::vector<int> panels, const char* scale,
+                 bool zero, std::vector<double> include) {
+  Json range{{"columns", std::move(columns)}, {"panels", std::move(panels)}, {"scale", scale}, {"zero", zero}};
+  if (!include.empty()) range["include"] = std::move(include);
+  return {{"type", "value"},
+          {"$range", std::move(range)},
+          {"name", name},
+          {"nameLocation", "middle"},
+          {"nameGap", 26},
+          {"nameTextStyle", {{"color", colour("ink-2")}, {"fontSize", 12}}},
+          {"axisLine", {{"show", true}, {"onZero", false}, {"lineStyle", {{"color", colour("ink-3")}}}}},
+          {"axisTick", {{"show", true}, {"lineStyle", {{"color", colour("ink-3")}}}}},
+          {"axisLabel", {{"color", colour("ink-2")}, {"fontSize", 11}, {"hideOverlap", true}}},
+          {"splitLine", {{"show", true}, {"lineStyle", {{"color", colour("grid")}}}}}};
+}
+
+Json group_axis(int panel, double label_width) {
+  return {{"type", "category"},
+          {"$categories", {{"panel", panel}}},
+          {"inverse", true},
+          {"axisLine", {{"show", true}, {"lineStyle", {{"color", colour("ink-3")}}}}},
+          {"axisTick", {{"show", false}}},
+          {"axisLabel",
+           {{"color", colour("ink")},
+            {"fontSize", 12},
+            {"interval", 0},
+            {"formatter", {{"$fn", "category"}, {"width", label_width}}}}}};
+}
+
+bool shows_values(const Record& row) {
+  return row.status == CellStatus::kCompleted && row.verification != Verification::kWrong;
+}
+
+Mark mark_of(const Record& row) {
+  if (row.status == CellStatus::kWrong || row.verification == Verification::kWrong) return Mark::kWrong;
+  switch (row.status) {
+    case CellStatus::kUnsupported:
+      return Mark::kUnsupported;
+    case CellStatus::kUnavailable:
+      return Mark::kUnavailable;
+    case CellStatus::kSkipped:
+      return Mark::kSkipped;
+    case CellStatus::kFailed:
+      return Mark::kFailed;
+    default:
+      break;
+  }
+  return row.verification == Verification::kVerified ? Mark::kNone : Mark::kUnverified;
+}
+
+int style_of(const Record& row) {
+  int style = 0;
+  if (row.latency_p50_interval != "launches") style |= kHollow;
+  if (row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware)) style |= kHatched;
+  return style;
+}
+
+std::vector<std::string> legend_notes(std::span<const Row> rows, std::string_view hollow_words) {
+  bool hollow = false, hatched = false;
+  std::map<Mark, std::size_t> marks;
+  for (const Row& row : rows) {
+    hollow |= row.value && (row.style & kHollow) != 0;
+    hatched |= row.value && (row.style & kHatched) != 0;
+    if (row.mark != Mark::kNone) ++marks[row.mark];
+  }
+  std::vector<std::string> notes;
+  if (hollow && !hollow_words.empty()) notes.emplace_back(hollow_words);
+  if (hatched)
+    notes.emplace_back(
+        "Hatched or crossed: a simulated or software device; its times are not the device's, and it is never ranked.");
+  constexpr std::array<const char*, 9> kMeanings{"",
+                                                 "≠ wrong numbers",
+                                                 "✕ failed",
+                                                 "– unsupported by the runtime",
+                                                 "∅ not available on this machine",
+                                                 "… skipped",
+                                                 "? not verified, so not ranked",
+                                                 "∅ no common cell",
+                                                 "· not measured"};
+  std::string line;
+  for (const auto& [mark, count] : marks)
+    line += fmt::format("{}{} ({})", line.empty() ? "" : ", ", kMeanings.at(static_cast<std::size_t>(mark)), count);
+  if (!line.empty()) notes.push_back("No value: " + line + ".");
+  return notes;
+}
+
+void leave_out_absent(Frame& frame, std::vector<Row>& rows) {
+  const auto says_nothing = [](const Row& row) {
+    return !row.value &&
+           (row.mark == Mark::kUnavailable || row.mark == Mark::kSkipped || row.mark == Mark::kNoCommonCell);
+  };
+  std::map<std::string, std::vector<std::string>> absent;  // by reason
+  std::erase_if(frame.legend, [&](const Look& look) {
+    const Row* first = nullptr;
+    for (const Row& row : rows) {
+      if (row.series != look.name) continue;
+      if (!says_nothing(row)) return false;
+      if (first == nullptr) first = &row;
+    }
+    if (first == nullptr) return true;
+    absent[first->mark == Mark::kUnavailable ? "Not available on this machine"
+           : first->mark == Mark::kSkipped   ? "Skipped"
+                                             : "No cell in common"]
+        .push_back(look.name);
+    return true;
+  });
+  for (const auto& [reason, targets] : absent) {
+    std::string names;
+    for (const std::string& target : targets) names += (names.empty() ? "" : ", ") + target;
+    frame.notes.push_back(fmt::format("{}: {}.", reason, names));
+    std::erase_if(rows, [&](const Row& row) { return std::ranges::find(targets, row.series) != targets.end(); });
+  }
+}
+
+}  // namespace assay::chart

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# web/build.sh PART OUT: bundles a part of web/ into the file OUT.
+#   charts       ECharts with chart/runtime.js as one ES5 script: Duktape runs it in the program
+#   page-script  the dashboard's script, for browsers
+#   page-style   its style
+# The libraries come from the group `web` of set-up (ASSAY_DEPS_DIR).
+set -euo pipefail
+web=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+deps=${ASSAY_DEPS_DIR:-${web%/*}/.deps}
+esbuild=$deps/web/node_modules/@esbuild/linux-x64/bin/esbuild
+[[ -x $esbuild ]] || { echo "web/build.sh: '$esbuild' is missing; run: setup/fetch web" >&2; exit 1; }
+export NODE_PATH=$deps/web/node_modules
+common=(--bundle --legal-comments=none --log-level=warning '--define:process.env.NODE_ENV="production"')
+case $1 in
+  charts)
+    # Not --minify-syntax: it moves `in` into the head of a `for`, which Duktape's parser refuses.
+    "$esbuild" "$web/chart/entry.mjs" "${common[@]}" --format=iife --global-name=assayCharts --target=es5 \
+      --minify-whitespace --minify-identifiers --outfile="$2"
+    ;;
+  page-script)
+    "$esbuild" "$web/src/main.tsx" "${common[@]}" --format=iife --target=es2022 --jsx=automatic --jsx-import-source=preact \
+      --minify --outfile="$2"
+    ;;
+  page-style)
+    "$esbuild" "$web/src/style.css" --legal-comments=none --log-level=warning --minify --outfile="$2"
+    ;;
+  *)
+    echo "web/build.sh: unknown part '$1'; valid: charts, page-script, page-style" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns a chart of src/chart into an option that ECharts accepts, in the page and in the program (docs/charts.md).
+//
+// Only ES5: Duktape runs it. A row of `dataset.source` has the columns panel, group, series, x, value, low, high, mark, style, text.
+//   {"$colour": NAME}               the theme's colour
+//   {"$fn": NAME, …}                a function of `functions` below; the other keys are its arguments
+//   series.$rows {panel, series}    the rows with these values become the data of the series
+//   axis.$categories {panel}        the groups of the rows with that panel, in order
+//   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks
+
+var COLUMNS = ['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'];
+var MARKS = ['', '≠ wrong', '✕ failed', '– unsupported', '∅ unavailable', '… skipped', '? unverified', '∅ no common cell', '· not measured'];
+var STYLE = {hollow: 1, hatched: 2, bold: 4, ringed: 8};
+var THIN = '\u2009';
+var FONT = 'DejaVu Sans, Verdana, sans-serif';  // without quotes: ECharts writes it into attributes
+
+function isNumber(value) {
+  return typeof value === 'number' && isFinite(value);
+}
+
+function grouped(text) {
+  var parts = text.split('.');
+  if (parts[0].replace('-', '').length > 4) parts[0] = parts[0].replace(/(\d)(?=(\d{3})+$)/g, '$1' + THIN);
+  return parts.join('.');
+}
+
+/** Three significant digits, thousands apart: "0.0123", "8.00", "10 432". The same as number_words() of src/chart. */
+function formatNumber(value) {
+  if (!isNumber(value)) return '–';
+  if (value === 0) return '0';
+  var size = Math.abs(value), power = 1, exponent = 0;
+  for (; size >= 1 && size / power >= 10; exponent++) power *= 10;
+  for (; size < 1 && size * power < 1; exponent--) power *= 10;
+  var sign = value < 0 ? '-' : '';
+  if (exponent >= 2) return sign + grouped(String(Math.floor(size + 0.5)));
+  var digits = Math.floor((exponent < 0 ? size * power : size / power) * 100 + 0.5);
+  if (digits >= 1000) {
+    digits = 100;
+    exponent++;
+    if (exponent === 2) return sign + '100';
+  }
+  var text = String(digits);
+  if (exponent >= 0) return sign + text.slice(0, exponent + 1) + '.' + text.slice(exponent + 1);
+  return sign + '0.' + new Array(-exponent).join('0') + text;
+}
+
+/** As few digits as a tick needs: "0.5", "20", "10 000". */
+function formatTick(value) {
+  return grouped(String(parseFloat(value.toPrecision(6))));
+}
+
+/** A count in few characters: "20 M". */
+function formatCount(value) {
+  var units = ['', 'k', 'M', 'G', 'T'], at = 0;
+  for (; value >= 1000 && at < 4; at++) value /= 1000;
+  return formatTick(value) + (units[at] ? THIN + units[at] : '');
+}
+
+function pad(number) {
+  return (number < 10 ? '0' : '') + number;
+}
+
+function formatTime(seconds, withHours) {
+  var date = new Date(seconds * 1000);
+  var day = date.getUTCFullYear() + '-' + pad(date.getUTCMonth() + 1) + '-' + pad(date.getUTCDate());
+  return withHours ? day.slice(5) + ' ' + pad(date.getUTCHours()) + ':' + pad(date.getUTCMinutes()) : day;
+}
+
+function rowsOf(dataset) {
+  var source = dataset && dataset.source || [];
+  var rows = [];
+  for (var i = 1; i < source.length; i++) {
+    var row = {};
+    for (var j = 0; j < COLUMNS.length; j++) row[COLUMNS[j]] = source[i][j];
+    rows.push(row);
+  }
+  return rows;
+}
+
+// ----- axes -----------------------------------------------------------------------------------------------------------
+
+function extent(rows, range) {
+  var low = Infinity, high = -Infinity;
+  function take(value) {
+    if (!isNumber(value) || (range.scale === 'log' && value <= 0)) return;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  for (var i = 0; i < rows.length; i++) {
+    if (range.panels && range.panels.indexOf(rows[i].panel) < 0) continue;
+    if (range.series && rows[i].series !== range.series) continue;
+    for (var j = 0; j < range.columns.length; j++) take(rows[i][range.columns[j]]);
+  }
+  (range.include || []).forEach(take);
+  return low <= high ? [low, high] : null;
+}
+
+function niceStep(span, count) {
+  var raw = span / count;
+  var power = Math.pow(10, Math.floor(Math.log(raw) / Math.LN10 + 1e-9));
+  var unit = raw / power;
+  return power * (unit <= 1.0001 ? 1 : unit <= 2.0001 ? 2 : unit <= 5.0001 ? 5 : 10);
+}
+
+function rounded(value) {
+  return parseFloat(value.toPrecision(12));
+}
+
+function linearTicks(low, high, zero, count) {
+  if (zero) {
+    low = Math.min(0, low);
+    high = Math.max(0, high);
+  }
+  if (high - low < 1e-9 * Math.max(Math.abs(high), 1e-12)) {
+    var by = Math.abs(high) > 0 ? Math.abs(high) * 0.05 : 1;
+    if (zero && high > 0) low = 0;
+    else low -= by;
+    high += by;
+  }
+  var step = niceStep(high - low, count);
+  var first = Math.floor(low / step + 1e-9), last = Math.ceil(high / step - 1e-9);
+  var ticks = [];
+  for (var i = first; i <= last; i++) ticks.push(rounded(i * step));
+  return ticks;
+}
+
+// 1-2-5; over more than two decades powers of ten.
+function logTicks(low, high) {
+  var all = [];
+  var from = Math.floor(Math.log(low) / Math.LN10 - 1e-9), to = Math.ceil(Math.log(high) / Math.LN10 + 1e-9);
+  for (var power = from; power <= to; power++)
+    [1, 2, 5].forEach(function(unit) { all.push(rounded(unit * Math.pow(10, power))); });
+  var first = 0, last = all.length - 1;
+  while (first + 1 < all.length && all[first + 1] <= low * 1.0000001) first++;
+  while (last > 0 && all[last - 1] >= high * 0.9999999) last--;
+  if (first === last) {
+    if (last + 1 < all.length) last++;
+    else first--;
+  }
+  var ticks = all.slice(first, last + 1);
+  var limits = [ticks[0], ticks[ticks.length - 1]];
+  if (ticks.length > 7) {
+    var tens = ticks.filter(function(tick) { var power = Math.log(tick) / Math.LN10; return Math.abs(power - Math.round(power)) < 1e-9; });
+    if (tens.length >= 2) ticks = tens;
+  }
+  return {ticks: ticks, limits: limits};
+}
+
+var TIME_STEPS = [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 259200, 604800, 1209600, 2592000, 7776000, 31536000];
+
+function timeTicks(low, high) {
+  if (high - low < 120) {
+    low -= 60;
+    high += 60;
+  }
+  var step = TIME_STEPS[TIME_STEPS.length - 1];
+  for (var i = TIME_STEPS.length - 1; i >= 0; i--)
+    if ((high - low) / TIME_STEPS[i] <= 5) step = TIME_STEPS[i];
+  var ticks = [];
+  for (var at = Math.ceil(low / step) * step; at <= high; at += step) ticks.push(at);
+  var margin = (high - low) * 0.03;
+  return {ticks: ticks, limits: [low - margin, high + margin], step: step};
+}
+
+function setRange(axis, rows) {
+  var range = axis.$range;
+  var span = extent(rows, range) || (range.scale === 'log' ? [1, 10] : [0, 1]);
+  var scale = range.scale;
+  if (scale === 'auto') scale = span[0] > 0 && span[1] / span[0] >= 30 ? 'log' : 'linear';
+  var ticks, limits, format = formatTick;
+  if (scale === 'log') {
+    var log = logTicks(span[0], span[1]);
+    ticks = range.ticks || log.ticks;
+    limits = log.limits;
+  } else if (scale === 'time') {
+    var time = timeTicks(span[0], span[1]);
+    ticks = time.ticks;
+    limits = time.limits;
+    format = function(value) { return formatTime(value, time.step < 86400); };
+  } else {
+    ticks = linearTicks(span[0], span[1], range.zero, range.count || 5);
+    limits = [ticks[0], ticks[ticks.length - 1]];
+    if (scale === 'share') format = function(value) { return formatTick(value * 100) + (THIN + '%'); };
+  }
+  if (range.count_words) format = formatCount;
+  if (range.each) {  // a tick at each of the values, such as batch sizes
+    var seen = {}, values = [];
+    rows.forEach(function(row) {
+      var value = row[range.columns[0]];
+      if (range.panels && range.panels.indexOf(row.panel) < 0 || !isNumber(value) || seen[value]) return;
+      seen[value] = true;
+      values.push(value);
+    });
+    values.sort(function(a, b) { return a - b; });
+    if (values.length && values.length <= 8) {
+      ticks = values;
+      var room = values.length > 1 ? Math.pow(values[values.length - 1] / values[0], 0.06) : 1.5;
+      limits = [values[0] / room, values[values.length - 1] * room];
+    }
+  }
+  axis.type = scale === 'log' ? 'log' : 'value';
+  axis.min = limits[0];
+  axis.max = limits[1];
+  axis.axisLabel = axis.axisLabel || {};
+  axis.axisLabel.customValues = ticks;
+  axis.axisLabel.formatter = format;
+  axis.axisTick = axis.axisTick || {};
+  axis.axisTick.customValues = ticks;
+  axis.splitLine = axis.splitLine || {};
+  axis.splitLine.customValues = ticks;
+  delete axis.$range;
+}
+
+function setCategories(axis, rows) {
+  var wanted = axis.$categories, seen = {}, names = [];
+  rows.forEach(function(row) {
+    var name = row[wanted.column || 'group'];
+    if (row.panel !== wanted.panel || !name || seen['_' + name]) return;
+    seen['_' + name] = true;
+    names.push(name);
+  });
+  axis.data = names;
+  delete axis.$categories;
+}
+
+// ----- shapes ---------------------------------------------------------------------------------------------------------
+
+function text(words, x, y, style) {
+  var full = {text: words, x: x, y: y, fontSize: 11, fontFamily: FONT, verticalAlign: 'middle'};
+  for (var key in style) full[key] = style[key];
+  return {type: 'text', silent: true, style: full};
+}
+
+function nothing() {
+  return {type: 'group', children: []};
+}
+
+function path(data, style) {
+  return {type: 'path', shape: {pathData: data}, style: style};
+}
+
+function stroke(colour, width, dash) {
+  return {stroke: colour, lineWidth: width, fill: null, lineDash: dash};
+}
+
+function xWhisker(from, to, y, cap, colour) {
+  return path('M' + from + ' ' + (y - cap) + 'v' + 2 * cap + 'M' + from + ' ' + y + 'H' + to + 'M' + to + ' ' + (y - cap) + 'v' + 2 * cap,
+              stroke(colour, 1.2));
+}
+
+function yWhisker(x, from, to, cap, colour) {
+  return path('M' + (x - cap) + ' ' + from + 'h' + 2 * cap + 'M' + x + ' ' + from + 'V' + to + 'M' + (x - cap) + ' ' + to + 'h' + 2 * cap,
+              stroke(colour, 1.2));
+}
+
+// Lines at 45 degrees within a rectangle, 5 px apart.
+function hatching(x, y, width, height, colour) {
+  var data = '';
+  for (var c = 5 - (x + y) % 5; c < width + height; c += 5) {
+    var x1 = Math.max(0, c - height), x2 = Math.min(c, width);
+    if (x2 - x1 > 0.5) data += 'M' + (x + x1) + ' ' + (y + c - x1) + 'L' + (x + x2) + ' ' + (y + c - x2);
+  }
+  return path(data || 'M0 0', stroke(colour, 2));
+}
+
+var OUTLINES = {
+  diamond: function(r) { return [[0, -1.25 * r], [1.25 * r, 0], [0, 1.25 * r], [-1.25 * r, 0]]; },
+  rect: function(r) { return [[-0.9 * r, -0.9 * r], [0.9 * r, -0.9 * r], [0.9 * r, 0.9 * r], [-0.9 * r, 0.9 * r]]; },
+  triangle: function(r) { return [[0, -1.2 * r], [1.15 * r, 0.9 * r], [-1.15 * r, 0.9 * r]]; },
+  pin: function(r) { return [[0, 1.2 * r], [1.15 * r, -0.9 * r], [-1.15 * r, -0.9 * r]]; }
+};
+
+function marker(shape, x, y, r, filled, colour, paper) {
+  var style = {fill: filled ? colour : paper, stroke: colour, lineWidth: 1.5};
+  if (!OUTLINES[shape]) return {type: 'circle', shape: {cx: x, cy: y, r: r}, style: style};
+  return {
+    type: 'polygon',
+    shape: {points: OUTLINES[shape](r).map(function(p) { return [x + p[0], y + p[1]]; })},
+    style: style
+  };
+}
+
+// ----- functions that options name ------------------------------------------------------------------------------------------
+
+// The place of a row within its category: `x` counts from the middle one of the category's `slots`.
+function slotY(args, api, row) {
+  var height = Math.min(18, api.size([0, 1])[1] * 0.86 / (args.slots || 1));
+  return {centre: api.coord([args.base || 1, row.group])[1] + (row.x || 0) * height, height: height};
+}
+
+var functions = {
+  // A horizontal bar with whisker and number; on a logarithmic axis without a base a marker with a stem.
+  bar: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, place = slotY(args, api, row);
+      var y = place.centre + (args.below || 0), half = place.height * 0.38, ink = args.ink, font = Math.min(11, place.height);
+      if (!isNumber(row.value))
+        return text(row.mark ? MARKS[row.mark] : '', box.x + 5, y, {fill: args.ink2, fontSize: font});
+      var x = api.coord([row.value, row.group])[0], children = [], end = x;
+      var from = args.base ? api.coord([args.base, row.group])[0] : box.x;
+      var hollow = row.style & STYLE.hollow, hatched = row.style & STYLE.hatched;
+      var whisker = null;
+      if (isNumber(row.low) && isNumber(row.high)) {
+        var a = owner.log && row.low <= 0 ? box.x : api.coord([row.low, row.group])[0], b = api.coord([row.high, row.group])[0];
+        whisker = xWhisker(a, b, y, Math.min(4, half), ink);
+        end = Math.max(end, b);
+      }
+      if (owner.log && !args.base) {
+        children.push(path('M' + box.x + ' ' + y + 'H' + x, stroke(args.colour, 2, args.dash)));
+        if (whisker) children.push(whisker);
+        children.push(marker(args.marker, x, y, Math.min(5, half), !hollow && !hatched, args.colour, args.paper));
+        if (hatched) children.push(path('M' + (x - 3) + ' ' + (y + 3) + 'l6 -6', stroke(args.colour, 1.2)));
+      } else {
+        var left = Math.min(from, x), width = Math.max(1, Math.abs(x - from));
+        children.push({
+          type: 'rect',
+          shape: {x: left, y: y - half, width: width, height: 2 * half},
+          style: {fill: hollow || hatched ? 'none' : args.colour, stroke: args.colour, lineWidth: hollow || hatched ? 1.4 : 0}
+        });
+        if (hatched) children.push(hatching(left, y - half, width, 2 * half, args.colour));
+        else if (args.inner && !hollow)
+          children.push(path('M' + left + ' ' + y + 'h' + width, stroke(args.paper, 1.6, [5, 3])));
+        if (whisker) children.push(whisker);
+      }
+      var words = args.percent ? formatNumber(100 * row.value) + THIN + '%' : formatNumber(row.value) + (args.unit || '');
+      if (row.text && !args.below) words += '  ' + row.text;
+      children.push(text(words, Math.max(end, from) + 6, y, {fill: ink, fontSize: font}));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // A marker in a category's row, with a horizontal whisker.
+  dot: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], y = slotY(args, api, row).centre;
+      if (!isNumber(row.value)) return nothing();
+      var x = api.coord([row.value, row.group])[0], children = [];
+      if (isNumber(row.low) && isNumber(row.high) && row.low > 0)
+        children.push(xWhisker(api.coord([row.low, row.group])[0], api.coord([row.high, row.group])[0], y, 3, args.ink));
+      children.push(marker(args.marker, x, y, 4.5, !(row.style & (STYLE.hollow | STYLE.hatched)), args.colour, args.paper));
+      if (row.style & STYLE.hatched) children.push(path('M' + (x - 3) + ' ' + (y + 3) + 'l6 -6', stroke(args.colour, 1.2)));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // Right of the panel, which targets of a category have no value, and why.
+  absentees: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, words = [];
+      for (var i = 0; i < owner.rows.length; i++) {
+        var other = owner.rows[i];
+        if (other.group !== row.group || isNumber(other.value) || !other.mark) continue;
+        if (!words.length && i !== params.dataIndex) return nothing();
+        words.push(MARKS[other.mark].charAt(0) + THIN + other.series);
+      }
+      return words.length ? text(words.join('  '), box.x + box.width + 8, api.coord([1, row.group])[1], {fill: args.ink2}) : nothing();
+    };
+  },
+
+  // A thin line from the least to the greatest value of a category's row.
+  span: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], low = Infinity, high = -Infinity, first = -1;
+      for (var i = 0; i < owner.rows.length; i++) {
+        if (owner.rows[i].group !== row.group) continue;
+        if (first < 0) first = i;
+        if (!isNumber(owner.rows[i].value)) continue;
+        low = Math.min(low, owner.rows[i].value);
+        high = Math.max(high, owner.rows[i].value);
+      }
+      if (first !== params.dataIndex || !(low < high)) return nothing();
+      var a = api.coord([low, row.group]), b = api.coord([high, row.group]);
+      return path('M' + a[0] + ' ' + a[1] + 'H' + b[0], stroke(args.colour, 1));
+    };
+  },
+
+  // A marker at x and value, with the interval of the value; `across`: of x. Without a value the status at the axis.
+  point: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex];
+      if (!isNumber(row.value)) return nothing();
+      var p = api.coord([row.x, row.value]), children = [];
+      if (isNumber(row.low) && isNumber(row.high)) {
+        if (args.across)
+          children.push(xWhisker(api.coord([row.low, row.value])[0], api.coord([row.high, row.value])[0], p[1], 4, args.ink));
+        else if (!owner.logY || row.low > 0)
+          children.push(yWhisker(p[0], api.coord([row.x, row.low])[1], api.coord([row.x, row.high])[1], 4, args.ink));
+      }
+      if (row.style & STYLE.ringed)
+        children.push({type: 'circle', shape: {cx: p[0], cy: p[1], r: 9}, style: stroke(args.ink, 1.2)});
+      children.push(marker(args.marker, p[0], p[1], args.sized ? row.high : args.size || 4, !(row.style & (STYLE.hollow | STYLE.hatched)), args.colour, args.paper));
+      if (row.style & STYLE.hatched) children.push(path('M' + (p[0] - 3) + ' ' + (p[1] + 3) + 'l6 -6', stroke(args.colour, 1.2)));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // Above the x axis, the marks of rows without a value, one over the other. `once`: each mark once at an x.
+  absent: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      if (params.dataIndex === 0) taken = [];
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      if (isNumber(row.value) || !row.mark || !isNumber(row.x)) return nothing();
+      var x = api.coord([row.x, owner.yAxis.min])[0], y = box.y + box.height - 9, glyph = MARKS[row.mark].charAt(0);
+      for (var level = 0; level < 6; level++, y -= 13) {
+        var free = true;
+        for (var i = 0; i < taken.length; i++) {
+          if (args.once && taken[i][2] === glyph && Math.abs(taken[i][0] - x) < 1) return nothing();
+          if (Math.abs(taken[i][0] - x) < 14 && Math.abs(taken[i][1] - y) < 12) free = false;
+        }
+        if (!free) continue;
+        taken.push([x, y, glyph]);
+        return text(glyph, x, y, {fill: args.ink2, align: 'center', fontSize: 13, fontWeight: 'bold'});
+      }
+      return nothing();
+    };
+  },
+
+  // The text of a row beside its point, where no other text of the series is.
+  name: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      if (params.dataIndex === 0) taken = [];
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      if (!isNumber(row.value) || !row.text) return nothing();
+      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, away = args.sized ? row.high + 4 : 8;
+      var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
+      var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
+      if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]]];
+      for (var i = 0; i < places.length; i++) {
+        var x = places[i][0], y = places[i][1];
+        var free = x > box.x && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
+        for (var k = 0; k < owner.panel.length && args.apart; k++) {
+          var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
+          if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 && q[0] - 6 < x + width) free = false;
+        }
+        for (var j = 0; j < taken.length; j++)
+          if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
+        if (!free) continue;
+        taken.push([x, y, width]);
+        return text(row.text, x, y, {fill: args.ink});
+      }
+      return nothing();
+    };
+  },
+
+  // A cell of a table of ratios: the darker, the slower.
+  heat: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], p = api.coord([row.series, row.group]), size = api.size([1, 1]);
+      var width = size[0] - 3, height = size[1] - 3, shape = {x: p[0] - width / 2, y: p[1] - height / 2, width: width, height: height};
+      if (!isNumber(row.value))
+        return {type: 'group', children: [
+          {type: 'rect', shape: shape, style: stroke(args.grid, 1)},
+          text(row.mark ? MARKS[row.mark] : '', p[0], p[1], {fill: args.ink2, align: 'center'})
+        ]};
+      var share = Math.min(1, Math.max(0, Math.log(row.value) / Math.LN10));
+      var step = Math.round(share * (args.scale.length - 1));
+      var hatched = row.style & STYLE.hatched;
+      var children = [{type: 'rect', shape: shape, style: {fill: hatched ? args.paper : args.scale[step], stroke: args.grid, lineWidth: 1}}];
+      if (hatched) children.push(hatching(shape.x, shape.y, width, height, args.grid));
+      children.push(text(formatNumber(row.value), p[0], p[1], {
+        fill: hatched ? args.ink : args.words[step], align: 'center', fontSize: 12,
+        fontWeight: row.style & STYLE.bold ? 'bold' : 'normal'
+      }));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // The area between low and high from each row to the next one.
+  band: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], next = owner.rows[params.dataIndex + 1];
+      if (!next || !isNumber(row.low) || !isNumber(next.low)) return nothing();
+      return {
+        type: 'polygon', silent: true,
+        shape: {points: [api.coord([row.x, row.low]), api.coord([next.x, next.low]), api.coord([next.x, next.high]), api.coord([row.x, row.high])]},
+        style: {fill: args.colour, opacity: args.opacity || 0.25}
+      };
+    };
+  },
+
+  // The part of the x axis from low to high.
+  region: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      var a = api.coord([row.low, owner.yAxis.max])[0], b = api.coord([row.high, owner.yAxis.max])[0];
+      return {type: 'group', silent: true, children: [
+        {type: 'rect', shape: {x: a, y: box.y, width: b - a, height: box.height}, style: {fill: args.colour, opacity: 0.6}},
+        text(row.text || '', a + 6, box.y + 10, {fill: args.ink2})
+      ]};
+    };
+  },
+
+  // A line through the panel at x or at y.
+  rule: function(args, owner) {
+    return function(params, api) {
+      var box = params.coordSys;
+      if (isNumber(args.x)) {
+        var x = api.coord([args.x, owner.yAxis.data ? owner.yAxis.data[0] : owner.yAxis.min])[0];
+        return path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, args.dash));
+      }
+      var y = api.coord([owner.xAxis.min, args.y])[1];
+      return path('M' + box.x + ' ' + y + 'h' + box.width, stroke(args.colour, 1, args.dash));
+    };
+  },
+
+  // A short tick at the top of the panel with the row's text.
+  event: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
+      return {type: 'group', children: [
+        path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])),
+        text(row.text || '', x + 4, box.y + 9 + 13 * (params.dataIndex % 3), {fill: args.ink2})
+      ]};
+    };
+  },
+
+  // The text of a row above its category's bar, from the left edge of the panel.
+  sentence: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex];
+      var y = api.coord([owner.xAxis.min, row.group])[1], band = api.size([0, 1])[1];
+      return text(row.text || '', params.coordSys.x + 2, y + band / 2 - 22,
+                  {fill: args.ink, fontSize: 12, lineHeight: 15, verticalAlign: 'bottom'});
+    };
+  },
+
+  tooltip: function(args, owner) {
+    return function(params) {
+      var rows = owner.all[params.seriesIndex] || [], row = rows[params.dataIndex];
+      if (!row) return '';
+      var words = [row.group, row.series].filter(function(word) { return word; }).join(', ');
+      if (isNumber(row.value)) {
+        words += '\n' + formatNumber(row.value) + (args.unit ? ' ' + args.unit : '');
+        if (isNumber(row.low) && isNumber(row.high)) words += ' (' + formatNumber(row.low) + ' to ' + formatNumber(row.high) + ')';
+      } else if (row.mark) {
+        words += '\n' + MARKS[row.mark];
+      }
+      return row.text ? words + '\n' + row.text : words;
+    };
+  },
+
+  // The label of a category, cut in its middle to `width` pixels.
+  category: function(args, owner) {
+    return function(value) {
+      var words = String(value);
+      if (!args.width || owner.measure(words, '12px') <= args.width) return words;
+      for (var kept = words.length - 1; kept > 1; kept--) {
+        var front = Math.ceil(kept / 2), cut = words.slice(0, front) + '…' + words.slice(words.length - (kept - front));
+        if (owner.measure(cut, '12px') <= args.width) return cut;
+      }
+      return '…';
+    };
+  }
+};
+
+function functionNames() {
+  return Object.keys(functions).sort();
+}
+
+// ----- from the chart's option to that of ECharts ----------------------------------------------------------------------------
+
+function withColours(value, tokens) {
+  if (Array.isArray(value)) return value.map(function(item) { return withColours(item, tokens); });
+  if (value === null || typeof value !== 'object') return value;
+  if (value.$colour !== undefined) {
+    var colour = tokens[value.$colour];
+    if (colour === undefined) throw new Error('unknown colour ' + value.$colour);
+    return colour;
+  }
+  var result = {};
+  for (var key in value) result[key] = key === 'source' ? value[key] : withColours(value[key], tokens);
+  return result;
+}
+
+function withFunctions(value, owner) {
+  if (Array.isArray(value)) return value.map(function(item) { return withFunctions(item, owner); });
+  if (value === null || typeof value !== 'object') return value;
+  if (value.$fn !== undefined) {
+    if (!Object.prototype.hasOwnProperty.call(functions, value.$fn)) throw new Error('unknown function ' + value.$fn);
+    return functions[value.$fn](value, owner);
+  }
+  for (var key in value) if (key !== 'data') value[key] = withFunctions(value[key], owner);
+  return value;
+}
+
+function matches(row, wanted) {
+  return row.panel === wanted.panel && (wanted.series === undefined || row.series === wanted.series);
+}
+
+function dataOf(series, rows) {
+  if (series.type === 'line')
+    return rows.map(function(row) { return [row.x, isNumber(row.value) ? row.value : null]; });
+  if (series.$by === 'cell') return rows.map(function(row) { return [row.series, row.group]; });
+  if (series.$by === 'point') return rows.map(function(row) { return [row.x, row.value]; });
+  return rows.map(function(row) { return [row.value, row.group]; });
+}
+
+/**
+ * The option for ECharts. `tokens`: the theme's colours. `measure(text, font)`: the width of a text in pixels.
+ * The option is not changed; call it again with other rows in `dataset.source` to draw them.
+ */
+function resolve(option, tokens, measure) {
+  measure = measure || function(words) { return words.length * 7; };
+  var rows = rowsOf(option.dataset), result = withColours(option, tokens), all = [];
+  delete result.dataset;
+  ['xAxis', 'yAxis'].forEach(function(name) {
+    (result[name] || []).forEach(function(axis) {
+      if (axis.$range) setRange(axis, rows);
+      if (axis.$categories) setCategories(axis, rows);
+      withFunctions(axis, {measure: measure});
+    });
+  });
+  (result.series || []).forEach(function(series) {
+    var own = series.$rows ? rows.filter(function(row) { return matches(row, series.$rows); }) : [{}];
+    var xAxis = result.xAxis[series.xAxisIndex || 0], yAxis = result.yAxis[series.yAxisIndex || 0];
+    series.data = series.$rows ? dataOf(series, own) : [[xAxis.min, yAxis.data ? yAxis.data[0] : yAxis.min]];
+    var panel = series.$rows ? rows.filter(function(row) { return row.panel === series.$rows.panel; }) : [];
+    withFunctions(series, {rows: own, panel: panel, xAxis: xAxis, yAxis: yAxis, log: xAxis.type === 'log', logY: yAxis.type === 'log', measure: measure});
+    all.push(own);
+    delete series.$rows;
+    delete series.$by;
+  });
+  if (result.tooltip) withFunctions(result.tooltip, {all: all});
+  result.animation = false;
+  result.textStyle = result.textStyle || {};
+  result.textStyle.fontFamily = FONT;
+  return result;
+}
+
+/** The SVG document of an option, both as text. */
+function render(init, setPlatformAPI, option, tokens, width, height, measure) {
+  setPlatformAPI({measureText: function(words, font) { return {width: measure(words, font || '12px')}; }});
+  var chart = init(null, null, {renderer: 'svg', ssr: true, width: width, height: height});
+  try {
+    chart.setOption(resolve(JSON.parse(option), JSON.parse(tokens), measure));
+    return chart.renderToSVGString();
+  } finally {
+    chart.dispose();
+  }
+}
+
+export {formatNumber, functionNames, render, resolve};
