@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
+#include <map>
+#include <mutex>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -14,6 +17,22 @@ namespace {
 
 using Complex = std::complex<double>;
 
+// For a transform of n values: for each width 2, 4, … n, one after the other, the width / 2 roots of unity of its
+// butterflies. Kept, because a history has many series of few lengths.
+const std::vector<Complex>& roots_for(std::size_t n) {
+  static std::mutex mutex;
+  static std::map<std::size_t, std::vector<Complex>> known;
+  const std::lock_guard lock(mutex);
+  std::vector<Complex>& roots = known[n];
+  if (!roots.empty() || n < 2) return roots;
+  std::vector<Complex> all(n / 2);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
+  for (std::size_t width = 2; width <= n; width *= 2)
+    for (std::size_t k = 0; k < width / 2; ++k) roots.push_back(all[k * (n / width)]);
+  return roots;
+}
+
 // Radix-2 fast Fourier transform in place; the size is a power of two.
 void transform(std::vector<Complex>& values) {
   const std::size_t n = values.size();
@@ -23,18 +42,17 @@ void transform(std::vector<Complex>& values) {
     j ^= bit;
     if (i < j) std::swap(values[i], values[j]);
   }
-  std::vector<Complex> roots(n / 2);
-  for (std::size_t i = 0; i < roots.size(); ++i)
-    roots[i] = std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
-  for (std::size_t width = 2; width <= n; width *= 2) {
+  const Complex* roots = roots_for(n).data();
+  for (std::size_t width = 2; width <= n; roots += width / 2, width *= 2) {
     for (std::size_t start = 0; start < n; start += width) {
+      Complex* left = values.data() + start;
+      Complex* right = left + width / 2;
       for (std::size_t k = 0; k < width / 2; ++k) {
-        const Complex upper = values[start + k];
-        const Complex root = roots[k * (n / width)], other = values[start + k + width / 2];
+        const Complex root = roots[k], other = right[k];
         const Complex lower{root.real() * other.real() - root.imag() * other.imag(),
                             root.real() * other.imag() + root.imag() * other.real()};
-        values[start + k] = upper + lower;
-        values[start + k + width / 2] = upper - lower;
+        right[k] = left[k] - lower;
+        left[k] += lower;
       }
     }
   }
@@ -51,14 +69,29 @@ class Autocovariance {
 
   double operator()(std::size_t lag) {
     constexpr std::size_t kSummed = 64;
-    if (lag < kSummed)
-      return std::inner_product(centred_.begin() + static_cast<std::ptrdiff_t>(lag), centred_.end(), centred_.begin(),
-                                0.0);
+    if (lag < kSummed) {
+      while (sums_.size() <= lag) sum_more();
+      return sums_[lag];
+    }
     if (all_.empty()) transform_all();
     return all_[lag];
   }
 
  private:
+  // The next distances in one pass: each of their sums waits for its own additions only.
+  void sum_more() {
+    constexpr std::size_t kAtOnce = 8;
+    const std::size_t n = centred_.size(), first = sums_.size();
+    const std::size_t common = n - std::min(n, first + kAtOnce - 1);
+    std::array<double, kAtOnce> sums{};
+    const double* values = centred_.data();
+    for (std::size_t i = 0; i < common; ++i)
+      for (std::size_t j = 0; j < kAtOnce; ++j) sums[j] += values[i + first + j] * values[i];
+    for (std::size_t j = 0; j < kAtOnce; ++j)
+      for (std::size_t i = common; i + first + j < n; ++i) sums[j] += values[i + first + j] * values[i];
+    sums_.insert(sums_.end(), sums.begin(), sums.end());
+  }
+
   void transform_all() {
     std::vector<Complex> values(std::bit_ceil(2 * centred_.size()));
     std::copy(centred_.begin(), centred_.end(), values.begin());
@@ -69,7 +102,7 @@ class Autocovariance {
     for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = values[i].real() / static_cast<double>(values.size());
   }
 
-  std::vector<double> centred_, all_;
+  std::vector<double> centred_, sums_, all_;
 };
 
 }  // namespace
