@@ -268,6 +268,20 @@ TEST_F(CellsTest, DerivingAllRowsAgainGivesTheSame) {
   EXPECT_TRUE(dump(path_) == before);
 }
 
+TEST_F(CellsTest, VerifyFindsAShapeThatIsNotThatOfItsSamples) {
+  add("a", 1);
+  add("a", 2);
+  ingest();
+  EXPECT_THAT(*open().verify(spool_), IsEmpty());
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(database->execute("UPDATE launch_shapes SET high_ns = high_ns + 1 WHERE launch_id = 2"));
+  }
+  const auto findings = open().verify(spool_);
+  ASSERT_THAT(*findings, SizeIs(1));
+  EXPECT_THAT(findings->front().message, HasSubstr("shapes"));
+}
+
 TEST_F(CellsTest, VerifyFindsARowThatIsNotThatOfItsLaunches) {
   add("a", 1);
   add("a", 2);

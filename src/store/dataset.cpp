@@ -144,6 +144,18 @@ Status read_runs(Store& store, Dataset& data, const std::vector<std::string>& id
   return {};
 }
 
+Status read_peaks(Store& store, Dataset& data) {
+  ASSAY_TRY(const Rows rows, store.ask("machine_peaks"));
+  for (const auto& row : rows.rows) {
+    const auto at = [&](const char* name) -> const Json& { return row[rows.column(name)]; };
+    const auto number = [&](const char* name) { return at(name).is_number() ? at(name).get<double>() : 0.0; };
+    data.peaks.push_back({text(at("hardware_id")), text(at("hardware")), text(at("device")), text(at("precision")),
+                          text(at("engine")), text(at("engine_version")), number("flops_per_s"), number("bytes_per_s"),
+                          static_cast<std::int64_t>(number("threads")), text(at("measured_at"))});
+  }
+  return {};
+}
+
 Status read_shapes(Store& store, Dataset& data) {
   Json results = Json::array();
   std::map<std::int64_t, std::vector<LaunchShape>> shapes;
@@ -192,6 +204,7 @@ Result<Dataset> read_dataset(Store& store, const Selection& selection) {
   for (const Record& cell : data.cells) run_places.add(cell.run_id);
   ASSAY_CHECK_OK(read_runs(store, data, runs));
   ASSAY_CHECK_OK(read_machines(store, data));
+  ASSAY_CHECK_OK(read_peaks(store, data));
   if (selection.shapes) ASSAY_CHECK_OK(read_shapes(store, data));
   return data;
 }

@@ -6,6 +6,7 @@
 
 #include "base/files.hpp"
 #include "store/fake_bundles.hpp"
+#include "store/schema.hpp"
 #include "store/store.hpp"
 
 namespace assay {
@@ -86,6 +87,31 @@ TEST_F(DatasetTest, CountsTheCellsThatItLeavesOut) {
   EXPECT_EQ(data->left_out, 1U);
   EXPECT_THAT(data->history, IsEmpty());
   EXPECT_THAT(data->runs, SizeIs(1)) << "of the cells";
+}
+
+TEST_F(DatasetTest, HasPeaksScoresAndShapes) {
+  add("bert", "run-1", "2026-03-01T00:00:00.000000Z");
+  { const Store closed = ingested(); }
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    const Status changed = database->execute(
+        R"(UPDATE benchmark_runs SET environment = '{"doctor": {"score": 91}, "peaks": [{"hardware": "cpu", )"
+        R"("precision": "float32", "engine": "null", "flops_per_s": 2e11, "threads": 2}]}')");
+    ASSERT_TRUE(changed) << to_string(changed.error());
+  }
+  auto store = Store::open(path_, Store::Mode::kRead);
+  const auto data = read_dataset(*store);
+  ASSERT_TRUE(data) << to_string(data.error());
+  EXPECT_EQ(data->runs.at(0).score, 91);
+  ASSERT_THAT(data->peaks, SizeIs(1));
+  EXPECT_EQ(data->peaks[0].hardware_id, "machine-1");
+  EXPECT_EQ(data->peaks[0].flops_per_s, 2e11);
+  EXPECT_EQ(data->peaks[0].threads, 2);
+  ASSERT_THAT(data->shapes, SizeIs(1));
+  EXPECT_EQ(data->shapes[0].result_id, data->ids[0]);
+  EXPECT_EQ(data->shapes[0].quantiles.size(), 20U);
+  EXPECT_TRUE(data->shapes[0].whole_window);
+  EXPECT_THAT(read_dataset(*store, {.shapes = false})->shapes, IsEmpty());
 }
 
 TEST_F(DatasetTest, SelectsByTime) {

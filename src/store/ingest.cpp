@@ -43,24 +43,30 @@ Result<std::set<std::string>> strings(Database& database, const std::string& sql
   return values;
 }
 
+/// Only for the order; read_bundle() looks closely.
+std::string timestamp_of(const fs::path& folder) {
+  const auto read = [&]() -> Result<std::string> {
+    ASSAY_TRY(const Json manifest, read_json(folder / bundle_file::kManifest));
+    return manifest.at("record").at("timestamp").get<std::string>();
+  };
+  return guarded("while reading a manifest", read).value_or("");
+}
+
 /// The bundles that are not in yet, oldest first, so that result ids follow time. What cannot be read is refused.
 Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
                                             IngestReport& report) {
   ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool, &report.refused));
-  std::vector<std::tuple<std::string, std::string, fs::path>> fresh;
+  std::vector<const fs::path*> unknown;
   for (const fs::path& folder : folders) {
-    if (attempts.contains(folder.filename().string())) {
+    if (attempts.contains(folder.filename().string()))
       ++report.known;
-      continue;
-    }
-    // Only for the order; read_bundle() looks closely.
-    std::string timestamp;
-    if (const auto manifest = read_json(folder / bundle_file::kManifest); manifest && manifest->is_object())
-      if (const auto record = manifest->find("record"); record != manifest->end() && record->is_object())
-        if (const auto time = record->find("timestamp"); time != record->end() && time->is_string())
-          timestamp = time->get<std::string>();
-    fresh.emplace_back(std::move(timestamp), folder.filename().string(), folder);
+    else
+      unknown.push_back(&folder);
   }
+  ReadAhead<std::string> ahead(unknown.size(), kReaders, kWaitingBundles,
+                               [&](std::size_t i) { return timestamp_of(*unknown[i]); });
+  std::vector<std::tuple<std::string, std::string, fs::path>> fresh;
+  for (const fs::path* folder : unknown) fresh.emplace_back(ahead.next(), folder->filename().string(), *folder);
   std::sort(fresh.begin(), fresh.end());
   std::vector<fs::path> ordered;
   ordered.reserve(fresh.size());
@@ -333,10 +339,11 @@ Result<IngestReport> ingest_spool(Database& database, const fs::path& database_p
         with_context(std::move(done), fmt::format("while ingesting {} results of '{}'", bundles.size(), spool.string()))
             .error());
   }
+  // A checkpoint compresses, for which more threads help.
+  if (const Status reset = database.execute("RESET threads"); !reset) log_debug("{}", to_string(reset.error()));
   // So that the log is empty whenever nobody writes.
   if (const Status checkpoint = database.execute("CHECKPOINT"); !checkpoint)
     log_warning("{}", to_string(checkpoint.error()));
-  if (const Status reset = database.execute("RESET threads"); !reset) log_debug("{}", to_string(reset.error()));
   return report;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,9 @@ inline const std::array<std::string, 11> kShapeColumns{"launch_id",    "kind",  
 /// steady samples, which are all that the database has. To be called within a
 /// transaction. Errors: those of Database::execute.
 [[nodiscard]] Status add_missing_shapes(Database& database);
+
+/// A finding for each launch whose shapes are not those of its bundle in the spool; of those that were made from a
+/// whole window. Samples that cannot be read are left out.
+[[nodiscard]] Result<std::vector<Error>> check_shapes(Database& database, const std::filesystem::path& spool);
 
 }  // namespace assay::duckdb

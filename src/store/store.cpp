@@ -19,6 +19,7 @@
 #include "store/lock.hpp"
 #include "store/queries.hpp"
 #include "store/schema.hpp"
+#include "store/shapes_table.hpp"
 #include "store/snapshot.hpp"
 #include "store/unsaved.hpp"
 
@@ -367,6 +368,8 @@ Result<std::vector<Error>> Store::verify(const fs::path& spool) {
   }
   ASSAY_TRY(std::vector<Error> cells, duckdb::check_cells(state_->database));
   std::ranges::move(cells, std::back_inserter(findings));
+  ASSAY_TRY(std::vector<Error> shapes, duckdb::check_shapes(state_->database, spool));
+  std::ranges::move(shapes, std::back_inserter(findings));
   return findings;
 }
 

@@ -87,8 +87,8 @@ class Store {
                                                const std::filesystem::path& spool);
 
   /// Writes the database again without the space that deleted rows left, puts the copy in its place and publishes its
-  /// snapshot. Sizes are bytes. Errors: not_found, store_busy, internal (too little free space; the copy has other numbers
-  /// of rows); then the database is unchanged.
+  /// snapshot. Sizes are bytes. Errors: not_found, store_busy, internal (too little free space; the copy has other
+  /// numbers of rows); then the database is unchanged.
   struct Compacted {
     std::uint64_t before = 0, after = 0;
   };
@@ -137,13 +137,13 @@ class Store {
   /// there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
-  /// export_tables() of store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has no samples
-  /// to export.
+  /// export_tables() of store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has no
+  /// samples to export.
   [[nodiscard]] Result<std::vector<ExportedTable>> export_tables(const std::filesystem::path& folder,
                                                                  ExportFormat format, bool samples);
 
-  /// Compares the database with the bundles: hashes, and the number of samples; and the rows of cells with what their
-  /// launches and samples give. Empty: they agree. Errors: store_busy
+  /// Compares the database with the bundles: hashes, the number of samples, and the shapes of launches; and the rows of
+  /// cells with what their launches and samples give. Empty: they agree. Errors: store_busy
   /// when only the snapshot could be opened, which has no samples to compare.
   [[nodiscard]] Result<std::vector<Error>> verify(const std::filesystem::path& spool);
 
