@@ -25,6 +25,13 @@ class Scanner {
     return found;
   }
 
+  /// The place of its value.
+  std::size_t find_value(const std::vector<std::string>& path) {
+    find(path);
+    peek();
+    return at_;
+  }
+
  private:
   char peek() {
     at_ = std::min(text_.find_first_not_of(" \t\r\n,:", at_), text_.size());
@@ -68,6 +75,16 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
+JsonDocument::Place place_at(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, at);
+  const std::size_t line_end = before.rfind('\n');
+  const std::string_view line = line_end == std::string_view::npos ? before : before.substr(line_end + 1);
+  // Bytes that continue a character of UTF-8 are no columns.
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  return {1 + static_cast<int>(std::ranges::count(before, '\n')),
+          1 + static_cast<int>(std::ranges::count_if(line, begins))};
+}
+
 std::string nearest(const std::string& word, const std::vector<std::string>& valid) {
   const std::vector<std::string> near = closest(word, valid);
   return near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near.front());
@@ -88,9 +105,12 @@ Result<JsonDocument> JsonDocument::parse(std::string text, std::string name) {
   return JsonDocument{std::move(value), std::move(text), std::move(name)};
 }
 
-int JsonDocument::line_of(const std::vector<std::string>& path) const {
-  const std::string_view before = std::string_view(text).substr(0, Scanner(text).find(path));
-  return 1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
+JsonDocument::Place JsonDocument::place_of(const std::vector<std::string>& path) const {
+  return place_at(text, Scanner(text).find(path));
+}
+
+JsonDocument::Place JsonDocument::place_of_value(const std::vector<std::string>& path) const {
+  return place_at(text, Scanner(text).find_value(path));
 }
 
 void ObjectReader::refuse(const std::string& key, const std::string& message, std::string hint) {

@@ -22,8 +22,15 @@ struct JsonDocument {
   /// Errors: those of parse_json; invalid_argument when the text is not one object.
   [[nodiscard]] static Result<JsonDocument> parse(std::string text, std::string name);
 
-  /// The line of the key that `path` leads to, counted from 1; 1 for an empty path.
-  [[nodiscard]] int line_of(const std::vector<std::string>& path) const;
+  /// A place in the text, counted from 1; columns in characters.
+  struct Place {
+    int line = 1, column = 1;
+  };
+  /// The place of the key that `path` leads to; the text's beginning for an empty path.
+  [[nodiscard]] Place place_of(const std::vector<std::string>& path) const;
+  /// The place of its value.
+  [[nodiscard]] Place place_of_value(const std::vector<std::string>& path) const;
+  [[nodiscard]] int line_of(const std::vector<std::string>& path) const { return place_of(path).line; }
 };
 
 /// Reads the keys of one object of a file that people write, each with its type, and refuses every other key.

@@ -95,5 +95,17 @@ TEST(ObjectReader, FindsLinesAcrossStringsWithBracesAndEscapes) {
               HasSubstr("x.json:4: \"count\" must be an integer"));
 }
 
+TEST(JsonDocumentTest, PlacesHaveLineAndColumn) {
+  const auto document = JsonDocument::parse("{\n  \"a\": 1,\n  \"ä\": {\"b\": [2], \"c\":  \"x\"}\n}", "f.json");
+  ASSERT_TRUE(document);
+  const auto at = [](JsonDocument::Place place) { return std::pair(place.line, place.column); };
+  EXPECT_EQ(at(document->place_of({})), std::pair(1, 1));
+  EXPECT_EQ(at(document->place_of({"a"})), std::pair(2, 3));
+  EXPECT_EQ(at(document->place_of_value({"a"})), std::pair(2, 8));
+  EXPECT_EQ(at(document->place_of({"ä", "c"})), std::pair(3, 19));
+  EXPECT_EQ(at(document->place_of_value({"ä", "c"})), std::pair(3, 25));
+  EXPECT_EQ(at(document->place_of_value({"ä", "b"})), std::pair(3, 14));
+}
+
 }  // namespace
 }  // namespace assay

@@ -147,6 +147,7 @@ Result<SessionRequest> bench_request(const BenchOptions& options, const Context&
 Result<ExitCode> bench(const BenchOptions& options, Context& context) {
   options.measuring.apply();
   ASSAY_TRY(SessionRequest request, bench_request(options, context));
+  if (options.measuring.plan) return show_plan(std::move(request), options.measuring, context);
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
   const ReportInput input = report_input(session);

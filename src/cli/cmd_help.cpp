@@ -31,7 +31,8 @@ std::string guides_text() {
   for (const Alias& alias : aliases()) {
     if (alias.guide != guide) text += fmt::format("\nGuide {}:\n", alias.guide);
     guide = alias.guide;
-    text += fmt::format("  {}\n{}assay {}: {}\n", alias.name, std::string(kGuidesIndent, ' '), alias.words, alias.meaning);
+    text +=
+        fmt::format("  {}\n{}assay {}: {}\n", alias.name, std::string(kGuidesIndent, ' '), alias.words, alias.meaning);
   }
   text += "\nNot part of this version:\n";
   for (const NotYet& each : not_yet_features()) {

@@ -40,11 +40,6 @@ void add_not_yet(CLI::App& app, Commands& commands, const char* name, const char
 
 }  // namespace
 
-void register_suite(CLI::App& app, Commands& commands) {
-  add_planned(app, commands,
-              {"suite", "Run a benchmark suite from a configuration file", "`assay run` measures a set of models"});
-}
-
 void register_coverage(CLI::App& app, Commands& commands) {
   add_planned(app, commands,
               {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"});
@@ -67,7 +62,7 @@ void register_plot(CLI::App& app, Commands& commands) {
 }
 
 void register_serve(CLI::App& app, Commands& commands) {
-  add_planned(app, commands, {"serve", "Show the results in a browser while they are measured", ""});
+  add_planned(app, commands, {"serve", "Show the results while they are measured", ""});
 }
 
 void register_planned(CLI::App& app, Commands& commands) {

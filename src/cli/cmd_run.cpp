@@ -82,6 +82,7 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
   request.settings.parallel = options.parallel;
   request.output_dir = options.output_dir;
+  if (options.measuring.plan) return show_plan(std::move(request), options.measuring, context);
   // Before the run: afterwards its own work would count as a disturbance.
   const int machine_score = examine_machine(request.spool).score;
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));

@@ -33,6 +33,7 @@ Result<ExitCode> verify(const VerifyOptions& options, Context& context) {
     request.models.push_back(std::move(choice));
   }
   request.save = options.save;
+  if (options.measuring.plan) return show_plan(std::move(request), options.measuring, context);
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
   const ReportInput input = report_input(session);
   Output output;

@@ -21,6 +21,7 @@
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
 #include "cli/known_engines.hpp"
+#include "cli/plan_output.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
@@ -47,12 +48,6 @@ std::string launched_line(const Record& row) {
   return line;
 }
 
-// Bundles of other machines may be in the history: their times say nothing about this one.
-std::vector<Record> of_this_machine(std::vector<Record> rows, const RunInfo& run) {
-  std::erase_if(rows, [&](const Record& row) { return row.hardware_id != run.hardware_fingerprint; });
-  return rows;
-}
-
 // From the history, of a busy database from its snapshot, and these rows. If the history cannot be read, an existing
 // matrix stays: it would lose every other model.
 Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
@@ -60,10 +55,12 @@ Status write_matrix(const std::filesystem::path& folder, const SessionRequest& r
   if (request.save) {
     const auto read = [&]() -> Result<std::vector<Record>> {
       ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kRead));
-      return store.results({});
+      // Bundles of other machines may be there: their times say nothing about this one.
+      ASSAY_TRY(const duckdb::Rows rows, store.ask("matrix_rows", {{"machine", session.run.hardware_fingerprint}}));
+      return rows.records();
     };
     Result<std::vector<Record>> rows = read();
-    if (rows) history = of_this_machine(std::move(*rows), session.run);
+    if (rows) history = std::move(*rows);
     std::error_code ignored;
     if (!rows && std::filesystem::exists(folder / kMatrixFile, ignored))
       return with_context(Status(tl::unexpected<Error>(std::move(rows).error())),
@@ -79,6 +76,7 @@ Status write_matrix(const std::filesystem::path& folder, const SessionRequest& r
 }
 
 std::string free_stamp(const Output& output, const RunInfo& run) {
+  if (!output.stamped) return {};
   const std::string first = guide_timestamp(run);
   std::string stamp = first;
   const auto taken = [&](const ResultFile& file) {
@@ -118,6 +116,19 @@ Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringO
   return run_session(request);
 }
 
+Result<ExitCode> show_plan(SessionRequest request, const MeasuringOptions& options, const Context& context) {
+  Progress progress(context.terminal && !options.debug && !options.verbose, options.quiet);
+  ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
+  request.cache = cache.path();
+  request.cancelled = interrupted;
+  request.doing = [&](const std::string& what) { progress.set_step(what); };
+  ASSAY_TRY(SessionPlan plan, plan_session(request));
+  PlanList list = list_plan(request, std::move(plan));
+  if (request.resume) list.notes.emplace_back("--resume keeps launches that are complete: it takes less time");
+  std::fputs((options.json() ? json_text(plan_json(list), 2) + "\n" : plan_text(list)).c_str(), stdout);
+  return ExitCode::kSuccess;
+}
+
 ReportInput report_input(const SessionResult& session) {
   return {session.run,
           session.rows,
@@ -149,8 +160,10 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
       return write_file_atomically(output.folder / (file.prefix + stamp + file.suffix), file.text());
     });
   step("while printing the results", [&]() -> Status {
-    const std::string printed =
-        options.json() ? json_text(output.document(), 2) + "\n" : output.text(written ? stamp : std::string());
+    const std::string printed = options.json() ? json_text(output.document(), 2) + "\n"
+                                               : output.text(!written         ? ""
+                                                             : output.stamped ? stamp
+                                                                              : guide_timestamp(session.run));
     std::fputs(printed.c_str(), stdout);
     std::fflush(stdout);  // main() looks whether it could be written
     return {};
@@ -158,7 +171,11 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
   for (const std::string& note : save_session(request, session)) log_warning("{}", note);
   if (request.save && !session.store_failed) log_info("saved in the database '{}'", request.database.string());
   if (output.matrix)
-    step("while writing the compatibility matrix", [&] { return write_matrix(output.folder, request, session); });
+    step("while writing the compatibility matrix", [&]() -> Status {
+      if (!output.matrix_copy.empty()) ASSAY_CHECK_OK(write_matrix(output.matrix_copy, request, session));
+      return write_matrix(output.folder, request, session);
+    });
+  if (output.pictures) step("while drawing the plots", [&] { return output.pictures(); });
   return worse(exit_code_of(session, request.models, output.verifies), failures);
 }
 

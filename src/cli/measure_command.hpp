@@ -16,12 +16,16 @@ namespace assay::cli {
 [[nodiscard]] Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                                       const Context& context);
 
+/// --plan: prints what run_with_progress() would run.
+[[nodiscard]] Result<ExitCode> show_plan(SessionRequest request, const MeasuringOptions& options,
+                                         const Context& context);
+
 /// A request with the fields that the common options set.
 [[nodiscard]] Result<SessionRequest> make_request(const MeasuringOptions& options, const Context& context);
 
 [[nodiscard]] ReportInput report_input(const SessionResult& session);
 
-/// A file of results; its name is prefix, time stamp of the run, suffix.
+/// A file of results; its name is prefix, time stamp of the run, suffix; without the stamp if Output::stamped is false.
 struct ResultFile {
   std::string prefix, suffix;
   std::function<std::string()> text;
@@ -32,11 +36,14 @@ struct Output {
   std::filesystem::path folder{};
   /// All under one stamp: the run's time, with "_2", "_3", … where the folder has results of the same second already.
   std::vector<ResultFile> files{};
+  bool stamped = true;
   std::function<Json()> document;  ///< printed with --output-format json
   /// Printed otherwise. `stamp` is that of the files, empty when one of them could not be written.
   std::function<std::string(const std::string& stamp)> text;
-  bool matrix = false;    ///< hardware_compatibility_matrix.json, from the history of this machine
-  bool verifies = false;  ///< the command was called to verify: docs/metrics.md, "Exit status"
+  bool matrix = false;                  ///< hardware_compatibility_matrix.json, from the history of this machine
+  std::filesystem::path matrix_copy{};  ///< a folder that gets the matrix, too
+  std::function<Status()> pictures{};   ///< called when the rows are in the database
+  bool verifies = false;                ///< the command was called to verify: docs/metrics.md, "Exit status"
 };
 
 /// Ends a measuring command: writes the files, prints, saves the rows in the database and then writes the matrix. Each

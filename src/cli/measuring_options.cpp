@@ -68,6 +68,9 @@ void MeasuringOptions::add_to(CLI::App& command) {
   declare(command, option, group, reader, help, [](auto& settings) -> auto& { return settings.member; });
 #include "prepare/settings.def"
   command.add_option("--form", form_)->group("");
+  show_as(command.add_flag("--plan", plan,
+                           "Print the cells, the time that they probably take and what does not run; measure nothing"),
+          kMeasuring);
   add_output_format(command, output_format);
   show_as(command.add_flag("--quiet", quiet, "Do not print progress, only results, warnings and errors"), kOutput);
   show_as(command.add_flag("--verbose", verbose, "Print each step and its duration"), kOutput);
@@ -85,6 +88,13 @@ const MeasuringOptions::Declared& MeasuringOptions::declared(std::string_view op
 }
 
 bool MeasuringOptions::given(std::string_view option) const { return !declared(option).words.empty(); }
+
+std::vector<std::string> MeasuringOptions::given() const {
+  std::vector<std::string> names;
+  for (const Declared& each : declared_)
+    if (!each.words.empty()) names.push_back(each.name);
+  return names;
+}
 
 void MeasuringOptions::set(std::string_view option, const std::string& word) {
   for (Declared& each : declared_)

@@ -44,6 +44,11 @@ class MeasuringOptions {
   /// Gives an option of settings.def a value, in place of what was typed.
   void set(std::string_view option, const std::string& word);
 
+  /// The options of settings.def that were given, by their first names.
+  [[nodiscard]] std::vector<std::string> given() const;
+  /// What settings() begins with, in place of the defaults of the command: those of a configuration file.
+  void start_from(RunSettings settings) { defaults_.settings = std::move(settings); }
+
   /// The settings that the options mean. Errors: invalid_argument, naming the option, the value and what is valid.
   [[nodiscard]] Result<RunSettings> settings() const;
   [[nodiscard]] TargetRequest target_request() const { return {hardware, engines, device, false}; }
@@ -55,6 +60,7 @@ class MeasuringOptions {
   std::string device;
   std::string db_path, spool;
   bool resume = false;
+  bool plan = false;  ///< only print what would run
   bool verbose = false, debug = false, quiet = false;
   std::string output_format = "text";
 

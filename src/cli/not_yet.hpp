@@ -16,10 +16,10 @@ struct NotYet {
 
 [[nodiscard]] std::span<const NotYet> not_yet_features();
 
-/// Its answer, "not_built". `feature`: one of not_yet_features().
+/// Its answer, "not_built", to whoever uses it. `feature`: one of not_yet_features().
 [[nodiscard]] Failure not_yet(std::string_view feature);
 
-/// Prints the answer and returns the exit status: wrong usage, as nothing of what was asked for was done.
+/// Prints the answer and returns the exit status: wrong usage, as nothing was done.
 ExitCode answer_not_yet(std::string_view feature, const Context& context);
 
 }  // namespace assay::cli

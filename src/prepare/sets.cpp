@@ -29,8 +29,9 @@ Result<std::string> text_of(const Json& entry, const char* key, const std::strin
   return text;
 }
 
-// A path is relative to the folder of the custom file, whatever the working folder; "~/" is the user's home.
-Result<std::string> located(const std::string& name, const fs::path& file) {
+}  // namespace
+
+Result<std::string> model_beside(const std::string& name, const fs::path& file) {
   if (name.empty()) return name;
   if (name.starts_with("~/")) {
     const char* home = std::getenv("HOME");
@@ -47,8 +48,6 @@ Result<std::string> located(const std::string& name, const fs::path& file) {
   const Result<ModelReference> meant = identify_model(name);
   return meant && meant->kind == ModelReference::Kind::kName ? name : beside.lexically_normal().string();
 }
-
-}  // namespace
 
 Result<std::vector<ModelChoice>> models_of_set(const std::string& set) {
   const auto entries = zoo::find_set(set);
@@ -89,7 +88,7 @@ Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& pat
     ASSAY_TRY(choice.family, text_of(entry, "family", where));
     ASSAY_TRY(choice.size, text_of(entry, "size", where));
     ASSAY_TRY(choice.modality, text_of(entry, "modality", where));
-    ASSAY_TRY(choice.reference, located(choice.reference, path));
+    ASSAY_TRY(choice.reference, model_beside(choice.reference, path));
     if (choice.reference.empty())
       return fail(ErrorCode::kInvalidArgument, where + " has no \"name\": a Hugging Face id or a path");
     const std::vector<std::string>& families = model_families();

@@ -17,4 +17,8 @@ namespace assay {
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_set(const std::string& set);
 [[nodiscard]] Result<std::vector<ModelChoice>> models_of_file(const std::filesystem::path& path);
 
+/// What a name in a file stands for: a path relative to the folder of `file`, if one is there or if it is not the name
+/// of a model; else the name itself. "~/" is the user's home folder. Errors: invalid_argument (HOME is not set).
+[[nodiscard]] Result<std::string> model_beside(const std::string& name, const std::filesystem::path& file);
+
 }  // namespace assay

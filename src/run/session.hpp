@@ -27,6 +27,8 @@ struct TimeLeft {
   double seconds = 0;  ///< estimated
 };
 
+struct SessionResult;
+
 /// One invocation of a measuring command: models × targets × shapes.
 struct SessionRequest {
   std::string command;
@@ -40,12 +42,15 @@ struct SessionRequest {
   bool resume = false;
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
+  /// Called for each cell that would run, with its keys: false leaves it out of the plan. {}: all are wanted.
+  std::function<bool(const Record& row)> wanted = {};
   std::function<void(std::size_t cells)> expecting = {};        ///< called once, before the first cell
   std::function<void(const Record&, bool kept)> launched = {};  ///< called for each launch, before its cell is finished
   std::function<void(const TimeLeft&)> time_left = {};          ///< called when the estimate changes
   std::function<void(const Record&, bool kept)> finished = {};  ///< `kept`: by --resume, nothing was run
-  std::function<void(const std::string&)> doing = {};           ///< called before a step that takes time
-  std::function<void(const std::string&)> making = {};          ///< called before model files are written
+  std::function<void(const SessionResult&)> model_finished = {};  ///< called after each model, with all rows until now
+  std::function<void(const std::string&)> doing = {};             ///< called before a step that takes time
+  std::function<void(const std::string&)> making = {};            ///< called before model files are written
 };
 
 struct SessionResult {

@@ -15,7 +15,6 @@
 #include "base/log.hpp"
 #include "plan/row.hpp"
 #include "result/keys.hpp"
-#include "run/complete.hpp"
 #include "run/rounds.hpp"
 #include "store/bundle.hpp"
 
@@ -68,18 +67,6 @@ const char* launches_words(ExecutorServices::Round round) {
   return "more launches";
 }
 
-// Inputs that cannot be made cost their task only.
-void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
-  TaskCompleter completer(planned.model, request.cache / "inputs", request.settings.data);
-  for (Task& task : planned.tasks) {
-    const Status done = guarded("while making the inputs", [&]() -> Status {
-      completer.complete(task);
-      return {};
-    });
-    if (!done) set_failure(task.row, done.error());
-  }
-}
-
 std::vector<KeptLaunches> kept_launches(const std::vector<Task>& tasks, const ExecutorServices& services) {
   if (services.resumed.empty()) return {};
   std::vector<KeptLaunches> kept(tasks.size());
@@ -102,7 +89,6 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
                    ExecutorServices services, SessionResult& out) {
   std::vector<std::vector<Task>*> tasks;
   for (PlannedModel& each : planned) {
-    if (!request.cancelled()) complete_tasks(each, request);
     time.add(each.tasks, kept_launches(each.tasks, services));
     tasks.push_back(&each.tasks);
   }
@@ -176,6 +162,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
       }
     }
     time.end();
+    if (request.model_finished) request.model_finished(out);
   }
   std::ranges::move(time.given_up(), std::back_inserter(out.notes));
   for (const auto& [launches, models] : without_time)

@@ -41,7 +41,7 @@ class Failures(tool.ToolTest):
         self.failed("fly", code="invalid_argument", says="unknown command 'fly'", status=2)
 
     def test_what_is_not_built(self):
-        self.failed("suite", code="not_built", says="suite", status=2)
+        self.failed("variants", code="not_built", says="variants", status=2)
 
     def test_a_missing_database(self):
         self.failed("db", "info", code="not_found", says="benchmark_db.duckdb", status=2)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite/offline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analyse/analyse.hpp"
+#include "base/clock.hpp"
+#include "base/files.hpp"
+#include "base/guard.hpp"
+#include "base/hash.hpp"
+#include "exchange/dataset_of_files.hpp"
+#include "report/report.hpp"
+#include "store/store.hpp"
+#include "suite/folder.hpp"
+
+namespace assay::suite {
+namespace fs = std::filesystem;
+namespace {
+
+std::vector<Record> rows_of(const std::vector<exchange::ResultsFile>& files) {
+  std::vector<Record> rows;
+  for (const exchange::ResultsFile& file : files)
+    for (const exchange::ReadRow& row : file.rows) rows.push_back(row.record);
+  return rows;
+}
+
+// The newest row of each task; rows of one attempt are in several files.
+std::vector<Record> newest(std::vector<Record> rows) {
+  std::ranges::stable_sort(rows, {}, &Record::timestamp);
+  std::map<std::string, std::size_t> last;  // by task and names of the model
+  const auto key = [](const Record& row) { return row.task_key + "\n" + row.model + "\n" + row.host; };
+  for (std::size_t i = 0; i < rows.size(); ++i) last[key(rows[i])] = i;
+  std::vector<Record> kept;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (last[key(rows[i])] == i) kept.push_back(std::move(rows[i]));
+  return kept;
+}
+
+std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
+
+// The history has other models of this machine: the matrix keeps them.
+std::vector<Record> with_history(std::vector<Record> rows, const fs::path& database, std::vector<std::string>& notes) {
+  std::error_code absent;
+  if (rows.empty() || fs::file_size(database, absent) == 0 || absent) return rows;
+  const auto read = [&]() -> Result<std::vector<Record>> {
+    ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
+    return store.results({});
+  };
+  Result<std::vector<Record>> history = guarded("while reading the history", read);
+  if (!history) {
+    notes.push_back("the history is not in the matrix: " + history.error().message);
+    return rows;
+  }
+  std::set<std::string> machines, attempts;
+  for (const Record& row : rows) {
+    machines.insert(row.hardware_id);
+    attempts.insert(row.attempt_id);
+  }
+  for (Record& row : *history)
+    if (machines.contains(row.hardware_id) && !attempts.contains(row.attempt_id)) rows.push_back(std::move(row));
+  return rows;
+}
+
+Status write_matrix(const fs::path& folder, const std::vector<Record>& rows, const std::string& host) {
+  return write_file_atomically(folder / kMatrixFile,
+                               json_text(compatibility_matrix(rows, host, iso8601(wall_now())), 2) + "\n");
+}
+
+}  // namespace
+
+Result<Written> update_matrix_only(const fs::path& folder, const fs::path& database) {
+  ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(std::array{folder}));
+  Written written{{folder / kMatrixFile}, {}};
+  const std::vector<Record> rows = with_history(rows_of(files), database, written.notes);
+  ASSAY_CHECK_OK(write_matrix(folder, rows, files.empty() ? "" : files.front().run.host));
+  return written;
+}
+
+Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& output_dir, const std::string& command) {
+  ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(folders));
+  ReportInput input;
+  std::set<std::string> runs, machines;
+  for (const exchange::ResultsFile& file : files) {
+    if (input.run.started < file.run.started) input.run = file.run;
+    if (!file.run.run_id.empty()) runs.insert(file.run.run_id);
+  }
+  const std::vector<Record> all = rows_of(files);
+  for (const Record& row : all) {
+    runs.insert(row.run_id);
+    machines.insert(row.hardware_id + row.host);
+  }
+  input.run.run_id = make_uuid();
+  input.run.command = command;
+  input.rows = newest(all);
+  input.notes.push_back(
+      fmt::format("aggregated from {} of {}: where several runs measured a cell, the newest is shown; "
+                  "runs are not averaged",
+                  counted(runs.size(), "run"), counted(machines.size(), "machine")));
+  ASSAY_TRY(fs::path folder, make_folder(output_dir));
+  ASSAY_CHECK_OK(write_results(folder, input));
+  ASSAY_CHECK_OK(write_matrix(folder, input.rows, input.run.host));
+  return Written{{folder}, input.notes};
+}
+
+}  // namespace assay::suite

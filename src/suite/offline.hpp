@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+/// What works on result folders alone, those of `run` and `suite` or of the guide's own scripts; nothing is measured.
+namespace assay::suite {
+
+/// What a command wrote.
+struct Written {
+  std::vector<std::filesystem::path> files;  ///< folders, too
+  std::vector<std::string> notes;
+};
+
+/// Writes the compatibility matrix from the folder's results and, if there is a database, from the history. Errors:
+/// not_found and invalid_argument (it has no results, or damaged ones); those of writing a file.
+[[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,
+                                                 const std::filesystem::path& database);
+
+/// Puts the results of several folders into a new one, in `output_dir`. Of a cell that several runs measured the newest
+/// is the row; runs are not averaged, and machines neither. Errors: as above.
+[[nodiscard]] Result<Written> aggregate(std::span<const std::filesystem::path> folders,
+                                        const std::filesystem::path& output_dir, const std::string& command);
+
+}  // namespace assay::suite

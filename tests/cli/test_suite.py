@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suites with the null engine: configuration, folder, files, --plan, --check, --resume, and what works on folders alone."""
+import csv
+import io
+import json
+import re
+import signal
+import tool
+
+NULL = ["--engine", "null", "--quiet"]
+TINY = {"batch_sizes": [1, 2], "sequence_lengths": [16], "warmup_iterations": 1, "benchmark_iterations": 5, "launches": 1,
+        "model_families": {"embedding": ["prajjwal1/bert-tiny"], "vision": ["vit"]}, "generate_plots": False}
+
+
+class SuiteTest(tool.ToolTest):
+    def config(self, name="my.json", **changes):
+        path = self.folder / name
+        path.write_text(json.dumps({**TINY, **changes}))
+        return path
+
+    def suite(self, *arguments, expect=0, **changes):
+        return self.run_tool("suite", "--config", self.config(**changes), *NULL, *arguments, expect=expect)
+
+    def folders(self, output="benchmark_results"):
+        return sorted(path for path in (self.folder / output).glob("*") if re.fullmatch(r"\d{8}_\d{6}(_\d+)?", path.name))
+
+
+class Configuration(SuiteTest):
+    def test_the_example_of_the_guide_is_written_and_accepted(self):
+        self.run_tool("suite", "--create-config", expect=0)
+        example = json.loads((self.folder / "benchmark_config.json").read_text())
+        self.assertEqual(example["model_families"]["vision"], ["google/vit-base-patch16-224", "microsoft/resnet-50"])
+        self.assertIn("exists already", self.run_tool("suite", "--create-config", expect=2).stderr)
+        self.run_tool("suite", "--create-config", "--overwrite", expect=0)
+        self.run_tool("suite", "--create-config", "other.json", expect=0)
+        # It runs as it is, cut to one small model.
+        plan = self.run_json("suite", "--config", "other.json", "--models", "t5-small", *NULL, "--plan")
+        self.assertEqual({cell["model"] for cell in plan["cells"]}, {"t5-small"})
+
+    def test_mistakes_name_file_line_and_column(self):
+        (self.folder / "bad.json").write_text('{\n  "batch_sizes": "4",\n  "benchmark_iteration": 5\n}\n')
+        said = self.run_tool("suite", "--config", "bad.json", expect=2).stderr
+        self.assertIn('bad.json:2:18: "batch_sizes": "4" is a string', said)
+        self.assertIn('bad.json:3:3: "benchmark_iteration" is not a key; did you mean benchmark_iterations?', said)
+        self.assertIn("missing.json", self.run_tool("suite", "--config", "missing.json", expect=2).stderr)
+        self.assertFalse((self.folder / "benchmark_results").exists())
+
+    def test_models_and_unknown_words(self):
+        self.assertIn("did you mean vision", self.suite("--models", "visoin", "--plan", expect=2).stderr)
+        self.assertIn("cannot be combined", self.suite("--check", "--create-config", expect=2).stderr)
+
+    def test_options_replace_keys_and_a_note_says_so(self):
+        plan = self.run_json("suite", "--config", self.config(schedule={"enabled": True}), "--batch-sizes", "4", *NULL[:2], "--plan")
+        self.assertEqual({cell["batch_size"] for cell in plan["cells"]}, {4})
+        said = self.run_tool("suite", "--config", self.config(schedule={"enabled": True}), "--batch-sizes", "4", *NULL[:2], "--plan", expect=0).stderr
+        self.assertIn("--batch-sizes replaces what", said)
+        self.assertIn("schedules are not part of this version", said)
+
+    def test_a_cluster_is_not_part_of_this_version(self):
+        for command in (["suite", "--executor", "slurm"], ["integration_benchmark.py"]):
+            self.assertIn("error[not_built]: --executor slurm", self.run_tool(*command, expect=2).stderr)
+
+    def test_check_runs_nothing(self):
+        found = self.run_json("suite", "--config", self.config(), *NULL, "--check")["prerequisites"]
+        self.assertEqual({(each["kind"], each["met"]) for each in found},
+                         {("model", True), ("hardware", True), ("disk", True), ("database", True)})
+        missing = self.run_json("suite", "--config", self.config(hardware_types=["cpu", "cuda"]), "--check", "--quiet", expect=4)
+        self.assertIn(("cuda", False), {(each["name"], each["met"]) for each in missing["prerequisites"]})
+        self.assertFalse((self.folder / "benchmark_results").exists())
+        self.assertFalse((self.folder / "benchmark_db.duckdb").exists())
+
+
+class Folder(SuiteTest):
+    def test_a_suite_has_a_folder_with_the_names_of_the_guide(self):
+        out = self.suite().stdout
+        (folder,) = self.folders()
+        self.assertIn(f"benchmark_results/{folder.name}", out)
+        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+        self.assertLessEqual({"benchmark_results.json", "benchmark_results.csv", "benchmark_report.md", "benchmark_config.json",
+                              "hardware_compatibility_matrix.json"}, names)
+        results = json.loads((folder / "benchmark_results.json").read_text())["benchmarks"]
+        self.assertEqual({family: sorted(models) for family, models in results.items()}, {"embedding": ["prajjwal1/bert-tiny"], "vision": ["vit"]})
+        rows = list(csv.DictReader(io.StringIO((folder / "benchmark_results.csv").read_text())))
+        self.assertEqual(sorted({row["batch_size"] for row in rows}), ["1", "2"])
+        self.assertEqual((folder / "hardware_compatibility_matrix.json").read_text().count('"vit"') > 0, True)
+        self.assertTrue((folder.parent / "hardware_compatibility_matrix.json").exists())
+        used = json.loads((folder / "benchmark_config.json").read_text())
+        self.assertEqual(used["batch_sizes"], [1, 2])
+        # What was used is a configuration again.
+        self.run_tool("suite", "--config", folder / "benchmark_config.json", *NULL, "--plan", expect=0)
+        self.suite()
+        self.assertEqual(len(self.folders()), 2)
+
+    def test_a_suite_that_cannot_begin_leaves_no_folder(self):
+        self.run_tool("suite", "--config", self.config(), "--engine", "nul", expect=2)
+        self.assertEqual(self.folders(), [])
+
+    def test_killed_between_models_it_is_resumed_in_its_folder(self):
+        slow = ["--engine-option", "cost_ns=50000000"]
+        process = self.start("suite", "--config", self.config(), *NULL, *slow)
+        self.wait_until("a model is finished", lambda: list((self.folder / "benchmark_results").glob("*/benchmark_results.json")))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        (folder,) = self.folders()
+        before = {bundle.name for bundle in self.spool_bundles()}
+        self.assertTrue(before)
+        self.suite("--resume", *slow)
+        self.assertEqual(self.folders(), [folder])
+        rows = list(csv.DictReader(io.StringIO((folder / "benchmark_results.csv").read_text())))
+        self.assertEqual(sorted((row["model"], row["batch_size"]) for row in rows),
+                         [("prajjwal1/bert-tiny", "1"), ("prajjwal1/bert-tiny", "2"), ("vit", "1"), ("vit", "2")])
+        after = {bundle.name for bundle in self.spool_bundles()}
+        self.assertLessEqual(before, after)
+        self.assertLessEqual(len(after), 5)  # one of them may have been cut short
+        self.assertIn("no suite with this configuration", self.suite("--resume", "--seed", "9", expect=2).stderr)
+
+    def test_folders_are_aggregated_and_their_matrix_is_written_again(self):
+        self.suite("--models", "vit")
+        self.suite("--models", "embedding")
+        self.suite("--models", "embedding")
+        first, second, third = self.folders()
+        answer = self.run_json("suite", "--aggregate-results", first, second, third, "--output-dir", "all")
+        (folder,) = self.folders("all")
+        self.assertEqual(answer["written"], [f"all/{folder.name}"])
+        rows = list(csv.DictReader(io.StringIO((folder / "benchmark_results.csv").read_text())))
+        self.assertEqual(len(rows), 4)
+        of_bert = {row["run_id"] for row in rows if "bert" in row["model"]}
+        newest = {row["run_id"] for row in csv.DictReader(io.StringIO((third / "benchmark_results.csv").read_text()))}
+        self.assertEqual(of_bert, newest)
+        self.assertIn("3 runs of 1 machine", (folder / "benchmark_report.md").read_text())
+        (second / "hardware_compatibility_matrix.json").unlink()
+        self.run_tool("suite", "--update-matrix-only", second, "--db-path", "none.duckdb", expect=0)
+        self.assertEqual(list(json.loads((second / "hardware_compatibility_matrix.json").read_text())["model_families"]), ["embedding"])
+        self.run_tool("suite", "--update-matrix-only", second, expect=0)
+        self.assertEqual(set(json.loads((second / "hardware_compatibility_matrix.json").read_text())["model_families"]), {"embedding", "vision"})
+        self.assertIn("missing", self.run_tool("suite", "--update-matrix-only", "missing", expect=2).stderr)
+
+
+class Plan(SuiteTest):
+    def test_nothing_runs_and_nothing_is_written(self):
+        bench = ["bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--batch-sizes", "1", "2", "--iterations", "5"]
+        text = self.run_tool(*bench, "--plan", expect=0).stdout
+        self.assertIn("2 cells of 1 model on 1 target; 2 launches; about", text)
+        self.assertRegex(text, r"prajjwal1/bert-tiny +cpu@null +batch_1\S* +1 +\S+ s +estimate")
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name != "hf-home"], [])
+        self.run_tool(*bench, "--save", "--quiet", expect=0)
+        plan = self.run_json(*bench, "--plan")
+        self.assertEqual((plan["plan"]["cells"], plan["plan"]["launches"], plan["plan"]["from_history"]), (2, 2, 2))
+        self.assertEqual([cell["expected_from"] for cell in plan["cells"]], ["history", "history"])
+        self.assertGreater(plan["plan"]["expected_s"], 0)
+        self.assertIn("history (1 launch)", self.run_tool(*bench, "--plan", expect=0).stdout)
+
+    def test_what_does_not_run_says_why(self):
+        plan = self.run_json("run", "--hardware", "cuda", "--specific-models", "bert", "--plan")
+        self.assertEqual(plan["plan"]["cells"], 0)
+        self.assertEqual({cell["status"] for cell in plan["cells"]}, {"unavailable"})
+        text = self.run_tool("verify", "bert", "--hardware", "cuda", "--plan", expect=0).stdout
+        self.assertIn("Do not run:", text)
+        self.assertRegex(text, r"bert on cuda\S*: unavailable \(\w+\)")
+
+
+if __name__ == "__main__":
+    tool.main()
