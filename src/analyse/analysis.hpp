@@ -58,6 +58,7 @@ struct ModelLine {
   std::optional<Best> throughput;        ///< over all batches, of the precision and lengths of `latency`
   const Record* least_memory = nullptr;  ///< at the cell of `latency`
   StateCounts states;
+  std::string why_none;  ///< without `latency`: "too disturbed or too uncertain to be ranked", "skipped (not_built)"
 };
 
 /// One cause of failed, wrong, unsupported, unavailable or skipped cells, with all of its cells.

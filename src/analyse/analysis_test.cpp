@@ -98,6 +98,15 @@ TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
   EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch_4)"));
 }
 
+TEST(ModelLines, SayWhyAModelHasNoBest) {
+  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kSkipped, "not_built", "planned"),
+                          ended(result("bert", "openvino", 1), CellStatus::kSkipped, "not_built", "planned")});
+  EXPECT_EQ(analyse(data).models[0].why_none, "skipped (not_built)");
+  data = dataset({result("bert", "cpu", 8)});
+  data.cells[0].add_flag(flag::kUnsteady);
+  EXPECT_EQ(analyse(data).models[0].why_none, "too disturbed or too uncertain to be ranked");
+}
+
 TEST(ModelLines, AreOfEachMachine) {
   Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 2)});
   data.cells[2].hardware_id = "machine-2";

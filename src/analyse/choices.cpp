@@ -62,6 +62,8 @@ Cells best_batches(const Cells& cells) {
 // Why a target has no value for this architecture.
 std::string why_without(const RowGroup& group, const std::string& target, bool wrong) {
   const Record* any = nullptr;
+  const bool ranked =
+      std::ranges::any_of(group.rows, [&](const Record& row) { return target_key(row) == target && timed(row); });
   for (const Record& row : group.rows)
     if (target_key(row) == target && (any == nullptr || (wrong && row.status == CellStatus::kWrong))) any = &row;
   if (any == nullptr) return target;
@@ -69,7 +71,8 @@ std::string why_without(const RowGroup& group, const std::string& target, bool w
   if (any->status != CellStatus::kCompleted)
     return fmt::format("{}: {}{}", target, to_string(any->status),
                        any->reason_code.empty() ? "" : " (" + any->reason_code + ")");
-  return fmt::format("{}: no ranked cell in common with the others", target);
+  return fmt::format("{}: {}", target,
+                     ranked ? "no ranked cell in common with the others" : "no verified, ranked time");
 }
 
 std::string choice_words(const Choice& choice, Goal goal, const std::string& unit) {
@@ -90,6 +93,7 @@ std::string choice_words(const Choice& choice, Goal goal, const std::string& uni
 }
 
 std::string sure_words(const Choice& choice) {
+  if (choice.cells == 0) return {};
   const std::string cells = fmt::format("{} {}", choice.cells, choice.cells == 1 ? "cell" : "cells");
   return choice.ahead.evidence == Evidence::kRounds ? fmt::format("{} rounds, {}", choice.ahead.rounds, cells) : cells;
 }

@@ -62,16 +62,35 @@ const Record* least_memory_of(const std::vector<const Record*>& rows) {
   return least;
 }
 
+std::string why_no_latency(const std::vector<Record>& rows) {
+  if (std::ranges::any_of(rows, too_unsure_to_rank)) return "too disturbed or too uncertain to be ranked";
+  const Record& first = rows.front();
+  const bool one_reason = std::ranges::all_of(rows, [&](const Record& row) {
+    return row.status == first.status && row.reason_code == first.reason_code && row.verification == first.verification;
+  });
+  if (!one_reason || first.status == CellStatus::kCompleted) return "no verified, ranked time";
+  return fmt::format("{}{}", to_string(first.status),
+                     first.reason_code.empty() ? "" : fmt::format(" ({})", first.reason_code));
+}
+
 ModelLine line_of(const RowGroup& group) {
   const Record& any = group.rows.front();
-  ModelLine line{
-      group.name, group.machine, any.model_id, any.size, any.family, any.category, any.architecture, {}, {}, nullptr,
-      {}};
+  ModelLine line;
+  line.model = group.name;
+  line.machine = group.machine;
+  line.model_id = any.model_id;
+  line.size = any.size;
+  line.family = any.family;
+  line.category = any.category;
+  line.architecture = any.architecture;
   for (const Record& row : group.rows) count_state(line.states, row);
   const RowGroup usable = without_wrong_targets(group);
   std::vector<const Record*> alike;
   line.latency = best_latency(usable, group, alike);
-  if (!line.latency) return line;
+  if (!line.latency) {
+    line.why_none = why_no_latency(group.rows);
+    return line;
+  }
   line.throughput = most_items(usable, *alike.front());
   line.least_memory = usable.original(least_memory_of(alike));
   return line;

@@ -111,12 +111,14 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
     }
   }
   const std::string items =
-      fmt::format("{} items/s, the most of {} cells", in_words(*best->throughput_ips, 4), cells.size());
+      fmt::format("{} items/s, {}", in_words(*best->throughput_ips, 4),
+                  cells.size() == 1 ? std::string("the only cell") : fmt::format("the most of {} cells", cells.size()));
   const auto inconsistent =
       std::ranges::find_if(neighbours, [&](const Inconsistency& pair) { return &rows[pair.larger] == best; });
   const bool shown = not_shown + not_compared == 0 && inconsistent == neighbours.end();
   std::string line =
-      fmt::format("{}: {} {}: {}", model, shown ? "for throughput use" : "throughput of", place_words(*best), items);
+      fmt::format("{}: {} {}: {}", model, shown && cells.size() > 1 ? "for throughput use" : "throughput of",
+                  place_words(*best), items);
   if (!alike.empty()) line += "; " + join(alike, ", ");
   if (not_shown > kNamed) line += fmt::format(", nor from {} more", not_shown - kNamed);
   if (not_compared > 0) line += fmt::format("; not compared with {} of them: {}", not_compared, why_open);

@@ -215,7 +215,8 @@ Result<std::string> Renderer::svg(const Chart& chart, const Theme& theme) {
   }
   duk_size_t length = 0;
   const char* text = duk_safe_to_lstring(context, -1, &length);
-  std::string svg = tidy_svg({text, length}, chart.name);
+  std::string svg =
+      tidy_svg({text, length}, theme.name == "light" ? chart.name : chart.name + "-" + std::string(theme.name));
   duk_pop_2(context);
   duk_gc(context, 0);
   const std::size_t head = svg.find('>') + 1;

@@ -17,7 +17,7 @@ constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --page: #ffffff; --ink: #1c2128; --ink-2: #57606a; --line: #d8dee4; --head: #f6f8fa; }
 @media (prefers-color-scheme: dark) { :root { --page: #15181c; --ink: #e6eaee; --ink-2: #9aa4ae; --line: #2e353c; --head: #1d2228; } }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 24px 32px 48px; max-width: 1280px; background: var(--page); color: var(--ink);
+body { margin: 0 auto; padding: 24px 32px 48px; max-width: 1440px; background: var(--page); color: var(--ink);
   font: 14px/1.5 "DejaVu Sans", Verdana, sans-serif; }
 h1 { font-size: 24px; margin: 0 0 12px; line-height: 1.25; }
 h2 { font-size: 17px; margin: 36px 0 8px; padding-top: 12px; border-top: 1px solid var(--line); }
@@ -28,12 +28,11 @@ li { margin: 3px 0; overflow-wrap: anywhere; }
 code { font: 13px "DejaVu Sans Mono", Menlo, Consolas, monospace; background: var(--head); padding: 1px 4px; border-radius: 3px; }
 .table { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 10px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+th, td { padding: 5px 9px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { background: var(--head); font-weight: bold; vertical-align: bottom; white-space: normal; min-width: 6ch; }
 th small { display: block; font-weight: normal; color: var(--ink-2); }
 td.n, th.n { text-align: right; }
-td.n { white-space: nowrap; }
-td.w { min-width: 28ch; }
+td.w { min-width: 28ch; white-space: normal; }
 tbody tr:hover { background: var(--head); }
 figure { margin: 16px 0; }
 figure img { max-width: 100%; height: auto; }
@@ -45,7 +44,7 @@ footer { margin-top: 40px; padding-top: 12px; border-top: 1px solid var(--line);
   :root { color-scheme: light; --page: #ffffff; --ink: #000000; --ink-2: #444444; --line: #bbbbbb; --head: #f0f0f0; }
   body { padding: 0; max-width: none; font-size: 10px; }
   table { font-size: 8.5px; }
-  th, td { padding: 2px 5px; }
+  th, td { padding: 2px 5px; white-space: normal; }
   .table { overflow: visible; }
   tr, figure { break-inside: avoid; }
   h2 { break-after: avoid; }
@@ -97,7 +96,7 @@ std::string prose(std::string_view text) {
 }
 
 std::string html_table(const Table& table) {
-  constexpr std::size_t kLong = 40;
+  constexpr std::size_t kLong = 30;
   std::vector<std::string> classes;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const bool number =

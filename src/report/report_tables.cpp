@@ -63,7 +63,8 @@ Table models_table(const Analysis& analysis) {
                  {TableValue(target_key(best)), value_of(best.latency_p50_ms), value_of(best.latency_p50_low_ms),
                   value_of(best.latency_p50_high_ms), TableValue(shape_words(best)), TableValue(line.latency->words)});
     } else {
-      row.resize(7);
+      row.resize(6);
+      row.emplace_back(line.why_none);
     }
     row.push_back(line.throughput ? value_of(line.throughput->row->throughput_ips) : TableValue());
     row.push_back(line.throughput ? at_batch(*line.throughput) : TableValue());
@@ -172,8 +173,7 @@ Table choices_table(const Analysis& analysis) {
                {"factor", "factor", "", Better::kHigher},
                {"interval", "95 %", ""},
                {"claim", "shown", ""},
-               {"cells", "cells", ""},
-               {"left_out", "left out", ""}});
+               {"cells", "cells", ""}});
   for (const Choice& choice : analysis.choices) {
     const bool timed = analysis.goal == Goal::kLatency || analysis.goal == Goal::kThroughput;
     const bool two = !choice.runner_up.empty();
@@ -189,7 +189,7 @@ Table choices_table(const Analysis& analysis) {
              : !timed                 ? TableValue("not compared: no interval")
              : choice.ahead.claimed() ? TableValue("yes")
                                       : TableValue(no_claim_words(choice.ahead)),
-             TableValue(static_cast<double>(choice.cells)), text_or_absent(join(choice.left_out, "; "))});
+             TableValue(static_cast<double>(choice.cells))});
   }
   return table;
 }

@@ -32,7 +32,7 @@ ModelColumns model_columns(const ModelLine& line) {
 }
 
 std::string model_words(const ModelLine& line) {
-  const std::string answer = line.latency ? line.latency->words : "no verified, ranked time";
+  const std::string answer = line.latency ? line.latency->words : line.why_none;
   return fmt::format("{}; {}", answer, state_words(line.states));
 }
 

@@ -10,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyse/analysis.hpp"
+#include "report/document.hpp"
 #include "report/report.hpp"
 #include "result/launch_medians.hpp"
+#include "store/dataset.hpp"
 
 namespace assay {
 namespace {
@@ -339,6 +342,46 @@ std::vector<Record> awkward_rows() {
   return rows;
 }
 
+/// The same run as the newest of a history: one cell works again, one became wrong, one moved.
+Dataset a_history() {
+  constexpr double kDay = 86400, kStarted = 1772454898;  // 2026-03-02 12:34:58 UTC
+  Dataset data;
+  data.source = "benchmark_db.duckdb";
+  data.made_at = "2026-03-02T12:40:00.000000Z";
+  data.versions = {"onnxruntime 1.29.0, assay 0.1.0", "onnxruntime 1.30.0, assay 0.1.0"};
+  data.cells = whole_run().rows;
+  const double moved[] = {7, 7.02, 6.98, 7.01, 7, 8};
+  for (std::size_t i = 0; i < data.cells.size(); ++i) {
+    Record& row = data.cells[i];
+    row.series_key = "series-" + std::to_string(i);
+    data.ids.push_back(static_cast<std::int64_t>(i) + 1);
+    data.series.push_back(row.series_key);
+    for (std::uint32_t run = 0; run < 6; ++run) {
+      HistoryPoint point;
+      point.series = static_cast<std::uint32_t>(i);
+      point.run = run;
+      point.version = run == 5 ? 1 : 0;
+      point.time_s = kStarted - (5 - run) * 2 * kDay;
+      point.status = row.status;
+      point.verification = row.verification;
+      point.p50_ms = row.latency_p50_ms;
+      if (i == 0) point.p50_ms = moved[run];
+      if (run < 5 && row.status == CellStatus::kWrong) {
+        point.status = CellStatus::kCompleted;
+        point.verification = Verification::kVerified;
+      }
+      if (run < 5 && i == 4) point.status = CellStatus::kFailed;
+      data.history.push_back(point);
+    }
+  }
+  return data;
+}
+
+Document a_report(std::string_view name, Goal goal = Goal::kLatency) {
+  static const Dataset data = a_history();
+  return *make_report(name, data, analyse(data, goal));
+}
+
 const std::map<std::string, std::function<std::string()>>& formats() {
   static const std::map<std::string, std::function<std::string()>> all{
       {"hardware_guide.json", [] { return guide_json(some_rows()).dump(2) + "\n"; }},
@@ -352,6 +395,19 @@ const std::map<std::string, std::function<std::string()>>& formats() {
       {"matrix.json",
        [] { return compatibility_matrix(history(), "laboratory", "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
       {"summary.txt", [] { return summary_table(whole_run(), false, 120); }},
+      {"summary_wide.txt", [] { return summary_table(whole_run(), false, 170); }},
+      {"summary_narrow.txt", [] { return summary_table(whole_run(), false, 80); }},
+      {"report_overview.md", [] { return to_markdown(a_report("overview")); }},
+      {"report_overview.txt", [] { return to_text(a_report("overview"), false, 120); }},
+      {"report_overview.json", [] { return to_json(a_report("overview")).dump(2) + "\n"; }},
+      {"report_overview.html", [] { return to_html(a_report("overview")); }},
+      {"report_comprehensive.csv", [] { return to_csv(a_report("comprehensive-benchmarks")); }},
+      {"report_architectures.md", [] { return to_markdown(a_report("architecture-performance-comparison")); }},
+      {"report_optimal_hardware.md", [] { return to_markdown(a_report("optimal-hardware", Goal::kThroughput)); }},
+      {"report_optimization.md", [] { return to_markdown(a_report("optimization")); }},
+      {"report_comparative.md", [] { return to_markdown(a_report("comparative")); }},
+      {"report_coverage.md", [] { return to_markdown(a_report("coverage")); }},
+      {"report_changes.md", [] { return to_markdown(a_report("changes")); }},
       {"interrupted.txt", [] { return summary_table(interrupted_run(), false, 120); }},
       {"interrupted.md", [] { return markdown_report(interrupted_run()); }},
       {"verification.txt", [] { return verification_table(whole_run(), false, 160); }},

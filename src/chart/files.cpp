@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "chart/files.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "analyse/analysis.hpp"
+#include "base/files.hpp"
+#include "chart/render.hpp"
+
+namespace assay::chart {
+namespace {
+
+constexpr double kPngScale = 2;  // sharp on screens of high density
+
+// Of an earlier call with more models.
+void remove_pages(const std::filesystem::path& folder, std::string_view name, std::size_t written) {
+  for (std::size_t page = written;; ++page) {
+    const std::string file = page == 0 ? std::string(name) : fmt::format("{}_{}", name, page + 1);
+    std::error_code ignored;
+    const bool svg = std::filesystem::remove(folder / (file + ".svg"), ignored);
+    const bool png = std::filesystem::remove(folder / (file + ".png"), ignored);
+    if (page > 0 && !svg && !png) return;
+  }
+}
+
+}  // namespace
+
+Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder) {
+  WrittenCharts result;
+  const Analysis analysis = analyse(data);
+  const Input input{.data = &data, .analysis = &analysis};
+  ASSAY_TRY(Renderer renderer, Renderer::create());
+  for (const Kind kind : all_kinds()) {
+    std::size_t pages = 0;
+    for (const Chart& chart : make_charts(kind, input)) {
+      if (chart.option.is_null()) {
+        result.without_data.emplace_back(name_of(kind));
+        continue;
+      }
+      ASSAY_TRY(const std::string svg, renderer.svg(chart, theme("light")));
+      ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".svg"), svg));
+      ++pages;
+      if (!result.notes.empty()) continue;
+      const Result<std::string> bytes = png(svg, kPngScale);
+      if (bytes) {
+        ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".png"), *bytes));
+        continue;
+      }
+      result.notes.push_back(fmt::format("only SVG files, no PNG: {}{}", bytes.error().message,
+                                         bytes.error().hint.empty() ? "" : "; " + bytes.error().hint));
+    }
+    remove_pages(folder, name_of(kind), pages);
+    result.pictures += pages;
+  }
+  return result;
+}
+
+}  // namespace assay::chart
