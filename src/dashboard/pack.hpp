@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -47,21 +48,25 @@ struct Packed {
   std::size_t size_in_page = 0;
 };
 
-/// Makes the document; leaves details out until the page fits into `most_bytes`: first coarser shapes, then shapes
-/// without those that are not ranked, then none, then older history, then cells.
+/// How much of the data a document has.
+struct Detail {
+  std::size_t quantiles = 64, bins = 100;  ///< the most of each launch; 0: no shapes
+  bool shapes_of_ranked_only = false;
+  std::size_t history_points = SIZE_MAX;  ///< of each series, the newest
+  std::size_t cells = SIZE_MAX;           ///< the newest
+};
+/// "full", or what is left out in words.
+[[nodiscard]] std::string detail_words(const Detail& detail);
+
+/// The document before it is deflated.
+[[nodiscard]] std::string document(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
+                                   const Detail& detail = {});
+
+/// Makes the document; leaves details out until the page fits into `most_bytes`: first coarser shapes, then shapes of
+/// cells that are not ranked, then all shapes, then older history, then older cells.
 /// Cost: 0.3 s for a thousand cells.
 [[nodiscard]] Packed pack(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
                           const PackOptions& options = {});
-
-/// The document before it is deflated, with shapes of at most so many quantiles and bins (0: none).
-struct Detail {
-  std::size_t quantiles = 64, bins = 100;
-  bool shapes_of_ranked_only = false;
-  std::size_t history_points = 1000;  ///< of each series, the newest
-  std::size_t cells = 100000;         ///< the newest
-};
-[[nodiscard]] std::string document(const Dataset& data, const Analysis& analysis,
-                                   std::span<const TemplateChart> charts, const Detail& detail);
 
 }  // namespace dashboard
 }  // namespace assay

@@ -20,8 +20,9 @@ namespace assay::dashboard {
 /// The bytes of page() without a document.
 [[nodiscard]] std::size_t empty_page_bytes();
 
-/// The whole dashboard of `data`: analyses, packs and writes `folder`/index.html, whole or not at all; returns its path.
-/// Errors: those of writing a file.
-[[nodiscard]] Result<std::filesystem::path> write_dashboard(const Dataset& data, const std::filesystem::path& folder);
+/// Packs and writes `folder`/index.html, whole or not at all; returns its path. `analysis` is that of `data`.
+/// Errors: those of write_file_atomically.
+[[nodiscard]] Result<std::filesystem::path> write_dashboard(const Dataset& data, const Analysis& analysis,
+                                                            const std::filesystem::path& folder);
 
 }  // namespace assay::dashboard

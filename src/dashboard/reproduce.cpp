@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dashboard/reproduce.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "base/shell.hpp"
+#include "base/text.hpp"
+
+namespace assay::dashboard {
+namespace {
+
+class Command {
+ public:
+  void add(std::string_view option, const std::string& value) {
+    if (!value.empty()) text_ += " " + std::string(option) + " " + shell_quoted(value);
+  }
+  void add(std::string_view option, Count value) {
+    if (value) add(option, std::to_string(*value));
+  }
+  void add(std::string_view flag) { text_ += " " + std::string(flag); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_ = "assay bench";
+};
+
+void add_model(Command& command, const Record& row) {
+  constexpr std::string_view kOfZoo = "zoo:";
+  if (row.model_id.empty() || row.model_id.starts_with(kOfZoo)) {
+    command.add("--model", row.model);
+    command.add("--size", row.size);
+    return;
+  }
+  command.add("--model-id", row.model_id);
+  if (row.weights == "seeded") command.add("--allow-random-weights");
+}
+
+// `measure_plan` is "warmup=10 iterations=50" or "adaptive". `bench` counts inferences: what adapted is repeated with
+// as many as each launch had.
+void add_plan(Command& command, const Record& row) {
+  constexpr std::string_view kWarmup = "warmup=", kIterations = "iterations=";
+  for (const std::string& part : split(row.measure_plan, ' ')) {
+    if (part.starts_with(kWarmup)) command.add("--warmup", part.substr(kWarmup.size()));
+    if (part.starts_with(kIterations)) command.add("--iterations", part.substr(kIterations.size()));
+    if (part == "adaptive" && row.iterations.value_or(0) > 0)
+      command.add("--iterations", std::max<std::int64_t>(1, *row.iterations / row.launches.value_or(1)));
+  }
+}
+
+}  // namespace
+
+std::string reproduce_command(const Record& row) {
+  Command command;
+  add_model(command, row);
+  command.add("--device", row.hardware);
+  command.add("--engine", row.engine);
+  if (row.precision != "as_is") command.add("--precision", row.precision);
+  command.add("--batch-sizes", row.batch_size);
+  command.add("--sequence-lengths", row.sequence_length);
+  command.add("--output-tokens", row.output_tokens);
+  if (row.kv_cache != "growing") command.add("--kv-cache", row.kv_cache);
+  if (row.streams != 1) command.add("--streams", row.streams);
+  command.add("--threads", row.threads);
+  if (row.spin != "runtime") command.add("--spin", row.spin);
+  if (row.shapes == "dynamic") command.add("--dynamic-shapes");
+  for (const std::string& option : split(row.engine_options, ',')) command.add("--engine-option", option);
+  if (row.data_source != "synthetic") command.add("--data", row.data_source);
+  if (row.seed != 0) command.add("--seed", row.seed);
+  add_plan(command, row);
+  if (row.planned_launches != 1) command.add("--launches", row.planned_launches);
+  return command.text();
+}
+
+}  // namespace assay::dashboard

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "result/record.hpp"
+
+namespace assay::dashboard {
+
+/// The `assay bench` command that measures the cell of a row again, with every option that its task key contains and
+/// that differs from the default, and as many inferences and launches as it had.
+[[nodiscard]] std::string reproduce_command(const Record& row);
+
+}  // namespace assay::dashboard
