@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include "analyse/analysis.hpp"
+#include "cli/failure.hpp"
+#include "cli/help.hpp"
+#include "cli/measuring_options.hpp"
+#include "dashboard/page.hpp"
+#include "serve/server.hpp"
+#include "store/dataset.hpp"
+#include "store/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+struct ServeCommand {
+  std::string db_path, spool, output_format = "text";
+  int port = 0;
+  int idle_timeout = 0;
+  bool once = false;
+};
+
+// The whole history, as it was published last.
+Result<std::string> document_of(const std::filesystem::path& database) {
+  ASSAY_TRY(Store store, Store::open_snapshot(database));
+  ASSAY_TRY(const Dataset data, read_dataset(store));
+  dashboard::PackOptions options;
+  options.most_bytes = 0;
+  return dashboard::pack(data, analyse(data), {}, options).bytes;
+}
+
+// The launches of a cell, with every field.
+Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_id) {
+  ASSAY_TRY(Store store, Store::open_snapshot(database));
+  ASSAY_TRY(const duckdb::Rows rows, store.ask("launches_of", {{"result_id", result_id}}));
+  if (rows.rows.empty()) return fail(ErrorCode::kNotFound, fmt::format("there is no cell with the id {}", result_id));
+  Json launches = Json::array();
+  for (const auto& row : rows.rows) {
+    Json launch = Json::object();
+    for (std::size_t i = 0; i < row.size(); ++i) launch[rows.columns.at(i)] = row[i];
+    launches.push_back(std::move(launch));
+  }
+  return Json{{"result_id", result_id}, {"launches", std::move(launches)}};
+}
+
+Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
+  serve::ServeOptions options;
+  options.database = database_path(command.db_path);
+  options.port = command.port;
+  options.once = command.once;
+  if (command.idle_timeout > 0) options.idle_timeout = std::chrono::seconds(command.idle_timeout);
+  options.cancelled = interrupted;
+  serve::Content content;
+  content.page = dashboard::live_page();
+  content.document = [&] { return document_of(options.database); };
+  content.cell = [&](std::int64_t result_id) { return cell_of(options.database, result_id); };
+  content.version = {{"tool", ASSAY_VERSION}, {"database", options.database.filename().string()}};
+  ASSAY_CHECK_OK(serve::serve(options, content, [&](const std::string& url) {
+    if (context.json)
+      print_document({{"url", url}, {"database", options.database.string()}});
+    else
+      std::printf("%s shows %s; Ctrl-C ends it\n", url.c_str(), options.database.c_str());
+    static_cast<void>(std::fflush(stdout));
+  }));
+  return ExitCode::kSuccess;
+}
+
+}  // namespace
+
+void register_serve(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<ServeCommand>();
+  CLI::App* command = app.add_subcommand("serve", "Show the results in a browser, also while they are measured");
+  command->group(kResultCommands);
+  show_as(command->add_option("--port", options->port, "Port on 127.0.0.1. Default: a free one, which is printed")
+              ->check(CLI::Range(0, 65535)),
+          kOutput, "N");
+  show_as(command->add_flag("--once", options->once, "End after the first time that the results were fetched"),
+          kOutput);
+  show_as(command
+              ->add_option("--idle-timeout", options->idle_timeout,
+                           "End after so long without a request and without an open page. Default: never")
+              ->check(CLI::Range(1, 1'000'000)),
+          kOutput, "SECONDS");
+  add_storage_options(*command, options->db_path, options->spool);
+  add_output_format(*command, options->output_format);
+  command->footer(
+      "Only this machine gets answers, and nothing can be changed. The page follows a\n"
+      "run: it shows results as soon as they are in the database.");
+  commands.add(command, [options](Context& context) { return serve_database(*options, context); });
+}
+
+}  // namespace assay::cli
