@@ -102,9 +102,8 @@ Result<ExitCode> ingest(const DbOptions& options, const Context& context) {
 Result<ExitCode> compact(const DbOptions& options, const Context& context) {
   ASSAY_TRY(const Store::Compacted sizes, Store::compact(options.database()));
   if (context.json) {
-    print_document({{"database", options.database().string()},
-                    {"bytes_before", sizes.before},
-                    {"bytes_after", sizes.after}});
+    print_document(
+        {{"database", options.database().string()}, {"bytes_before", sizes.before}, {"bytes_after", sizes.after}});
     return ExitCode::kSuccess;
   }
   std::printf("%s: %.1f MB, and %.1f MB now\n", options.database().c_str(), static_cast<double>(sizes.before) / 1e6,

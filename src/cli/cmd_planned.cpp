@@ -45,26 +45,6 @@ void register_coverage(CLI::App& app, Commands& commands) {
               {"coverage", "Cover all architectures of the catalogue", "`assay zoo list` shows those that are built"});
 }
 
-void register_query(CLI::App& app, Commands& commands) {
-  add_planned(app, commands,
-              {"query", "Query the database", "any DuckDB client reads the database that --db-path names"});
-}
-
-void register_report(CLI::App& app, Commands& commands) {
-  add_planned(
-      app, commands,
-      {"report", "Write a report from the database", "`assay run` writes a Markdown report beside its results"});
-}
-
-void register_plot(CLI::App& app, Commands& commands) {
-  add_planned(app, commands,
-              {"plot", "Draw charts from results", "`assay run` writes CSV and JSON that any plotting tool reads"});
-}
-
-void register_serve(CLI::App& app, Commands& commands) {
-  add_planned(app, commands, {"serve", "Show the results while they are measured", ""});
-}
-
 void register_planned(CLI::App& app, Commands& commands) {
   add_not_yet(app, commands, "variants", "Compare compressed variants of a model");
   add_not_yet(app, commands, "profile", "Flame graphs and operator times");

@@ -87,8 +87,6 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   const int machine_score = examine_machine(request.spool).score;
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
-  if (!options.no_plots)
-    session.notes.emplace_back("plots are not part of this version of assay; --no-plots omits this note");
   ReportInput input = report_input(session);
   input.machine_score = machine_score;
   if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
@@ -106,6 +104,7 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
     return text;
   };
   output.matrix = !options.no_compatibility_update;
+  output.pictures = !options.no_plots;
   output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, session);
 }
@@ -148,7 +147,8 @@ void register_run(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--output-dir", options->output_dir, "Folder for the files of results"), kOutput,
           "FOLDER")
       ->default_str(options->output_dir);
-  show_as(command->add_flag("--no-plots", options->no_plots, "Do not draw plots; this version draws none"), kOutput);
+  show_as(command->add_flag("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
+          kOutput);
   show_as(command->add_flag("--no-compatibility-update", options->no_compatibility_update,
                             "Do not write hardware_compatibility_matrix.json"),
           kOutput);

@@ -224,6 +224,7 @@ Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
   };
   output.matrix = config.matrix;
   output.matrix_copy = output_dir;
+  output.pictures = config.plots;
   output.verifies = options.steps.verify_only;
   return finish(output, options.measuring, request, *session);
 }
@@ -274,6 +275,10 @@ Result<ExitCode> work_on_folders(const SuiteOptions& options, Context& context) 
   const auto paths = [](const std::vector<std::string>& names) {
     return std::vector<fs::path>(names.begin(), names.end());
   };
+  if (!options.plot_only.empty()) {
+    ASSAY_TRY(const suite::Written written, suite::plot_only(options.plot_only));
+    return answer(written, context);
+  }
   if (!options.update_matrix_only.empty()) {
     ASSAY_TRY(const suite::Written written,
               suite::update_matrix_only(options.update_matrix_only, database_path(options.measuring.db_path)));
@@ -356,7 +361,8 @@ void register_suite(CLI::App& app, Commands& commands) {
                               "Folder in which each suite makes its own, named after the time"),
           kOutput, "FOLDER")
       ->default_str(suite::default_config().output_dir);
-  show_as(command->add_flag("--no-plots", options->no_plots, "Do not draw plots"), kOutput);
+  show_as(command->add_flag("--no-plots", options->no_plots, "Do not make plots and index.html beside the results"),
+          kOutput);
   show_as(command->add_flag("--no-compatibility-update", options->no_matrix,
                             "Do not write hardware_compatibility_matrix.json"),
           kOutput);

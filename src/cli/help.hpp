@@ -13,6 +13,7 @@ inline constexpr const char* kMatrix = "Matrix of cells (each combination is mea
 inline constexpr const char* kMeasuring = "Measuring";
 inline constexpr const char* kOutput = "Output";
 inline constexpr const char* kStorage = "Storage";
+inline constexpr const char* kSelected = "What to answer";
 
 // Headings under which `assay --help` lists the commands. Those of the first are shown with an example each, which is
 // the first line after "Examples:" in the command's footer.

@@ -25,6 +25,8 @@
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
+#include "suite/folder.hpp"
+#include "suite/pictures.hpp"
 
 namespace assay::cli {
 namespace {
@@ -143,6 +145,30 @@ ReportInput report_input(const SessionResult& session) {
           session.spent};
 }
 
+namespace {
+
+// After everything else, so that neither a measurement nor a result waits for pictures.
+void draw_pictures(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session,
+                   bool json) {
+  const bool stored = request.save && !session.store_failed;
+  const suite::Pictures made = suite::write_pictures(
+      suite::dataset_of_run(stored ? request.database : std::filesystem::path(), session.run.run_id, session.rows),
+      folder);
+  for (const std::string& note : made.notes) log_warning("{}", note);
+  std::string line;
+  if (made.page) line = fmt::format("Dashboard: {}", made.page->string());
+  if (made.charts > 0)
+    line +=
+        fmt::format("{}{} charts in {}", made.page ? "; " : "", made.charts, (folder / suite::kPlotsFolder).string());
+  if (line.empty()) return;
+  if (json)
+    log_info("{}", line);
+  else
+    std::printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
 ExitCode finish(const Output& output, const MeasuringOptions& options, const SessionRequest& request,
                 SessionResult& session) {
   ExitCode failures = ExitCode::kSuccess;
@@ -175,7 +201,11 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
       if (!output.matrix_copy.empty()) ASSAY_CHECK_OK(write_matrix(output.matrix_copy, request, session));
       return write_matrix(output.folder, request, session);
     });
-  if (output.pictures) step("while drawing the plots", [&] { return output.pictures(); });
+  if (output.pictures && !measured_nothing(session.rows))
+    step("while drawing the charts", [&]() -> Status {
+      draw_pictures(output.folder, request, session, options.json());
+      return {};
+    });
   return worse(exit_code_of(session, request.models, output.verifies), failures);
 }
 

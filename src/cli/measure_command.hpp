@@ -42,7 +42,7 @@ struct Output {
   std::function<std::string(const std::string& stamp)> text;
   bool matrix = false;                  ///< hardware_compatibility_matrix.json, from the history of this machine
   std::filesystem::path matrix_copy{};  ///< a folder that gets the matrix, too
-  std::function<Status()> pictures{};   ///< called when the rows are in the database
+  bool pictures = false;                ///< the charts in plots, and index.html, when the rows are in the database
   bool verifies = false;                ///< the command was called to verify: docs/metrics.md, "Exit status"
 };
 

@@ -18,6 +18,7 @@
 #include "report/report.hpp"
 #include "store/store.hpp"
 #include "suite/folder.hpp"
+#include "suite/pictures.hpp"
 
 namespace assay::suite {
 namespace fs = std::filesystem;
@@ -72,7 +73,21 @@ Status write_matrix(const fs::path& folder, const std::vector<Record>& rows, con
                                json_text(compatibility_matrix(rows, host, iso8601(wall_now())), 2) + "\n");
 }
 
+// What was made of `pictures` of `folder`.
+void add_pictures(Written& written, Pictures pictures, const fs::path& folder) {
+  if (pictures.charts > 0) written.files.push_back(folder / kPlotsFolder);
+  if (pictures.page) written.files.push_back(*pictures.page);
+  std::ranges::move(pictures.notes, std::back_inserter(written.notes));
+}
+
 }  // namespace
+
+Result<Written> plot_only(const fs::path& folder) {
+  ASSAY_TRY(const Dataset data, exchange::dataset_of(std::array{folder}));
+  Written written;
+  add_pictures(written, write_pictures(data, folder), folder);
+  return written;
+}
 
 Result<Written> update_matrix_only(const fs::path& folder, const fs::path& database) {
   ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(std::array{folder}));
@@ -105,7 +120,9 @@ Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& out
   ASSAY_TRY(fs::path folder, make_folder(output_dir));
   ASSAY_CHECK_OK(write_results(folder, input));
   ASSAY_CHECK_OK(write_matrix(folder, input.rows, input.run.host));
-  return Written{{folder}, input.notes};
+  Written written{{folder}, input.notes};
+  std::ranges::move(write_pictures(exchange::dataset_of(files), folder).notes, std::back_inserter(written.notes));
+  return written;
 }
 
 }  // namespace assay::suite

@@ -18,6 +18,10 @@ struct Written {
   std::vector<std::string> notes;
 };
 
+/// Draws the charts of the folder's results into it again, and its dashboard. Errors: not_found and invalid_argument
+/// (it has no results, or damaged ones); those of writing a file.
+[[nodiscard]] Result<Written> plot_only(const std::filesystem::path& folder);
+
 /// Writes the compatibility matrix from the folder's results and, if there is a database, from the history. Errors:
 /// not_found and invalid_argument (it has no results, or damaged ones); those of writing a file.
 [[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,

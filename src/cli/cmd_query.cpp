@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyse/analysis.hpp"
+#include "base/text.hpp"
+#include "cli/context.hpp"
+#include "cli/help.hpp"
+#include "cli/measuring_options.hpp"
+#include "cli/report_output.hpp"
+#include "cli/selection_options.hpp"
+#include "store/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+constexpr std::size_t kMostRows = 100'000;
+
+struct QueryOptions {
+  std::string report, sql, goal = "latency";
+  bool architectures = false, optimal = false;
+  SelectionOptions selection;
+  ReportOutput output;
+};
+
+TableValue value_of_cell(const Json& cell) {
+  if (cell.is_null()) return {};
+  if (cell.is_number()) return cell.get<double>();
+  return cell.is_string() ? cell.get<std::string>() : json_text(cell);
+}
+
+Result<ExitCode> run_sql(const QueryOptions& options) {
+  ASSAY_TRY(Store store, Store::open(database_path(options.selection.db_path), Store::Mode::kRead));
+  ASSAY_TRY(const duckdb::Rows rows, store.ask_sql(options.sql, kMostRows + 1));
+  Table table;
+  constexpr int kAllDigits = 15;
+  for (const std::string& name : rows.columns) table.columns.push_back({name, name, "", Better::kNeither, kAllDigits});
+  for (const std::vector<Json>& row : rows.rows) {
+    if (table.rows.size() == kMostRows) {
+      std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);
+      break;
+    }
+    std::vector<TableValue> values;
+    for (const Json& cell : row) values.push_back(value_of_cell(cell));
+    table.rows.push_back(std::move(values));
+  }
+  ASSAY_CHECK_OK(options.output.write(table, options.sql));
+  return ExitCode::kSuccess;
+}
+
+// The one question that was asked; an error if there is none, or several.
+Result<std::string> chosen_report(const QueryOptions& options) {
+  std::vector<std::string> asked;
+  if (!options.report.empty()) asked.push_back(options.report);
+  if (options.architectures) asked.emplace_back("architecture-performance-comparison");
+  if (options.optimal) asked.emplace_back("optimal-hardware");
+  if (!options.sql.empty()) asked.emplace_back();
+  if (asked.size() == 1) return asked.front();
+  return fail(
+      ErrorCode::kInvalidArgument,
+      asked.empty() ? "nothing is asked"
+                    : fmt::format("{} questions are asked; one at a time is answered", asked.size()),
+      "use one of --report NAME, --architecture-performance-comparison, --optimal-hardware-analysis and --sql TEXT");
+}
+
+Result<ExitCode> query(const QueryOptions& options) {
+  ASSAY_TRY(const std::string name, chosen_report(options));
+  ASSAY_TRY([[maybe_unused]] const std::string format, options.output.chosen_format());
+  if (name.empty()) return run_sql(options);
+  ASSAY_TRY(const Dataset data, options.selection.read());
+  const Analysis analysis = analyse(data, goal_from(options.goal).value_or(Goal::kLatency));
+  ASSAY_TRY(const Document document, make_report(name, data, analysis));
+  ASSAY_CHECK_OK(options.output.write(document, data, analysis));
+  return ExitCode::kSuccess;
+}
+
+}  // namespace
+
+void register_query(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<QueryOptions>();
+  CLI::App* command = app.add_subcommand("query", "Ask the database: a report, or SQL");
+  command->group(kResultCommands);
+  std::vector<std::string> names;
+  for (const ReportName& each : report_names()) names.emplace_back(each.name);
+  only_words(
+      show_as(command->add_option("--report", options->report, "A report: " + join(names, ", ")), kSelected, "NAME"),
+      names);
+  show_as(command->add_flag("--architecture-performance-comparison", options->architectures,
+                            "How the architectures compare on each hardware"),
+          kSelected);
+  show_as(command->add_flag("--optimal-hardware-analysis", options->optimal,
+                            "The best hardware for each architecture, with the runner-up and how sure that is"),
+          kSelected);
+  show_as(command->add_option("--sql", options->sql,
+                              "One statement of SQL that only reads; the tables are those of docs/formats.md"),
+          kSelected, "TEXT");
+  only_words(show_as(command->add_option("--goal", options->goal, "What to choose hardware by"), kSelected,
+                     "latency|throughput|memory|efficiency"),
+             {"latency", "throughput", "memory", "efficiency"})
+      ->default_str(options->goal);
+  options->selection.add_to(*command);
+  options->output.add_to(*command);
+  command->footer(
+      "Examples:\n"
+      "  assay query --optimal-hardware-analysis --output optimal_hardware.md\n"
+      "  assay query --report comprehensive-benchmarks --format html --output report.html\n"
+      "  assay query --sql \"SELECT model, hardware, latency_p50_ms FROM benchmark_results ORDER BY timestamp DESC "
+      "LIMIT 10\"");
+  commands.add(command, [options](Context&) { return query(*options); });
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/selection_options.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "base/text.hpp"
+#include "base/unknown_word.hpp"
+#include "cli/help.hpp"
+#include "cli/measuring_options.hpp"
+#include "store/store.hpp"
+
+namespace assay::cli {
+namespace {
+
+constexpr const char* kSelection = "Which results (all, if nothing is named)";
+
+using Days = std::chrono::duration<std::int64_t, std::ratio<86400>>;
+
+std::optional<WallTime> parse_date(const std::string& text) {
+  int year = 0, length = 0;
+  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (std::sscanf(text.c_str(), "%4d-%2u-%2u%n", &year, &month, &day, &length) != 3) return std::nullopt;
+  const std::string rest = text.substr(static_cast<std::size_t>(length));
+  int used = 0;
+  if (!rest.empty() &&
+      (std::sscanf(rest.c_str(), "T%2u:%2u:%2u%n", &hour, &minute, &second, &used) != 3 ||
+       (rest.substr(static_cast<std::size_t>(used)) != "Z" && static_cast<std::size_t>(used) != rest.size())))
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{month}, std::chrono::day{day}};
+  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
+  return WallTime(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second);
+}
+
+Result<std::optional<WallTime>> time_option(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  if (const auto time = parse_time(text, wall_now())) return time;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not a time", option, text),
+              "valid: a date (2026-03-02), a time in UTC (2026-03-02T12:00:00Z), 7d or 12h ago, yesterday");
+}
+
+// The values of each option that some result has.
+using KnownWords = std::map<std::string, std::vector<std::string>>;
+
+Result<KnownWords> known_words(Store& store) {
+  ASSAY_TRY(const duckdb::Rows rows, store.ask("selection_words"));
+  KnownWords known;
+  for (const std::vector<Json>& row : rows.rows) known[row[0].get<std::string>()].push_back(row[1].get<std::string>());
+  return known;
+}
+
+Status check_words(const KnownWords& known, const std::string& database, const Selection& selection) {
+  const std::pair<const char*, const std::vector<std::string>*> lists[] = {
+      {"model", &selection.models},         {"family", &selection.families},
+      {"category", &selection.categories},  {"architecture", &selection.architectures},
+      {"hardware", &selection.hardware},    {"engine", &selection.engines},
+      {"precision", &selection.precisions}, {"run", &selection.runs},
+      {"machine", &selection.machines}};
+  for (const auto& [option, words] : lists) {
+    const auto valid = known.find(option);
+    for (const std::string& word : *words) {
+      const std::vector<std::string> none;
+      const std::vector<std::string>& here = valid == known.end() ? none : valid->second;
+      if (std::ranges::find(here, word) == here.end())
+        return unknown_word(fmt::format("--{}: no result of '{}' has", option, database), word, here);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<WallTime> parse_time(std::string_view text, WallTime now) {
+  if (text == "yesterday") return now - Days(1);
+  if (text.size() > 1 && (text.back() == 'd' || text.back() == 'h')) {
+    const auto count = parse_number<int>(std::string(text.substr(0, text.size() - 1)));
+    if (!count || *count < 0) return std::nullopt;
+    return text.back() == 'd' ? now - Days(*count) : now - std::chrono::hours(*count);
+  }
+  return parse_date(std::string(text));
+}
+
+void SelectionOptions::add_to(CLI::App& command) {
+  const auto list = [&](const char* names, std::vector<std::string>& values, const char* help) {
+    show_as(command.add_option(names, values, help), kSelection, "NAME[,NAME…]")->delimiter(',');
+  };
+  list("--model,--model-id", words_.models, "Names of models, or their ids");
+  list("--family", words_.families, "Families of models");
+  list("--category", words_.categories, "Categories of architectures");
+  list("--architecture", words_.architectures, "Architectures");
+  list("--hardware", words_.hardware, "Hardware");
+  list("--engine", words_.engines, "Engines");
+  list("--precision", words_.precisions, "Precisions");
+  show_as(command.add_option("--batch-size", words_.batch_size, "Batch size"), kSelection, "N");
+  show_as(command.add_option("--sequence-length", words_.sequence_length, "Sequence length"), kSelection, "N");
+  show_as(command.add_option("--since", since_, "Results since this time: 2026-03-02, 7d, yesterday"), kSelection,
+          "TIME");
+  show_as(command.add_option("--until", until_, "Results until this time"), kSelection, "TIME");
+  list("--run", words_.runs, "Runs, by their ids");
+  list("--machine", words_.machines, "Machines, by their hardware_id");
+  show_as(command.add_option("--limit", words_.most_cells, "At most so many cells, the newest ones"), kSelection, "N")
+      ->default_str(std::to_string(words_.most_cells));
+  show_as(command.add_option("--db-path,--db", db_path, "Database of the results"), kStorage, "FILE")
+      ->default_str("$ASSAY_DB_PATH or ./benchmark_db.duckdb");
+}
+
+Result<Selection> SelectionOptions::selection() const {
+  Selection selection = words_;
+  ASSAY_TRY(selection.since, time_option("--since", since_));
+  ASSAY_TRY(selection.until, time_option("--until", until_));
+  return selection;
+}
+
+Result<Dataset> SelectionOptions::read() const {
+  ASSAY_TRY(const Selection chosen, selection());
+  ASSAY_TRY(Store store, Store::open(database_path(db_path), Store::Mode::kRead));
+  ASSAY_TRY(const KnownWords known, known_words(store));
+  if (known.empty())
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' has no results yet", store.path().string()),
+                "`assay run --models-set small` measures five models and stores them there");
+  ASSAY_CHECK_OK(check_words(known, store.path().string(), chosen));
+  ASSAY_TRY(Dataset data, read_dataset(store, chosen));
+  if (data.cells.empty())
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no result of '{}' has all that was requested", store.path().string()),
+                "leave out one of the options that select");
+  return data;
+}
+
+}  // namespace assay::cli

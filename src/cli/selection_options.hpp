@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/clock.hpp"
+#include "store/dataset.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace assay::cli {
+
+/// The options that select results of the history: `query`, `report` and `plot` have the same.
+class SelectionOptions {
+ public:
+  /// Adds --model, --family, and so on, and --db-path.
+  void add_to(CLI::App& command);
+
+  std::string db_path;
+  /// What the options say. Errors: invalid_argument, if a time is not valid.
+  [[nodiscard]] Result<Selection> selection() const;
+  /// Reads what was selected. Errors: those of selection() and Store::open; invalid_argument for a word that no
+  /// result has, with the nearest one; not_found if there is no result at all.
+  [[nodiscard]] Result<Dataset> read() const;
+
+ private:
+  Selection words_;
+  std::string since_, until_;
+};
+
+/// A time as a person writes it: "2026-03-02", "2026-03-02T12:00:00Z" (UTC), "7d", "12h" (before `now`), "yesterday".
+[[nodiscard]] std::optional<WallTime> parse_time(std::string_view text, WallTime now);
+
+}  // namespace assay::cli

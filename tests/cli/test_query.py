@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay query` and `assay report`: answers about the history, in five formats."""
+import csv
+import io
+import json
+import re
+
+import tool
+
+REPORTS = ("overview", "comprehensive-benchmarks", "architecture-performance-comparison", "optimal-hardware", "optimization", "comparative",
+           "coverage", "changes")
+EXAMPLE = tool.SOURCE / "tests" / "exchange" / "guide.json"
+
+
+class Query(tool.ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.null("--save", "--launches", "3", batch="1 4")
+
+    def ask(self, *arguments, expect=0, command="query"):
+        return self.run_tool(command, *arguments, expect=expect)
+
+    def test_every_report_in_every_format(self):
+        for name in REPORTS:
+            document = json.loads(self.ask("--report", name, "--format", "json").stdout)
+            self.assertEqual((document["report"], document["cells"]), (name, 2))
+            self.assertTrue(document["answer"])
+            self.assertTrue(self.ask("--report", name, "--format", "md").stdout.startswith(f"# {document['title']}\n"))
+            self.assertIn("default-src 'none'", self.ask("--report", name, "--format", "html").stdout)
+            self.assertIn(document["title"], self.ask("--report", name).stdout)
+            text = self.ask("--report", name, "--format", "csv").stdout
+            if text:
+                self.assertEqual(len({len(row) for row in csv.reader(io.StringIO(text))}), 1)
+            self.assertEqual(self.ask(name, "--format", "json", command="report").stdout.replace(" ", "")[:20],
+                             self.ask("--report", name, "--format", "json").stdout.replace(" ", "")[:20])
+
+    def test_the_guides_questions_choose_the_format_by_the_extension(self):
+        self.ask("--db", "./benchmark_db.duckdb", "--report", "comprehensive-benchmarks", "--format", "html", "--output", "all.html")
+        self.ask("--db", "./benchmark_db.duckdb", "--architecture-performance-comparison", "--format", "html", "--output", "architectures.html")
+        self.ask("--db", "./benchmark_db.duckdb", "--optimal-hardware-analysis", "--output", "optimal_hardware.md")
+        html = (self.folder / "all.html").read_text()
+        self.assertTrue(html.startswith("<!doctype html>"))
+        self.assertNotRegex(html, r"<script|https?://| style=")
+        self.assertTrue((self.folder / "architectures.html").read_text().endswith("</html>\n"))
+        markdown = (self.folder / "optimal_hardware.md").read_text()
+        self.assertTrue(markdown.startswith("# Optimal hardware for latency\n"))
+        for picture in re.findall(r"\]\(([^)]*\.svg)\)", markdown):
+            self.assertIn("<svg", (self.folder / picture).read_text())
+
+    def test_an_extension_that_is_no_format_is_an_error_before_anything_is_read(self):
+        error = self.ask("--optimal-hardware-analysis", "--output", "a.docx", "--db", "nowhere.duckdb", expect=2).stderr
+        self.assertIn("--output 'a.docx'", error)
+
+    def test_sql_only_reads(self):
+        rows = json.loads(self.ask("--sql", "SELECT batch_size, status FROM benchmark_results ORDER BY batch_size", "--format", "json").stdout)
+        self.assertEqual(rows["rows"], [{"batch_size": 1, "status": "completed"}, {"batch_size": 4, "status": "completed"}])
+        self.assertEqual(rows["columns"], ["batch_size", "status"])
+        self.assertIn("schema_version", rows)
+        self.assertEqual(self.ask("--sql", "SELECT 1 AS a, 'x,y' AS b", "--format", "csv").stdout, 'a,b\n1,"x,y"\n')
+        before = (self.folder / "benchmark_db.duckdb").read_bytes()
+        for sql in ("DELETE FROM benchmark_results", "SELECT 1; SELECT 2", "SELECT 1); DROP TABLE benchmark_results --",
+                    "COPY benchmark_results TO 'out.csv'", "SELECT * FROM read_csv('/etc/passwd')", "ATTACH 'other.duckdb'"):
+            self.assertNotEqual(self.ask("--sql", sql, expect=None).returncode, 0, sql)
+        self.assertEqual((self.folder / "benchmark_db.duckdb").read_bytes(), before)
+        self.assertFalse((self.folder / "out.csv").exists())
+
+    def test_one_question_at_a_time(self):
+        self.assertIn("nothing is asked", self.ask(expect=2).stderr)
+        self.assertIn("2 questions are asked", self.ask("--sql", "SELECT 1", "--report", "overview", expect=2).stderr)
+        self.assertIn("did you mean overview", self.ask("--report", "overviw", expect=2).stderr)
+
+    def test_filters_select_and_name_the_nearest_word(self):
+        self.assertEqual(json.loads(self.ask("--report", "overview", "--batch-size", "4", "--format", "json").stdout)["cells"], 1)
+        self.assertEqual(json.loads(self.ask("--report", "overview", "--since", "1d", "--engine", "null", "--format", "json").stdout)["cells"], 2)
+        self.assertIn("did you mean null", self.ask("--report", "overview", "--engine", "nul", expect=2).stderr)
+        self.assertIn("no result", self.ask("--report", "overview", "--until", "2001-01-01", expect=2).stderr)
+        self.assertIn("--since: 'soon' is not a time", self.ask("--report", "overview", "--since", "soon", expect=2).stderr)
+        limited = json.loads(self.ask("--report", "overview", "--limit", "1", "--format", "json").stdout)
+        self.assertEqual((limited["cells"], limited["left_out"]), (1, 1))
+        self.assertIn("Only the newest 1 of 2 results", limited["answer"])
+
+
+class WithoutResults(tool.ToolTest):
+    def test_it_says_what_is_missing_and_what_to_run(self):
+        for arguments in (["report"], ["query", "--optimal-hardware-analysis"], ["query", "--sql", "SELECT 1"]):
+            error = self.run_tool(*arguments, expect=2).stderr
+            self.assertIn("there is no database 'benchmark_db.duckdb'", error)
+            self.assertIn("`assay run`", error)
+        self.run_tool("db", "init", expect=0)
+        error = self.run_tool("report", expect=2).stderr
+        self.assertIn("has no results yet", error)
+        self.assertIn("`assay run --models-set small`", error)
+        self.run_tool("query", "--sql", "SELECT count(*) FROM benchmark_results", expect=0)
+
+
+if __name__ == "__main__":
+    tool.main()
