@@ -140,7 +140,7 @@ std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optio
         difference_words(*sure.detectable), difference_words(*sure.worst_detectable), sure.claimed, sure.pairs));
   const std::vector<std::string> targets = targets_of(rows);
   if (sure.pairs == 0 && targets.size() > 1)
-    lines.push_back("no two targets have ranked times of the same cell, so nothing was compared");
+    lines.emplace_back("no two targets have ranked times of the same cell, so nothing was compared");
   for (const HowSure::Open& each : sure.open)
     lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
                                 difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),

@@ -16,6 +16,7 @@
 #include "base/json.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/cells.hpp"
 
