@@ -5,7 +5,7 @@
   generation.py make --folder F --assay BUILD     writes decoders with random weights and all graphs below F
   generation.py compare --folder F MODEL…         for each model a table of each form against the first of its runtime
   generation.py fidelity --folder F --assay BUILD MODEL…
-                                                  the times that assay reports against those of a bare loop
+                                                  the times that assay's worker measures against those of a bare loop
 
 Forms: openvino (assay's stateful model), optimum (optimum-intel's stateful export), genai (OpenVINO GenAI's LLMPipeline on
 that export), onnxruntime (assay's graph with the cache of ONNX Runtime), ortgenai (onnxruntime-genai on its own builder's
@@ -29,6 +29,7 @@ from pathlib import Path
 
 STRICT = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": "0", "PERFORMANCE_HINT": "LATENCY"}
 FORMS = {"openvino": ["openvino", "optimum", "genai"], "onnxruntime": ["onnxruntime", "ortgenai"]}
+ASSAY = "assay's worker on "  # before the name of a bare loop that runs the same graph
 GPT2_HAS_NO = {"ortgenai"}  # onnxruntime-genai's builder does not know it
 
 
@@ -54,28 +55,29 @@ def load_stateful(file, threads):
     names = [value.get_any_name() for value in model.inputs]
     model.reshape({name: [1] if name == "beam_idx" else [1, -1] for name in names})
     request = core.compile_model(model, "CPU", {**STRICT, "INFERENCE_NUM_THREADS": str(threads)}).create_infer_request()
-    ones, places = numpy.ones((1, 4096), numpy.int64), numpy.arange(4096)[None]
     view = lambda array: openvino.Tensor(array, shared_memory=True)
+    ones, places = numpy.ones((1, 4096), numpy.int64), numpy.arange(4096)[None]
     token = numpy.zeros((1, 1), numpy.int64)
     token_view, beam_view = view(token), view(numpy.zeros(1, numpy.int32))
+    if "beam_idx" in names:
+        request.set_tensor("beam_idx", beam_view)
 
     def generate(prompt, tokens):
         request.reset_state()
-        prompt_view = view(numpy.array([prompt]))
-        length = 0
+        request.set_tensor("input_ids", view(numpy.array([prompt])))
+        lengths = range(len(prompt), len(prompt) + tokens)
+        masks = iter([view(ones[:, :length]) for length in lengths])
+        positions = iter([view(places[:, :len(prompt)]), *(view(places[:, length - 1:length]) for length in lengths[1:])])
 
         def step(new):
-            nonlocal length
-            before, length = length, length + len(new)
-            token[0, 0] = new[0]
-            request.set_tensor("input_ids", prompt_view if len(new) > 1 else token_view)
-            request.set_tensor("attention_mask", view(ones[:, :length]))
+            if new is not prompt:
+                token[0, 0] = new[0]
+                request.set_tensor("input_ids", token_view)
+            request.set_tensor("attention_mask", next(masks))
             if "position_ids" in names:
-                request.set_tensor("position_ids", view(places[:, before:length]))
-            if "beam_idx" in names:
-                request.set_tensor("beam_idx", beam_view)
+                request.set_tensor("position_ids", next(positions))
             request.infer(share_outputs=True)
-            return int(request.get_tensor("logits").data[0, -1].argmax())
+            return int(request.get_output_tensor(0).data[0, -1].argmax())
         return loop(step, prompt, tokens)
     return generate
 
@@ -171,7 +173,10 @@ def serve(arguments):
 
 class Process:
     def __init__(self, folder, form, arguments):
-        command = [sys.executable, __file__, "serve", "--folder", folder, "--form", form, "--vocabulary", vocabulary(folder)]
+        if form.startswith(ASSAY):
+            command = [arguments.assay / "bin/generation_worker", folder, form.removeprefix(ASSAY)]
+        else:
+            command = [sys.executable, __file__, "serve", "--folder", folder, "--form", form, "--vocabulary", vocabulary(folder)]
         for name in ("threads", "prompt", "tokens"):
             command += [f"--{name}", getattr(arguments, name)]
         self.form, self.runs = form, []
@@ -223,26 +228,31 @@ def row(cells, name, ours, theirs):
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
+def times_in_turns(name, forms, arguments, order):
+    """For each form the medians of its processes, one of each pair: {form: {"tpot": [ms…], "ttft": [ms…]}}."""
+    times = {form: {"tpot": [], "ttft": []} for form in forms}
+    for _ in range(arguments.pairs):
+        processes = [Process(arguments.folder / name, form, arguments) for form in forms]
+        for _ in range(1 + arguments.turns):
+            for process in order.sample(processes, len(processes)):
+                process.turn()
+        for process in processes:
+            process.close()
+            times[process.form]["tpot"].append(tpot(process.runs))
+            times[process.form]["ttft"].append(ttft(process.runs))
+        ids = {process.form: process.runs[0]["ids"] for process in processes if "ids" in process.runs[0]}
+        if len({tuple(value) for value in ids.values()}) > 1:
+            print(f"{name}: the ids differ: {ids}", file=sys.stderr)
+    return times
+
+
 def compare(arguments):
     print("| model | form | against | statistic | pairs | its ms | ratio | 95 % interval |\n" + "| --- " * 8 + "|")
     order = random.Random(1)
     for name in arguments.models:
-        folder = arguments.folder / name
         for engine in arguments.engines:
             forms = [form for form in FORMS[engine] if not (name.startswith("gpt2") and form in GPT2_HAS_NO)]
-            times = {form: {"tpot": [], "ttft": []} for form in forms}
-            for _ in range(arguments.pairs):
-                processes = [Process(folder, form, arguments) for form in forms]
-                for _ in range(1 + arguments.turns):
-                    for process in order.sample(processes, len(processes)):
-                        process.turn()
-                for process in processes:
-                    process.close()
-                    times[process.form]["tpot"].append(tpot(process.runs))
-                    times[process.form]["ttft"].append(ttft(process.runs))
-                ids = {process.form: process.runs[0]["ids"] for process in processes}
-                if len({tuple(value) for value in ids.values()}) != 1:
-                    print(f"{name}: the ids differ: {ids}", file=sys.stderr)
+            times = times_in_turns(name, forms, arguments, order)
             for form in forms[1:]:
                 for statistic in ("tpot", "ttft"):
                     row([name, forms[0], form], statistic, times[forms[0]][statistic], times[form][statistic])
@@ -252,35 +262,10 @@ def fidelity(arguments):
     print("| model | engine | statistic | pairs | bare ms | ratio | 95 % interval |\n" + "| --- " * 7 + "|")
     order = random.Random(1)
     for name in arguments.models:
-        folder = arguments.folder / name
         for engine in arguments.engines:
-            times = {side: {"tpot": [], "ttft": []} for side in ("assay", "bare")}
-            for _ in range(arguments.pairs):
-                for side in order.sample(["assay", "bare"], 2):
-                    if side == "bare":
-                        process = Process(folder, engine, arguments)
-                        for _ in range(1 + arguments.turns):
-                            process.turn()
-                        process.close()
-                        found = {"tpot": tpot(process.runs), "ttft": ttft(process.runs)}
-                    else:
-                        found = reported(folder, engine, arguments)
-                    for statistic, value in found.items():
-                        times[side][statistic].append(value)
+            times = times_in_turns(name, [ASSAY + engine, engine], arguments, order)
             for statistic in ("tpot", "ttft"):
-                row([name, engine], statistic, times["assay"][statistic], times["bare"][statistic])
-
-
-def reported(folder, engine, arguments):
-    command = [arguments.assay / "bin/assay", "bench", "--model-id", folder / "checkpoint", "--engine", engine, "--hardware", "cpu", "--kv-cache", "runtime",
-               "--batch-sizes", 1, "--sequence-lengths", arguments.prompt, "--output-tokens", arguments.tokens, "--threads", arguments.threads,
-               "--iterations", arguments.turns, "--warmup", 1, "--benchmark-only", "--output-format", "json"]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    try:
-        cell = json.loads(done.stdout)["results"][0]
-        return {"tpot": cell["tpot_p50_ms"], "ttft": cell["ttft_p50_ms"]}
-    except (ValueError, KeyError, IndexError):
-        sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}\n{done.stderr}")
+                row([name, engine], statistic, times[ASSAY + engine][statistic], times[engine][statistic])
 
 
 # ---- models ----
@@ -291,7 +276,8 @@ def configurations():
     return {"gpt2": transformers.GPT2Config(),
             "llama": transformers.LlamaConfig(**llama, num_key_value_heads=4, intermediate_size=2048),
             "qwen2": transformers.Qwen2Config(**llama, num_key_value_heads=2, intermediate_size=2432, tie_word_embeddings=True),
-            "qwen3": transformers.Qwen3Config(**llama, num_key_value_heads=4, head_dim=64, intermediate_size=2048, tie_word_embeddings=True)}
+            "qwen3": transformers.Qwen3Config(**llama, num_key_value_heads=4, head_dim=64, intermediate_size=2048, tie_word_embeddings=True),
+            "phi": transformers.PhiConfig(**llama, intermediate_size=3072, partial_rotary_factor=0.5)}
 
 
 def write_tokenizer(checkpoint, optimum):
@@ -351,7 +337,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--form", help=argparse.SUPPRESS)
     parser.add_argument("--vocabulary", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     {"make": make, "compare": compare, "fidelity": fidelity, "serve": serve}[arguments.command](arguments)
 

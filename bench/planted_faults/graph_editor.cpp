@@ -101,7 +101,7 @@ bool GraphEditor::leads_to_softmax(const std::string& value) const {
 std::string GraphEditor::fresh() { return "planted/" + std::to_string(made_++); }
 
 std::string GraphEditor::add(const char* op_type, std::vector<std::string> inputs) {
-  const std::string output = fresh();
+  std::string output = fresh();
   onnx::NodeProto& made = *graph_.add_node();
   made.set_op_type(op_type);
   made.set_name(output + "/" + op_type);
@@ -120,7 +120,7 @@ onnx::TensorProto& GraphEditor::add_initializer(const std::string& name) {
 }
 
 std::string GraphEditor::scalar(double value) {
-  const std::string name = fresh();
+  std::string name = fresh();
   onnx::TensorProto& tensor = add_initializer(name);
   tensor.set_data_type(onnx::TensorProto::FLOAT);
   tensor.add_float_data(static_cast<float>(value));
@@ -128,7 +128,7 @@ std::string GraphEditor::scalar(double value) {
 }
 
 std::string GraphEditor::list(const std::vector<std::int64_t>& values) {
-  const std::string name = fresh();
+  std::string name = fresh();
   onnx::TensorProto& tensor = add_initializer(name);
   tensor.set_data_type(onnx::TensorProto::INT64);
   tensor.add_dims(static_cast<std::int64_t>(values.size()));

@@ -52,7 +52,7 @@ bool is_along_last_axis(const std::shared_ptr<ov::Node>& softmax) {
 
 // The keys of query · keys^T, [batch, heads, tokens, width]; no node if the product has another form.
 ov::Output<ov::Node> keys_of(const ov::op::v0::MatMul& product) {
-  const ov::Output<ov::Node> keys = product.input_value(1);
+  ov::Output<ov::Node> keys = product.input_value(1);
   if (product.get_transpose_a()) return {};
   if (product.get_transpose_b()) return keys;
   const auto transposed = node_of<ov::op::v1::Transpose>(keys);

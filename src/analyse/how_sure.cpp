@@ -159,7 +159,7 @@ std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optio
         difference_words(*sure.detectable), difference_words(*sure.worst_detectable), sure.claimed, sure.pairs));
   const std::vector<std::string> targets = targets_of(rows);
   if (sure.pairs == 0 && targets.size() > 1)
-    lines.push_back("no two targets have ranked times of the same cell, so nothing was compared");
+    lines.emplace_back("no two targets have ranked times of the same cell, so nothing was compared");
   std::ranges::move(open_comparisons(sure), std::back_inserter(lines));
   return lines;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <new>
 #include <stdexcept>
 
@@ -13,6 +14,7 @@
 #include "base/json.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
+#include "base/time_words.hpp"
 
 namespace assay {
 namespace {
@@ -140,6 +142,14 @@ TEST(Text, ParsesWholeNumbersOnly) {
   EXPECT_EQ(parse_number<int>("12"), 12);
   EXPECT_EQ(parse_number<int>("12x"), std::nullopt);
   EXPECT_EQ(parse_number<int>(""), std::nullopt);
+}
+
+TEST(Text, SaysTimesInWords) {
+  EXPECT_EQ(time_words(40), "40 s");
+  EXPECT_EQ(time_words(310), "5 min 10 s");
+  EXPECT_EQ(time_words(360), "6 min");
+  EXPECT_EQ(time_words(5400), "1 h 30 min");
+  EXPECT_EQ(budget_text(std::chrono::minutes(5)), "--budget 5 min");
 }
 
 TEST(Text, FindsTheClosestNames) {

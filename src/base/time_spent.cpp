@@ -15,9 +15,9 @@ constexpr double kShownFrom = 0.5;  // seconds
 }  // namespace
 
 std::string_view to_string(Work work) {
-  constexpr std::array<std::string_view, kWorks> kNames{"preparation",  "model files", "references", "loading",
-                                                        "verification", "sampling",    "other"};
-  return kNames[static_cast<std::size_t>(work)];
+  constexpr std::array<std::string_view, kWorks> kWorkNames{"preparation",  "model files", "references", "loading",
+                                                            "verification", "sampling",    "other"};
+  return kWorkNames[static_cast<std::size_t>(work)];
 }
 
 double TimeSpent::total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }

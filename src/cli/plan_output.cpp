@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyse/analyse.hpp"
+#include "base/time_words.hpp"
 #include "report/format.hpp"
 #include "report/terminal.hpp"
 #include "run/time_plan.hpp"

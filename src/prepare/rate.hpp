@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "engine/registry.hpp"
+#include "result/record.hpp"
 
 namespace assay {
 
@@ -22,6 +24,7 @@ struct MachineRate {
   double bytes_per_s = 0;        ///< [1, 4096] by [4096, 16384]: 268 MB of weights, more than fits in caches, over time
   std::string engine{};          ///< that it was measured with
   std::string engine_version{};  ///< of its runtime; may be empty
+  bool disturbed = false;        ///< something else used the machine meanwhile: it may be too low
 };
 [[nodiscard]] Json to_json(const MachineRate& rate);
 /// nullopt: the JSON is not a rate.
@@ -30,14 +33,29 @@ struct MachineRate {
 /// The runtimes that measure_rate() tries, in this order.
 [[nodiscard]] std::vector<EngineLocation> rate_runtimes(const EngineRegistry& registry);
 
-/// Takes about two seconds: a worker for each of the two, the median of five runs on `threads` (0: all that this
-/// process may use). Meanwhile 268 MB are in `folder`. Errors: not_found, if no runtime that computes is installed;
-/// that of the last runtime that was tried; cancelled.
+/// Some runs of one multiplication, right after each other.
+struct RunBurst {
+  std::vector<double> seconds;  ///< of each run; at least one
+  bool noisy = false;           ///< other processes, or a throttled processor, disturbed it
+};
+/// What undisturbed runs take.
+struct BestRun {
+  double seconds = 0;
+  bool disturbed = false;
+};
+/// The fastest run of up to four bursts. The first calm one is the last: it is not noisy, and three of its runs, the
+/// fastest of all bursts included, differ by less than 15 %. `disturbed`: none was calm. Errors: those of `burst`.
+[[nodiscard]] Result<BestRun> best_run(const std::function<Result<RunBurst>()>& burst);
+
+/// Takes about two seconds, four if something else uses the machine: a worker for each of the two, the best of several
+/// short measurements on `threads` (0: all that this process may use). Meanwhile 268 MB are in `folder`. Errors:
+/// not_found, if no runtime that computes is installed; that of the last runtime that was tried; cancelled.
 [[nodiscard]] Result<MachineRate> measure_rate(const EngineRegistry& registry, int threads,
                                                const std::filesystem::path& folder, const Cancelled& cancelled);
 
-/// The rate of this machine. It is measured when it is first needed, and kept in the cache for later runs: for 30 days,
-/// on the same hardware and number of threads, while the version of the runtime that measured it is installed.
+/// The rate of this machine. It is measured when it is first needed, and kept in the cache for later runs: for 30 days
+/// (a disturbed one for an hour), on the same hardware and number of threads, while the version of the runtime that
+/// measured it is installed, and until a run computes much faster.
 class RateKeeper {
  public:
   struct Services {
@@ -48,6 +66,10 @@ class RateKeeper {
     Cancelled cancelled{};
     std::function<void()> measuring = [] {};  ///< called before it is measured
     std::function<WallTime()> now = [] { return wall_now(); };
+    /// measure_rate() with these services and this number of threads.
+    std::function<Result<MachineRate>(const Services&, int threads)> measure = [](const Services& with, int number) {
+      return measure_rate(*with.registry, number, with.cache, with.cancelled);
+    };
   };
   /// `known`: the rate that an interrupted run used; its other cells must use the same.
   RateKeeper(Services services, std::optional<MachineRate> known)
@@ -58,7 +80,18 @@ class RateKeeper {
   /// What get() returned, without measuring.
   [[nodiscard]] const std::optional<MachineRate>& known() const { return known_; }
 
+  /// Compares the kept rate with rows of this machine. If the runtimes that it is measured with computed, in float32
+  /// and with as many threads, more than twice as fast, it was measured on a disturbed machine, because nothing is
+  /// faster than multiplying large matrices. Then it is no longer kept: the next run measures it again.
+  void compare_with(std::span<const Record> rows);
+
  private:
+  [[nodiscard]] int threads() const;
+  [[nodiscard]] std::string key() const;
+  [[nodiscard]] std::filesystem::path file() const;
+  [[nodiscard]] Json kept_rates() const;
+  void keep(const Json& rates) const;
+
   Services services_;
   std::optional<MachineRate> known_;
 };

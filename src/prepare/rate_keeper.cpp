@@ -16,6 +16,9 @@ constexpr const char* kRatesFile = "machine_rates.json";
 constexpr const char* kMeasured = "measured_unix_s";
 // Drivers, firmware and the other users of a machine change.
 constexpr std::chrono::seconds kMostAge = std::chrono::days(30);
+constexpr std::chrono::seconds kMostAgeOfDisturbed = std::chrono::hours(1);
+/// Convolutions can be computed with fewer operations than are counted, and runtimes differ.
+constexpr double kMuchFaster = 2;
 
 std::int64_t unix_seconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -24,9 +27,19 @@ std::int64_t unix_seconds(WallTime time) {
 // nullopt: too old, from the future, or without a time.
 std::optional<MachineRate> fresh_rate(const Json& kept, WallTime now) {
   if (!kept.is_object() || !kept.contains(kMeasured) || !kept[kMeasured].is_number_integer()) return std::nullopt;
+  const std::optional<MachineRate> rate = rate_from_json(kept);
+  if (!rate) return std::nullopt;
   const std::int64_t measured = kept[kMeasured].get<std::int64_t>(), today = unix_seconds(now);
-  if (measured > today || measured < today - kMostAge.count()) return std::nullopt;
-  return rate_from_json(kept);
+  const std::chrono::seconds most = rate->disturbed ? kMostAgeOfDisturbed : kMostAge;
+  return measured > today || measured < today - most.count() ? std::nullopt : rate;
+}
+
+// Whether the row shows how fast the processor is in the arithmetic that the rate is of.
+bool shows_speed(const Record& row, int threads) {
+  const auto used = row.effective_threads.value_or(row.threads.value_or(0));
+  return row.status == CellStatus::kCompleted && row.hardware == "cpu" && row.effective_precision == "float32" &&
+         used == threads && row.streams.value_or(1) == 1 && !row.has_flag(flag::kSimulated) &&
+         row.latency_p50_ms.value_or(0) > 0;
 }
 
 }  // namespace
@@ -35,7 +48,8 @@ Json to_json(const MachineRate& rate) {
   return {{"flops_per_s", rate.flops_per_s},
           {"bytes_per_s", rate.bytes_per_s},
           {"engine", rate.engine},
-          {"engine_version", rate.engine_version}};
+          {"engine_version", rate.engine_version},
+          {"disturbed", rate.disturbed}};
 }
 
 std::optional<MachineRate> rate_from_json(const Json& json) {
@@ -46,17 +60,31 @@ std::optional<MachineRate> rate_from_json(const Json& json) {
   const auto text = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
   };
-  return MachineRate{json["flops_per_s"], json["bytes_per_s"], text("engine"), text("engine_version")};
+  const bool disturbed = json.contains("disturbed") && json["disturbed"] == true;
+  return MachineRate{json["flops_per_s"], json["bytes_per_s"], text("engine"), text("engine_version"), disturbed};
+}
+
+int RateKeeper::threads() const { return services_.threads > 0 ? services_.threads : usable_threads(); }
+
+std::string RateKeeper::key() const { return fmt::format("{} threads={}", services_.machine, threads()); }
+
+std::filesystem::path RateKeeper::file() const { return services_.cache / kRatesFile; }
+
+Json RateKeeper::kept_rates() const {
+  const Result<Json> kept = read_json(file());
+  return kept && kept->is_object() ? *kept : Json::object();
+}
+
+// Without it the next run measures again.
+void RateKeeper::keep(const Json& rates) const {
+  if (const Status written = write_file_atomically(file(), json_text(rates, 2) + "\n"); !written)
+    log_debug("{}", written.error().message);
 }
 
 Result<MachineRate> RateKeeper::get() {
   if (known_) return *known_;
-  const int threads = services_.threads > 0 ? services_.threads : usable_threads();
-  const std::string key = fmt::format("{} threads={}", services_.machine, threads);
-  const std::filesystem::path file = services_.cache / kRatesFile;
-  Json all = Json::object();
-  if (const Result<Json> kept = read_json(file); kept && kept->is_object()) all = *kept;
-  if (const auto kept = all.find(key); kept != all.end()) {
+  Json all = kept_rates();
+  if (const auto kept = all.find(key()); kept != all.end()) {
     const std::optional<MachineRate> rate = fresh_rate(*kept, services_.now());
     const bool installed = rate && std::ranges::any_of(rate_runtimes(*services_.registry), [&](const auto& runtime) {
                              return runtime.engine == rate->engine && runtime.version == rate->engine_version;
@@ -65,14 +93,35 @@ Result<MachineRate> RateKeeper::get() {
   }
   if (known_) return *known_;
   services_.measuring();
-  ASSAY_TRY(const MachineRate rate, measure_rate(*services_.registry, threads, services_.cache, services_.cancelled));
+  ASSAY_TRY(const MachineRate rate, services_.measure(services_, threads()));
   known_ = rate;
-  all[key] = to_json(rate);
-  all[key][kMeasured] = unix_seconds(services_.now());
-  // Without it the next run measures again.
-  if (const Status written = write_file_atomically(file, json_text(all, 2) + "\n"); !written)
-    log_debug("{}", written.error().message);
+  Json& kept = all[key()];
+  kept = to_json(rate);
+  kept[kMeasured] = unix_seconds(services_.now());
+  keep(all);
   return rate;
+}
+
+void RateKeeper::compare_with(std::span<const Record> rows) {
+  Json all = kept_rates();
+  const auto kept = all.find(key());
+  const std::optional<MachineRate> rate = kept == all.end() ? std::nullopt : rate_from_json(*kept);
+  if (!rate) return;
+  const std::vector<EngineLocation> runtimes = rate_runtimes(*services_.registry);
+  for (const Record& row : rows) {
+    if (!shows_speed(row, threads()) ||
+        std::ranges::find(runtimes, row.engine, &EngineLocation::engine) == runtimes.end())
+      continue;
+    const double flops_per_s = row.flops.value_or(0) / *row.latency_p50_ms * 1e3;
+    if (flops_per_s <= kMuchFaster * rate->flops_per_s) continue;
+    log_verbose(
+        "{} on {} computed {:.0f} GFLOP/s, and the rate of this machine was measured as {:.0f}: it will be "
+        "measured again",
+        row.model, row.engine, flops_per_s / 1e9, rate->flops_per_s / 1e9);
+    all.erase(kept);
+    keep(all);
+    return;
+  }
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/files.hpp"
 #include "prepare/rate.hpp"
@@ -27,9 +28,23 @@ class RateKeeperTest : public ::testing::Test {
     registry_.emplace(std::move(places));
   }
   [[nodiscard]] RateKeeper keeper(const std::string& machine, int threads, std::optional<MachineRate> known = {}) {
-    return RateKeeper(
-        {&*registry_, folder_.path(), machine, threads, {}, [this] { ++measured_; }, [this] { return now_; }},
-        std::move(known));
+    RateKeeper::Services services{
+        &*registry_, folder_.path(), machine, threads, {}, [this] { ++measured_; }, [this] { return now_; }};
+    if (measures_) services.measure = [this](const auto&, int) { return *measures_; };
+    return RateKeeper(std::move(services), std::move(known));
+  }
+  /// A cell with one run of 1 GFLOP in this time, on two threads.
+  [[nodiscard]] static Record row(double ms) {
+    Record row;
+    row.model = "model";
+    row.engine = "onnxruntime";
+    row.hardware = "cpu";
+    row.effective_precision = "float32";
+    row.effective_threads = 2;
+    row.flops = 1e9;
+    row.latency_p50_ms = ms;
+    row.status = CellStatus::kCompleted;
+    return row;
   }
   /// A rate that is `age` old.
   void keep(const std::string& key, double flops_per_s, const std::string& version = "1.31.1",
@@ -43,6 +58,7 @@ class RateKeeperTest : public ::testing::Test {
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
   std::optional<EngineRegistry> registry_;
   WallTime now_{std::chrono::hours(24 * 365 * 60)};
+  std::optional<MachineRate> measures_;  ///< what a measurement finds; nullopt: it fails
   int measured_ = 0;
 };
 
@@ -89,9 +105,85 @@ TEST_F(RateKeeperTest, ADamagedFileIsMeasuredAnew) {
   EXPECT_EQ(measured_, 1);
 }
 
+TEST_F(RateKeeperTest, KeepsADisturbedRateForAnHour) {
+  measures_ = MachineRate{5e9, 1e9, "onnxruntime", "1.31.1", true};
+  EXPECT_TRUE(keeper("this machine", 2).get());
+  measures_ = MachineRate{100e9, 20e9, "onnxruntime", "1.31.1"};
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 5e9);
+  now_ += std::chrono::minutes(61);
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 100e9);
+  now_ += std::chrono::days(29);
+  measures_.reset();
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 100e9) << "a calm one stays";
+  EXPECT_EQ(measured_, 2);
+}
+
+TEST_F(RateKeeperTest, MeasuresAgainWhatRowsContradict) {
+  keep("this machine threads=2", 5e9);  // 1 GFLOP in 200 ms
+  RateKeeper rates = keeper("this machine", 2);
+  EXPECT_TRUE(rates.get());
+  std::vector<Record> others(6, row(10));
+  others[0].engine = "null";
+  others[1].effective_precision = "bfloat16";
+  others[2].effective_threads = 4;
+  others[3].hardware = "cuda";
+  others[4].status = CellStatus::kWrong;
+  others[5].flops.reset();
+  others.push_back(row(101));
+  others.push_back(row(1000));
+  rates.compare_with(others);
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 5e9) << "they show nothing";
+  rates.compare_with(std::vector{row(1000), row(99)});
+  EXPECT_EQ(rates.known()->flops_per_s, 5e9) << "of this run";
+  measures_ = MachineRate{100e9, 20e9, "onnxruntime", "1.31.1"};
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 100e9);
+  EXPECT_EQ(measured_, 1);
+}
+
 TEST_F(RateKeeperTest, AnInterruptedRunsRateStands) {
   keep("this machine threads=2", 5e9);
   EXPECT_EQ(keeper("this machine", 2, MachineRate{7e9, 1e9, "openvino"}).get()->flops_per_s, 7e9);
+}
+
+/// Measurements of a multiplication that takes 10 ms.
+class BestRunTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] BestRun best(const std::vector<RunBurst>& bursts) {
+    bursts_ = 0;
+    return best_run([&] { return Result<RunBurst>(bursts.at(bursts_++)); }).value();
+  }
+  std::size_t bursts_ = 0;
+};
+
+TEST_F(BestRunTest, IsTheFastestOfTheFirstCalmBurst) {
+  const BestRun run = best({{{0.0105, 0.010, 0.0101, 0.2, 0.3}}});
+  EXPECT_EQ(run.seconds, 0.010);
+  EXPECT_FALSE(run.disturbed);
+  EXPECT_EQ(bursts_, 1U);
+}
+
+TEST_F(BestRunTest, IsMeasuredAgainAfterADisturbance) {
+  const BestRun scattered = best({{{0.2, 0.1, 0.3, 0.4}}, {{0.010, 0.010, 0.010}}});
+  EXPECT_EQ(scattered.seconds, 0.010);
+  EXPECT_FALSE(scattered.disturbed);
+  const BestRun shared = best({{{0.02, 0.02, 0.02}, true}, {{0.010, 0.010, 0.011}}});
+  EXPECT_EQ(shared.seconds, 0.010) << "runs of a busy machine may be equal";
+  EXPECT_FALSE(shared.disturbed);
+  const BestRun slower = best({{{0.010, 0.2, 0.2}}, {{0.2, 0.2, 0.2}}, {{0.011, 0.010, 0.010}}});
+  EXPECT_EQ(bursts_, 3U) << "the second one is far from the best";
+  EXPECT_EQ(slower.seconds, 0.010);
+}
+
+TEST_F(BestRunTest, IsTheFastestOfAllWhereNoneIsCalm) {
+  const BestRun run = best({{{0.2, 0.2, 0.2}, true}, {{0.3}}, {{0.1, 0.2, 0.4}}, {{0.5, 0.5, 0.5}}});
+  EXPECT_EQ(run.seconds, 0.1);
+  EXPECT_TRUE(run.disturbed);
+  EXPECT_EQ(bursts_, 4U);
+}
+
+TEST_F(BestRunTest, FailsWithTheMeasurement) {
+  const auto failed = best_run([]() -> Result<RunBurst> { return fail(ErrorCode::kTimeout, "no answer"); });
+  EXPECT_EQ(failed.error().code, ErrorCode::kTimeout);
 }
 
 }  // namespace

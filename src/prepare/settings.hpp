@@ -32,7 +32,7 @@ struct ModelChoice {
 using OptionPairs = std::vector<std::pair<std::string, std::string>>;
 
 /// Everything that holds for all cells of one invocation: the members that settings.def lists.
-struct RunSettings {
+struct RunSettings {  // NOLINT(clang-analyzer-optin.performance.Padding): the order is that of the help
 #define SETTING_LIST(...) \
   { __VA_ARGS__ }
 #define VALUE(type, member, initial, identity) type member = initial;

@@ -125,6 +125,7 @@ std::string generation_legend(std::span<const Record> rows) {
     if (std::ranges::find(names, row.model) == names.end()) names.push_back(row.model);
   }
   std::vector<std::string> parts;
+  parts.reserve(models.size());
   for (const auto& [tokens, names] : models)
     parts.push_back(
         fmt::format("For {} latency and items/s are of one generation of {} tokens.", join(names, ", "), tokens));
@@ -146,7 +147,7 @@ std::string show_median(const Record& row) {
 }
 
 std::string show_latency(const Record& row) {
-  const std::string median = show_median(row);
+  std::string median = show_median(row);
   const std::string interval = show_interval(row);
   if (interval == "–") return median;
   return interval.starts_with("±") ? median + " " + interval : median + " (" + interval + ")";

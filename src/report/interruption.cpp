@@ -30,7 +30,7 @@ std::size_t cells_in(const ReportInput& input, CellState state) {
 std::int64_t whole_launches(const Record& row) { return unfinished(row) ? 0 : row.launches.value_or(0); }
 
 std::string shape_of(const ReportInput& input, const Record& row) {
-  const std::string shape = row.batch_size ? shape_key(row) : "all shapes";
+  std::string shape = row.batch_size ? shape_key(row) : "all shapes";
   if (state_of(input, row) != CellState::kPartlyMeasured) return shape;
   return fmt::format("{} ({} of {} launches)", shape, whole_launches(row), row.planned_launches.value_or(1));
 }

@@ -17,7 +17,6 @@
 #include "plan/row.hpp"
 
 namespace assay {
-namespace fs = std::filesystem;
 namespace {
 
 // A runtime that computes in fewer bits although float32 was requested is refused, not judged with a higher limit.

@@ -35,9 +35,10 @@ bool HonestMethod::keeps_types(const ArtefactSpec& original) const {
   return kind == Kind::kRounded && is_built_in_16_bits(original);
 }
 
-ArtefactSpec HonestMethod::artefact(const ArtefactSpec& original, ArtefactSpec reference, std::size_t run) const {
+ArtefactSpec HonestMethod::artefact(const ArtefactSpec& original, const ArtefactSpec& reference,
+                                    std::size_t run) const {
   using HonestRun = ArtefactSpec::HonestRun;
-  ArtefactSpec spec = keeps_types(original) ? original : std::move(reference);
+  ArtefactSpec spec = keeps_types(original) ? original : reference;
   if (kind == Kind::kRounded) {
     spec.honest = HonestRun{HonestRun::Kind::kRounded, precision, run};
     return spec;

@@ -26,7 +26,8 @@ struct HonestMethod {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t runs() const { return kind == Kind::kPerturbed ? 2 : 3; }
   /// The artefact of one run. `original`: the task's; `reference`: what its reference loads.
-  [[nodiscard]] ArtefactSpec artefact(const ArtefactSpec& original, ArtefactSpec reference, std::size_t run) const;
+  [[nodiscard]] ArtefactSpec artefact(const ArtefactSpec& original, const ArtefactSpec& reference,
+                                      std::size_t run) const;
   /// Whether the copies have the types of the original graph, not of the reference's.
   [[nodiscard]] bool keeps_types(const ArtefactSpec& original) const;
   /// The inputs of one run and set, as files in `folder`. Errors: those of make_input; internal (disk full).

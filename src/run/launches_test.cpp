@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,6 +48,7 @@ class Launching : public ::testing::Test {
   /// "round batch process" of each launch.
   [[nodiscard]] std::vector<std::string> order() const {
     std::vector<std::string> lines;
+    lines.reserve(launches_.size());
     for (const Launch& launch : launches_)
       lines.push_back(fmt::format("{} {} {}", *launch.row.launch_number, *launch.row.batch_size, launch.row.process));
     return lines;

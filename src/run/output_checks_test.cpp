@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/output_checks.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -127,6 +130,59 @@ TEST_F(Checks, FindInALaterLaunchASetThatHasBecomeStale) {
   EXPECT_EQ(launches[1].row.verification, Verification::kVerified) << launches[1].row.message;
   EXPECT_EQ(launches[2].row.verification, Verification::kWrong) << launches[2].row.checked;
   EXPECT_THAT(launches[2].row.message, HasSubstr(" of input set 2 is "));
+}
+
+/// A worker whose outputs are one number for each set. A run takes long.
+class OneNumber final : public Worker {
+ public:
+  explicit OneNumber(std::vector<float> values) : values_(std::move(values)) {}
+  [[nodiscard]] bool alive() override { return true; }
+  [[nodiscard]] int pid() const override { return 0; }
+  [[nodiscard]] Result<LoadReply> load(const LoadRequest&, std::chrono::nanoseconds) override { return LoadReply(); }
+  [[nodiscard]] Result<BindReply> bind(const BindRequest&, std::chrono::nanoseconds) override { return BindReply(); }
+  [[nodiscard]] Result<InferReply> infer(const InferRequest& request, std::chrono::nanoseconds) override {
+    Tensor tensor = Tensor::create(DType::kFloat32, {1, 1}).value();
+    tensor.as<float>()[0] = values_.at(request.set);
+    const NamedView named{"logits", tensor.view()};
+    ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
+    return InferReply{.run_ms = 200};
+  }
+  [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest&, std::chrono::nanoseconds) override {
+    return MeasureReply();
+  }
+
+ private:
+  std::vector<float> values_;
+};
+
+TEST_F(Checks, JudgeOneNumberBySizesOverAllSetsInALaunchThatComparesOne) {
+  const std::vector<float> right{10, 1e-6F, -8, 9};
+  OneNumber trusted(right);
+  Reference reference{.name = "onnxruntime-noopt"};
+  for (std::size_t set = 0; set < right.size(); ++set) {
+    reference.outputs.push_back(folder_.path() / fmt::format("reference{}.safetensors", set));
+    ASSERT_TRUE(trusted.infer({set, reference.outputs.back()}, {}));
+  }
+  LocalTask local{tasks_of(kEncoder).at(0)};
+  local.launches.resize(1);
+  local.launches[0].row.checked = "4 sets";
+  const auto second_launch = [&](float error) {
+    std::vector<float> values = right;
+    values[1] += error;
+    OneNumber worker(values);
+    Record row = local.task.row;
+    row.launch_number = 2;
+    OutputChecks checks(local, row, reference, folder_.path());
+    const Status done = checks.before(worker, Deadline(std::chrono::minutes(1)));
+    EXPECT_TRUE(done) << to_string(done.error());
+    EXPECT_EQ(row.checked, "1 of 4 sets (set 1, padded)");
+    return row;
+  };
+  const Record small = second_launch(1e-5F);
+  EXPECT_EQ(small.verification, Verification::kVerified) << small.message << ": ten times the number of this set";
+  const Record large = second_launch(1);
+  EXPECT_EQ(large.verification, Verification::kWrong) << large.message;
+  EXPECT_EQ(large.worst_element, "0 of set 1");
 }
 
 /// Five tokens of a generation, forced through the reference of the null engine.

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/time_words.hpp"
 #include "engine/engine_entry.hpp"
 #include "run/time_plan.hpp"
 

@@ -87,6 +87,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
     const TimedStep step(fmt::format("ran {} cells", cells));
     ASSAY_CHECK_OK(run_planned(std::move(plan.models), request, std::move(time), std::move(services), out));
   }
+  plan.rates->compare_with(out.rows);
   out.spent = timer.spent();
   out.interrupted = request.cancelled();
   if (out.interrupted && request.save && !request.output_dir.empty())

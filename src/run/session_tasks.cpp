@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/guard.hpp"
 #include "base/log.hpp"
+#include "base/time_words.hpp"
 #include "plan/row.hpp"
 #include "result/keys.hpp"
 #include "run/rounds.hpp"

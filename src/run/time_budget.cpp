@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/time_words.hpp"
 #include "plan/row.hpp"
 #include "result/launch_medians.hpp"
 #include "run/time_plan.hpp"
@@ -27,18 +28,6 @@ constexpr double kRunsOfSeveral = 5;
 constexpr double kLaterModels = 0.75;
 
 }  // namespace
-
-std::string budget_text(std::chrono::nanoseconds budget) {
-  return "--budget " + time_words(std::chrono::duration<double>(budget).count());
-}
-
-std::string time_words(double seconds) {
-  const auto whole = std::llround(seconds);
-  if (whole < 60) return fmt::format("{} s", whole);
-  if (whole < 3600 && whole % 60 == 0) return fmt::format("{} min", whole / 60);
-  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
-  return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
-}
 
 double TimePlan::budget_s() const { return kOfBudget * static_cast<double>(budget_->count()) / kNsPerSecond; }
 

@@ -170,9 +170,4 @@ class TimePlan {
   std::vector<std::int64_t> dropped_batches_;
 };
 
-/// "--budget 5 min", for messages.
-[[nodiscard]] std::string budget_text(std::chrono::nanoseconds budget);
-/// "5 min 10 s", "40 s".
-[[nodiscard]] std::string time_words(double seconds);
-
 }  // namespace assay

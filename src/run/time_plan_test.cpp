@@ -426,12 +426,5 @@ TEST(TimePlan, ForecastsOfRecordedRunsAreWithinAQuarterAfterTheFirstTenth) {
   }
 }
 
-TEST(TimePlan, SaysTimesInWords) {
-  EXPECT_EQ(time_words(40), "40 s");
-  EXPECT_EQ(time_words(310), "5 min 10 s");
-  EXPECT_EQ(time_words(360), "6 min");
-  EXPECT_EQ(time_words(5400), "1 h 30 min");
-}
-
 }  // namespace
 }  // namespace assay

@@ -11,7 +11,7 @@
 #include <assay/result.hpp>
 
 #include "base/json.hpp"
-#include "tensor/tensor.hpp"
+#include "tensor/safetensors.hpp"
 
 namespace assay {
 

@@ -14,7 +14,7 @@ namespace assay::zoo {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kBuilderVersion = "4";  ///< raised whenever a graph changes for the same configuration
+constexpr const char* kBuilderVersion = "5";  ///< raised whenever a graph changes for the same configuration
 
 // The heads that other classes of this type have and this one lacks: their tensors may lie in the checkpoint.
 std::vector<std::string> foreign_heads(const Config& config) {

@@ -75,6 +75,7 @@ Result<std::optional<fs::path>> planted_copy(const std::string& model, const Pla
   const fs::path copy = folder / "model.onnx";
   const std::vector<std::string> words{ASSAY_PLANT_FAULT, model, copy.string(), plan.fault};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   // The runtime's folder is searched before the system's here; the program needs only the system's libraries.
@@ -97,6 +98,7 @@ Result<std::optional<fs::path>> planted_copy(const std::string& model, const Pla
 
 std::vector<ValueInfo> infos(const std::vector<ValueSignature>& values) {
   std::vector<ValueInfo> list;
+  list.reserve(values.size());
   for (const ValueSignature& value : values)
     list.push_back({value.name, static_cast<assay_dtype>(value.dtype), value.has_rank, value.shape, value.symbols});
   return list;

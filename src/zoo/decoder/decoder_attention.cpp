@@ -63,23 +63,24 @@ std::vector<Value> joined_parts(const Module& at, const DecoderSpec& spec, const
   return {flat(parts[0], queries), flat(parts[2], queries), flat(parts[1], queries)};
 }
 
+std::vector<Value> separate_parts(const Module& attention, const DecoderSpec& spec, const Value& input) {
+  const auto part = [&](const std::string& name, std::int64_t heads) {
+    return decoder_linear(attention / name, spec, input, spec.hidden, heads * spec.head_width, spec.qkv_bias);
+  };
+  return {part(spec.names.query, spec.heads), part(spec.names.key, spec.key_value_heads),
+          part(spec.names.value, spec.key_value_heads)};
+}
+
+Value joined_projection(const Module& attention, const DecoderSpec& spec, const Value& input) {
+  const std::int64_t width = (spec.heads + 2 * spec.key_value_heads) * spec.head_width;
+  return decoder_linear(attention / *spec.names.qkv, spec, input, spec.hidden, width, spec.qkv_bias);
+}
+
 DecoderProjected project(const Module& attention, const DecoderSpec& spec, const Value& input, bool by_head,
                          bool values_by_head) {
-  const std::int64_t queries = spec.heads * spec.head_width;
-  const std::int64_t keys = spec.key_value_heads * spec.head_width;
-  std::vector<Value> parts;
-  if (spec.qkv_layout == QkvLayout::kSeparate) {
-    const auto part = [&](const std::string& name, std::int64_t width) {
-      return decoder_linear(attention / name, spec, input, spec.hidden, width, spec.qkv_bias);
-    };
-    parts.push_back(part(spec.names.query, queries));
-    parts.push_back(part(spec.names.key, keys));
-    parts.push_back(part(spec.names.value, keys));
-  } else {
-    const Value joined =
-        decoder_linear(attention / *spec.names.qkv, spec, input, spec.hidden, queries + 2 * keys, spec.qkv_bias);
-    parts = joined_parts(attention, spec, joined);
-  }
+  const std::vector<Value> parts = spec.qkv_layout == QkvLayout::kSeparate
+                                       ? separate_parts(attention, spec, input)
+                                       : joined_parts(attention, spec, joined_projection(attention, spec, input));
   return {heads_of(attention, spec, parts[0], spec.heads, *spec.names.query_norm, by_head),
           heads_of(attention, spec, parts[1], spec.key_value_heads, *spec.names.key_norm, by_head),
           heads_of(attention, spec, parts[2], spec.key_value_heads, "", values_by_head)};
@@ -124,6 +125,26 @@ Value attend_plainly(const Module& at, const DecoderSpec& spec, const LayerKind&
   return merge_heads(at, attend(at, now.query, {keys, values}, attention), attention.heads);
 }
 
+// [B, S, queries, keys, values] by one product: the operator takes it as it is. nullopt: the checkpoint's order of the
+// columns is another, or a norm stands between.
+std::optional<Value> project_packed(const Module& at, const DecoderSpec& spec, const Value& input) {
+  if (spec.query_key_norm != QueryKeyNorm::kNone) return std::nullopt;
+  Value packed;
+  if (spec.qkv_layout == QkvLayout::kJoined) {
+    packed = joined_projection(at, spec, input);
+  } else if (spec.qkv_layout == QkvLayout::kSeparate && !spec.weights_in_first) {
+    const std::int64_t keys = spec.key_value_heads * spec.head_width;
+    packed = joined_linear(
+        at, input, spec.hidden,
+        {{spec.names.query, spec.heads * spec.head_width}, {spec.names.key, keys}, {spec.names.value, keys}},
+        spec.qkv_bias);
+  } else {
+    return std::nullopt;
+  }
+  if (!spec.clip_qkv) return packed;
+  return at.node("Clip", {packed, at.graph().number(-*spec.clip_qkv), at.graph().number(*spec.clip_qkv)});
+}
+
 // The same by GroupQueryAttention, which rotates query and key if it can and nothing stands between.
 Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind& kind, const Value& input,
                       const DecoderShared& shared, const AttentionCache& cache, States& states) {
@@ -136,7 +157,12 @@ Value attend_natively(const Module& at, const DecoderSpec& spec, const LayerKind
   if (const auto table = shared.tables.find(kind.rope); table != shared.tables.end()) attention.rotary = table->second;
   const bool normed_after = spec.query_key_norm == QueryKeyNorm::kHeadAfterRope;
   const bool by_head = normed_after || (!kind.rope.empty() && !attention.rotary);
-  DecoderProjected now = project(at, spec, input, by_head, false);
+  DecoderProjected now;
+  if (const std::optional<Value> packed = by_head ? std::nullopt : project_packed(at, spec, input)) {
+    now.query = *packed;
+  } else {
+    now = project(at, spec, input, by_head, false);
+  }
   if (by_head) {
     apply_rope(at, spec, kind, shared, now);
     now.query = merge_heads(at, now.query, {spec.heads, spec.head_width});

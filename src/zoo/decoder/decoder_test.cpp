@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "onnx/onnx-ml.pb.h"
 #include "zoo/fake_checkpoint.hpp"
@@ -138,6 +139,7 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
     ++operators;
     EXPECT_EQ(node.domain(), "com.microsoft");
     EXPECT_EQ(node.input_size(), 9) << "it rotates queries and keys itself";
+    EXPECT_EQ(node.input(1) + node.input(2), "") << "one projection gives it queries, keys and values";
   }
   EXPECT_EQ(operators, 2);
 
@@ -151,6 +153,54 @@ TEST_F(Decoder, ComesInFormsWhoseCachesKeepTheirLength) {
   EXPECT_EQ(shown(model().graph().output(1)), "batch, 2, cache, 16");
   EXPECT_EQ(model().opset_import_size(), 1);
   EXPECT_NE(fixed->config_hash, native->config_hash);
+}
+
+std::vector<float> floats(const onnx::ModelProto& model, const std::string& name) {
+  std::vector<float> values;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    if (tensor.name() != name) continue;
+    values.resize(tensor.raw_data().size() / sizeof(float));
+    std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
+  }
+  return values;
+}
+
+TEST_F(Decoder, TheRuntimesOperatorGetsTheProjectionsBesideEachOtherWithTheWeightsOfTheOtherForms) {
+  Json config = golden_config("llama");
+  config["num_key_value_heads"] = 2;
+  config["head_dim"] = 16;
+  config["attention_bias"] = true;
+  BuildRequest request;
+  request.config = config;
+  request.part = Part::kDecode;
+  ASSERT_TRUE(build(request, path("model.onnx")));
+  const onnx::ModelProto growing = model();
+  request.kv_cache = KvCache::kRuntime;
+  ASSERT_TRUE(build(request, path("model.onnx")));
+  const onnx::ModelProto native = model();
+
+  const std::string place = "model.layers.1.self_attn.";
+  const auto joined = [&](const std::string& parameter) { return place + "q_proj+k_proj+v_proj." + parameter; };
+  const std::size_t hidden = config["hidden_size"];
+  std::vector<float> biases, weights;
+  for (const char* part : {"q_proj", "k_proj", "v_proj"}) {
+    const std::vector<float> bias = floats(growing, place + part + ".bias");
+    ASSERT_FALSE(bias.empty());
+    biases.insert(biases.end(), bias.begin(), bias.end());
+  }
+  for (std::size_t row = 0; row < hidden; ++row) {
+    for (const char* part : {"q_proj", "k_proj", "v_proj"}) {
+      const std::vector<float> weight = floats(growing, place + part + ".weight.T");
+      const auto width = static_cast<std::ptrdiff_t>(weight.size() / hidden);
+      const auto first = weight.begin() + static_cast<std::ptrdiff_t>(row) * width;
+      weights.insert(weights.end(), first, first + width);
+    }
+  }
+  EXPECT_EQ(weights.size(), hidden * biases.size());
+  EXPECT_EQ(floats(native, joined("bias")), biases);
+  EXPECT_EQ(floats(native, joined("weight.T")), weights);
+  EXPECT_THAT(floats(native, place + "q_proj.weight.T"), IsEmpty());
+  EXPECT_THAT(floats(growing, joined("weight.T")), IsEmpty());
 }
 
 TEST_F(Decoder, RefusesAKvCacheThatTheAttentionOrThePartDoesNotSupport) {

@@ -48,7 +48,8 @@ struct NativeResult {
   Value mixed;         ///< [B, S, heads · width]
   Value keys, values;  ///< the caches after the run
 };
-/// `query` [B, S, heads · width], `key` and `value` [B, S, key_value_heads · width].
+/// `query` [B, S, heads · width], `key` and `value` [B, S, key_value_heads · width]. Without names for `key` and
+/// `value`, `query` is all three: [B, S, (heads + 2 · key_value_heads) · width].
 NativeResult attend_native(const Module& at, const Value& query, const Value& key, const Value& value,
                            const AttentionCache& cache, const NativeTokens& tokens, const NativeAttention& attention);
 

@@ -11,6 +11,12 @@ Value linear(const Module& at, const Value& input, Width width, bool bias) {
   return bias ? at.node("Add", {product, at.parameter("bias", {width.out}, Role::kBias)}) : product;
 }
 
+Value joined_linear(const Module& at, const Value& input, std::int64_t in,
+                    const std::vector<Module::Projection>& projections, bool bias) {
+  const Value product = at.node("MatMul", {input, at.joined_weights(projections, in)});
+  return bias ? at.node("Add", {product, at.joined_biases(projections)}) : product;
+}
+
 Value linear_rank2(const Module& at, const Value& input, Width width) {
   return at.node("Gemm",
                  {input, at.parameter("weight", {width.out, width.in}, Role::kWeight),

@@ -20,7 +20,10 @@ struct Width {
 /// torch.nn.Linear over the last axis: parameters weight [out, in] and, with `bias`, bias [out]. For rank 3: a Gemm
 /// needs rank 2, and attention fusions look for a MatMul with a transposed weight.
 Value linear(const Module& at, const Value& input, Width width, bool bias = true);
-/// The same for rank 2, as a Gemm; always with a bias.
+/// Several linear() of one input as one product: their outputs beside each other.
+Value joined_linear(const Module& at, const Value& input, std::int64_t in,
+                    const std::vector<Module::Projection>& projections, bool bias);
+/// The same as linear() for rank 2, as a Gemm; always with a bias.
 Value linear_rank2(const Module& at, const Value& input, Width width);
 /// input · weightᵀ with a weight [out, in] that belongs to another place (tied embeddings).
 Value multiply_tied(const Module& at, const Value& input, const Value& weight);

@@ -41,6 +41,38 @@ ByteSource transposed(FloatReader read, std::uint64_t rows, std::uint64_t column
   };
 }
 
+// The elements of each parameter, one parameter after the other.
+class Joined {
+ public:
+  void add(FloatReader read, const Shape& shape) {
+    parts_.emplace_back(std::move(read), static_cast<std::uint64_t>(element_count(shape).value_or(0)));
+  }
+  void operator()(std::uint64_t first, std::span<float> out) const {
+    for (const auto& [read, elements] : parts_) {
+      const std::uint64_t skipped = std::min(first, elements);
+      const auto here = out.first(std::min<std::uint64_t>(out.size(), elements - skipped));
+      if (!here.empty()) read(skipped, here);
+      out = out.subspan(here.size());
+      first -= skipped;
+    }
+  }
+
+ private:
+  std::vector<std::pair<FloatReader, std::uint64_t>> parts_;
+};
+
+std::string joined_name(const std::vector<Module::Projection>& projections) {
+  std::string joined;
+  for (const Module::Projection& projection : projections) joined += (joined.empty() ? "" : "+") + projection.name;
+  return joined;
+}
+
+std::int64_t joined_width(const std::vector<Module::Projection>& projections) {
+  std::int64_t width = 0;
+  for (const Module::Projection& projection : projections) width += projection.out;
+  return width;
+}
+
 }  // namespace
 
 Module Module::operator/(std::string_view child) const {
@@ -86,6 +118,27 @@ Value Module::transposed_parameter(std::string_view name, std::int64_t out, std:
   return graph_->initializer(
       full + ".T", DType::kFloat32, {in, out},
       transposed(std::move(read), static_cast<std::uint64_t>(out), static_cast<std::uint64_t>(in)));
+}
+
+Value Module::joined_weights(const std::vector<Projection>& projections, std::int64_t in) const {
+  Joined read;
+  for (const Projection& each : projections) {
+    const Shape shape{each.out, in};
+    read.add(parameters_->read((*this / each.name).name_of("weight"), shape, Role::kWeight), shape);
+  }
+  const std::int64_t out = joined_width(projections);
+  return graph_->initializer(
+      (*this / joined_name(projections)).name_of("weight.T"), DType::kFloat32, {in, out},
+      transposed(std::move(read), static_cast<std::uint64_t>(out), static_cast<std::uint64_t>(in)));
+}
+
+Value Module::joined_biases(const std::vector<Projection>& projections) const {
+  Joined read;
+  for (const Projection& each : projections)
+    read.add(parameters_->read((*this / each.name).name_of("bias"), {each.out}, Role::kBias), {each.out});
+  const std::int64_t out = joined_width(projections);
+  return graph_->initializer((*this / joined_name(projections)).name_of("bias"), DType::kFloat32, {out},
+                             in_order(std::move(read), static_cast<std::uint64_t>(out)));
 }
 
 Value Module::viewed_parameter(std::string_view name, const Shape& stored, const Shape& shape, Role role) const {

@@ -37,6 +37,14 @@ class Module {
   /// A parameter of Hugging Face's shape [out, in], stored as [in, out] so that runtimes multiply without a
   /// transposition.
   [[nodiscard]] Value transposed_parameter(std::string_view name, std::int64_t out, std::int64_t in) const;
+  /// The weights of several projections beside each other, stored as [in, all of their outputs].
+  struct Projection {
+    std::string name;  ///< of a child of this place: "q_proj"
+    std::int64_t out = 0;
+  };
+  [[nodiscard]] Value joined_weights(const std::vector<Projection>& projections, std::int64_t in) const;
+  /// Their biases, one after the other.
+  [[nodiscard]] Value joined_biases(const std::vector<Projection>& projections) const;
   /// A parameter stored as `stored` that stands in the graph as `shape`: as many elements in the same order.
   [[nodiscard]] Value viewed_parameter(std::string_view name, const Shape& stored, const Shape& shape, Role role) const;
   /// A constant of `shape` that `compute` makes of a parameter's elements when the file is written: a table transformed

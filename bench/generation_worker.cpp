@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// assay's worker as a process of a pair of generation.py: for each line of its input it measures one generation and
+// prints the times of its tokens, as that script's bare loops do. It loads the graph that they load, and measures as
+// `assay bench --kv-cache runtime` does.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "base/files.hpp"
+#include "hardware/hardware.hpp"
+#include "hub/hub.hpp"
+#include "measure/samples_file.hpp"
+#include "plan/plan.hpp"
+#include "plan/targets.hpp"
+#include "prepare/prepare.hpp"
+#include "run/complete.hpp"
+#include "run/run_info.hpp"
+#include "worker/probe.hpp"
+#include "worker/worker.hpp"
+
+namespace assay {
+namespace {
+namespace fs = std::filesystem;
+
+constexpr auto kPatience = std::chrono::minutes(10);
+
+struct Arguments {
+  fs::path folder;  ///< of generation.py: checkpoint, and the graphs of generation_graphs
+  std::string engine;
+  std::int64_t prompt = 32, tokens = 32, threads = 2;
+};
+
+Result<Task> plan(const Arguments& arguments, const EngineRegistry& registry, const fs::path& scratch) {
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.sequence_lengths = {arguments.prompt};
+  settings.output_tokens = {arguments.tokens};
+  settings.threads = {arguments.threads};
+  settings.default_batches = settings.default_lengths = settings.verify = false;
+  settings.kv_cache = zoo::KvCache::kRuntime;
+  hub::Settings offline;
+  offline.cache = scratch / "hub";
+  offline.offline = true;
+  hub::Hub hub(offline);
+  Preparing with{.cache = scratch / "models", .inputs = scratch / "inputs"};
+  with.hub = &hub;
+  with.registry = &registry;
+  with.engines = {arguments.engine};
+  ModelChoice choice;
+  choice.name = choice.reference = (arguments.folder / "checkpoint").string();
+  ASSAY_TRY(const PreparedModel model, prepare_model(choice, settings, with));
+  const Hardware machine = detect_hardware(Host(), registry.entries());
+  TargetRequest wanted;
+  wanted.hardware = {"cpu"};
+  wanted.engines = {arguments.engine};
+  const auto look = [&](const std::string& engine) { return probe_engine(registry, engine); };
+  ASSAY_TRY(const std::vector<Target> targets, resolve_targets(wanted, registry, machine, look));
+  std::vector<Task> tasks = plan_tasks(model, targets, settings, make_run_info("", machine, registry));
+  if (tasks.size() != 1) return fail(ErrorCode::kInternal, fmt::format("{} cells instead of one", tasks.size()));
+  TaskCompleter(model, with.inputs, {}).complete(tasks[0]);
+  if (tasks[0].runs() && tasks[0].variant) return std::move(tasks[0]);
+  return fail(ErrorCode::kUnsupported, fmt::format("no cache of its own: {}", tasks[0].row.message));
+}
+
+Result<std::unique_ptr<Worker>> start(const Arguments& arguments, const EngineRegistry& registry,
+                                      const fs::path& scratch) {
+  ASSAY_TRY(const Task task, plan(arguments, registry, scratch));
+  ASSAY_TRY(const EngineLocation location, registry.locate(arguments.engine));
+  Worker::StartOptions options;
+  options.executable = registry.places().worker;
+  ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(options)));
+  LoadRequest load = task.load;
+  load.precision = "float32";
+  const bool converted = !task.artefact.converter.empty();
+  load.model = arguments.folder / (converted ? "openvino/model.xml" : "runtime/model.onnx");
+  ASSAY_TRY([[maybe_unused]] const LoadReply loaded, worker->load(load, kPatience));
+  const BindRequest bind{task.variant->inputs, task.seed, 1, 1, task.variant->generation};
+  ASSAY_TRY([[maybe_unused]] const BindReply bound, worker->bind(bind, kPatience));
+  return worker;
+}
+
+Status serve(const Arguments& arguments) {
+  const EngineRegistry registry(EngineRegistry::default_places());
+  ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-generation-"));
+  ASSAY_TRY(const std::unique_ptr<Worker> worker, start(arguments, registry, scratch.path()));
+  MeasurePlan plan;
+  plan.warmup_iterations = 0;
+  plan.iterations = 1;
+  const fs::path file = scratch.path() / "samples";
+  for (std::string line; std::getline(std::cin, line);) {
+    ASSAY_TRY([[maybe_unused]] const MeasureReply reply, worker->measure({plan, file}, kPatience));
+    ASSAY_TRY(const SamplesFile measured, read_samples(file));
+    std::vector<std::int64_t> first, further;
+    for (std::size_t i = 0; i < measured.samples.size(); ++i) {
+      const auto kind = static_cast<SampleKind>(measured.samples.kind[i]);
+      if (kind == SampleKind::kFirstToken) first.push_back(measured.samples.duration_ns[i]);
+      if (kind == SampleKind::kToken) further.push_back(measured.samples.duration_ns[i]);
+    }
+    if (first.size() != 1) return fail(ErrorCode::kInternal, fmt::format("{} first tokens", first.size()));
+    first.insert(first.end(), further.begin(), further.end());
+    fmt::print("{{\"times\": [{}]}}\n", fmt::join(first, ", "));
+    std::fflush(stdout);
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  assay::Arguments arguments;
+  CLI::App app("Measures one generation for each line of its input");
+  app.add_option("FOLDER", arguments.folder, "A model's folder that generation.py made")->required();
+  app.add_option("ENGINE", arguments.engine)->required();
+  app.add_option("--prompt", arguments.prompt)->capture_default_str();
+  app.add_option("--tokens", arguments.tokens)->capture_default_str();
+  app.add_option("--threads", arguments.threads)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  const assay::Status status = assay::serve(arguments);
+  if (status) return 0;
+  fmt::print(stderr, "{}\n", assay::to_string(status.error()));
+  return 1;
+}
