@@ -75,18 +75,18 @@ std::optional<Change> change_between(const Dataset& data, const Record& row, con
   change.row = &row;
   change.before_ms = then.p50_ms;
   change.after_ms = now.p50_ms;
-  const std::string since = fmt::format("on {}{}", date_of(then.time_s), versions_words(data, pair));
+  const std::string date = date_of(then.time_s), versions = versions_words(data, pair);
   const auto state = [](const HistoryPoint& point) {
     return point.status == CellStatus::kCompleted ? to_string(point.verification) : to_string(point.status);
   };
   if (now.status != then.status && !works(now)) {
     change.what = now.status == CellStatus::kWrong ? Change::What::kNewlyWrong : Change::What::kNewlyFailed;
-    change.words = fmt::format("{}: {} now, {} {}", place, state(now), state(then), since);
+    change.words = fmt::format("{}: {} now, {} on {}{}", place, state(now), state(then), date, versions);
     return change;
   }
   if (works(now) && !works(then)) {
     change.what = Change::What::kFixed;
-    change.words = fmt::format("{}: {} now, {} {}", place, state(now), state(then), since);
+    change.words = fmt::format("{}: {} now, {} on {}{}", place, state(now), state(then), date, versions);
     return change;
   }
   if (!works(now) || !then.p50_ms || !now.p50_ms || *then.p50_ms <= 0 || *now.p50_ms <= 0) return std::nullopt;
@@ -106,13 +106,13 @@ std::optional<Change> change_between(const Dataset& data, const Record& row, con
     change.beyond_spread = true;
     change.words = fmt::format(
         "{} since {}, beyond the spread of the {} runs before (± {} %); not confirmed: "
-        "different runs are not compared",
-        times, since, ran.size(), in_words(spread * kPercent, 2));
+        "different runs are not compared{}",
+        times, date, ran.size(), in_words(spread * kPercent, 2), versions);
     return change;
   }
   if (moved <= kWithoutSpread) return std::nullopt;
-  change.words = fmt::format("{} since {}; different runs are not compared, and {} earlier {} not show a spread", times,
-                             since, ran.size(), ran.size() == 1 ? "run does" : "runs do");
+  change.words = fmt::format("{} since {}; different runs are not compared, and {} earlier {} not show a spread{}",
+                             times, date, ran.size(), ran.size() == 1 ? "run does" : "runs do", versions);
   return change;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kPngScale = 2;  // sharp on screens of high density
 
-// Of an earlier call with more models.
+// The pages after the last one that was written: an earlier call had more models.
 void remove_pages(const std::filesystem::path& folder, std::string_view name, std::size_t written) {
   for (std::size_t page = written;; ++page) {
     const std::string file = page == 0 ? std::string(name) : fmt::format("{}_{}", name, page + 1);

@@ -74,7 +74,7 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
 
 void register_serve(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<ServeCommand>();
-  CLI::App* command = app.add_subcommand("serve", "Show the results in a browser, also while they are measured");
+  CLI::App* command = app.add_subcommand("serve", "Show the results in a web page, also while they are measured");
   command->group(kResultCommands);
   show_as(command->add_option("--port", options->port, "Port on 127.0.0.1. Default: a free one, which is printed")
               ->check(CLI::Range(0, 65535)),

@@ -35,8 +35,9 @@ std::string how_many_words(const Answered& answered, const char* what, std::size
   std::string words = parts.empty() ? std::string("No target is shown to be best for any of")
                                     : fmt::format("Best where a difference is shown: {}, of", join(parts, ", "));
   words += fmt::format(" {} {}.", all, what);
-  if (answered.open > 0) words += fmt::format(" No difference shown, or not compared: {}.", answered.open);
-  if (answered.alone > 0) words += fmt::format(" Only one target has a result: {}.", answered.alone);
+  if (answered.open > 0)
+    words += fmt::format(" For {} no difference is shown, or nothing was compared.", answered.open);
+  if (answered.alone > 0) words += fmt::format(" For {} only one target has a result.", answered.alone);
   if (answered.none > 0) words += fmt::format(" Without a verified, ranked time: {}.", answered.none);
   return words;
 }
@@ -74,8 +75,7 @@ Section sure_section(const Dataset& data) {
   }
   section.paragraphs.emplace_back(
       "Only verified cells are ranked. Two cells are called different by paired rounds of launches of one run only: "
-      "the "
-      "interval shown is 95 %, a claim needs the one of 99 % to exclude 1.");
+      "the interval shown is 95 %, a claim needs the one of 99 % to exclude 1.");
   return section;
 }
 
@@ -88,12 +88,15 @@ Section opportunities_section(const Analysis& analysis) {
 }
 
 Section efficiency_section(const Analysis& analysis) {
-  return {"Hardware efficiency",
-          {"Achieved FLOP/s (operations of the graph × items/s / batch) over the measured peak of the same precision; "
-           "geometric mean over cells."},
-          analysis.efficiency_missing,
-          {efficiency_table(analysis)},
-          {"hardware_efficiency"}};
+  Section section{"Hardware efficiency",
+                  {"Achieved FLOP/s (operations of the graph × items/s / batch) over the measured peak of the same "
+                   "precision; geometric mean over cells."},
+                  analysis.efficiency_missing,
+                  {efficiency_table(analysis)},
+                  {"hardware_efficiency"}};
+  if (analysis.efficiency.empty() && section.points.empty())
+    section.points.emplace_back("no ranked cell has a counted number of operations");
+  return section;
 }
 
 Document overview(const Dataset& data, const Analysis& analysis) {
@@ -103,8 +106,8 @@ Document overview(const Dataset& data, const Analysis& analysis) {
           {{"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison"}},
            failure_section(analysis),
            change_section("Since the last run", analysis.since_last_run),
-           change_section("Since 7 days", analysis.since_a_week),
-           change_section("Since 30 days", analysis.since_a_month),
+           change_section("In the last 7 days", analysis.since_a_week),
+           change_section("In the last 30 days", analysis.since_a_month),
            sure_section(data)}};
 }
 
@@ -252,8 +255,8 @@ Document changes(const Dataset& data, const Analysis& analysis) {
                       counted(static_cast<std::size_t>(facts), "change", "changes"),
                       counted(static_cast<std::size_t>(moved), "move", "moves")),
           {change_section("Since the last run", analysis.since_last_run),
-           change_section("Since 7 days", analysis.since_a_week),
-           change_section("Since 30 days", analysis.since_a_month),
+           change_section("In the last 7 days", analysis.since_a_week),
+           change_section("In the last 30 days", analysis.since_a_month),
            {"History", {}, {}, {}, {"history"}},
            sure_section(data)}};
 }

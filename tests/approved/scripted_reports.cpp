@@ -235,7 +235,7 @@ RunInfo scripted_run() {
 
 /// A possible result of a run of a small set: everything that a report must distinguish.
 ReportInput whole_run() {
-  ReportInput input{scripted_run(), {}, {"plots are not part of this version of assay; --no-plots omits this note"}};
+  ReportInput input{scripted_run(), {}, {"--batch-sizes replaces what 'my_config.json' says"}};
   input.files.matrix = "./benchmark_results/hardware_compatibility_matrix.json";
   input.files.logs["attempt-2"] = "benchmark_db.duckdb.spool/task-2/attempt-2/worker.log";
   auto& rows = input.rows;
