@@ -29,9 +29,10 @@ struct ServeCommand {
 Result<std::string> document_of(const std::filesystem::path& database) {
   ASSAY_TRY(Store store, Store::open_snapshot(database));
   ASSAY_TRY(const Dataset data, read_dataset(store));
+  const Analysis analysis = analyse(data);
   dashboard::PackOptions options;
   options.most_bytes = 0;
-  return dashboard::pack(data, analyse(data), {}, options).bytes;
+  return dashboard::pack(data, analysis, dashboard::page_charts(data, analysis), options).bytes;
 }
 
 // The launches of a cell, with every field.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyse/analyse.hpp"
+#include "chart/chart.hpp"
 #include "dashboard/analysis_json.hpp"
 #include "dashboard/columns.hpp"
 #include "dashboard/pack.hpp"
@@ -276,13 +277,14 @@ std::string detail_words(const Detail& detail) {
                     " bins of each launch" + (detail.shapes_of_ranked_only ? " of ranked cells" : ""));
   if (detail.history_points != full.history_points)
     words.push_back("the last " + std::to_string(detail.history_points) + " results of each series");
+  if (!detail.charts) words.emplace_back("no charts of models");
   if (detail.cells != full.cells) words.push_back("the newest " + std::to_string(detail.cells) + " cells");
   std::string text;
   for (const std::string& part : words) text += (text.empty() ? "" : ", ") + part;
   return text.empty() ? "full" : text;
 }
 
-std::string document(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
+std::string document(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
                      const Detail& detail) {
   // The names that the analysis uses.
   std::vector<Record> rows = with_distinct_names(data.cells);
@@ -304,9 +306,11 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
               {"targets", targets_json(rows)},
               {"analysis", analysis_json(data, analysis, rows.size())}};
   add_shapes(header, columns, data, rows, detail);
-  Json templates = Json::object();
-  for (const TemplateChart& chart : charts) templates[chart.name] = chart.option;
-  header["charts"] = std::move(templates);
+  Json pictures = Json::object();
+  for (const PageChart& one : charts)
+    if (detail.charts || one.chart["option"]["dataset"]["source"].size() < 2) pictures[one.name] = one.chart;
+  header["charts"] = std::move(pictures);
+  for (const char* theme : {"light", "dark"}) header["themes"][theme] = chart::theme(theme).tokens;
   return columns.finish(std::move(header));
 }
 

@@ -45,6 +45,8 @@ std::vector<Detail> details(std::size_t cells) {
   list.push_back(detail);
   detail.history_points = 1;
   list.push_back(detail);
+  detail.charts = false;
+  list.push_back(detail);
   for (std::size_t fewer = cells / 2; fewer >= 1; fewer /= 2) {
     detail.cells = fewer;
     list.push_back(detail);
@@ -54,7 +56,7 @@ std::vector<Detail> details(std::size_t cells) {
 
 }  // namespace
 
-Packed pack(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
+Packed pack(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
             const PackOptions& options) {
   Packed packed;
   for (const Detail& detail : options.most_bytes == 0 ? std::vector{Detail()} : details(data.cells.size())) {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "base/json.hpp"
+#include "dashboard/charts.hpp"
 
 namespace assay {
 
@@ -31,12 +31,6 @@ struct Analysis;
 /// Nothing here reads files, knows time or compares cells.
 namespace dashboard {
 
-/// An ECharts option without rows (chart::template_option).
-struct TemplateChart {
-  std::string name;
-  Json option;
-};
-
 struct PackOptions {
   std::size_t most_bytes = 3'000'000;  ///< of the whole page; a page of `assay serve` has no limit (0)
   std::size_t fixed_bytes = 0;         ///< what script, style and text of the page need
@@ -54,18 +48,19 @@ struct Detail {
   bool shapes_of_ranked_only = false;
   std::size_t history_points = SIZE_MAX;  ///< of each series, the newest
   std::size_t cells = SIZE_MAX;           ///< the newest
+  bool charts = true;                     ///< but for those of cells and series, which are few
 };
 /// "full", or what is left out in words.
 [[nodiscard]] std::string detail_words(const Detail& detail);
 
 /// The document before it is deflated.
-[[nodiscard]] std::string document(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
+[[nodiscard]] std::string document(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
                                    const Detail& detail = {});
 
 /// Makes the document; leaves details out until the page fits into `most_bytes`: first coarser shapes, then shapes of
 /// cells that are not ranked, then all shapes, then older history, then older cells.
 /// Cost: 0.3 s for a thousand cells.
-[[nodiscard]] Packed pack(const Dataset& data, const Analysis& analysis, std::span<const TemplateChart> charts,
+[[nodiscard]] Packed pack(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
                           const PackOptions& options = {});
 
 }  // namespace dashboard

@@ -197,6 +197,20 @@ export interface Peak {
   measured_at: string;
 }
 
+/** A chart of src/chart (src/dashboard/charts.hpp). */
+export interface PageChart {
+  title: string;
+  subtitle: string;
+  summary: string;
+  notes: string[];
+  width: number;
+  height: number;
+  option: any;
+}
+
+/** Colours by name. */
+export type Themes = Record<'light' | 'dark', Record<string, string>>;
+
 export interface AssayDocument {
   madeAt: string;
   source: string;
@@ -214,7 +228,8 @@ export interface AssayDocument {
   machines: Machine[];
   peaks: Peak[];
   analysis: Analysis;
-  charts: Record<string, unknown>;
+  charts: Record<string, PageChart>;
+  themes: Themes;
 }
 
 interface ColumnHeader {
@@ -427,6 +442,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     peaks: header.peaks,
     analysis: header.analysis,
     charts: header.charts,
+    themes: header.themes,
   };
 }
 

@@ -23,6 +23,9 @@ export function tickText(value: number): string {
   return String(Number(value.toPrecision(4))).replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, thin);
 }
 
+/** "text encoders" of "text_encoders". */
+export const plainWords = (name: string) => name.replaceAll('_', ' ');
+
 /** A count, in full. */
 export function count(value: number | null | undefined): string {
   if (value === null || value === undefined) return '–';

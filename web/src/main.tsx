@@ -6,6 +6,7 @@ import { fromBase64, inflate, readDocument, type AssayDocument } from './documen
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';
+import { Charts } from './pages/charts.tsx';
 import { Compare } from './pages/compare.tsx';
 import { History } from './pages/history.tsx';
 import { Machines } from './pages/machines.tsx';
@@ -16,10 +17,10 @@ import { Search } from './search.tsx';
 import { link, linkOf, parseRoute } from './state.ts';
 import { notReadable } from './words.ts';
 
-const pages = [['', 'Overview', 'o'], ['matrix', 'Matrix', 'm'], ['cells', 'Cells', 'a'], ['compare', 'Compare', 'c'], ['advice', 'Advice', 'r'], ['history', 'History', 'h'], ['machines', 'Machines', 'k']] as const;
+const pages = [['', 'Overview', 'o'], ['matrix', 'Matrix', 'm'], ['cells', 'Cells', 'a'], ['compare', 'Compare', 'c'], ['charts', 'Charts', 'p'], ['advice', 'Advice', 'r'], ['history', 'History', 'h'], ['machines', 'Machines', 'k']] as const;
 
 const keys: [string, string][] = [
-  ['/', 'search'], ['g then o, m, a, c, r, h, k', 'overview, matrix, all cells, compare, advice (recommendations), history, machines'], ['arrow keys', 'move in a table; Enter opens'],
+  ['/', 'search'], ['g then o, m, a, c, p, r, h, k', 'overview, matrix, all cells, compare, charts (pictures), advice (recommendations), history, machines'], ['arrow keys', 'move in a table; Enter opens'],
   ['[ and ]', 'previous and next cell'], ['t', 'light or dark'], ['?', 'this list'], ['Esc', 'close'],
 ];
 
@@ -102,6 +103,7 @@ function App({ document: data }: { document: AssayDocument }) {
     : route.page === 'model' ? <ModelPage {...props} />
     : route.page === 'cell' ? <CellPage {...props} />
     : route.page === 'compare' ? <Compare {...props} />
+    : route.page === 'charts' ? <Charts {...props} />
     : route.page === 'advice' ? <Advice {...props} />
     : route.page === 'history' ? <History {...props} />
     : route.page === 'machines' ? <Machines {...props} />

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AssayDocument, Cell, States } from './document.ts';
-import { counted, plusMinus, withUnit } from './format.ts';
+import { counted, number, plusMinus } from './format.ts';
 import { link } from './state.ts';
 import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
 
@@ -74,7 +74,7 @@ export function shapeWords(cell: Cell): string {
   return parts.join(', ');
 }
 
-/** The median with its interval: "4.00 ms ± 0.5 %". */
+/** The median in ms with its interval: "4.00 ± 0.5 %". */
 export function Median({ cell }: { cell: Cell }) {
   const p50 = cell.number('latency_p50_ms');
   if (p50 === null) return <span class="quiet">–</span>;
@@ -82,7 +82,7 @@ export function Median({ cell }: { cell: Cell }) {
   const one = cell.text('latency_p50_interval') === 'one_process';
   return (
     <span class="value">
-      {withUnit(p50, 'ms')} {interval && (
+      {number(p50)} {interval && (
         <small class={one ? 'hollow' : ''} title={one ? '95 % interval of the median within one process; another process may give another median' : '95 % interval of the median, over launches'}>
           {interval}{one ? ' (one process)' : ''}
         </small>

@@ -95,7 +95,7 @@ export function toMarkdown<Row>(columns: Column<Row>[], rows: Row[]): string {
   return line(columns.map(title)) + line(columns.map((column) => (column.numeric ? '---:' : '---'))) +
     rows.map((row) => line(columns.map((column) => {
       const value = column.value(row);
-      return cell(typeof value === 'number' ? number(value, 4) : plain(value));
+      return cell(typeof value !== 'number' ? plain(value) : column.unit || !Number.isInteger(value) ? number(value, 4) : String(value));
     }))).join('');
 }
 

@@ -2,7 +2,7 @@
 // A table that sorts, filters, searches, pages and copies; what it shows is in the link.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
-import { count, counted, number } from './format.ts';
+import { count, counted, fieldText, number } from './format.ts';
 import { Copy, distinct } from './parts.tsx';
 import { plain, selectRows, tableState, toCsv, toMarkdown, type Column } from './rows.ts';
 import { changeQuery, type Route } from './state.ts';
@@ -111,7 +111,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
               <tr role="row" key={link ? link(row) : at}>
                 {visible.map((column, i) => {
                   const value = column.value(row);
-                  const shown = column.view ? column.view(row) : typeof value === 'number' ? number(value) : value ?? '–';
+                  const shown = column.view ? column.view(row) : typeof value === 'number' ? (column.unit ? number(value) : fieldText(value, '')) : value ?? '–';
                   return (
                     <td key={column.id} role="gridcell" data-title={column.unit ? `${column.title} (${column.unit})` : column.title} tabIndex={at === 0 && i === 0 ? 0 : -1}
                       class={column.numeric ? 'numeric' : ''}>

@@ -35,6 +35,16 @@ export function unrankedBecause(cell: Cell): string {
   return 'too few samples, or too wide an interval of the median';
 }
 
+/** The most frequent reason why verified cells are not ranked. */
+export function whyUnranked(cells: Cell[]): string {
+  const counts = new Map<string, number>();
+  for (const cell of cells) {
+    const why = unrankedBecause(cell);
+    if (why) counts.set(why, (counts.get(why) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
+}
+
 export const evidenceWords: Record<string, string> = {
   launches: 'over launches: each is a fresh process',
   one_process: 'within one process: what another process would give is not known',

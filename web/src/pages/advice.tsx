@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which hardware for which architecture, and what would help most. All sentences are C++'s.
 import type { AssayDocument, Choice, Efficiency, Opportunity } from '../document.ts';
-import { counted, number } from '../format.ts';
+import { counted, number, plainWords } from '../format.ts';
 import { cellLink, Section, TargetKey } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
@@ -11,7 +11,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   const { choices, opportunities, efficiency, efficiency_missing } = document.analysis;
   const choiceColumns: Column<Choice>[] = [
     { id: 'architecture', title: 'Architecture', value: (choice) => choice.machine ? `${choice.architecture} (${choice.machine})` : choice.architecture },
-    { id: 'category', title: 'Category', choice: true, value: (choice) => choice.category },
+    { id: 'category', title: 'Category', choice: true, value: (choice) => plainWords(choice.category) },
     { id: 'best', title: 'Best', choice: true, value: (choice) => choice.best, view: (choice) => choice.best ? <TargetKey document={document} target={choice.best} /> : '–' },
     { id: 'words', title: 'Why', value: (choice) => choice.words },
     { id: 'how_sure', title: 'How sure', value: (choice) => choice.how_sure, view: (choice) => <small>{choice.how_sure}</small> },
@@ -26,7 +26,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   ];
   const efficiencyColumns: Column<Efficiency>[] = [
     { id: 'target', title: 'Target', value: (one) => one.target, view: (one) => <TargetKey document={document} target={one.target} /> },
-    { id: 'category', title: 'Category', choice: true, value: (one) => one.category },
+    { id: 'category', title: 'Category', choice: true, value: (one) => plainWords(one.category) },
     { id: 'precision', title: 'Precision', choice: true, value: (one) => one.precision },
     { id: 'share', title: 'Share of the peak', unit: '%', numeric: true, value: (one) => one.share * 100 },
     { id: 'cells', title: 'Cells', numeric: true, value: (one) => one.cells },

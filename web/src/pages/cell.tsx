@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that is known of one cell: the verdict first, then the evidence, then the command that repeats it.
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { Chart } from '../chart.tsx';
+import { filled } from '../chart_layout.ts';
+import { distributionRows, overTimeRows } from '../chart_rows.ts';
 import type { AssayDocument, Cell, Shape } from '../document.ts';
-import { count, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
+import { count, counted, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Section, shapeWords, TargetName } from '../parts.tsx';
-import { Axes, Figure, linear, logarithmic, Point, spanLog, spread, type Frame } from '../plot.tsx';
+import { Axes, Figure, linear, logarithmic, Point, spanLog, type Frame } from '../plot.tsx';
 import { launchMedians } from '../stats.ts';
 import { link, type Route } from '../state.ts';
 import { evidenceWords, stateOf, states, unrankedBecause } from '../words.ts';
@@ -17,91 +21,26 @@ const labels: Record<string, string> = {
   effective_threads: 'threads', input_shape: 'inputs', top1_agreement: 'largest logits that agree', verification: 'verdict', agreed_by: 'agree too', shared_kernels: 'kernels of the reference too',
 };
 
-const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
-
-function Ecdf({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
-  const height = 280;
-  const all = shapes.flatMap((shape) => shape.quantiles);
-  return (
-    <Figure title="How the times are distributed" height={height}
-      description={`Cumulative share of the samples of ${shapes.length} launches; ${percentiles.map((p) => `${p} ${withUnit(cell.number(`latency_${p}_ms`), 'ms')}`).join(', ')}`}
-      notes="One curve for each launch. Points: percentiles with their 95 % intervals."
-      draw={(width) => {
-        const frame: Frame = { left: 46, right: width - 38, top: 24, bottom: height - 40 };
-        const labels = spread(percentiles.map((p) => frame.bottom - (Number(p.slice(1)) / 100) * (frame.bottom - frame.top)), 14, frame.top - 4, frame.bottom);
-        const x = logarithmic(spanLog(all), [frame.left, frame.right], Math.max(3, Math.floor(width / 90)));
-        const y = linear([0, 1], [frame.bottom, frame.top], 4);
-        return (
-          <>
-            <Axes x={x} y={y} frame={frame} xName="ms, lower is better" yName="share of the samples" yTick={(value) => `${Math.round(value * 100)} %`} />
-            <g class={`hw hw-${cell.text('hardware')}`}>
-              {shapes.map((shape) => {
-                const last = shape.quantiles.length - 1;
-                const points = shape.quantiles.map((ms, i) => `${x(ms).toFixed(1)} ${y(last === 0 ? 1 : i / last).toFixed(1)}`);
-                return <path key={shape.launch} class="line thin" d={`M${points.join('L')}`}><title>{`launch ${shape.launch}`}</title></path>;
-              })}
-            </g>
-            {percentiles.map((p, i) => {
-              const value = cell.number(`latency_${p}_ms`);
-              const [low, high] = [cell.number(`latency_${p}_low_ms`), cell.number(`latency_${p}_high_ms`)];
-              if (value === null) return null;
-              const inside = (ms: number | null) => ms === null ? null : Math.min(frame.right, Math.max(frame.left, x(ms)));
-              const share = Number(p.slice(1)) / 100;
-              return (
-                <g key={p} class="ink">
-                  <Point level x={inside(value)!} y={y(share)} low={inside(low)} high={inside(high)} hollow={cell.text(`latency_${p}_quality`).startsWith('few')}
-                    title={`${p}: ${withUnit(value, 'ms')}${low !== null ? ` (${number(low)} to ${number(high)})` : ''}`} />
-                  <text class="label" x={frame.right + 8} y={labels[i]} dy="0.32em">{p}</text>
-                </g>
-              );
-            })}
-          </>
-        );
-      }} />
-  );
-}
-
-function OverTime({ cell, shapes }: { cell: Cell; shapes: Shape[] }) {
-  const height = 280;
-  const values = shapes.flatMap((shape) => shape.bins.flatMap((bin) => (bin ? [bin.min, bin.max] : [])));
-  if (values.length === 0) return null;
-  const whole = shapes.every((shape) => shape.wholeWindow);
-  return (
-    <Figure title="Whether it was steady" height={height}
-      description={`Shortest, median and longest time over the window of each of ${shapes.length} launches`}
-      notes={`Band: shortest to longest sample; line: median. ${whole ? 'Grey: before it was steady, not used.' : 'Only the steady part is stored.'}`}
-      draw={(width) => {
-        const frame: Frame = { left: 52, right: width - 8, top: 24, bottom: height - 40 };
-        const y = logarithmic(spanLog(values), [frame.bottom, frame.top], 6);
-        const gap = 10;
-        const each = (frame.right - frame.left - gap * (shapes.length - 1)) / shapes.length;
-        return (
-          <>
-            <Axes x={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} y={y} frame={frame} xName="" yName="ms, lower is better" />
-            {shapes.map((shape, at) => {
-              const left = frame.left + at * (each + gap);
-              const n = shape.bins.length;
-              const x = (bin: number) => left + ((bin + 0.5) / n) * each;
-              const known = shape.bins.map((bin, i) => ({ bin, i })).filter(({ bin }) => bin !== null);
-              const upper = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.max).toFixed(1)}`);
-              const lower = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.min).toFixed(1)}`).reverse();
-              const middle = known.map(({ bin, i }) => `${x(i).toFixed(1)} ${y(bin!.median).toFixed(1)}`);
-              const steady = left + (shape.firstSteadyBin / n) * each;
-              return (
-                <g key={shape.launch} class={`hw hw-${cell.text('hardware')}`}>
-                  {shape.wholeWindow && steady > left && <rect class="unsteady" x={left} y={frame.top} width={steady - left} height={frame.bottom - frame.top} />}
-                  <path class="band" d={`M${upper.join('L')}L${lower.join('L')}Z`} />
-                  <path class="line" d={`M${middle.join('L')}`} />
-                  <line class="axis" x1={left} x2={left + each} y1={frame.bottom} y2={frame.bottom} />
-                  <text class="label" x={left + each / 2} y={frame.bottom + 16} text-anchor="middle">{`launch ${shape.launch}`}</text>
-                  <text class="label quiet" x={left + each / 2} y={frame.bottom + 31} text-anchor="middle">{withUnit(shape.windowSeconds, 's')}</text>
-                </g>
-              );
-            })}
-          </>
-        );
-      }} />
-  );
+/** How the times are distributed, and whether they were steady: charts of src/chart with the rows of this cell. */
+function Samples({ document, cell, shapes }: { document: AssayDocument; cell: Cell; shapes: Shape[] }) {
+  const [overTime, distribution] = useMemo(() => {
+    const of = (kind: string) => document.charts[`${kind}/${cell.target}/${shapes.length}`];
+    const [time, ecdf] = [of('samples_over_time'), of('latency_distribution')];
+    const few = shapes.slice(0, 6);
+    const notes = [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []),
+      ...(shapes.every((shape) => shape.wholeWindow) ? [] : ['Only the steady part of the samples is stored.'])];
+    return [
+      time && few.every((shape) => shape.bins.length > 0) && filled(time, overTimeRows(few), { title: 'Was it steady?', subtitle: 'ms, lower is better; line: medians, band: from the shortest to the longest sample',
+        summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`, notes }, few.map((shape) => `launch ${shape.launch} (${count(shape.samples)} samples, ${count(shape.steady)} steady)`)),
+      ecdf && filled(ecdf, distributionRows(cell, shapes), { title: 'How are the times distributed?', subtitle: 'share of the samples that took at most this time, a line for each launch',
+        summary: `p50 ${withUnit(cell.number('latency_p50_ms'), 'ms')}, p99 ${withUnit(cell.number('latency_p99_ms'), 'ms')}, over ${counted(shapes.length, 'launch', 'launches')}.` }),
+    ];
+  }, [document, cell]);
+  const name = `${cell.text('model')}_${cell.target.replace('@', '_')}`;
+  return <>
+    {overTime && <Chart key={`time ${cell.key}`} chart={overTime} themes={document.themes} name={`${name}_over_time`} numbers />}
+    {distribution && <Chart key={`distribution ${cell.key}`} chart={distribution} themes={document.themes} name={`${name}_distribution`} />}
+  </>;
 }
 
 function Launches({ cell }: { cell: Cell }) {
@@ -265,10 +204,8 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
         </Section>
       )}
       {p50 !== null && (
-        <div class="pictures">
-          {shapes.length > 0 ? <><OverTime cell={cell} shapes={shapes} /><Ecdf cell={cell} shapes={shapes} /></>
-            : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' ? ` (${document.detail}); \`assay serve\` shows it` : ''}.</p>}
-        </div>
+        shapes.length > 0 ? <Samples document={document} cell={cell} shapes={shapes} />
+          : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' ? ` (${document.detail}); \`assay serve\` shows it` : ''}.</p>
       )}
       {p50 !== null && (
         <div class="pictures three">

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any two selections: a forest of the cells that both have, the mean over them, and what only one side has.
 import { useMemo } from 'preact/hooks';
+import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
+import { forest } from '../forest.ts';
 import { counted, ratio, withUnit } from '../format.ts';
 import { cellLink, distinct, Section, shapeWords } from '../parts.tsx';
-import { Axes, Figure, logarithmic, Point, type Frame } from '../plot.tsx';
 import { changeQuery, type Route } from '../state.ts';
 import { compareTogether, noClaimWords, type Comparison } from '../stats.ts';
 import { DataTable } from '../table.tsx';
@@ -27,7 +28,7 @@ export const choiceText = (choice: Choice) => Object.entries(choice).filter(([, 
 
 const valueOf = (cell: Cell, key: string) => key === 'target' ? cell.target : String(cell.value(key) ?? '');
 
-interface Row { a: Cell; b: Cell; found: Comparison }
+export interface Row { a: Cell; b: Cell; found: Comparison }
 
 /** Cells of both sides that are the same but for what was chosen. */
 export function pairUp(cells: Cell[], a: Choice, b: Choice) {
@@ -49,6 +50,7 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice) {
   return { rows: rows.sort((x, y) => x.found.ratio - y.found.ratio), onlyA: left.filter((cell) => !used.has(cell)), onlyB: right.filter((cell) => !used.has(cell)) };
 }
 
+const pairWords = (cell: Cell) => `${cell.text('model')}, ${shapeWords(cell)}`;
 const sideName = (choice: Choice) => Object.values(choice).filter(Boolean).join(', ') || 'all cells';
 
 function Side({ document, label, choice, onChange }: { document: AssayDocument; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
@@ -70,43 +72,6 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
   );
 }
 
-function Forest({ rows, together, nameB }: { rows: Row[]; together: Comparison | null; nameB: string }) {
-  const shown = rows.slice(0, 80);
-  const height = 70 + shown.length * 20 + (together ? 28 : 0);
-  const ends = [...shown.flatMap(({ found }) => [found.ratio, found.low ?? found.ratio, found.high ?? found.ratio]), 0.95, 1.05];
-  return (
-    <Figure title={`Time of ${nameB} over the other, by cell`} height={height} description={`${counted(rows.length, 'cell')}, from ${ratio(rows[0]?.found.ratio)} to ${ratio(rows.at(-1)?.found.ratio)}`}
-      notes="Left of the line: less time. Grey: no difference shown. Grey band: ± 1 %. Whiskers: 95 % intervals over rounds."
-      draw={(width) => {
-        const names = Math.min(260, width * 0.42);
-        const frame: Frame = { left: names, right: width - 52, top: 8, bottom: height - 40 };
-        const low = Math.min(...ends) / 1.03;
-        const high = Math.max(...ends) * 1.03;
-        const x = logarithmic([low, high], [frame.left, frame.right], Math.max(3, Math.floor((frame.right - frame.left) / 70)));
-        const line = (words: string, found: Comparison, at: number, big: boolean) => {
-          const claimed = found.difference === 'faster' || found.difference === 'slower';
-          return (
-            <g key={words} class={claimed ? found.difference : 'undecided'}>
-              <text class={big ? 'label strong' : 'label'} x={frame.left - 8} y={at} dy="0.32em" text-anchor="end">{words.length > names / 6.6 ? `${words.slice(0, Math.floor(names / 6.6) - 1)}\u2026` : words}<title>{words}</title></text>
-              <Point level x={x(found.ratio)} y={at} low={found.low && x(Math.max(found.low, low))} high={found.high && x(Math.min(found.high, high))} marker={big ? 1 : 0} hollow={found.low === null} title={`${words}: ${ratio(found.ratio)}${found.low ? ` (${ratio(found.low)} to ${ratio(found.high)})` : ''}`} />
-              <text class="label" x={width - 4} y={at} dy="0.32em" text-anchor="end">{ratio(found.ratio)}</text>
-            </g>
-          );
-        };
-        const start = frame.top + 12 + (together ? 28 : 0);
-        return (
-          <>
-            <rect class="interval" x={x(1 / 1.01)} width={x(1.01) - x(1 / 1.01)} y={frame.top} height={frame.bottom - frame.top} />
-            <line class="limit" x1={x(1)} x2={x(1)} y1={frame.top} y2={frame.bottom} />
-            <Axes x={x} y={Object.assign(() => 0, { ticks: [], domain: [0, 1] as [number, number] })} frame={frame} xName="ratio of times, logarithmic; lower is better" yName="" xTick={(value) => `${Number(value.toPrecision(3))}×`} />
-            {together && line('geometric mean', together, frame.top + 12, true)}
-            {shown.map((row, i) => line(`${row.a.text('model')}, ${shapeWords(row.a)}`, row.found, start + i * 20, false))}
-          </>
-        );
-      }} />
-  );
-}
-
 const pairColumns: Column<Row>[] = [
   { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model') },
   { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a) },
@@ -124,6 +89,8 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
   const { rows, onlyA, onlyB } = useMemo(() => pairUp(document.cells, a, b), [document, choiceText(a), choiceText(b)]);
   const together = rows.length > 0 ? compareTogether(rows.map((row) => ({ baseline: timedOf(row.a), candidate: timedOf(row.b) }))) : null;
   const [nameA, nameB] = [sideName(a), sideName(b)];
+  const picture = useMemo(() => rows.length === 0 ? null : forest(rows.map(({ a: left, b: right, found }) => ({ words: pairWords(left), found, hardwareA: left.text('hardware'), hardwareB: right.text('hardware') })),
+    together, nameA, nameB, document.themes.light), [rows]);
   const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { [side]: choiceText(choice) || 'all:' });
   const claimed = together && (together.difference === 'faster' || together.difference === 'slower');
   const speed = together ? 1 / together.ratio : 1;
@@ -141,7 +108,8 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
         <button type="button" onClick={() => changeQuery(route, { a: choiceText(b), b: choiceText(a) })}>Swap A and B</button>
       </div>
       {rows.length > 0 && <>
-        <Forest rows={rows} together={together} nameB={nameB} />
+        <Chart key={`${nameA} ${nameB}`} chart={picture!} themes={document.themes} name="comparison"
+          linkOf={(row) => { const found = rows.find((one) => pairWords(one.a) === row.group); return found && cellLink(found.b); }} />
         <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={pairColumns} rows={rows} route={route} /></Section>
       </>}
       {(onlyA.length > 0 || onlyB.length > 0) && (

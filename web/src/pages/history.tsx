@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a series changed from run to run, with the versions that changed meanwhile.
+import { useMemo } from 'preact/hooks';
+import { Chart } from '../chart.tsx';
+import { filled } from '../chart_layout.ts';
+import { historyRows } from '../chart_rows.ts';
 import type { AssayDocument, Cell, HistoryPoint } from '../document.ts';
 import { counted, number, when, withUnit } from '../format.ts';
 import { cellLink, cellWords, Section, StateMark } from '../parts.tsx';
-import { Axes, Figure, linear, logarithmic, Point, spanLog, type Frame } from '../plot.tsx';
 import { link, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
@@ -11,39 +14,17 @@ import { states, type State } from '../words.ts';
 
 const pointState = (point: HistoryPoint): State => point.status === 'completed' ? (point.verification === 'verified' ? 'verified' : 'unverified') : point.status in states ? point.status as State : 'failed';
 
-function Trend({ points, hardware }: { points: HistoryPoint[]; hardware: string }) {
-  const measured = points.filter((point) => point.p50 !== null);
-  if (measured.length === 0) return <p class="empty">No run of this series has a time.</p>;
-  const height = 320;
-  const changes = points.flatMap((point, i) => i > 0 && point.version !== points[i - 1]!.version ? [{ point, from: points[i - 1]!.version }] : []);
-  return (
-    <Figure title="Median over time" height={height} description={measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}
-      notes="Times of different runs are not claimed to differ: the machine may have been another state. Band: 95 % intervals. Vertical lines: another version."
-      draw={(width) => {
-        const frame: Frame = { left: 60, right: width - 20, top: 28, bottom: height - 44 };
-        const times = points.map((point) => point.time);
-        const margin = Math.max((Math.max(...times) - Math.min(...times)) * 0.03, 3600);
-        const x = linear([Math.min(...times) - margin, Math.max(...times) + margin], [frame.left, frame.right], 4);
-        const y = logarithmic(spanLog(measured.flatMap((point) => [point.p50!, point.low ?? point.p50!, point.high ?? point.p50!]), 0.15), [frame.bottom, frame.top]);
-        const shown = measured.length <= 6 ? measured : measured.filter((_, i) => i % Math.ceil(measured.length / 6) === 0);
-        const band = measured.filter((point) => point.low !== null && point.high !== null);
-        return (
-          <>
-            <Axes x={Object.assign((value: number) => x(value), { ticks: shown.map((point) => point.time), domain: x.domain })} y={y} frame={frame} xName="day of the run, UTC" yName="ms, lower is better" xTick={(time) => when(time).slice(5, 10)} />
-            {changes.map(({ point, from }) => (
-              <g key={point.time}><line class="version" x1={x(point.time)} x2={x(point.time)} y1={frame.top} y2={frame.bottom}><title>{`${from} → ${point.version}`}</title></line>
-                <text class="label quiet" x={x(point.time) - 5} y={frame.top + 10} text-anchor="end">{point.version.split(',')[0]}</text></g>
-            ))}
-            <g class={`hw hw-${hardware}`}>
-              {band.length > 1 && <path class="band" d={`M${band.map((point) => `${x(point.time)} ${y(point.high!)}`).join('L')}L${[...band].reverse().map((point) => `${x(point.time)} ${y(point.low!)}`).join('L')}Z`} />}
-              <path class="line" d={`M${measured.map((point) => `${x(point.time)} ${y(point.p50!)}`).join('L')}`} />
-              {measured.map((point) => <Point key={point.time} x={x(point.time)} y={y(point.p50!)} low={point.low && y(point.low)} high={point.high && y(point.high)} hollow={!point.ranked} title={`${when(point.time)}: ${withUnit(point.p50, 'ms')}, ${point.version}`} />)}
-            </g>
-            {points.filter((point) => point.p50 === null || pointState(point) !== 'verified').map((point) => <text key={point.time} class="mark-state" x={x(point.time)} y={frame.bottom - 6} text-anchor="middle">{states[pointState(point)].symbol}<title>{`${when(point.time)}: ${pointState(point)}`}</title></text>)}
-          </>
-        );
-      }} />
-  );
+function Trend({ document, cell, points }: { document: AssayDocument; cell: Cell; points: HistoryPoint[] }) {
+  const chart = useMemo(() => {
+    const made = document.charts[`history/${cell.target}`];
+    const measured = points.filter((point) => point.p50 !== null);
+    return made && measured.length > 0 && filled(made, historyRows(points, cellWords(cell)), {
+      title: 'Median over time', subtitle: 'ms, lower is better; band: 95 % interval of the median', notes: ['Times of different runs are never claimed to differ: the machine may have been in another state. Dotted lines: another version. Hollow: no interval over launches.'],
+      summary: measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', '),
+    });
+  }, [document, cell, points]);
+  if (!chart) return <p class="empty">No run of this series has a time.</p>;
+  return <Chart key={cell.key} chart={chart} themes={document.themes} name={`${cell.text('model')}_history`} />;
 }
 
 interface SeriesLine { cell: Cell; points: HistoryPoint[] }
@@ -94,7 +75,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
     <>
       <p class="crumbs"><a href={link('history')}>History</a> / <a href={cellLink(cell)}>{cellWords(cell)}</a></p>
       <h1>{cellWords(cell)}: {newest ? withUnit(newest.p50, 'ms') : 'never measured'}{first && newest && first !== newest && <small> {withUnit(first.p50, 'ms')} on {when(first.time).slice(0, 10)}</small>}</h1>
-      <Trend points={points} hardware={cell.text('hardware')} />
+      <Trend document={document} cell={cell} points={points} />
       <Section id="results" title={counted(points.length, 'result')}><DataTable caption="Results" noun="result" columns={columns} rows={[...points].reverse()} route={route} /></Section>
     </>
   );

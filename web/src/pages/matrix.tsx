@@ -2,7 +2,7 @@
 // Models by targets at one shape: how many times slower than the best of the row, or why there is no number.
 import { useState } from 'preact/hooks';
 import type { AssayDocument, Cell } from '../document.ts';
-import { counted, ratio, withUnit } from '../format.ts';
+import { counted, plainWords, ratio, withUnit } from '../format.ts';
 import { cellLink, cellWords, distinct, Section, Select, TargetKey } from '../parts.tsx';
 import { changeQuery, link, type Route } from '../state.ts';
 import { compareTogether, noClaimWords } from '../stats.ts';
@@ -34,7 +34,28 @@ export function matrixLines(cells: Cell[], batch: number, tokens: string, precis
   return [...lines.values()].sort((a, b) => a.category.localeCompare(b.category) || a.model.localeCompare(b.model, 'en', { numeric: true }));
 }
 
-function MatrixCell({ cell, best, among }: { cell: Cell | undefined; best: Cell | null; among: number }) {
+/** Whether the others are shown to be slower. */
+const isSettled = (best: Cell, ranked: Cell[]) => ranked.length > 1 &&
+  ranked.every((cell) => cell === best || compareTogether([{ baseline: timedOf(best), candidate: timedOf(cell) }], ranked.length).difference === 'slower');
+const rankedOf = (line: Line) => [...line.cells.values()].filter((cell) => cell.ranked && cell.number('latency_p50_ms') !== null);
+
+/** For how many rows a target is shown to be the fastest, for how many none is, and how many have only one that is ranked. */
+function standings(lines: Line[]): [[string, number][], number, number] {
+  const shown = new Map<string, number>();
+  let [unsettled, single] = [0, 0];
+  for (const line of lines) {
+    const { best } = line;
+    if (!best) continue;
+    const ranked = rankedOf(line);
+    if (ranked.length < 2) single++;
+    else if (isSettled(best, ranked))
+      shown.set(best.target, (shown.get(best.target) ?? 0) + 1);
+    else unsettled++;
+  }
+  return [[...shown].sort((a, b) => b[1] - a[1]), unsettled, single];
+}
+
+function MatrixCell({ cell, best, among, settled }: { cell: Cell | undefined; best: Cell | null; among: number; settled: boolean }) {
   if (!cell) return <td class="none" title="not part of any run">·</td>;
   const state = stateOf(cell);
   const p50 = cell.number('latency_p50_ms');
@@ -48,9 +69,9 @@ function MatrixCell({ cell, best, among }: { cell: Cell | undefined; best: Cell 
   const times = p50 / bestP50;
   const found = cell === best ? null : compareTogether([{ baseline: timedOf(best!), candidate: timedOf(cell) }], among);
   const claimed = found?.difference === 'slower';
-  const words = cell === best ? 'the best of this row' : claimed ? `${ratio(times)} the time of the best, shown` : `${ratio(times)} the time of the best; ${noClaimWords(found!)}`;
+  const words = cell === best ? settled ? 'the fastest of this row' : 'the lowest median of this row; others may be as fast' : claimed ? `${ratio(times)} the time of the best, shown` : `${ratio(times)} the time of the best; ${noClaimWords(found!)}`;
   return (
-    <td class={`heat-${heat(times)}${claimed ? ' claimed' : ''}${cell === best ? ' best' : ''}`}>
+    <td class={`heat-${heat(times)}${claimed ? ' claimed' : ''}${cell === best ? (settled ? ' best shown' : ' best') : ''}`}>
       <a href={cellLink(cell)} title={`${cellWords(cell)}: ${withUnit(p50, 'ms')}; ${words}`}>{cell === best ? withUnit(p50, 'ms') : ratio(times)}</a>
     </td>
   );
@@ -70,19 +91,22 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
   const targets = document.targets.filter((target) => mine.some((cell) => cell.target === target.key));
   const categories = [...new Set(lines.map((line) => line.category))];
   const [closed, setClosed] = useState<Set<string>>(new Set());
-  const best = new Map<string, number>();
-  for (const line of lines) if (line.best) best.set(line.best.target, (best.get(line.best.target) ?? 0) + 1);
-  const words = [...best].sort((a, b) => b[1] - a[1]).map(([target, n]) => `${target} for ${n}`).join(', ');
+  const [shown, unsettled, single] = standings(lines);
+  const sentences = [
+    shown.length > 0 ? `At batch ${batch} ${shown.map(([target, n], i) => `${target} is fastest for ${n}${i === 0 ? ` of ${counted(lines.length, 'model')}` : ''}`).join(', ')}.` : '',
+    unsettled > 0 ? `${shown.length > 0 ? 'For' : `At batch ${batch}, for`} ${unsettled}${shown.length > 0 ? '' : ` of ${counted(lines.length, 'model')}`} no difference is shown.` : '',
+    single > 0 ? `${single} ${single === 1 ? 'has' : 'have'} one ranked target only.` : '',
+  ].filter(Boolean);
   return (
     <>
-      <h1>{words ? `Lowest median at batch ${batch}: ${words} of ${counted(lines.length, 'model')}` : `Nothing is ranked at batch ${batch}`}</h1>
+      <h1>{sentences.length > 0 ? sentences.join(' ') : `No time is ranked at batch ${batch}`}</h1>
       <div class="tools">
         <Select label="Batch" value={String(batch)} options={batches.map(String)} onChange={(value) => changeQuery(route, { batch: value })} />
         {lengths.length > 1 && <Select label="Tokens" value={query.tokens ?? ''} options={[['', 'shortest'], ...lengths.map((one): [string, string] => [String(one), String(one)])]} onChange={(value) => changeQuery(route, { tokens: value || undefined })} />}
         <Select label="Precision" value={precision} options={precisions} onChange={(value) => changeQuery(route, { precision: value })} />
         {machines.length > 1 && <Select label="Machine" value={machine} options={machines} onChange={(value) => changeQuery(route, { machine: value })} />}
       </div>
-      <p class="note">The best of a row shows its median; the others how many times as long they take. Bold: the difference is shown; else it may be chance. In brackets: not ranked. A symbol says why there is no number.</p>
+      <p class="note">The lowest median of a row is framed and shown in ms; the others say how many times as long they take. Bold, and a solid frame: the difference is shown; else it may be chance. In brackets: not ranked. A symbol says why there is no number.</p>
       <div class="scroll">
         <table class="matrix">
           <thead><tr><th scope="col">Model</th>{targets.map((target) => <th key={target.key} scope="col"><TargetKey document={document} target={target.key} /></th>)}</tr></thead>
@@ -97,13 +121,13 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
                       const next = new Set(closed);
                       if (!next.delete(category)) next.add(category);
                       setClosed(next);
-                    }}><span aria-hidden="true">{folded ? '▸' : '▾'}</span> {category || 'other'} <small>{counted(group.length, 'model')}</small></button>
+                    }}><span aria-hidden="true">{folded ? '▸' : '▾'}</span> {plainWords(category) || 'other'} <small>{counted(group.length, 'model')}</small></button>
                   </th></tr>
                 )}
                 {!folded && group.map((line) => (
                   <tr key={line.model}>
                     <th scope="row"><a href={link('model', line.model)}>{line.model}</a></th>
-                    {targets.map((target) => <MatrixCell key={target.key} cell={line.cells.get(target.key)} best={line.best} among={[...line.cells.values()].filter((cell) => cell.ranked).length} />)}
+                    {targets.map((target) => <MatrixCell key={target.key} cell={line.cells.get(target.key)} best={line.best} among={rankedOf(line).length} settled={line.best !== null && isSettled(line.best, rankedOf(line))} />)}
                   </tr>
                 ))}
               </tbody>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What should I use, how sure is that, what is broken, what changed?
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
-import { count, counted, plusMinus, when, withUnit } from '../format.ts';
+import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { cellLink, cellWords, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
 import { logarithmic, Point, spanLog } from '../plot.tsx';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
-import { stateOrder, type State } from '../words.ts';
+import { stateOrder, whyUnranked, type State } from '../words.ts';
 
 const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
@@ -24,12 +24,14 @@ export function headline(document: AssayDocument): string {
   const sorted = [...wins].sort((a, b) => b[1] - a[1]);
   const unsettled = models.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up !== null).length;
   const single = models.filter((line) => line.latency && line.latency.runner_up === null).length;
-  const none = models.filter((line) => !line.latency).length;
+  const unranked = models.filter((line) => !line.latency && line.states.verified > 0).length;
+  const none = models.filter((line) => !line.latency && line.states.verified === 0).length;
   const sentences: string[] = [];
   if (sorted.length > 0)
     sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(models.length, 'model')}` : ''}`))}.`);
   if (unsettled > 0) sentences.push(`For ${sorted.length > 0 ? unsettled : counted(unsettled, 'model')} no difference is shown.`);
   if (single > 0) sentences.push(`${counted(single, 'model')} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
+  if (unranked > 0) sentences.push(`${counted(unranked, 'model')} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
   if (none > 0) sentences.push(`${counted(none, 'model')} ${none === 1 ? 'has' : 'have'} no verified result.`);
   return sentences.join(' ');
 }
@@ -38,6 +40,12 @@ function Sure({ best }: { best: Best }) {
   if (best.claimed) return <span class="sure shown" title="The launches of both, compared round by round, show the difference.">shown</span>;
   if (best.runner_up === null) return <span class="sure only">one choice</span>;
   return <span class="sure open" title="What was measured does not show a difference.">not shown</span>;
+}
+
+/** The number of a target's marker in charts. */
+function markerOf(document: AssayDocument, target: string): number {
+  const series: { renderItem?: { marker?: string } }[] = document.charts[`history/${target}`]?.option.series ?? [];
+  return Math.max(0, ['circle', 'diamond', 'rect', 'triangle'].indexOf(series.find((one) => one.renderItem?.marker)?.renderItem?.marker ?? ''));
 }
 
 /** The medians of all targets of a model at one cell, on one logarithmic scale. */
@@ -58,7 +66,7 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
         return (
           <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
             <Point level x={x(other.number('latency_p50_ms')!)} y={height / 2} low={low && x(low)} high={high && x(high)}
-              marker={document.targets.findIndex((target) => target.key === other.target)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
+              marker={markerOf(document, other.target)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
               title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`} />
           </g>
         );
@@ -74,12 +82,13 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
   const p50 = (best: Best | null) => cell(best)?.number('latency_p50_ms') ?? null;
   return [
     { id: 'model', title: 'Model', value: (line) => line.machine ? `${line.model} (${line.machine})` : line.model,
-      view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{line.category}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
-    { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => line.category },
+      view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{plainWords(line.category)}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
+    { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => plainWords(line.category) },
     { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
-      value: (line) => !line.latency ? 'nothing verified' : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
+      value: (line) => !line.latency ? (line.states.verified > 0 ? 'nothing ranked' : 'nothing verified') : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
         : `${cell(line.latency)!.target} or ${document.cells[line.latency.runner_up]!.target}`,
       view: (line) => {
+        if (!line.latency && line.states.verified > 0) return <span class="quiet">nothing ranked: {whyUnranked(document.cells.filter((one) => one.text('model') === line.model)) || 'no time'}</span>;
         if (!line.latency) return <span class="quiet">nothing verified: {nothing(line)}</span>;
         const best = cell(line.latency)!;
         const other = line.latency.runner_up === null ? null : document.cells[line.latency.runner_up]!;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dashboard/charts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "analyse/analyse.hpp"
+#include "chart/chart.hpp"
+#include "store/dataset.hpp"
+
+namespace assay::dashboard {
+namespace {
+
+using chart::Kind;
+
+// More digits than a reader or a picture uses would only make the document longer.
+double rounded(double value) {
+  constexpr int kDigits = 7;
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double power = std::pow(10.0, kDigits - 1 - std::floor(std::log10(std::abs(value))));
+  return std::isfinite(power) && power > 0 ? std::round(value * power) / power : value;
+}
+
+Json json_of(const chart::Chart& made, bool with_rows) {
+  Json option = made.option;
+  Json& source = option["dataset"]["source"];
+  if (!with_rows) source = Json::array({source.front()});
+  for (Json& row : source)
+    for (Json& value : row)
+      if (value.is_number_float()) value = rounded(value.get<double>());
+  return {{"title", made.title}, {"subtitle", made.subtitle}, {"summary", made.summary},    {"notes", made.notes},
+          {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
+}
+
+void add(std::vector<PageChart>& charts, Kind kind, const chart::Input& input, const std::string& of, bool with_rows) {
+  for (const chart::Chart& made : chart::make_charts(kind, input))
+    if (!made.option.is_null()) charts.push_back({made.name + of, json_of(made, with_rows)});
+}
+
+// What a chart of one cell looks like does not depend on its numbers: only on its target, and on how many launches it
+// has. These shapes have everything that a picture may show.
+Dataset prototype(const Record& cell, std::size_t launches) {
+  Dataset data;
+  data.cells = {cell};
+  data.ids = {1};
+  data.series = {cell.series_key};
+  data.versions = {"1", "2"};
+  for (std::size_t launch = 1; launch <= launches; ++launch) {
+    LaunchShape shape;
+    shape.result_id = 1;
+    shape.launch_number = static_cast<std::int64_t>(launch);
+    shape.samples = shape.steady = 2;
+    shape.low_ns = 1;
+    shape.high_ns = 2;
+    shape.window_ns = 2;
+    shape.first_steady_bin = 1;
+    shape.quantiles = {0, 1};
+    constexpr std::size_t kBins = 100;  // a few would also be drawn as points
+    shape.bins.assign(3 * kBins, 0);
+    data.shapes.push_back(std::move(shape));
+  }
+  for (std::uint32_t version = 0; version < 2; ++version) {
+    HistoryPoint point;
+    point.time_s = version;
+    point.version = version;
+    point.status = CellStatus::kCompleted;
+    point.p50_ms = 1;
+    data.history.push_back(point);
+  }
+  return data;
+}
+
+void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
+  std::map<std::int64_t, std::size_t> launches;
+  for (const LaunchShape& shape : data.shapes)
+    if (shape.kind == SampleKind::kRun) ++launches[shape.result_id];
+  std::set<std::pair<std::string, std::size_t>> made;
+  std::set<std::string> targets;
+  for (std::size_t i = 0; i < data.cells.size() && i < data.ids.size(); ++i) {
+    const std::string target = target_key(data.cells[i]);
+    if (targets.insert(target).second) {
+      const Dataset one = prototype(data.cells[i], 0);
+      add(charts, Kind::kHistory, {.data = &one}, "/" + target, false);
+    }
+    const auto count = launches.find(data.ids[i]);
+    if (count == launches.end() || !made.emplace(target, count->second).second) continue;
+    const Dataset one = prototype(data.cells[i], count->second);
+    const std::string of = "/" + target + "/" + std::to_string(count->second);
+    add(charts, Kind::kLatencyDistribution, {.data = &one}, of, false);
+    add(charts, Kind::kSamplesOverTime, {.data = &one}, of, false);
+  }
+}
+
+void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Record>> selections;
+  for (Record& row : with_distinct_names(data.cells)) {
+    const std::string tokens = row.sequence_length ? std::to_string(*row.sequence_length) : "";
+    auto& rows = selections[{row.model, tokens, row.precision}];
+    rows.push_back(std::move(row));
+  }
+  for (auto& [selection, rows] : selections) {
+    const auto& [model, tokens, precision] = selection;
+    Dataset one;
+    one.cells = std::move(rows);
+    std::string of = "/";
+    of += model + "/" + tokens + "/" + precision;
+    for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, {.data = &one}, of, true);
+  }
+}
+
+}  // namespace
+
+std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis) {
+  constexpr Kind kWhole[]{Kind::kHardwareComparison,
+                          Kind::kRelativeSpeedup,
+                          Kind::kCategoryComparison,
+                          Kind::kModelPerformance,
+                          Kind::kArchitectureComparison,
+                          Kind::kArchitecturePerformanceMatrix,
+                          Kind::kMemoryUsage,
+                          Kind::kMemoryScaling,
+                          Kind::kHardwareEfficiency,
+                          Kind::kOptimizationOpportunities};
+  std::vector<PageChart> charts;
+  for (const Kind kind : kWhole) add(charts, kind, {.data = &data, .analysis = &analysis}, "", true);
+  add_of_models(charts, data);
+  add_of_cells(charts, data);
+  return charts;
+}
+
+}  // namespace assay::dashboard

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart of src/chart in the page: the same option as that of the SVG file, drawn by ECharts with web/chart/runtime.js. What it
+// says in words (title, notes, legend, numbers) is text of the page.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { init, resolve, type Drawn } from '../chart/entry.mjs';
+import { fit, rowAt, rowsOf, type PlainRow } from './chart_layout.ts';
+import type { PageChart, Themes } from './document.ts';
+import { number } from './format.ts';
+
+let pen: CanvasRenderingContext2D | null | undefined;
+
+/** The width of a text in pixels; `font` is a size: "12px". */
+function measure(words: string, font: string): number {
+  pen ??= document.createElement('canvas').getContext('2d');
+  if (!pen) return words.length * 7;
+  pen.font = `${font} 'DejaVu Sans', Verdana, sans-serif`;
+  return pen.measureText(words).width;
+}
+
+let printing = false;
+const isDark = () => {
+  const chosen = document.documentElement.dataset.theme;
+  return !printing && (chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches));
+};
+
+/** Every chart that is on the page draws itself anew when the theme or the medium changes. */
+const onPage = new Set<(whole: boolean) => void>();
+const drawAll = (whole: boolean) => { for (const draw of onPage) draw(whole); };
+const print = (now: boolean) => { printing = now; drawAll(now); };
+addEventListener('beforeprint', () => print(true));
+addEventListener('afterprint', () => print(false));
+matchMedia('print').addEventListener('change', (event) => print(event.matches));
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawAll(false));
+new MutationObserver(() => drawAll(false)).observe(document.documentElement, { attributeFilter: ['data-theme'] });
+
+function optionFor(chart: PageChart, option: any, tokens: Record<string, string>, hidden: ReadonlySet<string>) {
+  const made = resolve(option, tokens, measure);
+  made.backgroundColor = 'transparent';
+  made.tooltip = {
+    ...made.tooltip, confine: true, backgroundColor: tokens.background, borderColor: tokens['ink-3'], borderWidth: 1, padding: [6, 8],
+    textStyle: { color: tokens.ink, fontSize: 12, lineHeight: 17 },
+  };
+  if (made.legend) made.legend.selected = Object.fromEntries([...hidden].map((name) => [name, false]));
+  return made;
+}
+
+/** The picture as a file: as `assay plot` makes it, but for the widths of texts, which are this browser's. */
+function svgText(chart: PageChart, themes: Themes): string {
+  const drawn = init(null, null, { renderer: 'svg', ssr: true, width: chart.width, height: chart.height });
+  try {
+    drawn.setOption(resolve(chart.option, themes.light, measure));
+    return drawn.renderToSVGString();
+  } finally {
+    drawn.dispose();
+  }
+}
+
+function save(name: string, href: string) {
+  const link = document.createElement('a');
+  link.href = href;
+  link.download = name;
+  link.click();
+}
+
+const dataUrl = (svg: string) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+
+async function savePng(name: string, svg: string, width: number, height: number) {
+  const image = new Image();
+  image.src = dataUrl(svg);
+  await image.decode();
+  const canvas = document.createElement('canvas');
+  canvas.width = 2 * width;
+  canvas.height = 2 * height;
+  canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  save(name, canvas.toDataURL('image/png'));
+}
+
+interface Target { name: string; icon: string; colour: string; dash: string; filled: boolean }
+
+const tokenClass = (value: any) => typeof value?.$colour === 'string' ? value.$colour.replace(/[^a-z0-9-]/g, '') : 'ink-2';
+const targetsOf = (chart: PageChart): Target[] => (chart.option.legend?.data ?? []).map((entry: any) => ({
+  name: entry.name, icon: entry.icon, colour: tokenClass(entry.itemStyle.borderColor ?? entry.lineStyle?.color),
+  dash: Array.isArray(entry.lineStyle?.type) ? entry.lineStyle.type.join(' ') : '', filled: tokenClass(entry.itemStyle.color) !== 'background',
+}));
+
+const icons: Record<string, string> = {
+  diamond: 'M14 1L19 6L14 11L9 6Z', rect: 'M10 2H18V10H10Z', triangle: 'M14 1L19 10H9Z', pin: 'M14 11L19 2H9Z',
+};
+
+function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: ReadonlySet<string>; onToggle: (name: string) => void }) {
+  return (
+    <p class="legend chart-legend">
+      {targets.map((target) => (
+        <button key={target.name} type="button" class="plain" aria-pressed={!hidden.has(target.name)} title={hidden.has(target.name) ? 'show' : 'hide'} onClick={() => onToggle(target.name)}>
+          <svg class={`hw hw-${target.colour}`} width={28} height={12} aria-hidden="true">
+            <path class="line" d="M0 6H28" stroke-dasharray={target.dash} />
+            {icons[target.icon] ? <path class={target.filled ? 'mark' : 'mark hollow'} d={icons[target.icon]} /> : <circle class={target.filled ? 'mark' : 'mark hollow'} cx={14} cy={6} r={4} />}
+          </svg> {target.name}
+        </button>
+      ))}
+    </p>
+  );
+}
+
+const columns = [['group', ''], ['series', ''], ['x', 'x'], ['value', 'value'], ['low', 'from'], ['high', 'to'], ['text', '']] as const;
+
+function Numbers({ rows }: { rows: PlainRow[] }) {
+  const used = columns.filter(([key]) => rows.some((row) => row[key] !== null && row[key] !== ''));
+  return (
+    <div class="scroll numbers">
+      <table>
+        <thead><tr>{used.map(([key, title]) => <th key={key} scope="col" class={title ? 'numeric' : ''}>{title || <span class="sr">{key}</span>}</th>)}</tr></thead>
+        <tbody>{rows.map((row, i) => <tr key={i}>{used.map(([key, title]) => { const value = row[key]; return <td key={key} class={title ? 'numeric' : ''}>{typeof value === 'number' ? number(value, 4) : value}</td>; })}</tr>)}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/**
+ * `name`: of files that are saved. `title`: instead of the chart's. `numbers`: whether the page has no other table of them.
+ * `linkOf`: where a click on a mark leads.
+ */
+export function Chart({ chart, themes, name, title, numbers, linkOf, children }: {
+  chart: PageChart; themes: Themes; name: string; title?: string; numbers?: boolean; linkOf?: (row: PlainRow) => string | undefined; children?: ComponentChildren;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
+  const drawn = useRef<Drawn | null>(null);
+  const now = useRef({ chart, hidden, linkOf });
+  now.current = { chart, hidden, linkOf };
+  const redraw = useRef<(whole: boolean) => void>(() => {});
+
+  useEffect(() => {
+    const element = box.current!;
+    let near = false;
+    redraw.current = (whole) => {
+      if (!near && !whole && !drawn.current) return;
+      const parent = element.parentElement!;
+      if (parent.clientWidth === 0) return;
+      const { chart: of, hidden: without } = now.current;
+      const fitted = fit(of, parent.clientWidth);
+      const size = { width: fitted.width, height: fitted.height };
+      Object.assign(element.style, { width: `${size.width}px`, height: `${size.height}px` });
+      if (!drawn.current) {
+        drawn.current = init(element, null, { renderer: 'svg', ...size });
+        drawn.current.on('click', (event) => {
+          const row = rowAt(now.current.chart, event.seriesIndex, event.dataIndex);
+          const target = row && now.current.linkOf?.(row);
+          if (target) location.hash = target;
+        });
+      }
+      drawn.current.resize(size);
+      drawn.current.setOption(optionFor(of, fitted.option, isDark() ? themes.dark : themes.light, without), { notMerge: true });
+    };
+    const place = fit(chart, Math.max(320, element.parentElement!.clientWidth));
+    element.style.height = `${place.height}px`;
+    const seen = new IntersectionObserver((entries) => {
+      near = entries.some((entry) => entry.isIntersecting);
+      if (near && !drawn.current) redraw.current(false);
+    }, { rootMargin: '600px' });
+    seen.observe(element);
+    let width = element.parentElement!.clientWidth;
+    const sized = new ResizeObserver(() => {
+      if (element.parentElement!.clientWidth === width) return;
+      width = element.parentElement!.clientWidth;
+      redraw.current(false);
+    });
+    sized.observe(element.parentElement!);
+    const draw = (whole: boolean) => redraw.current(whole);
+    onPage.add(draw);
+    return () => {
+      onPage.delete(draw);
+      seen.disconnect();
+      sized.disconnect();
+      drawn.current?.dispose();
+      drawn.current = null;
+    };
+  }, []);
+  useEffect(() => { if (drawn.current) redraw.current(false); }, [chart, hidden]);
+
+  const targets = targetsOf(chart);
+  const toggle = (target: string) => {
+    const next = new Set(hidden);
+    if (!next.delete(target)) next.add(target);
+    setHidden(next);
+  };
+  return (
+    <figure class="chart">
+      <figcaption>{title ?? chart.title}</figcaption>
+      {chart.subtitle && <p class="note">{chart.subtitle}</p>}
+      {targets.length > 0 && <Legend targets={targets} hidden={hidden} onToggle={toggle} />}
+      <div class="scroll" tabIndex={-1}><div ref={box} class="drawing" role="img" aria-label={`${title ?? chart.title}. ${chart.summary}`} /></div>
+      {chart.notes.map((note) => <p key={note} class="note">{note}</p>)}
+      {children}
+      <div class="chart-tools">
+        {numbers && <details><summary>Numbers</summary><Numbers rows={rowsOf(chart)} /></details>}
+        <button type="button" class="small" aria-label={`Save ${name} as SVG`} onClick={() => save(`${name}.svg`, dataUrl(svgText(chart, themes)))}>SVG</button>
+        <button type="button" class="small" aria-label={`Save ${name} as PNG`} onClick={() => void savePng(`${name}.png`, svgText(chart, themes), chart.width, chart.height)}>PNG</button>
+      </div>
+    </figure>
+  );
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart has the layout of a picture that is a thousand pixels wide, with its title and notes inside. The page writes those
+// itself and gives the panels the width that there is.
+import type { PageChart } from './document.ts';
+
+type Box = { left: number; top: number; width: number; height: number };
+type Option = any;
+
+/** The titles of panels: those that stand right above one. */
+const isPanelTitle = (title: any, grids: Box[]) => grids.some((grid) => grid.left === title.left && Math.abs(grid.top - 20 - title.top) < 0.5);
+
+export interface Fitted {
+  option: Option;
+  width: number;
+  height: number;
+}
+
+const leastPanel = 250;
+const leastBars = 130;
+
+export function fit(chart: PageChart, width: number): Fitted {
+  const source = chart.option;
+  const grids: Box[] = source.grid.map((grid: Box) => ({ ...grid }));
+  const titles: any[] = source.title ?? [];
+  const panelTitles = titles.filter((title) => isPanelTitle(title, grids));
+  const bottoms = grids.map((grid) => grid.top + grid.height);
+  const notes = titles.length > 1 && chart.notes.length > 0 ? titles.at(-1) : null;
+  const end = notes && notes.top > Math.max(...bottoms) ? notes.top - 4 : chart.height - 10;
+  const below = Math.max(34, end - Math.max(...bottoms));
+  const tops = [...new Set(grids.map((grid) => grid.top))].sort((a, b) => a - b);
+  const onTop = source.xAxis.some((axis: any) => axis.position === 'top');
+  const above = panelTitles.length > 0 ? 30 : onTop ? 48 : 12;
+  const rows = tops.map((top) => grids.map((grid, index) => ({ grid, index })).filter(({ grid }) => grid.top === top).sort((a, b) => a.grid.left - b.grid.left));
+  const first = rows[0]!;
+  const pitch = tops.length > 1 ? tops[1]! - tops[0]! : first[0]!.grid.height + below + above;
+  const most = Math.max(...rows.map((row) => row.length));
+  const step = most > 1 ? first[1]!.grid.left - first[0]!.grid.left : chart.width;
+  const alike = grids.every((grid) => grid.width === grids[0]!.width && grid.height === grids[0]!.height) &&
+    rows.every((row) => row.every(({ grid }, i) => Math.abs(grid.left - first[0]!.grid.left - i * step) < 1));
+  const before = first[0]!.grid.left;
+  let height: number;
+  let drawn = width;
+  const axes = { xAxis: source.xAxis, yAxis: source.yAxis.map((axis: any) => ({ ...axis })) };
+  if (most > 1 && alike) {
+    const columns = Math.max(1, Math.min(most, Math.floor(width / leastPanel)));
+    const column = width / columns;
+    const after = Math.max(14, step - before - first[0]!.grid.width);
+    grids.forEach((grid, i) => {
+      Object.assign(grid, { left: (i % columns) * column + before, top: above + Math.floor(i / columns) * pitch, width: column - before - after });
+    });
+    height = Math.ceil(grids.length / columns) * pitch - above + Math.min(above, 12) + 6;
+  } else {
+    const after = Math.max(12, chart.width - Math.max(...first.map(({ grid }) => grid.left + grid.width)));
+    // Names of categories get at most a third of a narrow picture.
+    const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90, width * 0.34)) : before;
+    for (const axis of axes.yAxis)
+      if (axis.axisLabel?.formatter?.$fn === 'category' && left < before)
+        axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };
+    const right = Math.min(after, Math.max(56, width * 0.2));
+    const panels = first.reduce((sum, { grid }) => sum + grid.width, 0);
+    const gaps = chart.width - panels - before - after;
+    drawn = Math.max(width, left + right + gaps + leastBars * first.length);
+    const scale = (drawn - left - right - gaps) / panels;
+    for (const row of rows) {
+      let at = left;
+      row.forEach(({ grid }, i) => {
+        const next = row[i + 1]?.grid;
+        const gap = next ? next.left - grid.left - grid.width : 0;
+        grid.left = at;
+        grid.width *= scale;
+        at += grid.width + gap;
+      });
+    }
+    const shift = tops[0]! - above;
+    for (const grid of grids) grid.top -= shift;
+    height = end - shift;
+  }
+  const moved = panelTitles.map((title) => {
+    const index = source.grid.findIndex((grid: Box) => grid.left === title.left && Math.abs(grid.top - 20 - title.top) < 0.5);
+    const grid = grids[index]!;
+    return { ...title, left: grid.left, top: grid.top - 20, textStyle: { ...title.textStyle, width: grid.width + 10, overflow: 'truncate' } };
+  });
+  return {
+    option: { ...source, ...axes, title: moved, grid: source.grid.map((grid: Box, i: number) => ({ ...grid, ...grids[i] })), legend: source.legend && { ...source.legend, show: false } },
+    width: drawn,
+    height: Math.ceil(height),
+  };
+}
+
+/** The chart with other rows, words and titles of panels. */
+export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<PageChart, 'title' | 'subtitle' | 'summary' | 'notes'>>, panels: string[] = []): PageChart {
+  const { option } = chart;
+  let panel = 0;
+  const title = option.title.map((one: any, i: number) => i === 0 ? { ...one, text: words.title ?? one.text }
+    : isPanelTitle(one, option.grid) ? { ...one, text: panels[panel++] ?? one.text }
+    : i === 1 && chart.subtitle ? { ...one, text: words.subtitle ?? one.text } : one);
+  return { ...chart, ...words, option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } } };
+}
+
+export interface PlainRow { panel: number; group: string; series: string; x: number | null; value: number | null; low: number | null; high: number | null; text: string }
+
+const plainRow = (row: any[]): PlainRow => ({ panel: row[0], group: row[1], series: row[2], x: row[3], value: row[4], low: row[5], high: row[6], text: row[9] });
+
+export const rowsOf = (chart: PageChart): PlainRow[] => chart.option.dataset.source.slice(1).map(plainRow);
+
+/** The row that an element of a series shows. */
+export function rowAt(chart: PageChart, series: number, index: number): PlainRow | undefined {
+  const wanted = chart.option.series[series]?.$rows;
+  if (!wanted) return undefined;
+  const row = chart.option.dataset.source.slice(1).filter((one: any[]) => one[0] === wanted.panel && (wanted.series === undefined || one[2] === wanted.series))[index];
+  return row && plainRow(row);
+}

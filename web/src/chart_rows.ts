@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of charts that the page fills in: those of a cell and of a series. C++ makes the same rows for the same data
+// (src/chart/chart_times.cpp); web/test/charts.test.ts compares them.
+import { formatNumber } from '../chart/runtime.js';
+import type { Cell, HistoryPoint, Shape } from './document.ts';
+
+/** panel, group, series, x, value, low, high, mark, style, text */
+export type ChartRow = [number, string, string, number | null, number | null, number | null, number | null, number, number, string];
+
+/** Numbers of MARKS and bits of STYLE in web/chart/runtime.js. */
+const wrong = 1;
+const failed = 2;
+const noValue = 8;
+const hollow = 1;
+const unranked = 16;
+
+/** Its value is shown but not ranked; simulated and software devices have a mark of their own. */
+const isUnranked = (cell: Cell) => cell.text('status') === 'completed' && cell.text('verification') !== 'wrong' && !cell.ranked && !/(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
+
+export const percentiles = [['p50', 0.5], ['p90', 0.9], ['p95', 0.95], ['p99', 0.99]] as const;
+
+export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
+  const rows: ChartRow[] = [];
+  shapes.forEach((shape, at) => {
+    const last = shape.quantiles.length - 1;
+    shape.quantiles.forEach((ms, q) => rows.push([0, `launch ${shape.launch}`, `0 ${at + 1}`, ms, q / last, null, null, 0, 0, '']));
+  });
+  for (const [name, share] of percentiles) {
+    const value = cell.number(`latency_${name}_ms`);
+    const [low, high] = [cell.number(`latency_${name}_low_ms`), cell.number(`latency_${name}_high_ms`)];
+    if (value === null) continue;
+    const few = cell.text(`latency_${name}_quality`).startsWith('few') || low === null || high === null;
+    // The words of p95 would be over those of p90 and p99.
+    rows.push([0, name, 'percentiles', value, share, low, high, 0, isUnranked(cell) ? unranked : few ? hollow : 0, name === 'p95' ? '' : `${name} ${formatNumber(value)}`]);
+  }
+  return rows;
+}
+
+export function overTimeRows(shapes: Shape[]): ChartRow[] {
+  const rows: ChartRow[] = [];
+  shapes.forEach((shape, panel) => {
+    const width = shape.windowSeconds / shape.bins.length;
+    if (shape.firstSteadyBin > 0)
+      rows.push([panel, '', 'steady', null, null, shape.firstSteadyBin * width, shape.bins.length * width, 0, 0, 'steady']);
+    shape.bins.forEach((bin, i) => {
+      if (bin) rows.push([panel, `launch ${shape.launch}`, 'bins', (i + 0.5) * width, bin.median, bin.min, bin.max, 0, 0, '']);
+    });
+  });
+  return rows;
+}
+
+export function historyRows(points: HistoryPoint[], words: string): ChartRow[] {
+  const rows: ChartRow[] = [];
+  let version = points[0]?.version;
+  for (const point of points) {
+    if (point.status === 'completed' && point.verification !== 'wrong' && point.p50 !== null)
+      rows.push([0, words, 'points', point.time, point.p50, point.low, point.high, 0, !point.ranked ? unranked : point.launches < 2 ? hollow : 0, '']);
+    else
+      rows.push([0, words, 'points', point.time, null, null, null, point.verification === 'wrong' ? wrong : point.status === 'failed' ? failed : noValue, 0, '']);
+    if (point.version !== version) rows.push([0, '', 'versions', point.time, null, null, null, 0, 0, point.version]);
+    version = point.version;
+  }
+  return rows;
+}

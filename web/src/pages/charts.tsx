@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pictures of the whole history, each an answer to a question: those that `assay plot` writes into files.
+import { Chart } from '../chart.tsx';
+import type { AssayDocument } from '../document.ts';
+import { counted } from '../format.ts';
+import { link, type Route } from '../state.ts';
+
+/** Kinds in their order, each with its pages: those without a slash belong to no model and no cell. */
+export function wholeCharts(document: AssayDocument) {
+  const kinds = new Map<string, string[]>();
+  for (const name of Object.keys(document.charts)) {
+    if (name.includes('/')) continue;
+    const kind = name.replace(/_\d+$/, '');
+    kinds.set(kind, [...(kinds.get(kind) ?? []), name].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })));
+  }
+  const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'optimization_opportunities'];
+  return [...kinds].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
+}
+
+export const kindWords = (kind: string) => kind.replaceAll('_', ' ');
+
+export function Charts({ document, route }: { document: AssayDocument; route: Route }) {
+  const kinds = wholeCharts(document);
+  const chosen = kinds.filter(([kind]) => route.argument === '' || kind === route.argument);
+  return (
+    <>
+      <h1>{counted(kinds.length, 'picture')} of these results</h1>
+      <nav class="kinds" aria-label="Charts">
+        <a href={link('charts')} aria-current={route.argument === '' ? 'page' : undefined}>all</a>
+        {kinds.map(([kind]) => <a key={kind} href={link('charts', kind)} aria-current={route.argument === kind ? 'page' : undefined}>{kindWords(kind)}</a>)}
+      </nav>
+      {chosen.map(([kind, names]) => (
+        <section key={kind} aria-label={kindWords(kind)}>
+          {names.map((name) => (
+            <Chart key={name} chart={document.charts[name]!} themes={document.themes} name={name} numbers
+              linkOf={(row) => { const model = [row.group, row.series].find((word) => document.cells.some((cell) => cell.text('model') === word)); return model && link('model', model); }} />
+          ))}
+        </section>
+      ))}
+      {chosen.length === 0 && <p class="empty">There is no such picture: nothing was measured that it could show.</p>}
+    </>
+  );
+}
