@@ -29,28 +29,14 @@ struct QueryOptions {
   ReportOutput output;
 };
 
-TableValue value_of_cell(const Json& cell) {
-  if (cell.is_null()) return {};
-  if (cell.is_number()) return cell.get<double>();
-  return cell.is_string() ? cell.get<std::string>() : json_text(cell);
-}
-
 Result<ExitCode> run_sql(const QueryOptions& options) {
   ASSAY_TRY(Store store, Store::open(database_path(options.selection.db_path), Store::Mode::kRead));
-  ASSAY_TRY(const duckdb::Rows rows, store.ask_sql(options.sql, kMostRows + 1));
-  Table table;
-  constexpr int kAllDigits = 15;
-  for (const std::string& name : rows.columns) table.columns.push_back({name, name, "", Better::kNeither, kAllDigits});
-  for (const std::vector<Json>& row : rows.rows) {
-    if (table.rows.size() == kMostRows) {
-      std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);
-      break;
-    }
-    std::vector<TableValue> values;
-    for (const Json& cell : row) values.push_back(value_of_cell(cell));
-    table.rows.push_back(std::move(values));
+  ASSAY_TRY(duckdb::Rows rows, store.ask_sql(options.sql, kMostRows + 1));
+  if (rows.rows.size() > kMostRows) {
+    std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);
+    rows.rows.resize(kMostRows);
   }
-  ASSAY_CHECK_OK(options.output.write(table, options.sql));
+  ASSAY_CHECK_OK(options.output.write(rows, options.sql));
   return ExitCode::kSuccess;
 }
 

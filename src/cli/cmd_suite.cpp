@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -16,12 +16,12 @@
 #include "base/text.hpp"
 #include "cli/cache_folder.hpp"
 #include "cli/help.hpp"
+#include "cli/live.hpp"
 #include "cli/measure_command.hpp"
 #include "cli/not_yet.hpp"
 #include "measure/doctor.hpp"
 #include "run/session_history.hpp"
 #include "run/session_plan.hpp"
-#include "store/store.hpp"
 #include "suite/check.hpp"
 #include "suite/config.hpp"
 #include "suite/folder.hpp"
@@ -141,31 +141,6 @@ Result<fs::path> folder_to_resume(const SuiteOptions& options, SessionRequest re
               "call it with the options that the suite began with");
 }
 
-// Between models no worker runs: readers get what is measured until now. A busy database has its turn later.
-class Publisher {
- public:
-  explicit Publisher(const SessionRequest& request) : database_(request.database), spool_(request.spool) {}
-
-  void model_finished() {
-    constexpr std::chrono::seconds kEach(30);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < kEach) return;
-    last_ = now;
-    const Status done = guarded("while saving what is measured until now", [&]() -> Status {
-      ASSAY_TRY(Store store, Store::open(database_, Store::Mode::kWrite, std::chrono::milliseconds(0)));
-      ASSAY_TRY(const IngestReport report, store.ingest(spool_));
-      log_verbose("saved {} bundles", report.bundles);
-      ASSAY_TRY(const fs::path snapshot, store.publish_snapshot());
-      return {};
-    });
-    if (!done) log_verbose("not saved yet: {}", done.error().message);
-  }
-
- private:
-  fs::path database_, spool_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
   ASSAY_TRY(suite::SuiteConfig config, configuration(options));
   ASSAY_TRY(SessionRequest request, suite_request(options, config, context));
@@ -191,12 +166,12 @@ Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
     if (config.matrix) input.files.matrix = folder / kMatrixFile;
     return input;
   };
-  Publisher publisher(request);
+  const std::function<void()> publish = publisher(request);
   request.model_finished = [&](const SessionResult& session) {
     // Written again at the end, where a failure is reported.
     if (const Status written = suite::write_results(folder, input_of(session)); !written)
       log_verbose("{}", written.error().message);
-    publisher.model_finished();
+    publish();
   };
   const auto run = [&]() -> Result<SessionResult> {
     ASSAY_CHECK_OK(write_file_atomically(folder / suite::kConfigFile, json_text(to_json(config), 2) + "\n"));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
 #include "cli/known_engines.hpp"
+#include "cli/live.hpp"
 #include "cli/plan_output.hpp"
 #include "cli/progress.hpp"
 #include "report/format.hpp"
@@ -104,17 +106,35 @@ Result<SessionRequest> make_request(const MeasuringOptions& options, const Conte
 
 Result<SessionResult> run_with_progress(SessionRequest request, const MeasuringOptions& options,
                                         const Context& context) {
+  std::optional<MeasuringMark> mark;
+  std::optional<ProgressFile> shown;
+  if (request.save) {
+    ASSAY_TRY(mark, MeasuringMark::begin(request.database, request.command));
+    shown.emplace(request.database, request.command);
+  }
   Progress progress(context.terminal && !options.debug && !options.verbose, options.quiet);
   ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
   request.cache = cache.path();
   request.cancelled = interrupted;
   request.doing = [&](const std::string& what) { progress.set_step(what); };
   request.making = [&](const std::string& what) { progress.set_long_step(what); };
-  request.expecting = [&](std::size_t cells) { progress.set_total(cells); };
-  request.time_left = [&](const TimeLeft& left) { progress.set_left(left.launches_done, left.launches, left.seconds); };
+  request.expecting = [&](std::size_t cells) {
+    progress.set_total(cells);
+    if (shown) shown->expecting(cells);
+  };
+  request.time_left = [&](const TimeLeft& left) {
+    progress.set_left(left.launches_done, left.launches, left.seconds);
+    if (shown) shown->left(left);
+  };
   if (request.settings.launches > 1)
-    request.launched = [&](const Record& row, bool kept) { progress.launched(launched_line(row), kept); };
-  request.finished = [&](const Record& row, bool kept) { progress.finished(finished_line(row), kept); };
+    request.launched = [&](const Record& row, bool kept) {
+      progress.launched(launched_line(row), kept);
+      if (shown && !kept) shown->launched(launched_line(row));
+    };
+  request.finished = [&](const Record& row, bool kept) {
+    progress.finished(finished_line(row), kept);
+    if (shown) shown->finished(finished_line(row));
+  };
   return run_session(request);
 }
 

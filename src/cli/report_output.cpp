@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "chart/render.hpp"
 #include "cli/help.hpp"
 #include "cli/measure_command.hpp"
+#include "cli/measuring_options.hpp"
 #include "report/format.hpp"
 #include "report/terminal.hpp"
 
@@ -59,6 +61,26 @@ Result<std::vector<std::pair<std::string, std::string>>> write_files(const fs::p
   return files;
 }
 
+// What a double cannot hold exactly stays text.
+TableValue value_of_cell(const Json& cell) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  if (cell.is_null()) return {};
+  if (cell.is_string()) return cell.get<std::string>();
+  const bool exact = cell.is_number_integer() && cell <= kExact && cell >= -kExact;
+  return cell.is_number_float() || exact ? TableValue(cell.get<double>()) : TableValue(json_text(cell));
+}
+
+Table table_of(const duckdb::Rows& rows) {
+  Table table;
+  constexpr int kAllDigits = 15;
+  for (const std::string& name : rows.columns) table.columns.push_back({name, name, "", Better::kNeither, kAllDigits});
+  for (const std::vector<Json>& row : rows.rows) {
+    std::vector<TableValue>& values = table.rows.emplace_back();
+    for (const Json& cell : row) values.push_back(value_of_cell(cell));
+  }
+  return table;
+}
+
 }  // namespace
 
 void ReportOutput::add_to(CLI::App& command) {
@@ -68,10 +90,12 @@ void ReportOutput::add_to(CLI::App& command) {
               kOutput, "text|md|csv|json|html"),
       {"text", "md", "markdown", "csv", "json", "html"});
   show_as(command.add_option("--output", path, "File for the answer"), kOutput, "FILE")->default_str("standard output");
+  add_output_format(command, output_format);
 }
 
 Result<std::string> ReportOutput::chosen_format() const {
   if (format == "markdown") return std::string("md");
+  if (format.empty() && output_format == "json") return output_format;
   if (!format.empty() || path.empty()) return format.empty() ? std::string("text") : format;
   const std::string extension = fs::path(path).extension().string();
   const std::pair<std::string_view, const char*> known[] = {{".txt", "text"},  {".md", "md"},     {".csv", "csv"},
@@ -108,15 +132,20 @@ Status ReportOutput::write(const Document& document, const Dataset& data, const 
   return put(to_markdown(document, files));
 }
 
-Status ReportOutput::write(const Table& table, const std::string& title) const {
+Status ReportOutput::write(const duckdb::Rows& rows, const std::string& title) const {
   ASSAY_TRY(const std::string chosen, chosen_format());
-  if (chosen == "csv") return put(to_csv(table));
   if (chosen == "json") {
-    std::vector<std::string> names;
-    for (const Column& column : table.columns) names.push_back(column.key);
-    const Json document = {{"schema_version", kReportSchema}, {"columns", names}, {"rows", rows_json(table)}};
+    Json objects = Json::array();
+    for (const std::vector<Json>& row : rows.rows) {
+      Json object = Json::object();
+      for (std::size_t i = 0; i < row.size(); ++i) object[rows.columns[i]] = row[i];
+      objects.push_back(std::move(object));
+    }
+    const Json document = {{"schema_version", kReportSchema}, {"columns", rows.columns}, {"rows", std::move(objects)}};
     return put(json_text(document, 2) + "\n");
   }
+  const Table table = table_of(rows);
+  if (chosen == "csv") return put(to_csv(table));
   if (chosen == "text") return put(to_text(table, path.empty() && isatty(STDOUT_FILENO) == 1, output_width()));
   const Document document{.name = "query",
                           .title = title,

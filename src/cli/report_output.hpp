@@ -9,6 +9,7 @@
 #include "analyse/table.hpp"
 #include "report/document.hpp"
 #include "store/dataset.hpp"
+#include "store/rows.hpp"
 
 namespace CLI {
 class App;
@@ -18,8 +19,9 @@ namespace assay::cli {
 
 /// Where `query` and `report` put their answer, and how.
 struct ReportOutput {
-  std::string format;  ///< text, md, csv, json, html; empty: that of the extension of `path`, else text
-  std::string path;    ///< empty: standard output
+  std::string format;                  ///< text, md, csv, json, html; empty: that of the extension of `path`, else text
+  std::string path;                    ///< empty: standard output
+  std::string output_format = "text";  ///< as every command has it: json is the format json
 
   void add_to(CLI::App& command);
   /// Errors: invalid_argument (the extension is of none of the formats, and no format is given).
@@ -27,8 +29,8 @@ struct ReportOutput {
   /// Prints the document, or writes it into the file, whole or not at all. HTML has its charts inside; Markdown in a
   /// file has them in a folder beside it. Errors: those of writing a file and of chosen_format().
   [[nodiscard]] Status write(const Document& document, const Dataset& data, const Analysis& analysis) const;
-  /// The same for a table alone; HTML and Markdown get it as a document with this title.
-  [[nodiscard]] Status write(const Table& table, const std::string& title) const;
+  /// The same for the answer to SQL; HTML and Markdown get it as a document with this title.
+  [[nodiscard]] Status write(const duckdb::Rows& rows, const std::string& title) const;
 
  private:
   [[nodiscard]] Status put(const std::string& content) const;

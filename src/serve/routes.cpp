@@ -79,6 +79,7 @@ Response route(const Request& request, const Site& site) {
     return response;
   }
   if (request.has_body) return refusal(413, "a request must not have a body");
+  if (request.has_range) return refusal(416, "only whole answers are sent");
   if (request.target.size() > kLongestTarget) return refusal(414, "the address is too long");
   // Another name that leads here is a page of somebody else's that has been pointed at this machine (DNS rebinding).
   if (!request.host || !is_loopback(*request.host, site.port))

@@ -20,7 +20,7 @@ namespace assay::serve {
 struct Request {
   std::string method, target;  ///< "GET", "/api/cell/4?x": as sent
   std::optional<std::string> host, origin, if_none_match;
-  bool has_body = false;
+  bool has_body = false, has_range = false;
 };
 
 struct Response {
@@ -54,7 +54,7 @@ struct Site {
 ///                     none                               that is not this server
 ///   GET /api/cell/ID  the launches of one cell      413  a request with a body
 ///   GET /api/version  tool and schema               414  a target of more than kLongestTarget bytes
-///   GET /events       server-sent events
+///   GET /events       server-sent events            416  a Range: no part of an answer is sent, nor many parts
 ///
 /// HEAD is answered as GET, without the body. Every answer forbids sniffing, framing, referrers and caching.
 [[nodiscard]] Response answer(const Request& request, const Site& site);

@@ -75,6 +75,9 @@ TEST(Routes, OnlyReads) {
   Request body = get("/data");
   body.has_body = true;
   EXPECT_EQ(answer(body, site()).status, 413);
+  Request range = get("/data");
+  range.has_range = true;
+  EXPECT_EQ(answer(range, site()).status, 416);
 }
 
 TEST(Routes, OnlyThisMachinesNamesAreItsHost) {

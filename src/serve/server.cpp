@@ -47,6 +47,7 @@ Request request_of(const httplib::Request& from) {
   request.if_none_match = header(from, "If-None-Match");
   request.has_body = from.has_header("Transfer-Encoding") ||
                      (from.has_header("Content-Length") && from.get_header_value("Content-Length") != "0");
+  request.has_range = from.has_header("Range");
   return request;
 }
 

@@ -64,6 +64,12 @@ class Query(tool.ToolTest):
         self.assertEqual((self.folder / "benchmark_db.duckdb").read_bytes(), before)
         self.assertFalse((self.folder / "out.csv").exists())
 
+    def test_output_format_json_is_that_of_every_command(self):
+        self.assertEqual(self.run_json("query", "--sql", "SELECT 1 AS a")["rows"], [{"a": 1}])
+        self.assertEqual(self.run_json("report", "changes")["report"], "changes")
+        self.assertEqual(self.run_json("query", "--report", "overview", "--engine", "nul", expect=2)["error"]["code"], "invalid_argument")
+        self.assertTrue(self.ask("--sql", "SELECT 1 AS a", "--output-format", "json", "--format", "csv").stdout.startswith("a\n"))
+
     def test_one_question_at_a_time(self):
         self.assertIn("nothing is asked", self.ask(expect=2).stderr)
         self.assertIn("2 questions are asked", self.ask("--sql", "SELECT 1", "--report", "overview", expect=2).stderr)

@@ -104,6 +104,10 @@ class Serve(tool.ToolTest):
             self.assertEqual((response.status, response.getheader("Allow")), (405, "GET, HEAD"), method)
         self.assertEqual(self.ask(port, "/data", "POST", {"Content-Length": "3"}, b"abc")[0].status, 405)
         self.assertEqual(self.ask(port, "/data", "GET", {"Content-Length": "3"}, b"abc")[0].status, 413)
+        # Many overlapping parts of a large page would be a large answer.
+        response, body = self.ask(port, "/", headers={"Range": "bytes=" + ",".join(["0-"] * 1000)})
+        self.assertEqual(response.status, 416)
+        self.assertLess(len(body), 1_000_000)
         head, body = self.ask(port, "/", "HEAD")
         self.assertEqual((head.status, body), (200, b""))
         for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", f"127.0.0.1:{port + 1}", None):
@@ -144,6 +148,42 @@ class Serve(tool.ToolTest):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(tool.DEADLINE), 0)
         self.assertEqual(reader.read(), b"")
+
+    def test_a_suite_is_followed_while_it_measures(self):
+        (self.folder / "two.json").write_text(json.dumps({
+            "batch_sizes": [1, 2], "sequence_lengths": [16], "warmup_iterations": 1, "benchmark_iterations": 5, "launches": 1,
+            "model_families": {"embedding": ["prajjwal1/bert-tiny"], "vision": ["vit"]}, "generate_plots": False}))
+        _, port = self.serve()
+        reader = self.events(port)
+        snapshot = self.folder / "benchmark_db.snapshot.duckdb"
+        for cost_ms in (200, 800, 3200):
+            snapshot.unlink(missing_ok=True)
+            suite = self.start("suite", "--config", "two.json", "--engine", "null", "--quiet", "--engine-option", f"cost_ns={cost_ms}000000")
+            self.addCleanup(lambda process=suite: (process.kill(), process.communicate()))
+            self.wait_until("the first model is published", lambda: snapshot.exists() or suite.poll() is not None)
+            suite.send_signal(signal.SIGSTOP)  # however slow this machine: it is found between its models
+            progress = self.folder / "benchmark_db.progress.json"
+            if suite.poll() is None and progress.exists():
+                break
+        written = json.loads(progress.read_text())
+        self.assertEqual((written["pid"], written["cells"], written["launches"]), (suite.pid, 4, 4))
+        self.assertGreaterEqual(written["cells_done"], 2)
+        self.assertIn("bert-tiny on cpu@null batch_1", written["lines"][0])
+        self.assertTrue(written["command"].startswith("assay suite --config two.json") or "assay suite" in written["command"], written)
+        seen = {}
+        while "progress" not in seen or "snapshot" not in seen or json.loads(seen["progress"])["cells_done"] != written["cells_done"]:
+            event = self.next_event(reader)
+            seen[event["event"]] = event["data"]
+        self.assertEqual(json.loads(seen["progress"]), written)
+        self.assertEqual(self.ask(port, "/data")[0].getheader("ETag"), seen["snapshot"])
+        self.assertEqual(self.run_json("query", "--sql", "SELECT DISTINCT model FROM benchmark_results")["rows"], [{"model": "prajjwal1/bert-tiny"}])
+        suite.send_signal(signal.SIGTERM)
+        suite.send_signal(signal.SIGCONT)
+        suite.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(suite.returncode, 130)
+        self.assertFalse(progress.exists())
+        while (event := self.next_event(reader))["event"] != "progress" or event["data"] != "null":
+            pass
 
     def test_there_are_few_readers_at_a_time(self):
         self.null("--save")
