@@ -48,7 +48,7 @@ export function fit(chart: PageChart, width: number): Fitted {
     grids.forEach((grid, i) => {
       Object.assign(grid, { left: (i % columns) * column + before, top: above + Math.floor(i / columns) * pitch, width: column - before - after });
     });
-    height = Math.ceil(grids.length / columns) * pitch - above + Math.min(above, 12) + 6;
+    height = above + (Math.ceil(grids.length / columns) - 1) * pitch + first[0]!.grid.height + below;
   } else {
     const after = Math.max(12, chart.width - Math.max(...first.map(({ grid }) => grid.left + grid.width)));
     // Names of categories get at most a third of a narrow picture.

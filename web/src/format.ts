@@ -33,7 +33,7 @@ export function count(value: number | null | undefined): string {
 }
 
 /** "1 cell", "2 cells". */
-export function counted(n: number, noun: string, plural = `${noun}s`): string {
+export function counted(n: number, noun: string, plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : noun.endsWith('s') ? noun : `${noun}s`): string {
   return `${count(n)} ${n === 1 ? noun : plural}`;
 }
 

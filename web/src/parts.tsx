@@ -127,7 +127,7 @@ export function Facts({ facts }: { facts: [string, ComponentChildren, string?][]
   return (
     <dl class="facts">
       {shown.map(([name, value, meaning]) => (
-        <div key={name}><dt title={meaning}>{name}</dt><dd>{value}</dd></div>
+        <div key={name} class={typeof value === 'string' && value.length > 44 ? 'long' : undefined}><dt title={meaning}>{name}</dt><dd>{value}</dd></div>
       ))}
     </dl>
   );

@@ -20,7 +20,7 @@ export const standardColumns: Column<Cell>[] = [
   { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items in a second; more is better', value: (cell) => cell.number('throughput_ips') },
   { id: 'memory_mb', title: 'Memory', unit: 'MB', numeric: true, meaning: 'Peak memory in the steady phase', value: (cell) => cell.number('memory_mb') },
   { id: 'reason', title: 'Note', meaning: 'Why it did not run, or is not ranked', value: (cell) => cell.text('message') || unrankedBecause(cell),
-    view: (cell) => <small class="clip" title={cell.text('message')}>{cell.text('message') || unrankedBecause(cell)}</small> },
+    view: (cell) => { const note = cell.text('message') || unrankedBecause(cell); return note ? <small class="clip" title={note}>{note}</small> : ''; } },
 ];
 
 export function AllCells({ document, route }: { document: AssayDocument; route: Route }) {

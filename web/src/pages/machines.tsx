@@ -39,7 +39,7 @@ export function Machines({ document, route }: { document: AssayDocument; route: 
         </Section>
       ))}
       <Section id="runs" title={counted(document.runs.length, 'run')}><DataTable caption="Runs" noun="run" columns={runColumns} rows={document.runs} route={route} /></Section>
-      {newest && <Section id="environment" title="Environment of the newest run"><Facts facts={flat(newest.environment)} /></Section>}
+      {newest && <Section id="environment" title="Environment of the newest run"><Facts facts={flat(newest.environment).filter(([name]) => !name.startsWith('system_info.'))} /></Section>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One model: how latency, throughput and memory grow with the batch, then its cells.
 import { Chart } from '../chart.tsx';
-import type { AssayDocument } from '../document.ts';
+import type { AssayDocument, Cell } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
 import { distinct, Section, Select, StateCounts } from '../parts.tsx';
 import { DataTable } from '../table.tsx';
@@ -16,6 +16,9 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
   if (cells.length === 0) return <h1>There is no model {name} in this file</h1>;
   const line = document.analysis.models.find((one) => one.model === name);
   const first = cells[0]!;
+  const targets = document.targets.map((target) => target.key);
+  const size = (cell: Cell) => [cell.number('sequence_length') ?? 0, cell.number('batch_size') ?? 0];
+  const ordered = [...cells].sort((a, b) => targets.indexOf(a.target) - targets.indexOf(b.target) || size(a)[0]! - size(b)[0]! || size(a)[1]! - size(b)[1]!);
   const lengths = distinct(cells.flatMap((cell) => cell.number('sequence_length') ?? []));
   const precisions = distinct(cells.map((cell) => cell.text('precision')));
   const tokens = route.query.tokens ?? String(lengths[0] ?? '');
@@ -49,7 +52,7 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
       ))}
       {choices.length > 0 && <Section id="help" title="What would help"><ul>{choices.map((one) => <li key={one.words}>{one.words}</li>)}</ul></Section>}
       <Section id="cells" title={counted(cells.length, 'cell')}>
-        <DataTable caption={`Cells of ${name}`} noun="cell" columns={standardColumns.slice(1)} rows={cells} route={route} link={cellLink} />
+        <DataTable caption={`Cells of ${name}`} noun="cell" columns={standardColumns.slice(1)} rows={ordered} route={route} link={cellLink} />
       </Section>
     </>
   );

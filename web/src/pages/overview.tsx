@@ -29,7 +29,8 @@ export function headline(document: AssayDocument): string {
   const sentences: string[] = [];
   if (sorted.length > 0)
     sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(models.length, 'model')}` : ''}`))}.`);
-  if (unsettled > 0) sentences.push(`For ${sorted.length > 0 ? unsettled : counted(unsettled, 'model')} no difference is shown.`);
+  if (unsettled > 0)
+    sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(models.length, 'model')}: either will do.`);
   if (single > 0) sentences.push(`${counted(single, 'model')} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
   if (unranked > 0) sentences.push(`${counted(unranked, 'model')} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
   if (none > 0) sentences.push(`${counted(none, 'model')} ${none === 1 ? 'has' : 'have'} no verified result.`);
@@ -98,7 +99,7 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
       view: (line) => {
         const best = cell(line.latency);
         if (!best) return '–';
-        return <a href={cellLink(best)} title={shapeWords(best)}>{withUnit(p50(line.latency), '')} <small>{plusMinus(p50(line.latency), best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
+        return <a class="split" href={cellLink(best)} title={shapeWords(best)}><span>{withUnit(p50(line.latency), '')}</span> <small>{plusMinus(p50(line.latency), best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
       } },
     { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up === null ? 'one choice' : 'not shown',
       view: (line) => line.latency ? <span><Sure best={line.latency} /> <small>{line.latency.words}</small></span> : <span class="quiet">–</span> },
@@ -107,12 +108,12 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
     { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => cell(line.throughput)?.number('throughput_ips') ?? null,
       view: (line) => {
         const best = cell(line.throughput);
-        return best ? <a href={cellLink(best)} title={line.throughput!.words}>{withUnit(best.number('throughput_ips'), '')} <small>{best.target}, batch {best.number('batch_size')}</small></a> : '–';
+        return best ? <a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> : '–';
       } },
     { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, value: (line) => line.least_memory === null ? null : document.cells[line.least_memory]!.number('memory_mb'),
       view: (line) => {
         const best = line.least_memory === null ? null : document.cells[line.least_memory]!;
-        return best ? <a href={cellLink(best)}>{withUnit(best.number('memory_mb'), '')} <small>{best.target}</small></a> : '–';
+        return best ? <a class="split" href={cellLink(best)}><span>{withUnit(best.number('memory_mb'), '')}</span> <small>{best.target}</small></a> : '–';
       } },
     { id: 'cells', title: 'Cells', meaning: 'Cells of this model by state', value: (line) => line.states.wrong * 1000 + line.states.failed, view: (line) => <StateCounts counts={line.states} /> },
   ];
@@ -163,7 +164,8 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         <div>
           <h2>How sure</h2>
           <p class="big">{counted(analysis.models.filter((line) => line.latency?.claimed).length, 'answer')} shown</p>
-          <ul>{analysis.sure.slice(0, 3).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul>
+          <ul>{analysis.sure.slice(0, 2).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul>
+          {analysis.sure.length > 2 && <details><summary>more</summary><ul>{analysis.sure.slice(2).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul></details>}
         </div>
       </div>
       <Section id="models" title="Which runtime for which model"

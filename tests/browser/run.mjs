@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// run.mjs WORK [NAME]: opens the pages of scripted_pages, and that of a suite which is run here, in Chromium, and uses them as a
+// person would. Screenshots of every page come into WORK/screenshots. With NAME only the cases whose name contains it.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cases, fail, open, usePlaces } from './harness.mjs';
+import './cases.mjs';
+
+const [work, only = ''] = process.argv.slice(2);
+const { ASSAY_DEPS_DIR: deps, ASSAY_PAGES: pages, ASSAY_BINARY: assay } = process.env;
+const require = createRequire(join(deps, 'browser/node_modules/'));
+if (!existsSync('/usr/bin/chromium') || !existsSync(join(deps, 'browser/node_modules/playwright-core'))) {
+  console.error('Chromium or playwright-core is missing; run: setup/fetch browser');
+  process.exit(1);
+}
+const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const screenshots = join(work, 'screenshots');
+mkdirSync(screenshots, { recursive: true });
+
+// A suite with the null engine: its page and its database must say the same.
+function measured() {
+  const folder = mkdtempSync(join(tmpdir(), 'assay-browser-'));
+  const config = { batch_sizes: [1, 2], sequence_lengths: [16], warmup_iterations: 1, benchmark_iterations: 30, launches: 2,
+    model_families: { embedding: ['prajjwal1/bert-tiny'], vision: ['vit'] } };
+  writeFileSync(join(folder, 'c.json'), JSON.stringify(config));
+  const run = (...arguments_) => spawnSync(assay, arguments_, { cwd: folder, encoding: 'utf8', timeout: 120_000, env: { ...process.env, HF_HUB_OFFLINE: '1', HOME: folder } });
+  const suite = run('suite', '--config', 'c.json', '--engine', 'null', '--quiet', '--db-path', 'h.duckdb', '--output-dir', 'out');
+  const found = readdirSync(join(folder, 'out'), { recursive: true }).map(String).find((name) => name.endsWith('index.html'));
+  if (suite.status !== 0 || !found) fail(`assay suite ended with ${suite.status} and wrote no index.html: ${suite.stderr}`);
+  const answer = run('query', '--db-path', 'h.duckdb', '--format', 'json', '--sql', 'SELECT result_id, model, latency_p50_ms, batch_size FROM benchmark_results ORDER BY result_id');
+  if (answer.status !== 0) fail(`assay query: ${answer.stderr}`);
+  return { page: join(folder, 'out', found), rows: answer.stdout, end: () => rmSync(folder, { recursive: true }) };
+}
+
+const began = Date.now();
+const suite = measured();
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'],
+});
+usePlaces({ browser, axe, screenshots, pages, suite });
+let failed = 0;
+let done = 0;
+try {
+  for (const [name, run] of Object.entries(cases)) {
+    if (!name.includes(only)) continue;
+    const from = Date.now();
+    const tab = open();
+    try {
+      await Promise.race([run(tab), new Promise((_, no) => setTimeout(() => no(new Error('took more than 60 s')), 60_000).unref())]);
+      await tab.end();
+      console.log(`ok    ${name} (${Date.now() - from} ms)`);
+    } catch (error) {
+      failed++;
+      console.log(`FAIL  ${name}: ${error.stack}`);
+      await tab.abandon(join(screenshots, `failed_${name.replace(/\W+/g, '_')}.png`));
+    }
+    done++;
+  }
+} finally {
+  await browser.close();
+  suite.end();
+}
+console.log(`${done} cases, ${failed} failed, ${((Date.now() - began) / 1000).toFixed(1)} s; screenshots: ${screenshots}`);
+process.exit(failed > 0 || done === 0 ? 1 : 0);
