@@ -3,14 +3,16 @@
 //
 //   history make --out SPOOL [--results 1000] [--samples 10000] [--series 1000] [--launches 1] [--seed 1] [--from 0]
 //                [--until 1000]
-//   history run --spool SPOOL --database FILE
+//   history run --spool SPOOL --database FILE [--page FOLDER]
+//   history save --spool SPOOL --database FILE --from 10000 --until 10009 [those of make]
 //
 // `make` writes bundles, those from --from to --until if only a part is made: result i is series i % S in run i / S, a
 // cell of a model, a device and a batch size. Each series has a level of its own; runs differ by 1 %, launches by 0.5
 // %, samples follow an AR(1) process of correlation 0.5 with 1 % of outliers; the level of a tenth of the series moves
 // by 5 % in the middle of the history. Of 100 cells three fail, one is wrong and two are unsupported. The numbers come
 // from integers without libm, the same on every machine, but for statistics of rows. `run` ingests the bundles into a
-// new database and prints a table.
+// new database and prints a table, with the most memory that the process had in each line. `save` makes more bundles
+// and times what a suite does between two models: it opens the database, ingests them and publishes the snapshot.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,12 +23,15 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyse/analysis.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
+#include "dashboard/page.hpp"
 #include "measure/samples_file.hpp"
 #include "measure/summary.hpp"
 #include "result/keys.hpp"
@@ -41,7 +46,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  fs::path out, spool, database;
+  fs::path out, spool, database, page;
   std::int64_t results = 1000, from = 0, samples = 10'000, series = 1000, launches = 1;
   std::uint64_t seed = 1;
   std::int64_t until_result = 0;
@@ -161,6 +166,9 @@ void make(const Options& options) {
   }
 }
 
+/// From here on, most_memory_mb() counts anew (proc(5), clear_refs).
+void forget_memory() { std::ofstream("/proc/self/clear_refs") << "5"; }
+
 double seconds_of(const auto& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -182,8 +190,9 @@ double most_memory_mb() {
 }
 
 void row(const std::string& what, double seconds, const std::string& note = {}) {
-  std::printf("| %s | %.4f | %s |\n", what.c_str(), seconds, note.c_str());
+  std::printf("| %s | %.4f | %.0f | %s |\n", what.c_str(), seconds, most_memory_mb(), note.c_str());
   std::fflush(stdout);
+  forget_memory();
 }
 
 /// With the most work of any caller.
@@ -195,19 +204,33 @@ Json parameters_for(std::string_view query, const std::string& last_run) {
   return Json::object();
 }
 
+void print_heading() { std::printf("| what | seconds | memory MB | |\n| --- | --- | --- | --- |\n"); }
+
+/// Ingests what is new in the spool.
+void time_ingest(const Options& options) {
+  std::optional<Store> store;
+  row("open", seconds_of([&] { store = need(Store::open(options.database, Store::Mode::kWrite)); }));
+  IngestReport report;
+  const double seconds = seconds_of([&] { report = need(store->ingest(options.spool)); });
+  row("ingest", seconds,
+      fmt::format("{} bundles, {} samples: {:.2f} million samples/s; {} refused", report.bundles, report.samples,
+                  static_cast<double>(report.samples) / seconds / 1e6, report.refused.size()));
+  row("publish_snapshot", seconds_of([&] { need(store->publish_snapshot()); }));
+  row("close", seconds_of([&] { store.reset(); }));
+}
+
+void save(const Options& options) {
+  Options more = options;
+  more.out = options.spool;
+  make(more);
+  print_heading();
+  time_ingest(options);
+}
+
 void run(const Options& options) {
   need(Store::init(options.database, options.spool, false));
-  std::printf("| what | seconds | |\n| --- | --- | --- |\n");
-  {
-    Store store = need(Store::open(options.database, Store::Mode::kWrite));
-    IngestReport report;
-    const double seconds = seconds_of([&] { report = need(store.ingest(options.spool)); });
-    row("ingest", seconds,
-        fmt::format("{} bundles, {} samples: {:.2f} million samples/s; {} refused", report.bundles, report.samples,
-                    static_cast<double>(report.samples) / seconds / 1e6, report.refused.size()));
-    row("memory after ingesting", 0, fmt::format("{:.0f} MB at most", most_memory_mb()));
-    row("publish_snapshot", seconds_of([&] { need(store.publish_snapshot()); }));
-  }
+  print_heading();
+  time_ingest(options);
   Store store = need(Store::open(options.database, Store::Mode::kRead));
   const auto runs = need(store.ask("runs", {{"most", 1}}));
   const std::string last_run = runs.rows.at(0).at(0).get<std::string>();
@@ -217,20 +240,28 @@ void run(const Options& options) {
     const double seconds = typical_seconds(3, [&](int) { rows = need(store.ask(file.name, parameters)).rows.size(); });
     row(std::string(file.name), seconds, fmt::format("{} rows", rows));
   }
+  std::vector<std::int64_t> ids;
+  const auto statistics = [&](int i) {
+    const auto n = static_cast<std::size_t>(i) * 97 % ids.size();
+    need(store.ask_sql(
+        fmt::format("SELECT quantile_disc(duration_ns, [0.5, 0.9, 0.95, 0.99]) AS q, avg(duration_ns) AS m "
+                    "FROM raw_benchmark_data WHERE result_id = {} AND kind = 'run'",
+                    ids[n]),
+        10));
+  };
   Dataset data;
   const double reading = seconds_of([&] { data = need(read_dataset(store)); });
   row("read_dataset", reading,
       fmt::format("{} cells, {} points, {} shapes", data.cells.size(), data.history.size(), data.shapes.size()));
-  const auto statistics = [&](int i) {
-    const auto n = static_cast<std::size_t>(i) * 97 % data.ids.size();
-    need(store.ask_sql(
-        fmt::format("SELECT quantile_disc(duration_ns, [0.5, 0.9, 0.95, 0.99]) AS q, avg(duration_ns) AS m "
-                    "FROM raw_benchmark_data WHERE result_id = {} AND kind = 'run'",
-                    data.ids[n]),
-        10));
-  };
+  ids = data.ids;
   row("statistics of one result by SQL from its samples", typical_seconds(21, statistics));
-  row("memory at the end", 0, fmt::format("{:.0f} MB at most", most_memory_mb()));
+  Analysis analysis;
+  row("analyse", seconds_of([&] { analysis = analyse(data); }));
+  if (options.page.empty()) return;
+  fs::path page;
+  fs::create_directories(options.page);
+  const double writing = seconds_of([&] { page = need(dashboard::write_dashboard(data, analysis, options.page)); });
+  row("write_dashboard", writing, fmt::format("{:.2f} MB", static_cast<double>(fs::file_size(page)) / 1e6));
 }
 
 Options read_options(int count, char** arguments) {
@@ -244,6 +275,8 @@ Options read_options(int count, char** arguments) {
       options.spool = value;
     else if (name == "--database")
       options.database = value;
+    else if (name == "--page")
+      options.page = value;
     else if (name == "--results")
       options.results = number();
     else if (name == "--from")
@@ -276,6 +309,8 @@ int main(int count, char** arguments) {
     assay::make(options);
   else if (command == "run" && !options.spool.empty() && !options.database.empty())
     assay::run(options);
+  else if (command == "save" && !options.spool.empty() && !options.database.empty())
+    assay::save(options);
   else
-    assay::stop("history make --out SPOOL … | history run --spool SPOOL --database FILE");
+    assay::stop("history make --out SPOOL | run --spool SPOOL --database FILE | save (as run, --from N --until N)");
 }

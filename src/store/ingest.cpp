@@ -30,9 +30,11 @@ namespace assay::duckdb {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::size_t kReaders = 2;                  // they check and read files while the database is written
-constexpr std::size_t kWaitingBundles = 64;          // some kilobytes each
-constexpr std::size_t kWaitingCells = 8;             // some megabytes each
+constexpr std::size_t kReaders = 2;  // they check and read files while the database is written
+constexpr std::size_t kWaitingManifests = 64;
+constexpr std::size_t kWaitingBundles =
+    2000;                                 // some kilobytes each; a run, so that one is read while another is written
+constexpr std::size_t kWaitingCells = 8;  // some megabytes each
 constexpr std::uint64_t kReserveBytes = 64'000'000;  // one row group, the log and the checkpoint
 
 Result<std::set<std::string>> strings(Database& database, const std::string& sql) {
@@ -43,18 +45,31 @@ Result<std::set<std::string>> strings(Database& database, const std::string& sql
   return values;
 }
 
+/// A bundle that is not in yet.
+struct FreshBundle {
+  std::string timestamp, attempt;
+  fs::path folder;
+  std::string run_id;
+  auto operator<=>(const FreshBundle&) const = default;
+};
+
 /// Only for the order; read_bundle() looks closely.
-std::string timestamp_of(const fs::path& folder) {
-  const auto read = [&]() -> Result<std::string> {
+FreshBundle find_place(const fs::path& folder) {
+  FreshBundle bundle{{}, folder.filename().string(), folder, {}};
+  const auto read = [&]() -> Status {
     ASSAY_TRY(const Json manifest, read_json(folder / bundle_file::kManifest));
-    return manifest.at("record").at("timestamp").get<std::string>();
+    const Json& record = manifest.at("record");
+    bundle.timestamp = record.at("timestamp").get<std::string>();
+    if (record.contains("run_id")) bundle.run_id = sanitise(record["run_id"].get<std::string>());
+    return {};
   };
-  return guarded("while reading a manifest", read).value_or("");
+  static_cast<void>(guarded("while reading a manifest", read));
+  return bundle;
 }
 
 /// The bundles that are not in yet, oldest first, so that result ids follow time. What cannot be read is refused.
-Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
-                                            IngestReport& report) {
+Result<std::vector<FreshBundle>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
+                                               IngestReport& report) {
   ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool, &report.refused));
   std::vector<const fs::path*> unknown;
   for (const fs::path& folder : folders) {
@@ -63,22 +78,20 @@ Result<std::vector<fs::path>> fresh_bundles(const fs::path& spool, const std::se
     else
       unknown.push_back(&folder);
   }
-  ReadAhead<std::string> ahead(unknown.size(), kReaders, kWaitingBundles,
-                               [&](std::size_t i) { return timestamp_of(*unknown[i]); });
-  std::vector<std::tuple<std::string, std::string, fs::path>> fresh;
-  for (const fs::path* folder : unknown) fresh.emplace_back(ahead.next(), folder->filename().string(), *folder);
-  std::sort(fresh.begin(), fresh.end());
-  std::vector<fs::path> ordered;
-  ordered.reserve(fresh.size());
-  for (auto& [time, attempt, folder] : fresh) ordered.push_back(std::move(folder));
-  return ordered;
+  ReadAhead<FreshBundle> ahead(unknown.size(), kReaders, kWaitingManifests,
+                               [&](std::size_t i) { return find_place(*unknown[i]); });
+  std::vector<FreshBundle> fresh;
+  fresh.reserve(unknown.size());
+  for (std::size_t i = 0; i < unknown.size(); ++i) fresh.push_back(ahead.next());
+  std::ranges::sort(fresh);
+  return fresh;
 }
 
-Status check_free_space(const fs::path& database_path, const std::vector<fs::path>& bundles) {
+Status check_free_space(const fs::path& database_path, const std::vector<FreshBundle>& bundles) {
   std::uint64_t needed = kReserveBytes;
   std::error_code error;
-  for (const fs::path& bundle : bundles)
-    if (const std::uint64_t size = fs::file_size(bundle / bundle_file::kSamples, error); !error) needed += size;
+  for (const FreshBundle& bundle : bundles)
+    if (const std::uint64_t size = fs::file_size(bundle.folder / bundle_file::kSamples, error); !error) needed += size;
   const fs::path folder = fs::absolute(database_path, error).parent_path();
   const fs::space_info space = fs::space(folder, error);
   if (error || space.available >= needed) return {};
@@ -88,32 +101,41 @@ Status check_free_space(const fs::path& database_path, const std::vector<fs::pat
               "free some disk space and run `assay db rebuild`; the results are in the spool");
 }
 
-/// The rows of one transaction. First all bundles are read, so that the launches of each cell are known; then each
-/// cell's launches, samples and row are written together. Other threads read ahead; only this one touches the database.
+/// The rows of one transaction. When all bundles of a run were read, the launches of its cells are known; then each
+/// cell's launches, samples and row are written together, while other threads read the bundles of the next runs. Only
+/// this thread touches the database.
 class Ingest {
  public:
   Ingest(Database& database, IngestReport& report) : database_(database), report_(report) {}
 
-  Status run(const std::vector<fs::path>& bundles) {
+  Status run(const std::vector<FreshBundle>& bundles) {
     ASSAY_TRY(hashes_, strings(database_, "SELECT sha256 FROM bundles"));
     ASSAY_TRY(runs_, strings(database_, "SELECT run_id FROM benchmark_runs"));
     ASSAY_TRY(machines_, strings(database_, "SELECT hardware_id FROM hardware_info"));
     ASSAY_TRY(const Rows last, database_.query("SELECT coalesce(max(launch_id), 0) FROM launches"));
     first_id_ = next_id_ = last.rows.at(0).at(0).get<std::int64_t>() + 1;
+    ASSAY_TRY(Appenders to, create_appenders());
+    std::map<std::string, std::size_t> missing;  // bundles of a run that were not read yet
+    for (const FreshBundle& bundle : bundles) ++missing[bundle.run_id];
     ReadAhead<Result<Bundle>> ahead(bundles.size(), kReaders, kWaitingBundles, [&](std::size_t i) {
-      return guarded("while reading a bundle", [&] { return read_bundle(bundles[i]); });
+      return guarded("while reading a bundle", [&] { return read_bundle(bundles[i].folder); });
     });
-    for (std::size_t i = 0; i < bundles.size(); ++i) {
+    for (const FreshBundle& fresh : bundles) {
       Result<Bundle> bundle = ahead.next();
       if (!bundle) {
         report_.refused.push_back(std::move(bundle).error());
       } else if (!hashes_.insert(bundle->sha256).second) {
         ++report_.known;
       } else {
-        ASSAY_CHECK_OK(add_bundle(std::move(*bundle)));
+        ASSAY_CHECK_OK(add_bundle(std::move(*bundle), cells_[fresh.run_id]));
       }
+      if (--missing[fresh.run_id] == 0) ASSAY_CHECK_OK(write_cells(cells_[fresh.run_id], to));
     }
-    return write_cells();
+    ASSAY_CHECK_OK(to.launches.close());
+    ASSAY_CHECK_OK(to.results.close());
+    ASSAY_CHECK_OK(to.shapes.close());
+    ASSAY_CHECK_OK(to.bundles.close());
+    return to.samples.close();
   }
 
  private:
@@ -127,6 +149,7 @@ class Ingest {
     bool stored = false;
     std::vector<FreshLaunch> fresh;
   };
+  using Cells = std::map<std::int64_t, Cell>;
   /// What needs no database, made by a thread that reads ahead. A cell that the database has is derived later.
   struct ReadCell {
     std::vector<Launch> launches;                  ///< the fresh ones, with their samples
@@ -139,14 +162,14 @@ class Ingest {
     SampleAppender samples;
   };
 
-  Status add_bundle(Bundle bundle) {
+  Status add_bundle(Bundle bundle, Cells& of_run) {
     const CellName name = cell_name(bundle.record);
     ASSAY_CHECK_OK(read_cells_of(name.run_id));
     ASSAY_CHECK_OK(add_run(bundle));
     ASSAY_CHECK_OK(add_machine(bundle));
     const std::int64_t id = next_id_++;
     const std::int64_t result_id = result_ids_.try_emplace(name, id).first->second;
-    Cell& cell = cells_[result_id];
+    Cell& cell = of_run[result_id];
     cell.stored = result_id < first_id_;
     cell.fresh.push_back({{id, std::move(bundle.record)}, bundle.folder, bundle.sha256, bundle.has_samples});
     return {};
@@ -166,7 +189,7 @@ class Ingest {
     return {};
   }
 
-  Status write_cells() {
+  Result<Appenders> create_appenders() {
     std::vector<std::string> columns{"result_id"};
     for (const Field& field : result_fields()) columns.emplace_back(field.name);
     ASSAY_TRY(Appender results, Appender::create(database_, "benchmark_results", columns));
@@ -176,10 +199,15 @@ class Ingest {
     ASSAY_TRY(Appender shapes, Appender::create(database_, "launch_shapes", kShapeColumns));
     const std::array<std::string, 7> of_bundles{"sha256",  "path",      "attempt_id", "result_id",
                                                 "samples", "launch_id", "ingested_at"};
-    ASSAY_TRY(Appender in_bundles, Appender::create(database_, "bundles", of_bundles));
-    Appenders to{std::move(launches), std::move(results), std::move(shapes), std::move(in_bundles), std::move(samples)};
-    std::vector<std::pair<const std::int64_t, Cell>*> cells;
-    for (auto& cell : cells_) cells.push_back(&cell);
+    ASSAY_TRY(Appender bundles, Appender::create(database_, "bundles", of_bundles));
+    return Appenders{std::move(launches), std::move(results), std::move(shapes), std::move(bundles),
+                     std::move(samples)};
+  }
+
+  /// Takes the cells' launches.
+  Status write_cells(Cells& of_run, Appenders& to) {
+    std::vector<Cells::pointer> cells;
+    for (auto& cell : of_run) cells.push_back(&cell);
     ReadAhead<Result<ReadCell>> ahead(cells.size(), kReaders, kWaitingCells, [&](std::size_t i) {
       return guarded("while reading samples", [&]() -> Result<ReadCell> { return read_cell(cells[i]->second); });
     });
@@ -187,13 +215,9 @@ class Ingest {
       ASSAY_TRY(ReadCell read, ahead.next());
       for (const Error& error : read.unreadable) log_warning("{}", to_string(error));
       ASSAY_CHECK_OK(write_cell(cell->first, cell->second, std::move(read), to));
-      cell->second = {};
     }
-    ASSAY_CHECK_OK(to.launches.close());
-    ASSAY_CHECK_OK(to.results.close());
-    ASSAY_CHECK_OK(to.shapes.close());
-    ASSAY_CHECK_OK(to.bundles.close());
-    return to.samples.close();
+    of_run.clear();
+    return {};
   }
 
   static ReadCell read_cell(Cell& cell) {
@@ -311,7 +335,7 @@ class Ingest {
   std::set<std::string> hashes_, runs_, machines_;
   std::set<std::string> known_runs_;  ///< those whose cells are in result_ids_
   std::map<CellName, std::int64_t> result_ids_;
-  std::map<std::int64_t, Cell> cells_;  ///< those with new launches
+  std::map<std::string, Cells> cells_;  ///< those with new launches, by run
   std::int64_t first_id_ = 1, next_id_ = 1;
   const std::string ingested_at_ = iso8601(wall_now());
 };
@@ -323,7 +347,7 @@ Result<IngestReport> ingest_spool(Database& database, const fs::path& database_p
   ASSAY_TRY(const std::size_t sealed, seal_abandoned(spool));
   if (sealed > 0) log_info("{} attempts that were cut short are kept, flagged 'partial'", sealed);
   ASSAY_TRY(const auto attempts, strings(database, "SELECT attempt_id FROM bundles"));
-  ASSAY_TRY(const std::vector<fs::path> bundles, fresh_bundles(spool, attempts, report));
+  ASSAY_TRY(const std::vector<FreshBundle> bundles, fresh_bundles(spool, attempts, report));
   if (bundles.empty()) return report;
   ASSAY_CHECK_OK(check_free_space(database_path, bundles));
 

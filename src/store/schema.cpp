@@ -70,6 +70,14 @@ Result<std::size_t> schema_version(Database& database, const fs::path& path) {
   return newest.get<std::size_t>();
 }
 
+Status check_not_newer(std::size_t version, const fs::path& path, std::span<const Migration> steps) {
+  if (version <= steps.size()) return {};
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("the database '{}' has schema version {}, and this assay reads up to {}", path.string(),
+                          version, steps.size()),
+              "use the assay that wrote it or a newer one, or make a new database with --db-path");
+}
+
 /// The rows of those of the tables `names` that there are, to see that a migration lost none.
 Result<std::map<std::string, std::int64_t>> table_sizes(Database& database, const std::set<std::string>& names) {
   ASSAY_TRY(const Rows tables, database.query("SELECT table_name FROM duckdb_tables() WHERE database_name = "
@@ -172,11 +180,7 @@ Status create_database(const fs::path& path, std::span<const Migration> steps) {
 Result<Database> open_database(const fs::path& path, Access access, std::span<const Migration> steps) {
   ASSAY_TRY(Database database, open_or_set_log_aside(path, access));
   ASSAY_TRY(const std::size_t version, schema_version(database, path));
-  if (version > steps.size())
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("the database '{}' has schema version {}, and this assay reads up to {}", path.string(),
-                            version, steps.size()),
-                "use the assay that wrote it or a newer one, or make a new database with --db-path");
+  ASSAY_CHECK_OK(check_not_newer(version, path, steps));
   if (version == steps.size()) return database;
   if (access == Access::kReadOnly)
     return fail(ErrorCode::kUnsupported,
@@ -218,6 +222,13 @@ Result<Database> open_database(const fs::path& path, Access access, std::span<co
   log_info("the database '{}' was brought from schema version {} to {}; the old one is '{}'", path.string(), version,
            steps.size(), backup.string());
   return Database::open(path, access);
+}
+
+Status refuse_newer(const fs::path& path, std::span<const Migration> steps) {
+  Result<Database> database = Database::open(path, Access::kReadOnly);
+  if (!database) return {};
+  const Result<std::size_t> version = schema_version(*database, path);
+  return version ? check_not_newer(*version, path, steps) : Status();
 }
 
 }  // namespace assay::duckdb

@@ -36,4 +36,7 @@ struct Migration {
 [[nodiscard]] Result<Database> open_database(const std::filesystem::path& path, Access access,
                                              std::span<const Migration> steps = migrations());
 
+/// Refuses (`unsupported`) a database that a newer assay wrote. One that is absent or cannot be read passes.
+[[nodiscard]] Status refuse_newer(const std::filesystem::path& path, std::span<const Migration> steps = migrations());
+
 }  // namespace assay::duckdb

@@ -246,6 +246,8 @@ Result<Store::Rebuilt> Store::rebuild(const fs::path& database, const fs::path& 
   ASSAY_CHECK_OK(check_replaceable(database));
   if (database.has_parent_path()) ASSAY_CHECK_OK(make_directories(database.parent_path()));
   ASSAY_TRY(const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
+  // Its bundles may be newer too, so that the one that is made here would have less.
+  if (!is_empty_or_absent(database)) ASSAY_CHECK_OK(duckdb::refuse_newer(database));
   const fs::path fresh = database.string() + ".tmp-rebuild";
   Rebuilt rebuilt;
   bool keep_old = false;

@@ -78,7 +78,7 @@ class Store {
 
   /// Creates the database again from the bundles, puts it in the old one's place and publishes its snapshot. The old
   /// one is kept as `<database>.bak-<time>`, the path in `kept`, if it could not be read, had results that no bundle
-  /// has, or tables and views that users added.
+  /// has, or tables and views that users added. Errors: unsupported (a newer assay wrote it), and those of ingest().
   struct Rebuilt {
     IngestReport ingested;
     std::optional<std::filesystem::path> kept;

@@ -45,26 +45,32 @@ std::vector<Record> newest(std::vector<Record> rows) {
 
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
-// The history has other models of this machine: the matrix keeps them.
+// The history has other models of these machines: the matrix keeps them.
 std::vector<Record> with_history(std::vector<Record> rows, const fs::path& database, std::vector<std::string>& notes) {
   std::error_code absent;
   if (rows.empty() || fs::file_size(database, absent) == 0 || absent) return rows;
+  std::set<std::string> machines, attempts;
+  for (const Record& row : rows) {
+    machines.insert(row.hardware_id);
+    attempts.insert(row.attempt_id);
+  }
   const auto read = [&]() -> Result<std::vector<Record>> {
     ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
-    return store.results({});
+    std::vector<Record> history;
+    for (const std::string& machine : machines) {
+      ASSAY_TRY(const duckdb::Rows answer, store.ask("matrix_rows", {{"machine", machine}}));
+      ASSAY_TRY(std::vector<Record> of_machine, answer.records());
+      std::ranges::move(of_machine, std::back_inserter(history));
+    }
+    return history;
   };
   Result<std::vector<Record>> history = guarded("while reading the history", read);
   if (!history) {
     notes.push_back("the history is not in the matrix: " + history.error().message);
     return rows;
   }
-  std::set<std::string> machines, attempts;
-  for (const Record& row : rows) {
-    machines.insert(row.hardware_id);
-    attempts.insert(row.attempt_id);
-  }
-  for (Record& row : *history)
-    if (machines.contains(row.hardware_id) && !attempts.contains(row.attempt_id)) rows.push_back(std::move(row));
+  std::ranges::copy_if(*history, std::back_inserter(rows),
+                       [&](const Record& row) { return !attempts.contains(row.attempt_id); });
   return rows;
 }
 
