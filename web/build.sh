@@ -12,6 +12,16 @@ esbuild=$deps/web/node_modules/@esbuild/linux-x64/bin/esbuild
 [[ -x $esbuild ]] || { echo "web/build.sh: '$esbuild' is missing; run: setup/fetch web" >&2; exit 1; }
 export NODE_PATH=$deps/web/node_modules
 common=(--bundle --legal-comments=none --log-level=warning '--define:process.env.NODE_ENV="production"')
+# The licences of what a page contains, as their texts say: they go with every copy.
+licences() {
+  local package file
+  echo "/*!"
+  for package in echarts zrender tslib preact @tanstack/table-core @tanstack/store; do
+    printf '\n%s\n\n' "---- $package"
+    for file in "$NODE_PATH/$package"/NOTICE* "$NODE_PATH/$package"/LICENSE* "$NODE_PATH/$package"/licenses/*; do [[ ! -f $file ]] || cat "$file"; done
+  done
+  echo "*/"
+}
 case $1 in
   charts)
     # Not --minify-syntax: it moves `in` into the head of a `for`, which Duktape's parser refuses.
@@ -20,7 +30,7 @@ case $1 in
     ;;
   page-script)
     "$esbuild" "$web/src/main.tsx" "${common[@]}" --format=iife --target=es2022 --jsx=automatic --jsx-import-source=preact \
-      --minify --outfile="$2"
+      --minify --banner:js="$(licences)" --outfile="$2"
     ;;
   page-style)
     "$esbuild" "$web/src/style.css" --legal-comments=none --log-level=warning --minify --outfile="$2"

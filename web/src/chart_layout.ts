@@ -17,6 +17,7 @@ export interface Fitted {
 
 const leastPanel = 250;
 const leastBars = 130;
+const leastSentence = 760;
 
 export function fit(chart: PageChart, width: number): Fitted {
   const source = chart.option;
@@ -28,8 +29,8 @@ export function fit(chart: PageChart, width: number): Fitted {
   const end = notes && notes.top > Math.max(...bottoms) ? notes.top - 4 : chart.height - 10;
   const below = Math.max(34, end - Math.max(...bottoms));
   const tops = [...new Set(grids.map((grid) => grid.top))].sort((a, b) => a - b);
-  const onTop = source.xAxis.some((axis: any) => axis.position === 'top');
-  const above = panelTitles.length > 0 ? 30 : onTop ? 48 : 12;
+  const onTop: number[] = source.xAxis.flatMap((axis: any) => (axis.position === 'top' && axis.axisLabel?.show !== false ? [(axis.axisLabel?.margin ?? 8) + 18] : []));
+  const above = Math.max(panelTitles.length > 0 ? 30 : 12, ...onTop);
   const rows = tops.map((top) => grids.map((grid, index) => ({ grid, index })).filter(({ grid }) => grid.top === top).sort((a, b) => a.grid.left - b.grid.left));
   const first = rows[0]!;
   const pitch = tops.length > 1 ? tops[1]! - tops[0]! : first[0]!.grid.height + below + above;
@@ -45,6 +46,9 @@ export function fit(chart: PageChart, width: number): Fitted {
     const columns = Math.max(1, Math.min(most, Math.floor(width / leastPanel)));
     const column = width / columns;
     const after = Math.max(14, step - before - first[0]!.grid.width);
+    // Panels that shared the names of the first one get their own when they stand below it.
+    if (columns < most)
+      for (const axis of axes.yAxis) if (axis.axisLabel?.show === false) axis.axisLabel = { ...axis.axisLabel, show: true };
     grids.forEach((grid, i) => {
       Object.assign(grid, { left: (i % columns) * column + before, top: above + Math.floor(i / columns) * pitch, width: column - before - after });
     });
@@ -59,7 +63,9 @@ export function fit(chart: PageChart, width: number): Fitted {
     const right = Math.min(after, Math.max(56, width * 0.2));
     const panels = first.reduce((sum, { grid }) => sum + grid.width, 0);
     const gaps = chart.width - panels - before - after;
-    drawn = Math.max(width, left + right + gaps + leastBars * first.length);
+    const draws = (name: string) => source.series.some((series: any) => series.renderItem?.$fn === name);
+    const columns = draws('heat') ? new Set(rowsOf(chart).map((row) => row.series)).size : first.length;
+    drawn = Math.max(width, draws('sentence') ? leastSentence : left + right + gaps + leastBars * columns);
     const scale = (drawn - left - right - gaps) / panels;
     for (const row of rows) {
       let at = left;
