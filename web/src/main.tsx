@@ -3,6 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { fromBase64, inflate, readDocument, type AssayDocument } from './document.ts';
+import { follow, NoAnswer, Running, type Progress } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';
@@ -141,20 +142,42 @@ function Empty({ source }: { source: string }) {
   );
 }
 
+/** The page of a server: it changes while something is measured. */
+function live(root: HTMLElement, show: (deflated: Uint8Array) => Promise<void>) {
+  const strip = document.createElement('div');
+  strip.setAttribute('role', 'status');
+  root.before(strip);
+  let progress: Progress | undefined;
+  let answers = true;
+  const draw = () => render(answers ? (progress ? <Running progress={progress} /> : null) : <NoAnswer />, strip);
+  return follow({
+    document: show,
+    missing: (words) => { root.textContent = words; },
+    progress: (now) => { progress = now; draw(); },
+    connected: (yes) => { answers = yes; draw(); },
+  });
+}
+
 async function start() {
   const root = document.getElementById('page')!;
-  try {
-    if (typeof DecompressionStream === 'undefined') throw new Error(notReadable);
-    const block = document.getElementById('assay-document');
-    const deflated = block?.textContent ? fromBase64(block.textContent.trim()) : new Uint8Array(await (await fetch('data')).arrayBuffer());
-    const data = readDocument(await inflate(deflated));
-    block?.remove();
-    root.textContent = '';
-    render(<App document={data} />, root);
-    performance.mark('assay-ready');
-  } catch (error) {
-    root.textContent = `The page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
-  }
+  let shown = false;
+  const show = async (deflated: Uint8Array) => {
+    try {
+      if (typeof DecompressionStream === 'undefined') throw new Error(notReadable);
+      const data = readDocument(await inflate(deflated));
+      if (!shown) root.textContent = '';
+      shown = true;
+      render(<App document={data} />, root);
+      performance.mark('assay-ready');
+    } catch (error) {
+      root.textContent = `The page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+    }
+  };
+  const block = document.getElementById('assay-document');
+  const packed = block?.textContent?.trim();
+  block?.remove();
+  if (packed) await show(fromBase64(packed));
+  else await live(root, show);
 }
 
 void start();
