@@ -8,7 +8,7 @@
 #include "analyse/compare.hpp"
 #include "result/record.hpp"
 
-/// Used within this module only.
+/// Used within this module, and by charts of ratios.
 namespace assay {
 
 /// Equal for the rows that are comparable(), and for no others.

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
 #include "analyse/analyse.hpp"
 #include "chart/charts.hpp"
+#include "chart/picture.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::chart {
@@ -25,7 +27,51 @@ std::string common(std::span<const Record* const> rows, Get get) {
   return value;
 }
 
+bool is_measured(const Record& row, Number Record::*value) { return shows_values(row) && (row.*value).value_or(0) > 0; }
+
+// As representatives(), of measurements that are not ranked: of the cell that most targets have, one for each.
+std::vector<const Record*> most_common(std::span<const Record> rows, const std::string& model, Number Record::*value,
+                                       bool simulated) {
+  const auto taken = [&](const Record& row) {
+    return row.model == model && is_measured(row, value) && (simulated || !is_simulated(row));
+  };
+  const auto size_of = [](const Record& row) {
+    return std::pair(row.batch_size.value_or(0), row.sequence_length.value_or(0));
+  };
+  std::vector<const Record*> best;
+  for (const Record& first : rows) {
+    if (!taken(first)) continue;
+    std::vector<const Record*> alike;
+    std::set<std::string> targets;
+    for (const Record& row : rows)
+      if (taken(row) && comparable(first, row) && targets.insert(target_key(row)).second) alike.push_back(&row);
+    if (alike.size() > best.size() || (alike.size() == best.size() && size_of(first) < size_of(*best.front())))
+      best = std::move(alike);
+  }
+  return best;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 }  // namespace
+
+std::vector<const Record*> typical_cells(std::span<const Record> rows, const std::string& model,
+                                         Number Record::*value) {
+  std::vector<const Record*> found = representatives(rows, model);
+  if (found.empty()) found = most_common(rows, model, value, false);
+  if (found.empty()) return most_common(rows, model, value, true);
+  std::set<std::string> targets;
+  for (const Record* row : found) targets.insert(target_key(*row));
+  const Record& like = *found.front();
+  for (const Record& row : rows)
+    if (row.model == model && is_unranked(row) && is_measured(row, value) && comparable(like, row) &&
+        targets.insert(target_key(row)).second)
+      found.push_back(&row);
+  return found;
+}
 
 Cells cells_of(const Input& input) {
   Cells cells;
@@ -50,6 +96,18 @@ Cells cells_of(const Input& input) {
   if (input.data->left_out > 0)
     cells.notes.push_back(
         fmt::format("Not shown: {} older cells; a filter such as --model selects fewer.", input.data->left_out));
+  std::ranges::stable_sort(cells.rows, {}, [](const Record& row) { return lower_case(row.model); });
+  std::size_t means = 0;
+  for (Record& row : cells.rows)
+    if (shows_values(row) && !row.latency_p50_ms && row.latency_mean_ms &&
+        row.verification != Verification::kVerified) {
+      row.latency_p50_ms = row.latency_mean_ms;
+      row.latency_p50_quality = kMeanQuality;
+      ++means;
+    }
+  if (means > 0)
+    cells.notes.push_back(
+        fmt::format("{} {} no median: the mean is shown.", means, means == 1 ? "result has" : "results have"));
   cells.models = models_of(cells.rows);
   return cells;
 }

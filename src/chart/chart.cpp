@@ -35,7 +35,7 @@ constexpr KindEntry kKinds[] = {
               "no cell was measured on two targets: `assay run --hardware all` measures on all hardware"},
     KindEntry{Kind::kHardwareEfficiency, "hardware_efficiency", hardware_efficiency,
               "How much of the measured peak is reached?",
-              "no peak of this machine is stored, to which times could be compared"},
+              "no measured peak of this machine is stored, to which rates could be compared: `assay run` measures that of the CPU"},
     KindEntry{Kind::kMemoryScaling, "memory_scaling", memory_scaling,
               "How does memory grow with the size of the model and the batch?", kNoTimes},
     KindEntry{Kind::kOptimizationOpportunities, "optimization_opportunities", optimization_opportunities,
@@ -56,9 +56,11 @@ constexpr KindEntry kKinds[] = {
               "the times of single inferences are in a database, not in files: name it with --db-path; `assay db "
               "rebuild` reads them from the bundles again"},
     KindEntry{Kind::kHistory, "history", history, "How did the times of these cells change?",
-              "no earlier results are known: they are in a database, which --db-path names"},
+              "each cell has one result: a further run into the same database shows how the times change"},
     KindEntry{Kind::kGeneration, "generation", generation, "How long to the first token, and to each further one?",
               "no generation was measured: `assay run --models-set small` measures t5 and whisper token by token"},
+    KindEntry{Kind::kVerification, "verification", verification, "How close are the outputs to those of the reference?",
+              "no output was compared with a reference: `assay run --models-set small` verifies what it measures"},
 };
 
 const KindEntry& entry_of(Kind kind) {

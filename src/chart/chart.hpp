@@ -62,6 +62,7 @@ enum class Kind {
   kSamplesOverTime,
   kHistory,
   kGeneration,
+  kVerification,
 };
 [[nodiscard]] std::span<const Kind> all_kinds();
 /// "hardware_comparison".

@@ -68,7 +68,7 @@ bool differs_in_batch_only(const Record& a, const Record& b) {
 // The cells of a model whose batch varies: those like its representative cell.
 std::vector<const Record*> cells_by_batch(const Cells& cells, const std::string& model,
                                           std::span<const Quantity> quantities) {
-  const std::vector<const Record*> typical = representatives(cells.rows, model);
+  const std::vector<const Record*> typical = typical_cells(cells.rows, model);
   const Record* like = typical.empty() ? nullptr : typical.front();
   const auto has_value = [&](const Record& row) {
     return std::ranges::any_of(quantities, [&](const Quantity& one) { return one.value(row).has_value(); });
@@ -108,9 +108,7 @@ Table table_of(std::span<const Record* const> rows, std::span<const Quantity> qu
       line.push_back(shown ? value_of(one.low(*row)) : TableValue());
       line.push_back(shown ? value_of(one.high(*row)) : TableValue());
     }
-    line.emplace_back(std::string(to_string(
-        row->status == CellStatus::kCompleted && row->verification == Verification::kWrong ? CellStatus::kWrong
-                                                                                           : row->status)));
+    line.emplace_back(status_words(*row));
     table.rows.push_back(std::move(line));
   }
   return table;
@@ -182,7 +180,7 @@ void add_proportional(Picture& picture, int panel, const Quantity& quantity, std
     row.value = value;
     picture.add(row);
   }
-  picture.plain_line(panel, "proportional", "ink-3", Json::array({2, 4}));
+  picture.plain_line(panel, "proportional", "ink-3", Json::array({2, 4}), nullptr, 1);
 }
 
 void draw_panel(Picture& picture, const Panel& panel, const Quantity& quantity, const Facet& facet,
@@ -201,7 +199,7 @@ void draw_panel(Picture& picture, const Panel& panel, const Quantity& quantity, 
       row.high = quantity.high(*cell);
       row.style = quantity.low == nothing ? style_of(*cell) & kHatched : style_of(*cell);
       if (!row.value) continue;
-      if (mark_of(*cell) == Mark::kUnverified) row.text = "? unverified";
+      if (mark_of(*cell) == Mark::kUnverified) row.text = kUnverifiedText;
     } else {
       row.mark = mark_of(*cell);
     }
@@ -255,17 +253,21 @@ std::vector<Chart> charts_by_batch(const Input& input, const Plan& plan) {
                   : facets.size() == 1 ? model_question(facets.front().model, plan.question)
                                        : plan.question;
     frame.subtitle = common_words(shown);
-    if (facets.size() > 1 && plan.quantities.size() > 1)
+    const bool directions_differ = std::ranges::any_of(
+        plan.quantities, [&](const Quantity& one) { return one.better != plan.quantities.front().better; });
+    if (facets.size() > 1 && directions_differ)
       for (const Quantity& quantity : plan.quantities)
         frame.subtitle += fmt::format(" · {}: {}", quantity.heading, quantity.direction);
     if (facets.size() > page.size())
       frame.subtitle += fmt::format(" · models {} to {} of {}", from + 1, from + page.size(), facets.size());
     frame.legend = looks_of(copies);
+    const bool of_memory = std::ranges::all_of(plan.quantities, [](const Quantity& one) { return one.low == nothing; });
     std::vector<Row> rows;  // only to know which notes are needed
     for (const Record* row : shown) {
       Row one;
       one.mark = shows_values(*row) ? Mark::kNone : mark_of(*row);
-      one.style = style_of(*row);
+      one.style = style_of(*row) & (of_memory ? kHatched : ~0);
+      if (mark_of(*row) == Mark::kUnverified) one.text = kUnverifiedText;
       if (shows_values(*row)) one.value = 1;
       rows.push_back(one);
     }

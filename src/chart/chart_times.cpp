@@ -5,8 +5,9 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include "analyse/analyse.hpp"
 #include "base/clock.hpp"
@@ -28,8 +29,25 @@ struct CellShapes {
   std::vector<const LaunchShape*> shapes;  ///< of whole runs, by launch
 };
 
-// The cells that have shapes: the chosen one, else the first `most`.
-std::vector<CellShapes> cells_with_shapes(const Input& input, std::size_t most) {
+// Orders cells: of each model on each target the smallest first, these by model and target.
+auto places_of(const std::vector<Record>& cells) {
+  const std::vector<Look> looks = looks_of(cells);
+  const auto size_of = [](const Record& row) {
+    return std::pair(row.batch_size.value_or(0), row.sequence_length.value_or(0));
+  };
+  const auto same_place = [](const Record& a, const Record& b) {
+    return a.model == b.model && target_key(a) == target_key(b) && a.hardware_id == b.hardware_id;
+  };
+  return [&cells, looks, size_of, same_place](const Record& cell) {
+    const auto smaller = std::ranges::count_if(
+        cells, [&](const Record& row) { return same_place(row, cell) && size_of(row) < size_of(cell); });
+    const auto look = std::ranges::find(looks, target_key(cell), &Look::name) - looks.begin();
+    return std::tuple(smaller, cell.model, look, size_of(cell));
+  };
+}
+
+// The cells that have shapes: the chosen one, else the first `most` in the order of places_of().
+std::vector<CellShapes> cells_with_shapes(const Input& input, std::size_t most, std::size_t& all_of_them) {
   const std::vector<Record>& all = input.data->cells;
   std::map<std::int64_t, std::size_t> places;
   for (std::size_t i = 0; i < input.data->ids.size() && i < all.size(); ++i) places[input.data->ids[i]] = i;
@@ -44,8 +62,14 @@ std::vector<CellShapes> cells_with_shapes(const Input& input, std::size_t most) 
     entry.cell = &cell;
     entry.shapes.push_back(&shape);
   }
+  all_of_them = found.size();
+  const auto place_of = places_of(all);
+  std::vector<std::pair<decltype(place_of(all.front())), CellShapes>> ordered;
+  ordered.reserve(found.size());
+  for (auto& [place, entry] : found) ordered.emplace_back(place_of(*entry.cell), std::move(entry));
+  std::ranges::stable_sort(ordered, {}, [](const auto& one) { return one.first; });
   std::vector<CellShapes> list;
-  for (auto& [place, entry] : found)
+  for (auto& [place, entry] : ordered)
     if (list.size() < most) list.push_back(std::move(entry));
   return list;
 }
@@ -69,7 +93,8 @@ constexpr const char* kOnlySteady =
 
 std::vector<Chart> latency_distribution(const Input& input) {
   constexpr std::size_t kMost = 6;
-  const std::vector<CellShapes> cells = cells_with_shapes(input, kMost);
+  std::size_t all = 0;
+  const std::vector<CellShapes> cells = cells_with_shapes(input, kMost, all);
   if (cells.empty()) return {};
   Frame frame;
   frame.name = "latency_distribution";
@@ -85,6 +110,10 @@ std::vector<Chart> latency_distribution(const Input& input) {
   frame.notes = {
       "Points: p50, p90, p95 and p99 over all launches, each with its 95 % interval. Hollow: too few samples for that "
       "percentile, or no interval over launches."};
+  if (all > cells.size())
+    frame.notes.push_back(fmt::format("{} of {} cells; --cell KEY shows another one.", cells.size(), all));
+  if (std::ranges::any_of(cells, [](const CellShapes& entry) { return is_unranked(*entry.cell); }))
+    frame.notes.push_back(legend_notes(std::vector{Row{.value = 1, .style = kUnranked}}).front());
   Table table{{{"cell", "cell", ""},
                {"percentile", "percentile", ""},
                {"time_ms", "time", "ms", Better::kLower},
@@ -143,7 +172,10 @@ std::vector<Chart> latency_distribution(const Input& input) {
       row.value = one.share;
       row.low = one.low;
       row.high = one.high;
-      if (one.quality.starts_with("few") || !one.low || !one.high) row.style |= kHollow;
+      if (is_unranked(cell))
+        row.style = kUnranked;
+      else if (one.quality.starts_with("few") || !one.low || !one.high)
+        row.style = kHollow;
       // p95 would be over p90 and p99.
       if (std::string_view(one.name) != "p95") row.text = fmt::format("{} {}", one.name, number_words(*one.value));
       picture.add(row);
@@ -161,7 +193,8 @@ std::vector<Chart> latency_distribution(const Input& input) {
 }
 
 std::vector<Chart> samples_over_time(const Input& input) {
-  const std::vector<CellShapes> cells = cells_with_shapes(input, 1);
+  std::size_t all = 0;
+  const std::vector<CellShapes> cells = cells_with_shapes(input, 1, all);
   if (cells.empty()) return {};
   const Record& cell = *cells.front().cell;
   constexpr std::size_t kMost = 6;
@@ -234,6 +267,12 @@ std::vector<Chart> samples_over_time(const Input& input) {
     }
     picture.draw(number, "bins", "band", "point", {{"colour", {{"$colour", look.colour}}}});
     picture.plain_line(number, "bins", look.colour.c_str(), "solid");
+    constexpr std::size_t kFew = 24;  // bins between which a line alone says too much
+    if (bins <= kFew) {
+      Json arguments = arguments_of(look);
+      arguments["size"] = 3;
+      picture.draw(number, "bins", "point", "point", std::move(arguments));
+    }
   }
   const double lines = std::ceil(static_cast<double>(shapes.size()) / static_cast<double>(columns));
   return {
@@ -258,10 +297,15 @@ std::vector<Chart> history(const Input& input) {
     if (cell == data.cells.end() ||
         (!input.model.empty() && cell->model != input.model && cell->model_id != input.model))
       continue;
-    if (std::ranges::none_of(points, [](const HistoryPoint* point) { return point->p50_ms.has_value(); })) continue;
+    if (points.size() < 2 ||
+        std::ranges::none_of(points, [](const HistoryPoint* point) { return point->p50_ms.has_value(); }))
+      continue;
     lines.push_back({&*cell, std::move(points)});
   }
-  std::ranges::stable_sort(lines, std::greater<>(), [](const Line& line) { return line.points.size(); });
+  const auto place_of = places_of(data.cells);
+  std::ranges::stable_sort(lines, {}, [&](const Line& line) {
+    return std::pair(std::numeric_limits<std::size_t>::max() - line.points.size(), place_of(*line.cell));
+  });
   constexpr std::size_t kMost = 12;
   const std::size_t all = lines.size();
   if (lines.size() > kMost) lines.resize(kMost);
@@ -304,7 +348,7 @@ std::vector<Chart> history(const Input& input) {
         row.value = point->p50_ms;
         row.low = point->p50_low_ms;
         row.high = point->p50_high_ms;
-        if (point->launches < 2) row.style = kHollow;
+        row.style = !point->ranked ? kUnranked : point->launches < 2 ? kHollow : 0;
       } else {
         row.mark = point->verification == Verification::kWrong ? Mark::kWrong
                    : point->status == CellStatus::kFailed      ? Mark::kFailed

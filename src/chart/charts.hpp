@@ -11,7 +11,8 @@
 /// The functions that make charts; without data they return none. Used within this module only.
 namespace assay::chart {
 
-/// What every chart begins with: the cells of one machine, with names that stand for one model each.
+/// What every chart begins with: the cells of one machine, by model in the order of their names, which stand for one
+/// model each.
 struct Cells {
   std::vector<Record> rows;
   std::vector<std::string> models;
@@ -19,6 +20,12 @@ struct Cells {
   std::vector<std::string> notes;  ///< what was left out
 };
 [[nodiscard]] Cells cells_of(const Input& input);
+
+/// The rows that stand for a model in a one-number picture, one for each target: those of representatives(), with what
+/// is not ranked in the same cell; if nothing is ranked, those of the cell that most targets have `value` of. Only if
+/// there is nothing else, those of simulated and software devices.
+[[nodiscard]] std::vector<const Record*> typical_cells(std::span<const Record> rows, const std::string& model,
+                                                       Number Record::*value = &Record::latency_p50_ms);
 
 /// "128 tokens · float32 · laboratory · 3 launches · 2026-03-02", of what all of the rows have in common.
 [[nodiscard]] std::string common_words(std::span<const Record* const> rows);
@@ -41,5 +48,6 @@ struct Cells {
 [[nodiscard]] std::vector<Chart> throughput_vs_batch_size(const Input& input);
 [[nodiscard]] std::vector<Chart> memory_usage_vs_batch_size(const Input& input);
 [[nodiscard]] std::vector<Chart> generation(const Input& input);
+[[nodiscard]] std::vector<Chart> verification(const Input& input);
 
 }  // namespace assay::chart

@@ -6,15 +6,24 @@
 
 #include <filesystem>
 #include <fstream>
+#include <variant>
 
+#include "analyse/analysis.hpp"
 #include "base/files.hpp"
 #include "chart/chart.hpp"
+#include "chart/picture.hpp"
 
 namespace assay::chart {
 namespace {
 namespace fs = std::filesystem;
+using ::testing::AnyOf;
 using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 Record cell(const std::string& hardware, const std::string& engine, double p50) {
@@ -73,6 +82,96 @@ TEST(WriteCharts, ADatasetWithoutCellsWritesNothing) {
   EXPECT_EQ(written->pictures, 0U);
   EXPECT_THAT(written->without_data, SizeIs(all_kinds().size()));
   EXPECT_FALSE(fs::exists(folder->path() / "plots"));
+}
+
+// As of a first try on a busy machine.
+Record unranked(Record row) {
+  row.latency_p50_interval = "one_process";
+  row.latency_p50_quality = "few_samples(n=5<36)";
+  row.latency_p50_low_ms = row.latency_p50_high_ms = {};
+  row.memory_mb = 100;
+  row.memory_source = "process";
+  row.parameter_count = 4'000'000;
+  row.category = "text_encoders";
+  row.launches = 1;
+  return row;
+}
+
+std::vector<int> styles_of(const Chart& chart) {
+  std::vector<int> styles;
+  const Json& source = chart.option["dataset"]["source"];
+  for (std::size_t i = 1; i < source.size(); ++i)
+    if (!source[i][4].is_null()) styles.push_back(source[i][8].get<int>());
+  return styles;
+}
+
+TEST(Charts, WhatIsNotRankedIsDrawnDashedAndNothingIsClaimedOfIt) {
+  Dataset data;
+  data.cells = {unranked(cell("cpu", "onnxruntime", 8)), unranked(cell("openvino", "openvino", 4))};
+  data.ids = {0, 0};
+  ASSERT_FALSE(data.cells[0].ranked());
+  const Analysis analysis = analyse(data);
+  for (const Kind kind : {Kind::kHardwareComparison, Kind::kModelPerformance, Kind::kRelativeSpeedup,
+                          Kind::kArchitecturePerformanceMatrix, Kind::kArchitectureComparison,
+                          Kind::kCategoryComparison, Kind::kLatencyVsBatchSize}) {
+    const std::vector<Chart> charts = make_charts(kind, {.data = &data, .analysis = &analysis});
+    ASSERT_FALSE(charts.front().option.is_null()) << name_of(kind);
+    EXPECT_THAT(styles_of(charts.front()), Contains(kUnranked)) << name_of(kind);
+    EXPECT_THAT(charts.front().notes, Contains(HasSubstr("not ranked"))) << name_of(kind);
+    EXPECT_THAT(json_text(rows_json(charts.front().table), 0), HasSubstr("not ranked")) << name_of(kind);
+    for (const char* claim : {"fastest for", "times as fast", "times as many"})
+      EXPECT_THAT(charts.front().title, AnyOf(EndsWith("?"), Not(HasSubstr(claim)))) << name_of(kind);
+  }
+}
+
+TEST(Charts, NoiseDoesNotMakeMemoryUncertain) {
+  Dataset data;
+  data.cells = {unranked(cell("cpu", "onnxruntime", 8))};
+  data.ids = {0};
+  for (const Kind kind : {Kind::kMemoryUsage, Kind::kMemoryScaling, Kind::kMemoryUsageVsBatchSize}) {
+    const std::vector<Chart> charts = make_charts(kind, {.data = &data});
+    ASSERT_FALSE(charts.front().option.is_null()) << name_of(kind);
+    EXPECT_THAT(styles_of(charts.front()), Each(0)) << name_of(kind);
+    EXPECT_THAT(charts.front().notes, Not(Contains(HasSubstr("not ranked")))) << name_of(kind);
+  }
+}
+
+TEST(Charts, HollowMemoryIsAnUpperBound) {
+  Dataset data;
+  data.cells = {unranked(cell("cpu", "onnxruntime", 8))};
+  data.cells[0].memory_source = "process_warm";
+  data.ids = {0};
+  const Chart chart = make_charts(Kind::kMemoryUsage, {.data = &data}).front();
+  EXPECT_THAT(styles_of(chart), ElementsAre(kHollow));
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("Hollow: at most")));
+  EXPECT_THAT(chart.notes, Not(Contains(HasSubstr("one process"))));
+}
+
+TEST(Charts, RankedTimesComeBeforeOthers) {
+  Dataset data;
+  Record larger = cell("cpu", "onnxruntime", 30);
+  larger.batch_size = 4;
+  larger.series_key = "larger";
+  data.cells = {unranked(cell("cpu", "onnxruntime", 8)), unranked(cell("openvino", "openvino", 4)), larger};
+  data.ids = {0, 0, 0};
+  const std::vector<Chart> charts = make_charts(Kind::kModelPerformance, {.data = &data});
+  EXPECT_THAT(styles_of(charts.front()), ElementsAre(0));
+}
+
+TEST(Charts, WrongAndFailedCellsHaveNoTime) {
+  Dataset data;
+  Record wrong = cell("openvino", "openvino", 4), failed = cell("cuda", "onnxruntime", 1);
+  wrong.status = CellStatus::kWrong;
+  wrong.verification = Verification::kWrong;
+  wrong.max_abs_error = 0.5;
+  wrong.error_limit = 0.01;
+  failed.status = CellStatus::kFailed;
+  data.cells = {cell("cpu", "onnxruntime", 8), wrong, failed};
+  data.ids = {0, 0, 0};
+  EXPECT_THAT(styles_of(make_charts(Kind::kModelPerformance, {.data = &data}).front()), SizeIs(1));
+  const Chart errors = make_charts(Kind::kVerification, {.data = &data}).front();
+  ASSERT_FALSE(errors.option.is_null());
+  EXPECT_DOUBLE_EQ(std::get<double>(errors.table.rows.at(0).at(3)), 50) << "only the wrong one was compared";
 }
 
 TEST(Charts, NamesAreThoseOfTheirKinds) {

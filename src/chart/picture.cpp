@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
 #include "analyse/analyse.hpp"
 #include "chart/layout.hpp"
 #include "engine/engine_entry.hpp"
+#include "result/hardware_words.hpp"
 
 namespace assay::chart {
 namespace {
@@ -90,19 +90,27 @@ std::vector<Look> looks_of(std::span<const Record> rows) {
   constexpr std::array kMarkers{"circle", "diamond", "rect", "triangle", "pin"};
   const std::array<Json, 5> dashes{Json("solid"), Json::array({6, 4}), Json::array({2, 3}), Json::array({7, 3, 2, 3}),
                                    Json::array({11, 4})};
-  std::vector<Look> looks;
+  struct Placed {
+    std::size_t hardware, engine;
+    Look look;
+  };
+  std::vector<Placed> found;
   for (const Record& row : rows) {
     const std::string name = target_key(row);
-    if (std::ranges::find(looks, name, &Look::name) != looks.end()) continue;
-    const auto place =
-        static_cast<std::size_t>(std::ranges::find(engines, row.engine) - engines.begin()) % kMarkers.size();
-    looks.push_back({name,
-                     hardware_colour(row.hardware, theme("light")) == hardware_colour("ink-2", theme("light"))
-                         ? "ink-2"
-                         : row.hardware,
-                     kMarkers.at(place), dashes.at(place), name.find('@') != std::string::npos,
-                     row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware)});
+    if (std::ranges::find(found, name, [](const Placed& one) { return one.look.name; }) != found.end()) continue;
+    const auto place = static_cast<std::size_t>(std::ranges::find(engines, row.engine) - engines.begin());
+    const std::vector<std::string>& words = hardware_words();
+    const auto hardware = static_cast<std::size_t>(std::ranges::find(words, row.hardware) - words.begin());
+    const bool inner = name.find('@') != std::string::npos;
+    const bool known = hardware_colour(row.hardware, theme("light")) != hardware_colour("ink-2", theme("light"));
+    found.push_back({hardware,
+                     inner ? place + 1 : 0,
+                     {name, known ? row.hardware : "ink-2", kMarkers.at(place % kMarkers.size()),
+                      dashes.at(place % dashes.size()), inner, is_simulated(row)}});
   }
+  std::ranges::stable_sort(found, {}, [](const Placed& one) { return std::pair(one.hardware, one.engine); });
+  std::vector<Look> looks;
+  for (Placed& one : found) looks.push_back(std::move(one.look));
   return looks;
 }
 
@@ -197,14 +205,14 @@ void Picture::line(int panel, const Look& look, bool label_at_end, double width)
   series_.push_back(std::move(made));
 }
 
-void Picture::plain_line(int panel, const std::string& series, const char* name, Json dash, const char* step) {
+void Picture::plain_line(int panel, const std::string& series, const char* name, Json dash, const char* step, int z) {
   Json made{{"type", "line"},
             {"xAxisIndex", panel},
             {"yAxisIndex", panel},
             {"$rows", {{"panel", panel}, {"series", series}}},
             {"showSymbol", false},
             {"silent", true},
-            {"z", 1},
+            {"z", z},
             {"lineStyle", {{"color", colour(name)}, {"width", step == nullptr ? 1.2 : 2}, {"type", std::move(dash)}}}};
   if (step != nullptr) made["step"] = step;
   series_.push_back(std::move(made));
@@ -309,91 +317,6 @@ Json group_axis(int panel, double label_width) {
             {"fontSize", 12},
             {"interval", 0},
             {"formatter", {{"$fn", "category"}, {"width", label_width}}}}}};
-}
-
-bool shows_values(const Record& row) {
-  return row.status == CellStatus::kCompleted && row.verification != Verification::kWrong;
-}
-
-Mark mark_of(const Record& row) {
-  if (row.status == CellStatus::kWrong || row.verification == Verification::kWrong) return Mark::kWrong;
-  switch (row.status) {
-    case CellStatus::kUnsupported:
-      return Mark::kUnsupported;
-    case CellStatus::kUnavailable:
-      return Mark::kUnavailable;
-    case CellStatus::kSkipped:
-      return Mark::kSkipped;
-    case CellStatus::kFailed:
-      return Mark::kFailed;
-    default:
-      break;
-  }
-  return row.verification == Verification::kVerified ? Mark::kNone : Mark::kUnverified;
-}
-
-int style_of(const Record& row) {
-  int style = 0;
-  if (row.latency_p50_interval != "launches") style |= kHollow;
-  if (row.has_flag(flag::kSimulated) || row.has_flag(flag::kSoftware)) style |= kHatched;
-  return style;
-}
-
-std::vector<std::string> legend_notes(std::span<const Row> rows, std::string_view hollow_words) {
-  bool hollow = false, hatched = false;
-  std::map<Mark, std::size_t> marks;
-  for (const Row& row : rows) {
-    hollow |= row.value && (row.style & kHollow) != 0;
-    hatched |= row.value && (row.style & kHatched) != 0;
-    if (row.mark != Mark::kNone) ++marks[row.mark];
-  }
-  std::vector<std::string> notes;
-  if (hollow && !hollow_words.empty()) notes.emplace_back(hollow_words);
-  if (hatched)
-    notes.emplace_back(
-        "Hatched or crossed: a simulated or software device; its times are not the device's, and it is never ranked.");
-  constexpr std::array<const char*, 9> kMeanings{"",
-                                                 "≠ wrong numbers",
-                                                 "✕ failed",
-                                                 "– unsupported by the runtime",
-                                                 "∅ not available on this machine",
-                                                 "… skipped",
-                                                 "? not verified, so not ranked",
-                                                 "∅ no common cell",
-                                                 "· not measured"};
-  std::string line;
-  for (const auto& [mark, count] : marks)
-    line += fmt::format("{}{} ({})", line.empty() ? "" : ", ", kMeanings.at(static_cast<std::size_t>(mark)), count);
-  if (!line.empty()) notes.push_back("No value: " + line + ".");
-  return notes;
-}
-
-void leave_out_absent(Frame& frame, std::vector<Row>& rows) {
-  const auto says_nothing = [](const Row& row) {
-    return !row.value &&
-           (row.mark == Mark::kUnavailable || row.mark == Mark::kSkipped || row.mark == Mark::kNoCommonCell);
-  };
-  std::map<std::string, std::vector<std::string>> absent;  // by reason
-  std::erase_if(frame.legend, [&](const Look& look) {
-    const Row* first = nullptr;
-    for (const Row& row : rows) {
-      if (row.series != look.name) continue;
-      if (!says_nothing(row)) return false;
-      if (first == nullptr) first = &row;
-    }
-    if (first == nullptr) return true;
-    absent[first->mark == Mark::kUnavailable ? "Not available on this machine"
-           : first->mark == Mark::kSkipped   ? "Skipped"
-                                             : "No cell in common"]
-        .push_back(look.name);
-    return true;
-  });
-  for (const auto& [reason, targets] : absent) {
-    std::string names;
-    for (const std::string& target : targets) names += (names.empty() ? "" : ", ") + target;
-    frame.notes.push_back(fmt::format("{}: {}.", reason, names));
-    std::erase_if(rows, [&](const Row& row) { return std::ranges::find(targets, row.series) != targets.end(); });
-  }
 }
 
 }  // namespace assay::chart

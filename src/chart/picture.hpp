@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chart/chart.hpp"
@@ -15,7 +16,12 @@ namespace assay::chart {
 enum class Mark { kNone, kWrong, kFailed, kUnsupported, kUnavailable, kSkipped, kUnverified, kNoCommonCell, kNoValue };
 
 /// How a value is drawn; the bits are those of STYLE in web/chart/runtime.js.
-inline constexpr int kHollow = 1, kHatched = 2, kBold = 4, kRinged = 8;
+inline constexpr int kHollow = 1, kHatched = 2, kBold = 4, kRinged = 8, kUnranked = 16;
+
+/// The text of a row with a value that no reference has verified.
+inline constexpr std::string_view kUnverifiedText = "?";
+/// Record::latency_p50_quality of a row that stands in a picture with its mean, because it has no median.
+inline constexpr std::string_view kMeanQuality = "mean";
 
 /// One row of `dataset.source`.
 struct Row {
@@ -36,7 +42,7 @@ struct Look {
   bool inner = false;    ///< bars of an engine that is not the default one have a line inside
   bool hatched = false;  ///< simulated or software
 };
-/// In the order of their first rows.
+/// By hardware in the order of hardware_words(), its default engine first.
 [[nodiscard]] std::vector<Look> looks_of(std::span<const Record> rows);
 
 /// What stands around the panels of a picture.
@@ -66,7 +72,8 @@ class Picture {
   void draw(int panel, const std::string& series, const char* function, const char* by, Json arguments);
   /// A line through the rows with x and value.
   void line(int panel, const Look& look, bool label_at_end, double width = 2);
-  void plain_line(int panel, const std::string& series, const char* colour, Json dash, const char* step = nullptr);
+  void plain_line(int panel, const std::string& series, const char* colour, Json dash, const char* step = nullptr,
+                  int z = 3);
   /// A line through the panel at `x` or `y`.
   void rule(int panel, const char* axis, double at, const char* colour);
 
@@ -98,12 +105,20 @@ class Picture {
 [[nodiscard]] Mark mark_of(const Record& row);
 /// Whether its times are shown: it ran, and its numbers are not wrong.
 [[nodiscard]] bool shows_values(const Record& row);
-/// Hollow without an interval over launches, hatched if simulated or software.
+[[nodiscard]] bool is_simulated(const Record& row);  ///< or of a software device
+/// Whether its value is shown, but not ranked: it is too disturbed or uncertain, was cut short, or is not verified.
+/// Simulated and software devices have a mark of their own.
+[[nodiscard]] bool is_unranked(const Record& row);
+/// Dashed if it is not ranked; else hollow without an interval over launches, hatched if simulated or software.
 [[nodiscard]] int style_of(const Record& row);
-/// What the rows of a picture need explained: hollow, hatched, marks; a sentence each.
+/// For tables: "verified", "verified, not ranked", "unverified, not ranked, mean", "failed (worker_died)".
+[[nodiscard]] std::string status_words(const Record& row);
+
+inline constexpr std::string_view kHollowOfOneProcess = "Hollow: one process, so there is no interval over launches.";
+/// What the rows of a picture need explained: dashed, hollow, hatched, marks; a sentence each.
 /// `hollow`: what that means; empty: it is explained elsewhere.
-[[nodiscard]] std::vector<std::string> legend_notes(
-    std::span<const Row> rows, std::string_view hollow = "Hollow: one process, so there is no interval over launches.");
+[[nodiscard]] std::vector<std::string> legend_notes(std::span<const Row> rows,
+                                                    std::string_view hollow = kHollowOfOneProcess);
 
 /// Removes targets that have no value, and whose rows only say that they are not available, were skipped, or have no
 /// cell in common with others; a note names them.

@@ -15,6 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 Renderer renderer() {
   Result<Renderer> made = Renderer::create();
@@ -71,6 +72,29 @@ TEST(Renderer, NumbersAreWrittenAsInThePage) {
   EXPECT_EQ(number_words(0.0123), "0.0123");
   EXPECT_EQ(number_words(10432.4), "10\u2009432");
   EXPECT_EQ(number_words(1234567), "1\u2009234\u2009567");
+}
+
+TEST(Renderer, ATimeThatIsNotRankedHasADashedOutline) {
+  const auto svg = [](int style) {
+    Picture picture({"small", "A picture", "", {}, {}, 400});
+    picture.add({60, 30, 300, 120, "", number_axis("", {"x"}, {0}, "log"), number_axis("", {"value"}, {0}, "linear")});
+    picture.add(Row{0, "", "cpu", 1.0, 2.0, {}, {}, Mark::kNone, style, ""});
+    picture.draw(0, "cpu", "point", "point", arguments_of({"cpu", "cpu", "circle", "solid"}));
+    return renderer().svg(picture.finish(200, {}, ""), theme("light")).value_or("");
+  };
+  EXPECT_THAT(svg(kUnranked), HasSubstr("stroke-dasharray=\"2.2,1.6\""));
+  EXPECT_THAT(svg(kHollow), Not(HasSubstr("stroke-dasharray=\"2.2,1.6\"")));
+}
+
+TEST(Renderer, NearLimitsHaveTicksAtEqualDistances) {
+  const auto axis = [](double low, double high) {
+    Picture picture({"small", "A picture", "", {}, {}, 400});
+    picture.add({60, 30, 300, 120, "", number_axis("", {"x"}, {0}, "linear"), number_axis("", {"value"}, {0}, "log")});
+    for (const double value : {low, high}) picture.add(Row{0, "", "cpu", value, value, {}, {}, Mark::kNone, 0, ""});
+    return renderer().svg(picture.finish(200, {}, ""), theme("light")).value_or("");
+  };
+  for (const char* tick : {">85<", ">90<", ">95<"}) EXPECT_THAT(axis(86, 99), HasSubstr(tick));
+  for (const char* tick : {">50<", ">100<", ">200<"}) EXPECT_THAT(axis(60, 180 * 2), HasSubstr(tick));
 }
 
 TEST(Renderer, APngHasTheSizeOfThePictureTimesTheScale) {

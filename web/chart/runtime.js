@@ -10,7 +10,8 @@
 
 var COLUMNS = ['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'];
 var MARKS = ['', '≠ wrong', '✕ failed', '– unsupported', '∅ unavailable', '… skipped', '? unverified', '∅ no common cell', '· not measured'];
-var STYLE = {hollow: 1, hatched: 2, bold: 4, ringed: 8};
+var STYLE = {hollow: 1, hatched: 2, bold: 4, ringed: 8, unranked: 16};
+var OPEN = STYLE.hollow | STYLE.hatched | STYLE.unranked;  // only an outline
 var THIN = '\u2009';
 var FONT = 'DejaVu Sans, Verdana, sans-serif';  // without quotes: ECharts writes it into attributes
 
@@ -124,8 +125,13 @@ function linearTicks(low, high, zero, count) {
   return ticks;
 }
 
-// 1-2-5; over more than two decades powers of ten.
+// 1-2-5; over more than three decades powers of ten; equal distances if the limits are near each other.
 function logTicks(low, high) {
+  if (high / low < 4) {
+    var least = Math.sqrt(1.2), middle = Math.sqrt(low * high);  // a small difference is not blown up
+    var near = linearTicks(Math.min(low, middle / least), Math.max(high, middle * least), false, 4);
+    if (near[0] > 0) return {ticks: near, limits: [near[0], near[near.length - 1]]};
+  }
   var all = [];
   var from = Math.floor(Math.log(low) / Math.LN10 - 1e-9), to = Math.ceil(Math.log(high) / Math.LN10 + 1e-9);
   for (var power = from; power <= to; power++)
@@ -139,7 +145,7 @@ function logTicks(low, high) {
   }
   var ticks = all.slice(first, last + 1);
   var limits = [ticks[0], ticks[ticks.length - 1]];
-  if (ticks.length > 7) {
+  if (ticks.length > 9) {
     var tens = ticks.filter(function(tick) { var power = Math.log(tick) / Math.LN10; return Math.abs(power - Math.round(power)) < 1e-9; });
     if (tens.length >= 2) ticks = tens;
   }
@@ -253,6 +259,11 @@ function yWhisker(x, from, to, cap, colour) {
               stroke(colour, 1.2));
 }
 
+// Whether a whisker would be hidden by a marker of radius r, but for its caps.
+function behind(at, from, to, r) {
+  return Math.abs(from - at) <= r && Math.abs(to - at) <= r;
+}
+
 // Lines at 45 degrees within a rectangle, 5 px apart.
 function hatching(x, y, width, height, colour) {
   var data = '';
@@ -270,8 +281,10 @@ var OUTLINES = {
   pin: function(r) { return [[0, 1.2 * r], [1.15 * r, -0.9 * r], [-1.15 * r, -0.9 * r]]; }
 };
 
-function marker(shape, x, y, r, filled, colour, paper) {
-  var style = {fill: filled ? colour : paper, stroke: colour, lineWidth: 1.5};
+// The marker of a row: filled, an outline, or a dashed outline.
+function marker(shape, x, y, r, look, colour, paper) {
+  var style = {fill: look & OPEN ? paper : colour, stroke: colour, lineWidth: 1.5};
+  if (look & STYLE.unranked) style.lineDash = [2.2, 1.6];
   if (!OUTLINES[shape]) return {type: 'circle', shape: {cx: x, cy: y, r: r}, style: style};
   return {
     type: 'polygon',
@@ -298,33 +311,34 @@ var functions = {
         return text(row.mark ? MARKS[row.mark] : '', box.x + 5, y, {fill: args.ink2, fontSize: font});
       var x = api.coord([row.value, row.group])[0], children = [], end = x;
       var from = args.base ? api.coord([args.base, row.group])[0] : box.x;
-      var hollow = row.style & STYLE.hollow, hatched = row.style & STYLE.hatched;
+      var open = row.style & OPEN, hatched = row.style & STYLE.hatched;
       var whisker = null;
       if (isNumber(row.low) && isNumber(row.high)) {
         var a = owner.log && row.low <= 0 ? box.x : api.coord([row.low, row.group])[0], b = api.coord([row.high, row.group])[0];
-        whisker = xWhisker(a, b, y, Math.min(4, half), ink);
+        if (!owner.log || args.base || !behind(x, a, b, 5)) whisker = xWhisker(a, b, y, Math.min(4, half), ink);
         end = Math.max(end, b);
       }
       if (owner.log && !args.base) {
         children.push(path('M' + box.x + ' ' + y + 'H' + x, stroke(args.colour, 2, args.dash)));
         if (whisker) children.push(whisker);
-        children.push(marker(args.marker, x, y, Math.min(5, half), !hollow && !hatched, args.colour, args.paper));
+        children.push(marker(args.marker, x, y, Math.min(5, half), row.style, args.colour, args.paper));
         if (hatched) children.push(path('M' + (x - 3) + ' ' + (y + 3) + 'l6 -6', stroke(args.colour, 1.2)));
       } else {
         var left = Math.min(from, x), width = Math.max(1, Math.abs(x - from));
         children.push({
           type: 'rect',
           shape: {x: left, y: y - half, width: width, height: 2 * half},
-          style: {fill: hollow || hatched ? 'none' : args.colour, stroke: args.colour, lineWidth: hollow || hatched ? 1.4 : 0}
+          style: {fill: open ? 'none' : args.colour, stroke: args.colour, lineWidth: open ? 1.4 : 0, lineDash: row.style & STYLE.unranked ? [4, 2.5] : undefined}
         });
         if (hatched) children.push(hatching(left, y - half, width, 2 * half, args.colour));
-        else if (args.inner && !hollow)
-          children.push(path('M' + left + ' ' + y + 'h' + width, stroke(args.paper, 1.6, [5, 3])));
+        else if (args.inner)
+          children.push(path('M' + left + ' ' + y + 'h' + width, stroke(open ? args.colour : args.paper, 1.6, [5, 3])));
         if (whisker) children.push(whisker);
       }
       var words = args.percent ? formatNumber(100 * row.value) + THIN + '%' : formatNumber(row.value) + (args.unit || '');
       if (row.text && !args.below) words += '  ' + row.text;
-      children.push(text(words, Math.max(end, from) + 6, y, {fill: ink, fontSize: font}));
+      var away = owner.log && !args.base ? Math.max(end + 6, x + 10) : Math.max(end, from) + 6;
+      children.push(text(words, away, y, {fill: ink, fontSize: font}));
       return {type: 'group', children: children};
     };
   },
@@ -335,9 +349,11 @@ var functions = {
       var row = owner.rows[params.dataIndex], y = slotY(args, api, row).centre;
       if (!isNumber(row.value)) return nothing();
       var x = api.coord([row.value, row.group])[0], children = [];
-      if (isNumber(row.low) && isNumber(row.high) && row.low > 0)
-        children.push(xWhisker(api.coord([row.low, row.group])[0], api.coord([row.high, row.group])[0], y, 3, args.ink));
-      children.push(marker(args.marker, x, y, 4.5, !(row.style & (STYLE.hollow | STYLE.hatched)), args.colour, args.paper));
+      if (isNumber(row.low) && isNumber(row.high) && row.low > 0) {
+        var from = api.coord([row.low, row.group])[0], to = api.coord([row.high, row.group])[0];
+        if (!behind(x, from, to, 4.5)) children.push(xWhisker(from, to, y, 3, args.ink));
+      }
+      children.push(marker(args.marker, x, y, 4.5, row.style, args.colour, args.paper));
       if (row.style & STYLE.hatched) children.push(path('M' + (x - 3) + ' ' + (y + 3) + 'l6 -6', stroke(args.colour, 1.2)));
       return {type: 'group', children: children};
     };
@@ -380,21 +396,22 @@ var functions = {
       var row = owner.rows[params.dataIndex];
       if (!isNumber(row.value)) return nothing();
       var p = api.coord([row.x, row.value]), children = [];
-      if (isNumber(row.low) && isNumber(row.high)) {
-        if (args.across)
-          children.push(xWhisker(api.coord([row.low, row.value])[0], api.coord([row.high, row.value])[0], p[1], 4, args.ink));
-        else if (!owner.logY || row.low > 0)
-          children.push(yWhisker(p[0], api.coord([row.x, row.low])[1], api.coord([row.x, row.high])[1], 4, args.ink));
+      if (isNumber(row.low) && isNumber(row.high) && (args.across || !owner.logY || row.low > 0) && !args.sized) {
+        var at = args.across ? 0 : 1, size = args.size || 4;
+        var from = api.coord(args.across ? [row.low, row.value] : [row.x, row.low])[at];
+        var to = api.coord(args.across ? [row.high, row.value] : [row.x, row.high])[at];
+        if (!behind(p[at], from, to, size))
+          children.push(args.across ? xWhisker(from, to, p[1], 4, args.ink) : yWhisker(p[0], from, to, 4, args.ink));
       }
       if (row.style & STYLE.ringed)
         children.push({type: 'circle', shape: {cx: p[0], cy: p[1], r: 9}, style: stroke(args.ink, 1.2)});
-      children.push(marker(args.marker, p[0], p[1], args.sized ? row.high : args.size || 4, !(row.style & (STYLE.hollow | STYLE.hatched)), args.colour, args.paper));
+      children.push(marker(args.marker, p[0], p[1], args.sized ? row.high : args.size || 4, row.style, args.colour, args.paper));
       if (row.style & STYLE.hatched) children.push(path('M' + (p[0] - 3) + ' ' + (p[1] + 3) + 'l6 -6', stroke(args.colour, 1.2)));
       return {type: 'group', children: children};
     };
   },
 
-  // Above the x axis, the marks of rows without a value, one over the other. `once`: each mark once at an x.
+  // Above the x axis, the marks of rows without a value, one over the other, where no point is. `once`: each mark once at an x.
   absent: function(args, owner) {
     var taken = [];
     return function(params, api) {
@@ -402,12 +419,15 @@ var functions = {
       var row = owner.rows[params.dataIndex], box = params.coordSys;
       if (isNumber(row.value) || !row.mark || !isNumber(row.x)) return nothing();
       var x = api.coord([row.x, owner.yAxis.min])[0], y = box.y + box.height - 9, glyph = MARKS[row.mark].charAt(0);
-      for (var level = 0; level < 6; level++, y -= 13) {
+      var points = owner.panel.filter(function(other) { return isNumber(other.value) && other.x === row.x; });
+      points = points.map(function(other) { return api.coord([other.x, other.value])[1]; });
+      for (var level = 0; level < 12; level++, y -= 13) {
         var free = true;
         for (var i = 0; i < taken.length; i++) {
           if (args.once && taken[i][2] === glyph && Math.abs(taken[i][0] - x) < 1) return nothing();
           if (Math.abs(taken[i][0] - x) < 14 && Math.abs(taken[i][1] - y) < 12) free = false;
         }
+        for (var k = 0; k < points.length; k++) if (Math.abs(points[k] - y) < 11) free = false;
         if (!free) continue;
         taken.push([x, y, glyph]);
         return text(glyph, x, y, {fill: args.ink2, align: 'center', fontSize: 13, fontWeight: 'bold'});
@@ -426,10 +446,10 @@ var functions = {
       var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, away = args.sized ? row.high + 4 : 8;
       var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
       var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
-      if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]]];
+      if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]], [p[0] + away - 2, p[1] + 13]];
       for (var i = 0; i < places.length; i++) {
         var x = places[i][0], y = places[i][1];
-        var free = x > box.x && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
+        var free = x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
         for (var k = 0; k < owner.panel.length && args.apart; k++) {
           var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
           if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 && q[0] - 6 < x + width) free = false;
@@ -456,11 +476,13 @@ var functions = {
         ]};
       var share = Math.min(1, Math.max(0, Math.log(row.value) / Math.LN10));
       var step = Math.round(share * (args.scale.length - 1));
-      var hatched = row.style & STYLE.hatched;
-      var children = [{type: 'rect', shape: shape, style: {fill: hatched ? args.paper : args.scale[step], stroke: args.grid, lineWidth: 1}}];
+      var hatched = row.style & STYLE.hatched, unranked = row.style & STYLE.unranked, plain = hatched || unranked;
+      var children = [{type: 'rect', shape: shape, style: {
+        fill: plain ? args.paper : args.scale[step], stroke: unranked ? args.ink2 : args.grid, lineWidth: 1, lineDash: unranked ? [4, 2.5] : undefined
+      }}];
       if (hatched) children.push(hatching(shape.x, shape.y, width, height, args.grid));
       children.push(text(formatNumber(row.value), p[0], p[1], {
-        fill: hatched ? args.ink : args.words[step], align: 'center', fontSize: 12,
+        fill: plain ? args.ink : args.words[step], align: 'center', fontSize: 12,
         fontWeight: row.style & STYLE.bold ? 'bold' : 'normal'
       }));
       return {type: 'group', children: children};
@@ -537,6 +559,7 @@ var functions = {
       } else if (row.mark) {
         words += '\n' + MARKS[row.mark];
       }
+      if (row.style & STYLE.unranked && String(row.text).indexOf('not ranked') < 0) words += ', not ranked';
       return row.text ? words + '\n' + row.text : words;
     };
   },

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analyse/analyse.hpp"
+#include "chart/charts.hpp"
+#include "chart/dots.hpp"
+#include "chart/layout.hpp"
+#include "chart/picture.hpp"
+
+namespace assay::chart {
+namespace {
+
+double geometric_mean(std::span<const double> values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+// The geometric mean of an architecture's models on each target, over the models that all its targets have.
+struct ArchitectureLine {
+  std::string architecture, category;
+  std::vector<std::string> models;
+  std::map<std::string, std::vector<const Record*>> rows;  ///< by target, one for each model, in the same order
+};
+
+std::vector<ArchitectureLine> architectures_of(const Cells& cells) {
+  std::vector<ArchitectureLine> lines;
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<std::string>> models;
+  std::map<std::string, std::string> categories;
+  for (const Record& row : cells.rows) {
+    const std::string name = row.architecture.empty() ? row.model : row.architecture;
+    if (!models.contains(name)) order.push_back(name);
+    std::vector<std::string>& own = models[name];
+    if (std::ranges::find(own, row.model) == own.end()) own.push_back(row.model);
+    if (!row.category.empty()) categories[name] = row.category;
+  }
+  for (const std::string& name : order) {
+    ArchitectureLine line{name, facet_name(categories[name]), {}, {}};
+    const bool ranked = std::ranges::any_of(
+        models[name], [&](const std::string& model) { return !representatives(cells.rows, model).empty(); });
+    std::map<std::string, std::map<std::string, const Record*>> found, unranked;  // by target, model
+    for (const std::string& model : models[name])
+      for (const Record* row : typical_cells(cells.rows, model))
+        (ranked && !row->ranked() ? unranked : found)[target_key(*row)][model] = row;
+    const auto add = [&](const auto& entry) {
+      for (const std::string& model : line.models) line.rows[entry.first].push_back(entry.second.at(model));
+    };
+    for (const std::string& model : models[name])
+      if (!found.empty() && std::ranges::all_of(found, [&](const auto& entry) { return entry.second.contains(model); }))
+        line.models.push_back(model);
+    for (const auto& entry : found) add(entry);
+    for (const auto& entry : unranked)
+      if (!line.rows.contains(entry.first) &&
+          std::ranges::all_of(line.models, [&](const std::string& model) { return entry.second.contains(model); }))
+        add(entry);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+double mean_latency(std::span<const Record* const> rows) {
+  std::vector<double> times;
+  for (const Record* row : rows) times.push_back(*row->latency_p50_ms);
+  return geometric_mean(times);
+}
+
+bool any_unranked(std::span<const Record* const> rows) {
+  return std::ranges::any_of(rows, [](const Record* row) { return is_unranked(*row); });
+}
+
+// The fastest target among the ranked ones; without these, among all.
+std::string fastest_target(const ArchitectureLine& line) {
+  std::string best;
+  std::pair<bool, double> least;
+  for (const auto& [target, rows] : line.rows)
+    if (const std::pair key(any_unranked(rows), mean_latency(rows)); best.empty() || key < least) {
+      best = target;
+      least = key;
+    }
+  return best;
+}
+
+Mark mark_of_architecture(const Cells& cells, const ArchitectureLine& line, const std::string& target) {
+  Mark mark = Mark::kNoValue;
+  for (const Record& row : cells.rows)
+    if ((row.architecture.empty() ? row.model : row.architecture) == line.architecture && target_key(row) == target &&
+        mark_of(row) != Mark::kNone)
+      return mark_of(row);
+  return mark;
+}
+
+}  // namespace
+
+std::vector<Chart> architecture_comparison(const Input& input) {
+  const Cells cells = cells_of(input);
+  std::vector<DotLine> lines;
+  Table table{dot_columns(), {}};
+  for (const ArchitectureLine& one : architectures_of(cells)) {
+    if (one.models.empty()) continue;
+    DotLine line;
+    line.name = one.architecture;
+    line.facet = one.category;
+    for (const auto& [target, rows] : one.rows) {
+      if (!std::ranges::all_of(rows, [](const Record* row) { return row->latency_p50_ms.has_value(); })) continue;
+      Row dot;
+      dot.series = target;
+      dot.value = mean_latency(rows);
+      if (rows.size() == 1) {
+        dot.low = rows.front()->latency_p50_low_ms;
+        dot.high = rows.front()->latency_p50_high_ms;
+        dot.style = style_of(*rows.front());
+      }
+      if (any_unranked(rows)) dot.style = kUnranked;
+      dot.text = any_unranked(rows) ? "not ranked" : status_words(*rows.front());
+      line.dots.push_back(dot);
+    }
+    for (const std::string& model : one.models) add_marks(line, cells, model);
+    line.best = least(line);
+    add_dots(table, line, one.models.size());
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return {};
+  Frame frame = frame_of(cells, "architecture_comparison", "How fast is each architecture?");
+  frame.notes.emplace_back("Several models of an architecture: geometric mean over those that all its targets have.");
+  return dot_plots(std::move(frame), std::move(lines), table);
+}
+
+std::vector<Chart> architecture_performance_matrix(const Input& input) {
+  const Cells cells = cells_of(input);
+  std::vector<ArchitectureLine> lines = architectures_of(cells);
+  std::erase_if(lines, [](const ArchitectureLine& line) { return line.models.empty(); });
+  if (lines.empty()) return {};
+  std::ranges::stable_sort(lines, {},
+                           [](const ArchitectureLine& line) { return std::pair(line.category, line.architecture); });
+  std::vector<Look> looks = looks_of(cells.rows);
+  std::string absent;
+  std::erase_if(looks, [&](const Look& look) {
+    const auto says_something = [&](const Record& row) {
+      return target_key(row) == look.name && row.status != CellStatus::kUnavailable &&
+             row.status != CellStatus::kSkipped;
+    };
+    if (std::ranges::any_of(cells.rows, says_something)) return false;
+    absent += (absent.empty() ? "" : ", ") + look.name;
+    return true;
+  });
+  constexpr double kLine = 26, kColumn = 118, kLabelSize = 12, kWidest = 320, kBetween = 34;
+  constexpr std::size_t kMostLines = 45;
+  double labels = 60;
+  for (const ArchitectureLine& line : lines) labels = std::max(labels, text_width(line.architecture, kLabelSize));
+  labels = std::min(labels, kWidest);
+  Table table{{{"architecture", "architecture", ""},
+               {"category", "category", ""},
+               {"target", "target", ""},
+               {"ratio", "times the best time", "", Better::kLower},
+               {"latency_ms", "latency", "ms", Better::kLower},
+               {"claim", "what is shown", ""}},
+              {}};
+  std::vector<Chart> charts;
+  for (std::size_t from = 0; from < lines.size(); from += kMostLines) {
+    const std::span<const ArchitectureLine> page(lines.data() + from, std::min(kMostLines, lines.size() - from));
+    Frame frame = frame_of(cells, "architecture_performance_matrix", "Which hardware for which architecture?");
+    frame.legend.clear();
+    frame.subtitle += " · times the time of the best target of the row, lower is better";
+    if (lines.size() > page.size())
+      frame.subtitle += fmt::format(" · rows {} to {} of {}", from + 1, from + page.size(), lines.size());
+    frame.notes.insert(frame.notes.begin(),
+                       "Bold: paired launches show that the target is slower than the best one. The darker, the "
+                       "slower; ten times and more are equally dark.");
+    frame.width = std::max(560, static_cast<int>(16 + labels + 10 + kColumn * static_cast<double>(looks.size()) + 24));
+    std::vector<Row> rows;
+    double top = 62;
+    std::vector<std::pair<Panel, std::string>> panels;
+    for (std::size_t at = 0; at < page.size();) {
+      const std::size_t begin = at;
+      const int number = static_cast<int>(panels.size());
+      while (at < page.size() && page[at].category == page[begin].category) {
+        const ArchitectureLine& line = page[at++];
+        const std::string best_target = fastest_target(line);
+        const Record* best = line.rows.at(best_target).front();
+        for (const Look& look : looks) {
+          Row row;
+          row.panel = number;
+          row.group = line.architecture;
+          row.series = look.name;
+          const auto own = line.rows.find(look.name);
+          std::string claim;
+          if (own == line.rows.end()) {
+            row.mark = mark_of_architecture(cells, line, look.name);
+            const auto simulated = std::ranges::find_if(cells.rows, [&](const Record& record) {
+              return record.architecture == line.architecture && target_key(record) == look.name && look.hatched &&
+                     record.latency_p50_ms && shows_values(record);
+            });
+            if (simulated != cells.rows.end() && best->batch_size == simulated->batch_size) {
+              row.mark = Mark::kNone;
+              row.style = kHatched;
+              row.value = *simulated->latency_p50_ms / mean_latency(line.rows.at(best_target));
+              claim = "simulated or software: not compared";
+            }
+          } else {
+            row.value = mean_latency(own->second) / mean_latency(line.rows.at(best_target));
+            const bool unranked = any_unranked(own->second) || any_unranked(line.rows.at(best_target));
+            if (any_unranked(own->second)) row.style |= kUnranked;
+            if (unranked) {
+              claim = "not ranked";
+            } else if (look.name != best_target) {
+              std::vector<CellPair> pairs;
+              for (std::size_t i = 0; i < own->second.size(); ++i)
+                pairs.push_back({line.rows.at(best_target)[i], own->second[i]});
+              const CellComparison comparison = compare_together(pairs, line.rows.size());
+              if (comparison.difference == stats::Difference::kSlower) row.style |= kBold;
+              claim = comparison.claimed() ? std::string(to_string(comparison.difference)) : no_claim_words(comparison);
+            } else {
+              claim = "best";
+            }
+          }
+          table.rows.push_back({line.architecture, line.category, look.name, value_of(row.value),
+                                own == line.rows.end() ? TableValue() : TableValue(mean_latency(own->second)), claim});
+          rows.push_back(std::move(row));
+        }
+      }
+      Panel panel;
+      panel.left = 16 + labels + 10;
+      panel.top = top;
+      panel.width = kColumn * static_cast<double>(looks.size());
+      panel.height = kLine * static_cast<double>(at - begin);
+      panel.x = {{"type", "category"},
+                 {"$categories", {{"panel", number}, {"column", "series"}}},
+                 {"position", "top"},
+                 {"axisLine", {{"show", false}}},
+                 {"axisTick", {{"show", false}}},
+                 {"axisLabel",
+                  {{"show", number == 0},
+                   {"interval", 0},
+                   {"color", {{"$colour", "ink"}}},
+                   {"fontSize", 12},
+                   {"margin", 34},
+                   {"fontWeight", "bold"}}}};
+      panel.y = group_axis(number, labels);
+      panel.y["axisLine"]["show"] = false;
+      top += panel.height + kBetween;
+      panel.title = page[begin].category;
+      panels.emplace_back(panel, page[begin].category);
+    }
+    if (!absent.empty()) frame.notes.push_back("Not available on this machine, or skipped: " + absent + ".");
+    for (std::string& note : legend_notes(rows)) frame.notes.push_back(std::move(note));
+    Picture picture(frame);
+    for (const auto& [panel, category] : panels) picture.add(panel);
+    for (Row& row : rows) picture.add(std::move(row));
+    Json scale = Json::array(), words = Json::array();
+    for (int step = 0; step <= 6; ++step) {
+      scale.push_back({{"$colour", fmt::format("heat-{}", step)}});
+      words.push_back({{"$colour", fmt::format("heat-{}-ink", step)}});
+    }
+    for (std::size_t i = 0; i < panels.size(); ++i)
+      picture.draw(static_cast<int>(i), "", "heat", "cell",
+                   {{"scale", scale},
+                    {"words", words},
+                    {"grid", {{"$colour", "grid"}}},
+                    {"paper", {{"$colour", "background"}}},
+                    {"ink", {{"$colour", "ink"}}},
+                    {"ink2", {{"$colour", "ink-2"}}}});
+    charts.push_back(
+        picture.finish(top - kBetween + 16, table,
+                       fmt::format("A table of {} architectures and {} targets; 1.00 is the best of its row.",
+                                   page.size(), looks.size())));
+  }
+  return charts;
+}
+
+}  // namespace assay::chart
