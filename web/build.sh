@@ -12,13 +12,14 @@ esbuild=$deps/web/node_modules/@esbuild/linux-x64/bin/esbuild
 [[ -x $esbuild ]] || { echo "web/build.sh: '$esbuild' is missing; run: setup/fetch web" >&2; exit 1; }
 export NODE_PATH=$deps/web/node_modules
 common=(--bundle --legal-comments=none --log-level=warning '--define:process.env.NODE_ENV="production"')
-# The licences of what a page contains, as their texts say: they go with every copy.
+# The licences of what a page contains, as their texts say: they go with every copy. Without carriage returns: a browser reads
+# none, and the hash in the page's policy would be another one.
 licences() {
   local package file
   echo "/*!"
   for package in echarts zrender tslib preact @tanstack/table-core @tanstack/store; do
     printf '\n%s\n\n' "---- $package"
-    for file in "$NODE_PATH/$package"/NOTICE* "$NODE_PATH/$package"/LICENSE* "$NODE_PATH/$package"/licenses/*; do [[ ! -f $file ]] || cat "$file"; done
+    for file in "$NODE_PATH/$package"/NOTICE* "$NODE_PATH/$package"/LICENSE* "$NODE_PATH/$package"/licenses/*; do [[ ! -f $file ]] || tr -d '\r' <"$file"; done
   done
   echo "*/"
 }

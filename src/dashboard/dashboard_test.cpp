@@ -256,6 +256,7 @@ TEST(Page, HasAPolicyThatAllowsItsOwnScriptAndStyleOnly) {
   EXPECT_THAT(html, StartsWith("<!doctype html>"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, Not(HasSubstr("unsafe-inline")));
+  EXPECT_THAT(html, Not(HasSubstr("\r")));  // a browser would read "\n", and find another hash
   EXPECT_THAT(html, Not(HasSubstr("alert(1)</script>")));
   const auto between = [&](std::string_view open, std::string_view close) {
     const std::size_t from = html.find(open) + open.size();

@@ -51,15 +51,17 @@ export function spanLog(values: number[], margin = 0.06): [number, number] {
   return [low * Math.exp(-widen), high * Math.exp(widen)];
 }
 
-/** Width of the parent; 0 until it is known. */
+const leastWidth = 260;
+
+/** Width of the parent, but not less than a picture needs; 0 until it is known. */
 export function useWidth(): [{ current: HTMLDivElement | null }, number] {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    setWidth(element.clientWidth);
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    setWidth(Math.max(leastWidth, element.clientWidth));
+    const observer = new ResizeObserver(() => setWidth(Math.max(leastWidth, element.clientWidth)));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
