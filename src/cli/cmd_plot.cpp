@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -13,15 +14,18 @@
 
 #include "analyse/analysis.hpp"
 #include "analyse/table.hpp"
+#include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "chart/chart.hpp"
 #include "chart/render.hpp"
+#include "cli/chart_page.hpp"
 #include "cli/context.hpp"
 #include "cli/help.hpp"
+#include "cli/measuring_options.hpp"
 #include "cli/selection_options.hpp"
 #include "exchange/dataset_of_files.hpp"
-#include "report/document.hpp"
+#include "store/store.hpp"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -37,12 +41,56 @@ struct PlotOptions {
   SelectionOptions selection;
 };
 
-Result<Dataset> read_data(const PlotOptions& options) {
-  if (options.json_paths.empty()) return options.selection.read();
-  if (!options.selection.db_path.empty())
-    return fail(ErrorCode::kInvalidArgument, "--json-path and --db-path name two sources", "use one of them");
+bool is_selected(const Record& row, const Selection& chosen) {
+  const auto among = [](const std::vector<std::string>& words, const std::string& word) {
+    return words.empty() || std::ranges::find(words, word) != words.end();
+  };
+  const auto equal = [](const std::optional<std::int64_t>& wanted, const Count& value) {
+    return !wanted || wanted == value;
+  };
+  const bool at_time = (!chosen.since || row.timestamp >= iso8601(*chosen.since)) &&
+                       (!chosen.until || row.timestamp < iso8601(*chosen.until));
+  return (among(chosen.models, row.model) || among(chosen.models, row.model_id)) &&
+         among(chosen.families, row.family) && among(chosen.categories, row.category) &&
+         among(chosen.architectures, row.architecture) && among(chosen.hardware, row.hardware) &&
+         among(chosen.engines, row.engine) && among(chosen.precisions, row.precision) &&
+         among(chosen.runs, row.run_id) && among(chosen.machines, row.hardware_id) &&
+         equal(chosen.batch_size, row.batch_size) && equal(chosen.sequence_length, row.sequence_length) && at_time;
+}
+
+Result<Dataset> read_files(const PlotOptions& options) {
   const std::vector<fs::path> paths(options.json_paths.begin(), options.json_paths.end());
-  return exchange::dataset_of(paths);
+  ASSAY_TRY(const Selection chosen, options.selection.selection());
+  ASSAY_TRY(Dataset data, exchange::dataset_of(paths));
+  const bool any = !data.cells.empty();
+  std::erase_if(data.cells, [&](const Record& row) { return !is_selected(row, chosen); });
+  data.ids.assign(data.cells.size(), 0);  // results of files have none
+  if (any && data.cells.empty())
+    return fail(ErrorCode::kNotFound, fmt::format("no result of '{}' has all that was requested", data.source),
+                "leave out one of the options that select");
+  return data;
+}
+
+bool has_no_result(const fs::path& database) {
+  Result<Store> store = Store::open(database, Store::Mode::kRead);
+  if (!store) return false;
+  const auto words = store->ask("selection_words");
+  return words && words->rows.empty();
+}
+
+// An empty database is an empty dataset: each chart says what it needs.
+Result<Dataset> read_data(const PlotOptions& options) {
+  if (!options.json_paths.empty() && !options.selection.db_path.empty())
+    return fail(ErrorCode::kInvalidArgument, "--json-path and --db-path name two sources", "use one of them");
+  if (!options.json_paths.empty()) return read_files(options);
+  Result<Dataset> data = options.selection.read();
+  const fs::path database = database_path(options.selection.db_path);
+  if (!data && data.error().code == ErrorCode::kNotFound && has_no_result(database)) {
+    Dataset empty;
+    empty.source = database.string();
+    return empty;
+  }
+  return data;
 }
 
 std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
@@ -54,21 +102,9 @@ std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
   return {all.begin(), all.end()};
 }
 
-// One static page: the picture in both themes, its notes and its table.
-Result<std::string> html_page(chart::Renderer& renderer, const chart::Chart& chart) {
-  ASSAY_TRY(std::string light, renderer.svg(chart, chart::theme("light")));
-  ASSAY_TRY(std::string dark, renderer.svg(chart, chart::theme("dark")));
-  const Picture picture{chart.name, chart.title, std::move(light), std::move(dark)};
-  const Document document{.name = chart.name,
-                          .title = chart.title,
-                          .answer = chart.summary,
-                          .sections = {{chart.subtitle, chart.notes, {}, {chart.table}, {chart.name}}}};
-  return to_html(document, std::span(&picture, 1));
-}
-
-Result<std::string> bytes_of(const PlotOptions& options, chart::Renderer& renderer, const chart::Chart& chart,
-                             const std::string& format) {
-  if (format == "html") return html_page(renderer, chart);
+Result<std::string> bytes_of(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
+                             const chart::Chart& chart, const std::string& format) {
+  if (format == "html") return chart_page(renderer, std::span(&chart, 1), data);
   if (format == "json") return json_text(rows_json(chart.table), 2) + "\n";
   ASSAY_TRY(std::string svg, renderer.svg(chart, chart::theme(options.theme)));
   if (format == "svg") return svg;
@@ -83,7 +119,8 @@ std::string format_of_output(const PlotOptions& options) {
   return "";
 }
 
-Status write_chart(const PlotOptions& options, chart::Renderer& renderer, const chart::Chart& chart, std::size_t page) {
+Status write_chart(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
+                   const chart::Chart& chart, std::size_t page) {
   const std::string single = format_of_output(options);
   const std::vector<std::string> formats = single.empty() ? options.formats : std::vector<std::string>{single};
   for (const std::string& format : formats) {
@@ -94,7 +131,7 @@ Status write_chart(const PlotOptions& options, chart::Renderer& renderer, const 
                        : whole.parent_path() /
                              fmt::format("{}_{}{}", whole.stem().string(), page + 1, whole.extension().string());
     }
-    Result<std::string> bytes = bytes_of(options, renderer, chart, format);
+    Result<std::string> bytes = bytes_of(options, data, renderer, chart, format);
     if (!bytes && bytes.error().code == ErrorCode::kNotFound &&
         formats.size() > 1) {  // no librsvg: the others are written
       std::fprintf(stderr, "note: %s\n", sanitise(to_string(bytes.error())).c_str());
@@ -118,26 +155,34 @@ Result<ExitCode> plot(const PlotOptions& options) {
   const chart::Input input{.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series};
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   std::size_t drawn = 0;
-  std::vector<std::string> missing;  // "NAME: why"
+  std::vector<std::pair<std::string, std::string>> missing;  // why, and of which charts
+  std::size_t missing_charts = 0;
   for (const chart::Kind kind : kinds) {
     std::size_t page = 0;
     for (const chart::Chart& chart : chart::make_charts(kind, input)) {
       if (chart.option.is_null()) {
-        missing.push_back(chart.name + ": " + join(chart.notes, "; "));
+        const std::string why = join(chart.notes, "; ");
+        const auto known = std::ranges::find(missing, why, &std::pair<std::string, std::string>::first);
+        if (known != missing.end())
+          known->second += ", " + chart.name;
+        else
+          missing.emplace_back(why, chart.name);
+        ++missing_charts;
         continue;
       }
-      ASSAY_CHECK_OK(write_chart(options, renderer, chart, page++));
+      ASSAY_CHECK_OK(write_chart(options, data, renderer, chart, page++));
       ++drawn;
     }
   }
   const bool chosen = !options.charts.empty() || options.architecture_comparison;
-  if (drawn > 0 && !chosen && !missing.empty())
+  if (drawn > 0 && !chosen && missing_charts > 0)
     std::fprintf(stderr,
                  "not drawn, because there are no data: %zu charts; `assay plot --chart NAME` says what each needs\n",
-                 missing.size());
+                 missing_charts);
   else
-    for (const std::string& why : missing) std::fprintf(stderr, "not drawn: %s\n", sanitise(why).c_str());
-  return drawn > 0 ? ExitCode::kSuccess : ExitCode::kFailure;
+    for (const auto& [why, names] : missing)
+      std::fprintf(stderr, "not drawn: %s: %s\n", names.c_str(), sanitise(why).c_str());
+  return drawn > 0 ? ExitCode::kSuccess : ExitCode::kCannotTell;
 }
 
 }  // namespace

@@ -264,7 +264,9 @@ Result<ExitCode> work_on_folders(const SuiteOptions& options, Context& context) 
               suite::aggregate(paths(options.aggregate), output_dir, context.command_line));
     return answer(written, context);
   }
-  return answer_not_yet("plots", context);
+  ASSAY_TRY(const suite::Written written,
+            suite::plot_comparison(options.comparison[0], options.comparison[1], output_dir));
+  return answer(written, context);
 }
 
 Result<ExitCode> suite_command(const SuiteOptions& options, Context& context) {
@@ -292,8 +294,9 @@ void add_folder_options(CLI::App& command, SuiteOptions& options) {
   show_as(command.add_option("--aggregate-results", options.aggregate,
                              "Put the results of these folders into a new folder; the newest of each cell is shown"),
           kFolders, "FOLDER…");
-  show_as(command.add_option("--plot-comparison", options.comparison, "Compare the results of two folders"), kFolders,
-          "BEFORE AFTER")
+  show_as(command.add_option("--plot-comparison", options.comparison,
+                             "Compare the results of two folders, cell by cell, in a new folder"),
+          kFolders, "BEFORE AFTER")
       ->expected(2);
 }
 

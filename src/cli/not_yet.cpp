@@ -24,8 +24,6 @@ constexpr std::array kNotYet{
            "one `assay run` with several --hardware or --engines compares them in the same rounds"},
     NotYet{"schedule", "schedules are not part of this version of assay",
            "cron or a systemd timer can call `assay suite` or `assay coverage`"},
-    NotYet{"plots", "--plot-only, --plot-comparison: drawing plots from folders is not part of this version of assay",
-           "`assay run` writes CSV and JSON that any plotting tool reads"},
     NotYet{"distributed", "--executor slurm: running on a cluster is not part of this version of assay",
            "`assay suite` runs on this machine"},
 };

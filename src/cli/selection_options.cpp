@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -80,7 +81,8 @@ std::optional<WallTime> parse_time(std::string_view text, WallTime now) {
   if (text == "yesterday") return now - Days(1);
   if (text.size() > 1 && (text.back() == 'd' || text.back() == 'h')) {
     const auto count = parse_number<int>(std::string(text.substr(0, text.size() - 1)));
-    if (!count || *count < 0) return std::nullopt;
+    constexpr int kMost = 1'000'000;  // days: further back than there are dates of four digits
+    if (!count || *count < 0 || *count > kMost) return std::nullopt;
     return text.back() == 'd' ? now - Days(*count) : now - std::chrono::hours(*count);
   }
   return parse_date(std::string(text));
@@ -104,7 +106,10 @@ void SelectionOptions::add_to(CLI::App& command) {
   show_as(command.add_option("--until", until_, "Results until this time"), kSelection, "TIME");
   list("--run", words_.runs, "Runs, by their ids");
   list("--machine", words_.machines, "Machines, by their hardware_id");
-  show_as(command.add_option("--limit", words_.most_cells, "At most so many cells, the newest ones"), kSelection, "N")
+  constexpr std::size_t kMostCells = 10'000'000;
+  show_as(command.add_option("--limit", words_.most_cells, "At most so many cells, the newest ones")
+              ->check(CLI::Range(std::size_t{1}, kMostCells)),
+          kSelection, "N")
       ->default_str(std::to_string(words_.most_cells));
   show_as(command.add_option("--db-path,--db", db_path, "Database of the results"), kStorage, "FILE")
       ->default_str("$ASSAY_DB_PATH or ./benchmark_db.duckdb");
@@ -114,12 +119,18 @@ Result<Selection> SelectionOptions::selection() const {
   Selection selection = words_;
   ASSAY_TRY(selection.since, time_option("--since", since_));
   ASSAY_TRY(selection.until, time_option("--until", until_));
+  std::ranges::replace(selection.hardware, std::string("qualcomm"), std::string("qnn"));
+  if (std::ranges::find(selection.hardware, "all") != selection.hardware.end()) selection.hardware.clear();
   return selection;
 }
 
 Result<Dataset> SelectionOptions::read() const {
   ASSAY_TRY(const Selection chosen, selection());
-  ASSAY_TRY(Store store, Store::open(database_path(db_path), Store::Mode::kRead));
+  return read_selected(database_path(db_path), chosen);
+}
+
+Result<Dataset> read_selected(const std::filesystem::path& database, const Selection& chosen) {
+  ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
   ASSAY_TRY(const KnownWords known, known_words(store));
   if (known.empty())
     return fail(ErrorCode::kNotFound, fmt::format("'{}' has no results yet", store.path().string()),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,14 +27,17 @@ class SelectionOptions {
   std::string db_path;
   /// What the options say. Errors: invalid_argument, if a time is not valid.
   [[nodiscard]] Result<Selection> selection() const;
-  /// Reads what was selected. Errors: those of selection() and Store::open; invalid_argument for a word that no
-  /// result has, with the nearest one; not_found if there is no result at all.
+  /// Reads what was selected. Errors: those of selection() and read_selected().
   [[nodiscard]] Result<Dataset> read() const;
 
  private:
   Selection words_;
   std::string since_, until_;
 };
+
+/// Reads what `chosen` selects of a database. Errors: those of Store::open; invalid_argument for a word that no result
+/// has, with the nearest one; not_found if there is no result at all.
+[[nodiscard]] Result<Dataset> read_selected(const std::filesystem::path& database, const Selection& chosen);
 
 /// A time as a person writes it: "2026-03-02", "2026-03-02T12:00:00Z" (UTC), "7d", "12h" (before `now`), "yesterday".
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text, WallTime now);

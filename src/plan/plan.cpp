@@ -201,7 +201,8 @@ class TargetPlan {
 
   void set_reference(Task& task) const {
     task.reference.graph_hash = model_.identity.graph_hash;
-    task.reference.weights_hash = model_.identity.weights_hash;
+    // One graph may have the constants of two configurations: computed positions are not in its hash.
+    task.reference.weights_hash = join({model_.identity.weights_hash, model_.identity.config_hash}, " ");
     task.reference.artefact = model_.artefact;
     task.reference.given_note = model_.given_note;
     task.reference.quantised = model_.info && is_quantised(model_.info->operators);

@@ -166,6 +166,21 @@ TEST(Plan, AGenerationHasTheCellsLengths) {
   EXPECT_FALSE(task.variant);
 }
 
+TEST(Plan, AReferenceIsOfOneConfiguration) {
+  // Blenderbot's and pegasus' smallest models have the same graph and seed, and other constants for positions.
+  PreparedModel model = decoder_model();
+  RunSettings settings;
+  settings.batch_sizes = {1};
+  settings.sequence_lengths = {16};
+  model.identity.weights_hash = "seeded:scheme:0";
+  model.identity.config_hash = "learned";
+  const Task learned = plan(model, {target_on("onnxruntime")}, settings).at(0);
+  model.identity.config_hash = "computed";
+  const Task computed = plan(model, {target_on("onnxruntime")}, settings).at(0);
+  EXPECT_EQ(learned.reference.graph_hash, computed.reference.graph_hash);
+  EXPECT_NE(learned.reference.weights_hash, computed.reference.weights_hash);
+}
+
 TEST(Plan, AVariantOfTheCacheIsTimedAndTheModelAsItIsRemainsItsReference) {
   PreparedModel model = decoder_model();
   CacheVariant variant{{.file = "/models/static.onnx"}, *model.info, model.generation->generation, "config", "graph2"};

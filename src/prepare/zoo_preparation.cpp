@@ -31,6 +31,9 @@ std::optional<std::int64_t> max_sequence_of(const Json& config) {
   return key->get<std::int64_t>();
 }
 
+// The size that every architecture has: the catalogue's, where none is published.
+constexpr std::string_view kTinySize = "tiny";
+
 void set_source(PreparedModel& model, const ZooSource& source) {
   model.identity.model_id = source.model_id;
   model.identity.architecture = source.architecture;
@@ -47,6 +50,7 @@ void set_built(Record& row, const ZooDescription& described, const ZooSource& so
   row.builder_version = built.builder_version;
   row.weights = built.seeded ? "seeded" : "checkpoint";
   row.size = source.size;
+  if (source.model_id.starts_with("zoo:")) row.add_flag(flag::kScaled);
   if (built.seeded) {
     row.add_flag(flag::kSeeded);
     row.seed_scheme = std::string(seed_scheme());
@@ -100,6 +104,8 @@ class ZooPreparation {
       if (known.model_class == named.model_class && known.size == size) return zoo_source(known);
       if (known.model_class == named.model_class && known.size != named.size) there.push_back(known.size);
     }
+    if (const auto tiny = size == kTinySize ? zoo::tiny_model(named.architecture) : std::nullopt)
+      return zoo_source(*tiny);
     return fail(ErrorCode::kUnsupported, fmt::format("{} is not published in size '{}'; there is {}",
                                                      named.architecture, size, join(there, ", ")));
   }

@@ -72,8 +72,16 @@ tl::unexpected<Error> without_weights(Error error) {
   return tl::unexpected<Error>(std::move(error));
 }
 
+// "albert/tiny" of zoo:albert/tiny, the id of results: what one prints can be typed again.
+std::optional<zoo::KnownModel> named_tiny(const ModelReference& reference) {
+  constexpr std::string_view kTiny = "/tiny";
+  if (!reference.zoo_only || !reference.name.ends_with(kTiny)) return std::nullopt;
+  return zoo::tiny_model(reference.name.substr(0, reference.name.size() - kTiny.size()));
+}
+
 Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub, bool allow_random_weights) {
   const std::string& name = reference.name;
+  if (const auto tiny = named_tiny(reference)) return zoo_source(*tiny);
   const std::optional<zoo::KnownModel> known = zoo::find_known(name);
   const auto planned = zoo::find_planned(name);
   const std::string id = reference.zoo_only ? "" : hub_id(name, known);
@@ -97,6 +105,12 @@ Result<ZooSource> from_name(const ModelReference& reference, hub::Hub& hub, bool
   if (known) {
     ZooSource source = zoo_source(*known);
     source.note = std::move(note);
+    return source;
+  }
+  if (const auto tiny = zoo::tiny_model(name)) {
+    ZooSource source = zoo_source(*tiny);
+    source.note =
+        fmt::format("{}: no published checkpoint is known; measured in the size tiny, with random weights", name);
     return source;
   }
   if (!planned) return unknown(name);

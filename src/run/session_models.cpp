@@ -48,7 +48,12 @@ std::vector<std::string> grouped_notes(const std::vector<std::string>& notes) {
   std::vector<std::string> once;
   for (const auto& [words, all] : groups) {
     std::vector<std::string> names;
+    constexpr std::size_t kMost = 12;
     for (const std::string& note : all) names.push_back(note.substr(0, note.find(": ")));
+    if (names.size() > kMost + 1) {
+      names.resize(kMost);
+      names.push_back(fmt::format("{} more", all.size() - kMost));
+    }
     once.push_back(all.size() == 1 ? all.front() : join(names, ", ") + words);
   }
   return once;

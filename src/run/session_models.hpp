@@ -19,7 +19,7 @@ namespace assay {
                                                                 const EngineRegistry& registry, RateKeeper& rates,
                                                                 SessionResult& out);
 
-/// Notes "NAME: words" that have the same words become one: "A, B: words".
+/// Notes "NAME: words" that have the same words become one: "A, B: words"; of many models the first twelve are named.
 [[nodiscard]] std::vector<std::string> grouped_notes(const std::vector<std::string>& notes);
 
 }  // namespace assay

@@ -14,9 +14,12 @@
 #include "base/files.hpp"
 #include "base/guard.hpp"
 #include "base/hash.hpp"
+#include "base/text.hpp"
+#include "chart/files.hpp"
 #include "exchange/dataset_of_files.hpp"
 #include "report/report.hpp"
 #include "store/store.hpp"
+#include "suite/comparison.hpp"
 #include "suite/folder.hpp"
 #include "suite/pictures.hpp"
 
@@ -128,6 +131,39 @@ Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& out
   ASSAY_CHECK_OK(write_matrix(folder, input.rows, input.run.host));
   Written written{{folder}, input.notes};
   std::ranges::move(write_pictures(exchange::dataset_of(files), folder).notes, std::back_inserter(written.notes));
+  return written;
+}
+
+Result<Written> plot_comparison(const fs::path& before, const fs::path& after, const fs::path& output_dir) {
+  std::array<Side, 2> sides{Side{before.string(), {}}, Side{after.string(), {}}};
+  for (Side& side : sides) {
+    ASSAY_TRY(side.files, exchange::read_all(std::array{fs::path(side.name)}));
+  }
+  const Document document = compare_folders(sides[0], sides[1], iso8601(wall_now()));
+  ASSAY_TRY(const fs::path folder, make_folder(output_dir, "comparison_"));
+  Written written;
+  std::vector<std::string> pictures{"\n## Charts\n\nEach side alone, from its own results:\n\n"};
+  for (const auto& [side, name] : {std::pair(&sides[0], "before"), std::pair(&sides[1], "after")}) {
+    const fs::path plots = fs::path(kPlotsFolder) / name;
+    const Result<chart::WrittenCharts> charts = guarded("while drawing the charts", [&] {
+      return chart::write_charts(exchange::dataset_of(side->files), folder / plots);
+    });
+    if (!charts) {
+      written.notes.push_back(fmt::format("plots of {}: {}", side->name, charts.error().message));
+      continue;
+    }
+    std::ranges::copy(charts->notes, std::back_inserter(written.notes));
+    if (charts->pictures > 0)
+      pictures.push_back(
+          fmt::format("- [{}]({}): {}\n", side->name, plots.string(), counted(charts->pictures, "chart")));
+  }
+  const std::string text = to_markdown(document) + (pictures.size() > 1 ? join(pictures, "") : "");
+  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.md", text));
+  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.csv", to_csv(document)));
+  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.json", json_text(to_json(document), 2) + "\n"));
+  written.files = {folder / "comparison.md", folder / "comparison.csv", folder / "comparison.json"};
+  if (pictures.size() > 1) written.files.push_back(folder / kPlotsFolder);
+  written.notes.insert(written.notes.begin(), document.answer);
   return written;
 }
 

@@ -32,4 +32,10 @@ struct Written {
 [[nodiscard]] Result<Written> aggregate(std::span<const std::filesystem::path> folders,
                                         const std::filesystem::path& output_dir, const std::string& command);
 
+/// Compares the results of two folders (suite/comparison.hpp) in a new folder comparison_YYYYMMDD_HHMMSS of
+/// `output_dir`: comparison.md, .csv and .json, and the charts of each side in plots/before and plots/after.
+/// Errors: as above.
+[[nodiscard]] Result<Written> plot_comparison(const std::filesystem::path& before, const std::filesystem::path& after,
+                                              const std::filesystem::path& output_dir);
+
 }  // namespace assay::suite

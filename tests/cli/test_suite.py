@@ -136,6 +136,69 @@ class Folder(SuiteTest):
         self.assertIn("missing", self.run_tool("suite", "--update-matrix-only", "missing", expect=2).stderr)
 
 
+class Pictures(SuiteTest):
+    GUIDE = tool.SOURCE / "tests" / "exchange" / "guide.json"
+
+    def guide_folder(self, name, change=lambda text: text):
+        folder = self.folder / name
+        folder.mkdir(parents=True)
+        (folder / "benchmark_results.json").write_text(change(self.GUIDE.read_text()))
+        return folder
+
+    def test_plots_are_drawn_again_from_a_folder(self):
+        self.suite()
+        (folder,) = self.folders()
+        self.assertFalse((folder / "plots").exists(), "generate_plots is false")
+        written = self.run_json("suite", "--plot-only", folder)["written"]
+        self.assertEqual(written, [f"{folder}/plots", f"{folder}/index.html"])
+        names = {path.stem for path in (folder / "plots").glob("*.svg")}
+        self.assertLessEqual({"hardware_comparison", "batch_size_scaling", "memory_usage", "architecture_performance_matrix"}, names)
+        self.assertIn("bert-tiny", (folder / "plots" / "hardware_comparison.svg").read_text())
+        self.assertIn("missing", self.run_tool("suite", "--plot-only", "missing", expect=2).stderr)
+
+    def test_plots_of_the_guides_own_example(self):
+        folder = self.guide_folder("benchmark_results/20250302_123456")
+        before = (folder / "benchmark_results.json").read_bytes()
+        self.run_tool("suite", "--plot-only", folder, expect=0)
+        self.assertIn("bert-base-uncased", (folder / "plots" / "hardware_comparison.svg").read_text())
+        self.assertGreater((folder / "index.html").stat().st_size, 100_000)
+        self.assertEqual((folder / "benchmark_results.json").read_bytes(), before)
+
+    def test_folders_are_compared_cell_by_cell(self):
+        self.suite("--models", "vit", batch_sizes=[1, 2])
+        self.suite("--models", "vit", batch_sizes=[1, 4])
+        before, after = self.folders()
+        results = after / "benchmark_results.json"
+        results.write_text(results.read_text().replace('"verification": "verified"', '"verification": "unverified"'))
+        answer = self.run_json("suite", "--plot-comparison", before, after, "--output-dir", "out")
+        (folder,) = (self.folder / "out").iterdir()
+        self.assertRegex(folder.name, r"^comparison_\d{8}_\d{6}$")
+        self.assertEqual(answer["written"], [f"out/{folder.name}/{name}" for name in ("comparison.md", "comparison.csv", "comparison.json", "plots")])
+        rows = {row["shape"]: row for row in csv.DictReader(io.StringIO((folder / "comparison.csv").read_text()))}
+        self.assertEqual({shape: row["difference"] for shape, row in rows.items()},
+                         {"batch_1": "another verdict", "batch_2": "only before", "batch_4": "only after"})
+        self.assertEqual((rows["batch_1"]["verdict_before"], rows["batch_1"]["verdict_after"]), ("verified", "unverified"))
+        text = (folder / "comparison.md").read_text()
+        self.assertIn("1 cell of both folders: 1 change of verdict or status", text)
+        self.assertIn("none is called different", text)
+        self.assertIn("](plots/after)", text)
+        self.assertEqual(json.loads((folder / "comparison.json").read_text())["changes"], 1)
+        self.assertTrue(list((folder / "plots" / "before").glob("*.svg")))
+
+    def test_times_of_other_tools_are_compared_without_a_claim(self):
+        before = self.guide_folder("before")
+        after = self.guide_folder("after", lambda text: text.replace('"avg_latency": 0.0023', '"avg_latency": 0.0046').replace("11.8", "12.4"))
+        self.run_tool("suite", "--plot-comparison", before, after, "--output-dir", "out", expect=0)
+        (folder,) = (self.folder / "out").iterdir()
+        (row,) = csv.DictReader(io.StringIO((folder / "comparison.csv").read_text()))
+        self.assertEqual((row["latency_before_ms"], row["latency_after_ms"], float(row["ratio"]), row["time"]), ("2.3", "4.6", 2.0, "mean"))
+        self.assertEqual(row["difference"], "times not compared: different runs")
+        text = (folder / "comparison.md").read_text()
+        self.assertIn("No verdict and no status changed.", text)
+        self.assertRegex(text, r"cuda_version \| 11.8 \| 12.4")
+        self.assertIn("no results", self.run_tool("suite", "--plot-comparison", before, self.cache.name, expect=2).stderr)
+
+
 class Plan(SuiteTest):
     def test_nothing_runs_and_nothing_is_written(self):
         bench = ["bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--batch-sizes", "1", "2", "--iterations", "5"]

@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "zoo/catalogue/embedded.hpp"
+
 namespace assay::zoo {
 namespace {
 
@@ -59,6 +61,16 @@ std::vector<KnownModel> published(const std::string& architecture) {
     for (const CheckpointSpec& checkpoint : found->checkpoints)
       all.push_back(known_model(*found, checkpoint, checkpoint.id, nullptr));
   return all;
+}
+
+std::optional<KnownModel> tiny_model(const std::string& architecture) {
+  static const Json kTiny = Json::parse(embedded_files().at("tiny")).at("architectures");
+  const auto found = kTiny.find(architecture);
+  if (found == kTiny.end()) return std::nullopt;
+  const std::string id = "zoo:" + architecture + "/tiny";
+  KnownModel model{id, id, architecture, found->at("class").get<std::string>(), "tiny", found->at("config")};
+  model.config["architectures"] = Json::array({model.model_class});
+  return model;
 }
 
 std::optional<PlannedModel> find_planned(const std::string& name) {

@@ -36,6 +36,19 @@ TEST(Catalogue, ArchitecturesNamedByUsersAreReferenceCheckpoints) {
   EXPECT_FALSE(find_known("no-such-model"));
 }
 
+TEST(Catalogue, EveryArchitectureHasATinyModelOfABuiltClass) {
+  for (const Architecture& architecture : architectures()) {
+    const std::optional<KnownModel> tiny = tiny_model(architecture.name);
+    ASSERT_TRUE(tiny) << architecture.name << ": run tests/goldens/record.py";
+    EXPECT_EQ(tiny->model_id, "zoo:" + architecture.name + "/tiny");
+    EXPECT_EQ(tiny->size, "tiny");
+    const Result<Config> config = Config::read(tiny->config, tiny->model_class);
+    ASSERT_TRUE(config) << architecture.name << ": " << to_string(config.error());
+    EXPECT_EQ(config->model_class(), tiny->model_class);
+  }
+  EXPECT_FALSE(tiny_model("no-such-model"));
+}
+
 TEST(Catalogue, KnowsEveryModelIdOfTheGuides) {
   for (const std::string name :
        {"bert-base-uncased", "distilbert-base-uncased", "roberta-base", "gpt2", "t5-small", "google/flan-t5-small",

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/chart_page.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <assay/error.hpp>
+
+#include "base/text.hpp"
+#include "report/document.hpp"
+#include "store/dataset.hpp"
+
+namespace assay::cli {
+
+Result<std::string> chart_page(chart::Renderer& renderer, std::span<const chart::Chart> pages, const Dataset& data) {
+  ASSAY_CHECK(!pages.empty(), "a chart has a page");
+  const chart::Chart& first = pages.front();
+  std::vector<Picture> pictures;
+  Section section{.heading = first.subtitle, .charts = {first.name}};
+  for (const chart::Chart& page : pages) {
+    for (const std::string& note : page.notes)
+      if (std::ranges::find(section.paragraphs, note) == section.paragraphs.end()) section.paragraphs.push_back(note);
+    if (page.option.is_null()) continue;
+    const bool listed = std::ranges::any_of(section.tables, [&](const Table& t) { return t.rows == page.table.rows; });
+    if (!listed) section.tables.push_back(page.table);
+    ASSAY_TRY(std::string light, renderer.svg(page, chart::theme("light")));
+    ASSAY_TRY(std::string dark, renderer.svg(page, chart::theme("dark")));
+    pictures.push_back({page.name, page.title, std::move(light), std::move(dark)});
+  }
+  Document document{.name = first.name, .title = first.title, .answer = first.summary, .sections = {}};
+  document.data = {{"source", data.source}, {"made_at", data.made_at}, {"cells", data.cells.size()}};
+  if (pictures.empty())
+    document.answer = join(section.paragraphs, " ");
+  else
+    document.sections.push_back(std::move(section));
+  return to_html(document, pictures);
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "cli/context.hpp"
+#include "store/dataset.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace assay::cli {
+
+/// What `assay coverage` makes of stored results: reports, charts and the dashboard.
+class CoverageAnswers {
+ public:
+  void add_to(CLI::App& command);
+
+  [[nodiscard]] std::size_t count() const;
+  /// Errors: invalid_argument (one --output for several answers; a format that the answer does not have).
+  [[nodiscard]] Status check() const;
+  /// Where the answers go: paths, or "standard output".
+  [[nodiscard]] std::vector<std::string> places() const;
+  /// Prints and writes them. With --output-format json, a report that goes to standard output is JSON; else the
+  /// document printed is the list of files. Errors: those of read_selected() and of writing a file.
+  [[nodiscard]] Status write(const std::filesystem::path& database, const Selection& selection,
+                             const Context& context) const;
+
+ private:
+  bool comparative_ = false, optimization_ = false, dashboard_ = false, efficiency_ = false, memory_ = false;
+  std::string output_, format_, goal_ = "latency";
+};
+
+}  // namespace assay::cli

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "suite/coverage.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/json.hpp"
+#include "base/unknown_word.hpp"
+#include "model/classify.hpp"
+#include "store/store.hpp"
+#include "zoo/catalogue/architecture.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay::suite {
+namespace fs = std::filesystem;
+namespace {
+
+std::string reference_of(const zoo::Architecture& architecture, const std::string& size) {
+  if (size == "tiny") return "zoo:" + architecture.name;
+  if (zoo::find_known(architecture.name)) return architecture.name;
+  const std::vector<zoo::KnownModel> published = zoo::published(architecture.name);
+  return published.empty() ? "zoo:" + architecture.name : published.front().id;
+}
+
+bool has_content(const fs::path& database) {
+  std::error_code absent;
+  return fs::file_size(database, absent) > 0 && !absent;
+}
+
+bool listed(const std::vector<std::string>& words, const std::string& word) {
+  return words.empty() || std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+Result<std::vector<ModelChoice>> coverage_models(const std::vector<std::string>& categories,
+                                                 const std::vector<std::string>& models, const std::string& size) {
+  const std::vector<std::string>& known = model_categories();
+  for (const std::string& category : categories)
+    if (std::ranges::find(known, category) == known.end())
+      return unknown_word("--benchmark-category: unknown category", category, known);
+  std::vector<ModelChoice> chosen;
+  std::vector<std::string> names;
+  for (const zoo::Architecture& architecture : zoo::architectures()) {
+    names.push_back(architecture.name);
+    if (!listed(categories, architecture.category) || !listed(models, architecture.name)) continue;
+    ModelChoice choice;
+    choice.name = architecture.name;
+    choice.reference = reference_of(architecture, size);
+    choice.family = architecture.family;
+    choice.category = architecture.category;
+    choice.from_set = true;
+    chosen.push_back(std::move(choice));
+  }
+  for (const std::string& model : models)
+    if (std::ranges::find(names, model) == names.end())
+      return unknown_word("--model: unknown architecture", model, names);
+  if (chosen.empty())
+    return fail(ErrorCode::kInvalidArgument, "no architecture that is built belongs to these categories and models",
+                "`assay zoo list` shows them");
+  return chosen;
+}
+
+bool is_architecture(const std::string& name) {
+  const auto& all = zoo::architectures();
+  return std::ranges::find(all, name, &zoo::Architecture::name) != all.end();
+}
+
+std::size_t architectures_not_built() { return zoo::catalogue().planned.size(); }
+
+Result<Covered> Covered::read(const fs::path& database, const std::string& machine) {
+  Covered covered;
+  if (!has_content(database)) return covered;
+  ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
+  ASSAY_TRY(const duckdb::Rows rows, store.ask("coverage_done", {{"machine", machine}}));
+  const std::size_t series = rows.column("series_key"), version = rows.column("engine_version");
+  for (const auto& row : rows.rows)
+    if (row.at(series).is_string())
+      covered.cells_.insert(row.at(series).get<std::string>() + " " +
+                            (row.at(version).is_string() ? row.at(version).get<std::string>() : ""));
+  return covered;
+}
+
+Result<Covered> Covered::older_than(const fs::path& database, const std::string& machine, double days) {
+  Covered covered;
+  covered.by_version_ = false;
+  if (!has_content(database)) return covered;
+  const auto age =
+      std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double, std::ratio<86400>>(days));
+  ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
+  ASSAY_TRY(const duckdb::Rows rows,
+            store.ask("coverage_stale", {{"machine", machine}, {"before", iso8601(wall_now() - age)}}));
+  ASSAY_TRY(const std::vector<Record> records, rows.records());
+  for (const Record& record : records) covered.cells_.insert(record.series_key);
+  return covered;
+}
+
+bool Covered::has(const Record& row) const {
+  return cells_.contains(by_version_ ? row.series_key + " " + row.engine_version : row.series_key);
+}
+
+}  // namespace assay::suite

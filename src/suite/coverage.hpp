@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "prepare/settings.hpp"
+#include "result/record.hpp"
+
+/// Which models and cells `assay coverage` measures.
+namespace assay::suite {
+
+/// The architectures that the zoo builds, in its order. `size`: of --size; with "tiny" nothing is looked up elsewhere
+/// and the weights are random; else the published checkpoint, where there is one. Empty lists do not select. Errors:
+/// invalid_argument for an unknown category or model, with the nearest.
+[[nodiscard]] Result<std::vector<ModelChoice>> coverage_models(const std::vector<std::string>& categories,
+                                                               const std::vector<std::string>& models,
+                                                               const std::string& size);
+
+/// Whether the zoo builds an architecture of this name.
+[[nodiscard]] bool is_architecture(const std::string& name);
+
+/// The number of architectures that the catalogue names, of which this version builds no graph.
+[[nodiscard]] std::size_t architectures_not_built();
+
+/// What the history of a machine says about its cells.
+class Covered {
+ public:
+  /// Nothing is known.
+  Covered() = default;
+  /// Cells that are settled with a version of their engine. A database that does not exist has none.
+  /// Errors: those of Store::open and Store::ask.
+  [[nodiscard]] static Result<Covered> read(const std::filesystem::path& database, const std::string& machine);
+  /// Cells whose newest settled result is older than so many days. Errors: as above.
+  [[nodiscard]] static Result<Covered> older_than(const std::filesystem::path& database, const std::string& machine,
+                                                  double days);
+
+  /// Whether the planned row, with its keys, is one of them.
+  [[nodiscard]] bool has(const Record& row) const;
+  [[nodiscard]] std::size_t size() const { return cells_.size(); }
+
+ private:
+  std::set<std::string> cells_;  ///< series key, and the engine's version if it decides
+  bool by_version_ = true;
+};
+
+}  // namespace assay::suite
