@@ -317,7 +317,8 @@ class ConfigReader {
          }},
         {"output_dir",
          [&](const Json& v) {
-           if (!v.is_string() || v.get_ref<const std::string&>().empty()) return refuse_type(v, "the path of a folder");
+           const std::string path = v.is_string() ? v.get<std::string>() : "";
+           if (path.empty() || path.find('\0') != std::string::npos) return refuse_type(v, "the path of a folder");
            config_.output_dir = v.get<std::string>();
          }},
         {"$schema", [](const Json&) {}},

@@ -3,8 +3,17 @@
 nothing half-written."""
 import json
 import os
+import resource
 import shutil
+import signal
+import sys
+
 import tool
+
+sys.path.insert(0, f"{tool.DEPS}/python")
+import duckdb  # noqa: E402
+
+EXAMPLE = tool.SOURCE / "tests" / "exchange" / "guide.json"
 
 
 class BadInput(tool.ToolTest):
@@ -194,6 +203,24 @@ class BadInput(tool.ToolTest):
         self.assertIn("not_built", result.stdout + result.stderr)
         self.run_tool("suite", "--config", "x.json", expect=2)
 
+    def test_suite_configurations(self):
+        """Wrong keys and values: src/suite/config_test.cpp."""
+        for content, says in [('{\n  "batch_sizes": [1],\n  "benchmark_iteration": 5\n}', ["my.json:3:3: ", "did you mean benchmark_iterations?"]),
+                              ('{"timeout": "long"}', ["my.json:1:13: ", '"timeout"']), ('{"parallel": 1}', ["my.json:1:14: ", '"parallel"']),
+                              ('{"batch_sizes": [1],}', ["my.json", "line 1, column"]), ("", "my.json"), ("[]", "one JSON object"),
+                              (b'{"output_dir": "\xff"}', "my.json"), ("[" * 100_000, "my.json"), ('{"batch_sizes": [1], "batch_sizes": [2]}', "twice"),
+                              ('{"output_dir": "a\\u0000"}', ["my.json:1:16: ", "the path of a folder"]), ('{"model_families": {"vision": ["./none.onnx"]}}', "none.onnx")]:
+            self.write("my.json", content)
+            with self.subTest(content=content[:40]):
+                self.refused("suite", "--config", "my.json", "--engine", "null", "--plan", says=says)
+        os.mkfifo(self.folder / "pipe")
+        self.before = sorted(os.listdir(self.folder))
+        self.refused("suite", "--config", "pipe", says="pipe")
+        self.refused("suite", "--config", ".", says="'.'")
+        self.refused("suite", "--config", "nowhere.json", says="nowhere.json")
+        self.refused("suite", "--check", "--create-config", says="cannot be combined")
+        self.refused("suite", "--plot-comparison", "one", says="--plot-comparison")
+
     def test_database_that_is_something_else(self):
         self.write("notes.duckdb", "these are my notes, not a database")
         result = self.run_tool("db", "info", "--db-path", "notes.duckdb", expect=2)
@@ -201,6 +228,175 @@ class BadInput(tool.ToolTest):
         self.assertEqual((self.folder / "notes.duckdb").read_text(), "these are my notes, not a database")
         self.write("empty.duckdb", "")
         self.refused("db", "info", "--db-path", "empty.duckdb", says=["empty.duckdb", "0 bytes", "db init"])
+
+
+class TwoAtOnce(tool.ToolTest):
+    """A second command that measures for a database would disturb the times of the first."""
+
+    def measuring(self, *arguments):
+        """A run that never ends by itself, once it measures."""
+        before = len(self.spool_bundles())
+        process = self.start("run", "--models-set", "custom", "--custom-models", "models.json", "--engine", "null", "--batch-sizes", "1", "2",
+                             "--iterations", "5", "--warmup", "1", "--launches", "1", "--no-plots", "--quiet", "--engine-option", "hang_at_run=3", "only_batch=2",
+                             *arguments)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        self.wait_until("a cell is measured", lambda: len(self.spool_bundles()) > before)
+        return process
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "models.json").write_text(json.dumps({"tiny": {"name": "prajjwal1/bert-tiny", "family": "embedding"}}))
+
+    def test_the_second_is_refused_and_nothing_is_lost(self):
+        self.null("--save")
+        bundles = len(self.spool_bundles())
+        process = self.measuring()
+        for command in (["suite", "--models", "t5-small", "--engine", "null", "--output-dir", "suites"], ["run", "--specific-models", "bert", "--engine", "null"],
+                        ["bench", "--engine", "null", "--save"], ["verify", "prajjwal1/bert-tiny", "--engine", "null", "--save"]):
+            failure = self.run_json(*command, expect=1)["error"]
+            self.assertEqual(failure["code"], "store_busy")
+            self.assertRegex(failure["message"], rf"process {process.pid} \(\S*assay run --models-set custom .*, since \d\d\d\d-\d\d-\d\d "
+                             r"\d\d:\d\d:\d\d UTC\) is measuring for the database 'benchmark_db.duckdb'")
+            self.assertIn("disturb each other's times", failure["hint"])
+        self.assertEqual(list((self.folder / "suites").glob("*")), [])
+        # What does not measure for this database works.
+        self.null()
+        self.null("--save", "--db-path", "other.duckdb")
+        self.run_tool("report", expect=0)
+        self.run_tool("suite", "--models", "t5-small", "--engine", "null", "--plan", expect=0)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=tool.DEADLINE)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual(len(self.spool_bundles()), bundles + 2)
+        self.assertEqual([path.name for path in self.folder.iterdir() if "measuring" in path.name or "progress" in path.name], [])
+        self.null("--save")
+
+    def test_a_killed_run_blocks_nobody(self):
+        process = self.measuring()
+        process.kill()
+        process.communicate()
+        self.assertTrue((self.folder / "benchmark_db.duckdb.measuring").exists())
+        self.null("--save")
+        self.assertFalse((self.folder / "benchmark_db.duckdb.measuring").exists())
+
+
+# Commands that read the history.
+READING = [["query", "--sql", "SELECT 1"], ["query", "--optimal-hardware-analysis"], ["report"], ["report", "changes", "--output", "r.html"], ["plot"],
+           ["plot", "--architecture-comparison", "--output", "a.svg"], ["db", "info"], ["db", "verify"], ["db", "compact"], ["db", "export", "--csv", "out"]]
+
+
+class Databases(tool.ToolTest):
+    """A database that is missing, empty, of a newer version, or damaged: every command says so, and the file stays as it is."""
+
+    database = "benchmark_db.duckdb"
+
+    def bytes_of(self, name=database):
+        return (self.folder / name).read_bytes()
+
+    def refused(self, command, *says, expect=2):
+        before = sorted(os.listdir(self.folder))
+        result = self.run_tool(*command, expect=expect)
+        for words in says:
+            self.assertIn(words, result.stderr, command)
+        self.assertEqual(result.stdout, "", command)
+        self.assertEqual(set(os.listdir(self.folder)) - set(before) - {f"{self.database}.lock"}, set(), f"{command} wrote something")
+
+    def test_missing(self):
+        for command in READING:
+            self.refused(command, "there is no database 'benchmark_db.duckdb'")
+        for command in (["query", "--optimal-hardware-analysis"], ["report"], ["plot"]):
+            self.refused(command, "`assay run`")
+
+    def test_empty(self):
+        self.run_tool("db", "init", expect=0)
+        for command in READING[1:4]:
+            self.refused(command, "'benchmark_db.duckdb' has no results yet", "`assay run --models-set small`")
+        for command in READING[4:6]:
+            result = self.run_tool(*command)
+            self.assertIn(result.returncode, (1, 2, 4))
+            self.assertIn("`assay run --models-set small`", result.stderr)
+            self.assertFalse(list(self.folder.rglob("*.svg")))
+        self.assertEqual(self.run_json("query", "--sql", "SELECT count(*) AS n FROM benchmark_results")["rows"], [{"n": 0}])
+        for command in READING[6:]:
+            self.run_tool(*command, expect=0)
+        self.assertEqual(self.run_json("db", "info")["results"], 0)
+
+    def test_of_a_newer_version(self):
+        self.null("--save")
+        with duckdb.connect(str(self.folder / self.database)) as connection:
+            connection.execute("INSERT INTO schema_version VALUES (999, 'later', now()::TIMESTAMP, '9.9')")
+        (self.folder / "benchmark_db.snapshot.duckdb").unlink()
+        before = self.bytes_of()
+        says = ["has schema version 999, and this assay reads up to", "use the assay that wrote it or a newer one"]
+        for command in READING + [["db", "ingest"], ["db", "rebuild"], ["db", "import", EXAMPLE]]:
+            with self.subTest(command=command):
+                self.refused(command, *says, expect=1)
+        # What is measured stays in the spool, for the newer version.
+        result = self.run_tool("bench", "--engine", "null", "--iterations", "5", "--save", "--seed", "1", "--quiet", expect=1)
+        self.assertIn("the results are safe in 'benchmark_db.duckdb.spool'", result.stderr)
+        self.assertIn(says[0], result.stderr)
+        self.assertEqual(self.bytes_of(), before)
+        self.assertEqual(len({path.parent for path in self.spool_bundles()}), 2)
+
+    def test_damaged(self):
+        self.null("--save")
+        whole = self.bytes_of()
+        (self.folder / "benchmark_db.snapshot.duckdb").unlink()
+        for content, says in ((b"", "is empty: 0 bytes"), (whole[:1000], "`assay db rebuild`"), (whole[:4096] + b"\xff" * 8192 + whole[12288:], "`assay db rebuild`"),
+                              (b"PK\3\4" + bytes(10_000), "is not a DuckDB database")):
+            (self.folder / self.database).write_bytes(content)
+            for command in READING:
+                with self.subTest(command=command, size=len(content)):
+                    result = self.run_tool(*command)
+                    self.assertEqual(result.returncode, 1 if "rebuild" in says else 2, result.stderr)
+                    self.assertIn("is not a DuckDB database" if command == ["db", "compact"] and not content else says, result.stderr)
+                    self.assertEqual(result.stdout, "")
+                    self.assertEqual(self.bytes_of(), content)
+        # Nothing is lost: the bundles are all there.
+        (self.folder / self.database).write_bytes(whole[:1000])
+        self.run_tool("db", "rebuild", expect=0)
+        self.assertEqual(self.run_json("query", "--sql", "SELECT count(*) AS n FROM benchmark_results")["rows"], [{"n": 1}])
+        self.assertEqual([path.read_bytes() for path in self.folder.glob(f"{self.database}.bak-*")], [whole[:1000]], "the damaged file is kept")
+
+    def test_damaged_files_of_results(self):
+        whole = EXAMPLE.read_text()
+        (self.folder / "folder").mkdir()
+        results = self.folder / "folder" / "benchmark_results.json"
+        for content, says in ((whole[:200], "line"), ("[1, 2]", "results"), ('{"benchmarks": {"embedding": 3}}', "benchmarks.embedding is not an object"),
+                              ("", "benchmark_results.json")):
+            results.write_text(content)
+            for command in (["plot", "--json-path", results], ["db", "import", results], ["suite", "--plot-only", "folder"],
+                            ["suite", "--update-matrix-only", "folder"], ["suite", "--aggregate-results", "folder", "folder"]):
+                with self.subTest(command=command, content=content[:20]):
+                    self.refused(command, says)
+                    self.assertEqual(os.listdir(self.folder / "folder"), ["benchmark_results.json"])
+
+
+class FullDisk(tool.ToolTest):
+    """A limit of file sizes is what a full disk is: what was there stays, and nothing is half-written."""
+
+    def test_of_everything_that_writes_answers(self):
+        self.null("--save", "--launches", "3", batch="1 4")
+        (self.folder / "suite").mkdir()
+        shutil.copy(EXAMPLE, self.folder / "suite" / "benchmark_results.json")
+        (self.folder / "old.html").write_text("an older report")
+        (self.folder / "old.svg").write_text("an older chart")
+        before = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file() and ".lock" not in path.name}
+
+        def small_files():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        for command in (["report", "--output", "old.html"], ["query", "--sql", "SELECT * FROM benchmark_results", "--output", "rows.csv"],
+                        ["plot", "--chart", "batch_size_scaling", "--output", "old.svg"], ["plot", "--output", "plots"],
+                        ["suite", "--create-config", "new.json"], ["suite", "--update-matrix-only", "suite"],
+                        ["suite", "--aggregate-results", "suite", "suite"], ["db", "import", EXAMPLE], ["db", "compact"]):
+            with self.subTest(command=command):
+                result = self.run_tool(*command, expect=1, preexec_fn=small_files)
+                self.assertIn("error[internal]", result.stderr)
+                after = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file() and ".lock" not in path.name}
+                self.assertEqual({str(path) for path in after if after[path] != before.get(path)}, set())
+                self.assertEqual(set(before) - set(after), set())
 
 
 if __name__ == "__main__":

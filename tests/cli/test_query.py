@@ -57,6 +57,9 @@ class Query(tool.ToolTest):
         self.assertEqual(rows["columns"], ["batch_size", "status"])
         self.assertIn("schema_version", rows)
         self.assertEqual(self.ask("--sql", "SELECT 1 AS a, 'x,y' AS b", "--format", "csv").stdout, 'a,b\n1,"x,y"\n')
+        exact = json.loads(self.ask("--sql", "SELECT true AS b, 12345678901234567 AS i, NULL AS n", "--format", "json").stdout)["rows"]
+        self.assertEqual(exact, [{"b": True, "i": 12345678901234567, "n": None}])
+        self.assertIn("12345678901234567", self.ask("--sql", "SELECT 12345678901234567 AS i", "--format", "csv").stdout)
         before = (self.folder / "benchmark_db.duckdb").read_bytes()
         for sql in ("DELETE FROM benchmark_results", "SELECT 1; SELECT 2", "SELECT 1); DROP TABLE benchmark_results --",
                     "COPY benchmark_results TO 'out.csv'", "SELECT * FROM read_csv('/etc/passwd')", "ATTACH 'other.duckdb'"):
@@ -81,6 +84,9 @@ class Query(tool.ToolTest):
         self.assertIn("did you mean null", self.ask("--report", "overview", "--engine", "nul", expect=2).stderr)
         self.assertIn("no result", self.ask("--report", "overview", "--until", "2001-01-01", expect=2).stderr)
         self.assertIn("--since: 'soon' is not a time", self.ask("--report", "overview", "--since", "soon", expect=2).stderr)
+        for option, value in (("--since", "999999999d"), ("--until", "99999999999h"), ("--limit", "0"), ("--limit", "-1"), ("--limit", "99999999999999999999")):
+            self.assertIn(option, self.ask("--report", "overview", option, value, expect=2).stderr)
+        self.assertEqual(json.loads(self.ask("--report", "overview", "--hardware", "all", "--format", "json").stdout)["cells"], 2)
         limited = json.loads(self.ask("--report", "overview", "--limit", "1", "--format", "json").stdout)
         self.assertEqual((limited["cells"], limited["left_out"]), (1, 1))
         self.assertIn("Only the newest 1 of 2 results", limited["answer"])
