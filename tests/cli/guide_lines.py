@@ -4,7 +4,7 @@
 `text` is the line as printed, joined where it is continued, without what stands before the script's name. `kind`:
 
     plan    measures: `--plan` shows the whole of it, and with tiny models it runs
-    write   does not measure: it answers, or writes files
+    write   does not measure: it answers, or writes the files that the pattern `makes` finds
     not yet answers that this version does not include it; `says` is a part of the answer
 """
 import pathlib
@@ -21,6 +21,7 @@ class Line(typing.NamedTuple):
     text: str
     says: str = ""
     environment: dict = {}
+    makes: str = ""
 
     @property
     def script(self):
@@ -58,12 +59,12 @@ LINES = [
     Line("001", 50, "plan", "hardware_benchmark_runner.py --output-dir ./my_benchmark_results"),
     Line("001", 83, "plan", "run_benchmark_suite.py"),
     Line("001", 86, "plan", "run_benchmark_suite.py --config my_benchmark_config.json"),
-    Line("001", 89, "write", "run_benchmark_suite.py --create-config"),
+    Line("001", 89, "write", "run_benchmark_suite.py --create-config", makes="benchmark_config.json"),
     Line("001", 92, "plan", "run_benchmark_suite.py --models embedding vision"),
     Line("001", 95, "plan", "run_benchmark_suite.py --hardware cuda cpu"),
     Line("001", 98, "write", "run_benchmark_suite.py --check"),
-    Line("001", 101, "write", "run_benchmark_suite.py --plot-only ./benchmark_results/20250302_123456"),
-    Line("001", 104, "write", "run_benchmark_suite.py --update-matrix-only ./benchmark_results/20250302_123456"),
+    Line("001", 101, "write", "run_benchmark_suite.py --plot-only ./benchmark_results/20250302_123456", makes="benchmark_results/20250302_123456/plots/*.svg"),
+    Line("001", 104, "write", "run_benchmark_suite.py --update-matrix-only ./benchmark_results/20250302_123456", makes="benchmark_results/20250302_123456/hardware_compatibility_matrix.json"),
     Line("001", 431, "plan", "hardware_benchmark_runner.py --debug"),
     Line("001", 434, "plan", "hardware_benchmark_runner.py --model-families embedding"),
     Line("001", 437, "write", "run_benchmark_suite.py --check"),
@@ -72,30 +73,30 @@ LINES = [
     Line("001", 452, "plan", "hardware_benchmark_runner.py --hardware qnn --small-models-only"),
     Line("001", 455, "plan", "hardware_benchmark_runner.py --hardware qnn", environment={"QNN_SDK": "/path/to/sdk", "QNN_DEBUG": "1"}),
     Line("001", 488, "plan", "run_benchmark_suite.py --config custom_benchmark_config.json"),
-    Line("001", 497, "write", "run_benchmark_suite.py --aggregate-results ./benchmark_results/run1 ./benchmark_results/run2"),
-    Line("001", 500, "write", "run_benchmark_suite.py --plot-comparison ./benchmark_results/before ./benchmark_results/after"),
+    Line("001", 497, "write", "run_benchmark_suite.py --aggregate-results ./benchmark_results/run1 ./benchmark_results/run2", makes="benchmark_results/2*/benchmark_report.md"),
+    Line("001", 500, "write", "run_benchmark_suite.py --plot-comparison ./benchmark_results/before ./benchmark_results/after", makes="benchmark_results/comparison_*/comparison.md"),
     Line("001", 513, "plan", f"{COVERAGE} --benchmark-all {DB}"),
     Line("001", 516, "plan", f'{COVERAGE} --benchmark-category "text_encoders" --hardware all {DB}'),
     Line("001", 519, "write", f"{COVERAGE} --generate-optimization-report {DB}"),
     Line("001", 522, "not yet", f"{COVERAGE} --profile-detailed --model bert --hardware all {DB}", PROFILE),
     Line("001", 525, "write", f"{COVERAGE} --comparative-report --all-models --hardware all {DB}"),
-    Line("001", 551, "write", f"{QUERY} --report comprehensive-benchmarks --format html --output comprehensive_benchmark_report.html"),
-    Line("001", 554, "write", f"{QUERY} --architecture-performance-comparison --format html --output architecture_comparison.html"),
-    Line("001", 557, "write", f"{QUERY} --optimal-hardware-analysis --output optimal_hardware.md"),
-    Line("001", 591, "write", f"{COVERAGE} --generate-dashboard {DB} --output dashboard/"),
-    Line("001", 594, "write", f"{COVERAGE} --hardware-efficiency-chart {DB} --output charts/efficiency.html"),
-    Line("001", 597, "write", f"{COVERAGE} --memory-scaling-chart {DB} --output charts/memory.html"),
+    Line("001", 551, "write", f"{QUERY} --report comprehensive-benchmarks --format html --output comprehensive_benchmark_report.html", makes="comprehensive_benchmark_report.html"),
+    Line("001", 554, "write", f"{QUERY} --architecture-performance-comparison --format html --output architecture_comparison.html", makes="architecture_comparison.html"),
+    Line("001", 557, "write", f"{QUERY} --optimal-hardware-analysis --output optimal_hardware.md", makes="optimal_hardware.md"),
+    Line("001", 591, "write", f"{COVERAGE} --generate-dashboard {DB} --output dashboard/", makes="dashboard/index.html"),
+    Line("001", 594, "write", f"{COVERAGE} --hardware-efficiency-chart {DB} --output charts/efficiency.html", makes="charts/efficiency.html"),
+    Line("001", 597, "write", f"{COVERAGE} --memory-scaling-chart {DB} --output charts/memory.html", makes="charts/memory.html"),
     Line("001", 606, "not yet", f"{COVERAGE} --schedule-benchmarks --frequency weekly {DB}", SCHEDULE),
     Line("001", 609, "plan", f"{COVERAGE} --incremental-benchmarks {DB}"),
     Line("001", 612, "plan", f"{COVERAGE} --update-benchmarks --older-than 30 {DB}"),
-    Line("002", 28, "write", "setup_benchmark_db.py --db-path benchmark_db.duckdb"),
-    Line("002", 34, "write", "setup_benchmark_db.py --db-path benchmark_db.duckdb --overwrite"),
+    Line("002", 28, "write", "setup_benchmark_db.py --db-path benchmark_db.duckdb", makes="benchmark_db.duckdb"),
+    Line("002", 34, "write", "setup_benchmark_db.py --db-path benchmark_db.duckdb --overwrite", makes="benchmark_db.duckdb"),
     Line("002", 42, "plan", "run_hardware_benchmark.py --model-id bert-base-uncased --device cuda --save"),
     Line("002", 48, "plan", "run_hardware_benchmark.py --model-id gpt2 --device cuda --precision float16 --batch-sizes 1,2,4,8 "
          "--sequence-lengths 128,256,512 --iterations 20 --save --output-dir benchmark_results"),
-    Line("002", 64, "write", "visualize_benchmarks.py --json-path benchmark_results/gpt2_cuda_float16_20250410_120000.json"),
-    Line("002", 70, "write", "visualize_benchmarks.py --db-path benchmark_db.duckdb --model-id bert-base-uncased"),
-    Line("002", 76, "write", "visualize_benchmarks.py --db-path benchmark_db.duckdb --architecture-comparison"),
+    Line("002", 64, "write", "visualize_benchmarks.py --json-path benchmark_results/gpt2_cuda_float16_20250410_120000.json", makes="plots/*.svg"),
+    Line("002", 70, "write", "visualize_benchmarks.py --db-path benchmark_db.duckdb --model-id bert-base-uncased", makes="plots/latency_vs_batch_size.svg"),
+    Line("002", 76, "write", "visualize_benchmarks.py --db-path benchmark_db.duckdb --architecture-comparison", makes="plots/architecture_comparison.svg"),
     Line("003", 29, "not yet", 'benchmark_models.py --models "original:models/resnet50.pt,quantized:models/quantized_model.pt,'
          'pruned:models/pruned_model.pt,distilled:models/distilled_model.pt" --dataset ./data/test --batch-size 32 --num-runs 100 '
          "--save-dir benchmark_results --report-format markdown", VARIANTS),
@@ -118,10 +119,6 @@ NAMED = [
     Line("002", 17, "plan", "batch_benchmark.py"),
     Line("002", 18, "not yet", "integration_benchmark.py", "running on a cluster is not part of this version of assay"),
 ]
-
-# What is not built yet. A line that needs it must answer `not_built`, and a test fails as soon as one does not: then the
-# entry goes away.
-WAITING = {"suite", "coverage", "query", "report", "plot", "--plan"}
 
 # Programs of others.
 NOT_OURS = {"crontab", "systemctl", "tensorboard", "model_quantization.py", "model_pruning.py", "model_distillation.py"}

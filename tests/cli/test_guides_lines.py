@@ -9,11 +9,12 @@ import unittest
 
 import guide_lines
 import tool
-from guide_lines import LINES, NAMED, WAITING
+from guide_lines import LINES, NAMED
 
-# Numbers of a line that would take long, and what a test measures in their place.
-SMALL = {"--batch-sizes": "1", "--sequence-lengths": "16", "--iterations": "3", "--warmup": "1"}
 EXAMPLES = tool.SOURCE / "tests" / "exchange"
+# What of a line would take long, and what a test has in its place: a tiny model, three iterations.
+SMALL = {"--batch-sizes": "1", "--sequence-lengths": "16", "--iterations": "3", "--warmup": "1"}
+CUT = {"--specific-models": "bert", "--model-families": "embedding", "--models": "bert-base-uncased"}
 
 
 def forms(line):
@@ -24,28 +25,79 @@ def forms(line):
     return [way for i, way in enumerate(ways) if way not in ways[:i]]
 
 
-def needs(line):
-    """Words of WAITING that the line needs."""
-    command = guide_lines.own_words(line.script)[0]
-    return {command} & WAITING
+def own_command(line):
+    return guide_lines.own_words(line.script)[0]
 
 
-def made_small(words):
-    """The line with few and short measurements of the small set."""
-    small, replaced = [], False
+def chosen(kind):
+    return [line for line in LINES + NAMED if line.kind == kind and (tool.GUIDES or "my_" not in line.text)]
+
+
+def replaced(words, values):
+    """The words with these values of options, those that the line has."""
+    out, drop = [], False
     for word in words:
         if word.startswith("-"):
-            replaced = word in SMALL
-            small += [word] + ([SMALL[word]] if replaced else [])
-        elif not replaced:
-            small.append(word)
+            drop = word in values
+            out += [word, values[word]] if drop else [word]
+        elif not drop:
+            out.append(word)
+    return out
+
+
+def cut(words, own):
+    """The line with one small model."""
+    words = replaced(words, CUT)
+    if own == "run" and "custom" not in words:
+        words += [] if "small" in words or "--small-models-only" in words else ["--models-set", "small"]
+        words += [] if "--specific-models" in words or "--model-families" in words else ["--specific-models", "bert"]
+    if own == "coverage" and "--model" not in words:
+        words += ["--model", "bert"]
+    if own == "suite" and "custom_benchmark_config.json" not in words and "--models" not in words:
+        words += ["--models", "bert-base-uncased"]
+    return words
+
+
+def short(words, own):
+    """The line with one small model and three iterations."""
+    words = replaced(cut(words, own), SMALL)
+    if own == "verify":
+        return [*words, "prajjwal1/bert-tiny", "--sequence-lengths", "16"]
     for option, value in SMALL.items():
-        if option not in small and not (option in ("--iterations", "--warmup") and "--verify-only" in small):
-            small += [option, value]
-    return small
+        if option not in words and not (option in ("--iterations", "--warmup") and "--verify-only" in words):
+            words += [option, value]
+    return words + (["--launches", "1", "--no-plots"] if own in ("run", "suite") else []) + (["--size", "tiny"] if own == "suite" else [])
 
 
-class Lines(tool.ToolTest):
+class GuideTest(tool.ToolTest):
+    def write_files(self):
+        """The files that the guides' lines read, as the guides describe them."""
+        if tool.GUIDES:
+            text = {path.name[:3]: path.read_text() for path in pathlib.Path(tool.GUIDES).glob("*.md")}
+            (self.folder / "my_models.json").write_text(guide_lines.code_after(text["000"], "#### Custom Models", "json"))
+            config = json.loads(guide_lines.code_after(text["001"], "### Configuration File", "json"))
+            (self.folder / "my_benchmark_config.json").write_text(json.dumps(config))
+            custom = json.loads(guide_lines.file_in_place(text["001"], "custom_benchmark_config.json"))
+            custom["model_families"]["embedding"] = ["prajjwal1/bert-tiny"]  # the guide has a path of its reader's own
+            (self.folder / "custom_benchmark_config.json").write_text(json.dumps(custom))
+        for folder in ("20250302_123456", "run1", "run2", "before", "after"):
+            place = self.folder / "benchmark_results" / folder
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copy(EXAMPLES / "guide.json", place / "benchmark_results.json")
+        shutil.copy(EXAMPLES / "guide.json", self.folder / "benchmark_results" / "gpt2_cuda_float16_20250410_120000.json")
+
+    def fill_database(self):
+        """Results of the model that the guides' lines name."""
+        rows = self.null("--launches", "3", "--output-dir", "made", batch="1 4")
+        for row in rows:
+            row.update(model="bert-base-uncased", model_id="bert-base-uncased", architecture="bert", family="embedding", category="text_encoders")
+        made = self.folder / "made" / "rows.json"
+        made.write_text(json.dumps({"schema_version": "1.0", "results": rows}))
+        self.run_tool("db", "import", made, expect=0)
+        shutil.rmtree(made.parent)
+
+
+class Lines(GuideTest):
     @unittest.skipUnless(tool.GUIDES, "ASSAY_GUIDES_DIR is not set")
     def test_the_list_is_every_line_of_the_guides(self):
         printed = set()
@@ -72,112 +124,100 @@ class Lines(tool.ToolTest):
             for other in others:
                 self.assertEqual(first, other, line)
 
-    def test_what_is_waited_for_does_not_work_yet(self):
-        """An entry of WAITING that is built must go, so that its lines are tested."""
-        for word in sorted(WAITING - {"--plan"}):
-            failure = self.run_json(word, expect=2)["error"]
-            self.assertEqual(failure["code"], "not_built", f"{word} is built: remove it from WAITING")
-        if "--plan" in WAITING:
-            self.assertNotIn("--plan", self.run_tool("run", "--help", expect=0).stdout, "--plan is built: remove it from WAITING")
-
     def test_what_is_not_built_says_so_precisely(self):
-        for line in LINES + NAMED:
-            if line.kind == "not yet" and not needs(line):
-                for way in forms(line):
-                    with self.subTest(line=str(line), way=way):
-                        result = self.run_tool(*way, expect=2)
-                        self.assertIn(line.says, result.stdout + result.stderr)
+        for line in chosen("not yet"):
+            for way in forms(line):
+                with self.subTest(line=str(line), way=way):
+                    result = self.run_tool(*way, expect=2)
+                    self.assertIn(line.says, result.stdout + result.stderr)
+
+
+class Plans(GuideTest):
+    def plan(self, *words):
+        """A plan without what may differ from one to the next: expected times and free memory."""
+        result = self.run_tool(*words, "--plan")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("cells", result.stdout)
+        return re.sub(r"[0-9.]+ (ms|s|min|h|GB are free)\b", "…", re.sub(r"  +", "  ", result.stdout))
 
     def test_lines_that_measure_can_be_planned_whole(self):
-        if "--plan" in WAITING:
-            self.skipTest("--plan is not built yet")
         self.write_files()
-        for line in LINES + NAMED:
-            if line.kind != "plan" or needs(line):
-                continue
-            plans = set()
-            self.environment.update(line.environment)
-            for way in forms(line):
-                with self.subTest(line=str(line), way=way):
-                    result = self.run_tool(*way, "--plan")
-                    self.assertIn(result.returncode, (0, 4), result.stderr)
-                    self.assertIn("cells", result.stdout)
-                    # The expected time may differ from plan to plan.
-                    plans.add(re.sub(r"[0-9.]+ (ms|s|min|h)\b", "TIME", result.stdout))
-            self.assertEqual(len(plans), 1, line)
-            for name in line.environment:
-                del self.environment[name]
-        self.assertEqual(list(self.folder.glob("*.duckdb*")), [], "a plan writes nothing")
-
-    def test_lines_that_write_files_do(self):
-        self.write_files()
-        self.null("--save")
-        for line in LINES:
-            if line.kind != "write" or needs(line):
-                continue
-            for way in forms(line):
-                with self.subTest(line=str(line), way=way):
-                    self.write_files()
-                    if "setup_benchmark_db.py" in line.text:
-                        for path in self.folder.glob("benchmark_db*"):
-                            shutil.rmtree(path) if path.is_dir() else path.unlink()
-                    result = self.run_tool(*way)
-                    self.assertIn(result.returncode, (0, 4) if "--check" in way else (0,), result.stdout + result.stderr)
-                    if "--output" in way:
-                        output = self.folder / way[way.index("--output") + 1]
-                        output = output / "index.html" if output.is_dir() else output
-                        self.assertGreater(output.stat().st_size, 500)
-                        output.unlink()
-                    if "setup_benchmark_db.py" in line.text:
-                        self.null("--save")
-
-    def write_files(self):
-        """The files that the guides' lines read, as the guides describe them."""
-        if tool.GUIDES:
-            text = {path.name[:3]: path.read_text() for path in pathlib.Path(tool.GUIDES).glob("*.md")}
-            (self.folder / "my_models.json").write_text(guide_lines.code_after(text["000"], "#### Custom Models", "json"))
-            config = json.loads(guide_lines.code_after(text["001"], "### Configuration File", "json"))
-            (self.folder / "my_benchmark_config.json").write_text(json.dumps(config))
-            custom = json.loads(guide_lines.file_in_place(text["001"], "custom_benchmark_config.json"))
-            custom["model_families"]["embedding"] = ["prajjwal1/bert-tiny"]  # the guide has a path of its reader's own
-            (self.folder / "custom_benchmark_config.json").write_text(json.dumps(custom))
-        for folder in ("20250302_123456", "run1", "run2", "before", "after"):
-            place = self.folder / "benchmark_results" / folder
-            place.mkdir(parents=True, exist_ok=True)
-            shutil.copy(EXAMPLES / "guide.json", place / "benchmark_results.json")
-        shutil.copy(EXAMPLES / "guide.json", self.folder / "benchmark_results" / "gpt2_cuda_float16_20250410_120000.json")
-
-
-class Runs(tool.ToolTest):
-    """With a real runtime and models of a few megabytes."""
-
-    write_files = Lines.write_files
-
-    def test_lines_that_measure_run(self):
-        self.write_files()
-        for line in LINES + NAMED:
-            if line.kind != "plan" or needs(line) or (not tool.GUIDES and "my_models.json" in line.text):
-                continue
+        before = sorted(self.folder.iterdir())
+        for line in chosen("plan"):
             with self.subTest(line=str(line)):
-                own = guide_lines.own_words(line.script)[0]
-                words = made_small(forms(line)[0])
-                if own == "run":
-                    words += ["--launches", "1", "--no-plots"]
-                    if "custom" not in words:
-                        words += [] if "small" in words or "--small-models-only" in words else ["--models-set", "small"]
-                        words += [] if "--specific-models" in words or "--model-families" in words else ["--specific-models", "bert", "vit"]
-                if own == "verify":
-                    words = words[:1] + ["prajjwal1/bert-tiny"]
                 self.environment.update(line.environment)
-                result = self.run_tool(*words)
-                unavailable = own == "bench" or re.search(r"--hardware qnn( --|$)", line.text)
-                self.assertEqual(result.returncode, 4 if unavailable else 0, f"{words}\n{result.stdout}\n{result.stderr}")
-                if unavailable:
-                    self.assertIn("unavailable", result.stdout)
-                else:
-                    self.assertIn("verified", result.stdout)
+                printed, *_, renamed = forms(line)
+                own = own_command(line)
+                if own == "verify":
+                    printed, renamed = ([*words, "prajjwal1/bert-tiny"] for words in (printed, renamed))
+                whole = self.plan(*printed)
+                cut_plan = self.plan(*cut(printed, own))
+                # A name is replaced before the rest of the line is read; the whole line again would take as long again.
+                self.assertEqual(self.plan(*cut(renamed, own)), cut_plan)
+                if cut(printed, own) == printed:
+                    self.assertEqual(whole, cut_plan)
                 for name in line.environment:
                     del self.environment[name]
+        self.assertEqual(sorted(self.folder.iterdir()), before, "a plan writes nothing")
+
+
+class Writes(GuideTest):
+    def test_lines_that_write_files_do(self):
+        self.write_files()
+        self.fill_database()
+        filled = self.folder
+        for number, line in enumerate(chosen("write")):
+            for way in (forms(line)[0], forms(line)[-1]):
+                with self.subTest(line=str(line), way=way):
+                    self.folder = filled / f"{number}-{len(way[0])}"
+                    shutil.copytree(filled, self.folder, ignore=shutil.ignore_patterns("[0-9]*-*"))
+                    if way[:2] == ["db", "init"] or "setup_benchmark_db" in way[0]:
+                        for path in self.folder.glob("benchmark_db*") if "--overwrite" not in way else ():
+                            shutil.rmtree(path) if path.is_dir() else path.unlink()
+                    old = {path: path.stat().st_mtime_ns for path in self.folder.rglob("*")}
+                    result = self.run_tool(*way)
+                    self.assertIn(result.returncode, (0, 4) if "--check" in way else (0,), result.stdout + result.stderr)
+                    if line.makes:
+                        made = [path for path in self.folder.glob(line.makes) if old.get(path) != path.stat().st_mtime_ns]
+                        self.assertTrue(made, f"{line.makes}: {sorted(self.folder.rglob('*'))}")
+                        for path in made:
+                            self.assertGreater(path.stat().st_size, 300)
+                    else:
+                        self.assertGreater(len(result.stdout), 100)
+                    shutil.rmtree(self.folder)
+        self.folder = filled
+
+
+class Runs(GuideTest):
+    def test_lines_that_measure_run(self):
+        """With the null engine, but for hardware that is not here."""
+        self.write_files()
+        for line in chosen("plan"):
+            with self.subTest(line=str(line)):
+                own = own_command(line)
+                words = short(forms(line)[0], own)
+                absent = own == "bench" or re.search(r"--hardware qnn( --|$)", line.text)
+                self.environment.update(line.environment)
+                result = self.run_tool(*words, *([] if absent else ["--engine", "null"]))
+                for name in line.environment:
+                    del self.environment[name]
+                self.assertEqual(result.returncode, 4 if absent else 0, f"{words}\n{result.stdout}\n{result.stderr}")
+                self.assertRegex(result.stdout, "unavailable" if absent else "verified|everything is up to date" if own == "coverage" else "verified")
+
+
+class RealRuns(GuideTest):
+    def test_one_line_of_each_script_runs_with_a_real_runtime(self):
+        self.write_files()
+        seen = set()
+        for line in chosen("plan"):
+            own = own_command(line)
+            if line.script in seen or own == "bench":
+                continue
+            seen.add(line.script)
+            with self.subTest(line=str(line)):
+                result = self.run_tool(*short(forms(line)[0], own))
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+                self.assertRegex(result.stdout, r"verified")
 
 
 if __name__ == "__main__":
