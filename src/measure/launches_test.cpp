@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "measure/summary.hpp"
+#include "result/launch_medians.hpp"
 #include "stats/launches.hpp"
 
 namespace assay {
@@ -273,6 +274,24 @@ TEST(Launches, AFailureThatResumingRepeatedDoesNotCount) {
   EXPECT_THAT(counted_launches(rows), ElementsAre(0, 1, 2)) << "a crash in one of three is a finding";
   launches[2].row.attempt_number = 2;
   EXPECT_THAT(counted_launches(rows), ElementsAre(0, 2));
+}
+
+TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
+  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  for (MeasuredLaunch& launch : launches) launch.row.planned_launches = 3;
+  launches[1].row.message = "padded inputs";
+  EXPECT_EQ(combined(launches).message, "padded inputs") << "nobody knows why";
+  launches[1].row.add_flag(flag::kLimitedByMaxTime);
+  Record cell = combined(launches);
+  EXPECT_EQ(cell.flags, flag::kLimitedByMaxTime);
+  EXPECT_EQ(cell.message, "padded inputs; 2 of 3 launches: a warm-up and three runs need the time of --max-time");
+  launches.emplace_back(3, kMsOfLaunch);
+  launches[2].row.planned_launches = 3;
+  launches[2].row.add_flag(flag::kLimitedByMaxTime);
+  cell = combined(launches);
+  EXPECT_EQ(cell.launches, 3);
+  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.message, "padded inputs");
 }
 
 TEST(Launches, ACellThatWasNotMeasuredHasNoLaunches) {

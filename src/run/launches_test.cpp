@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "result/launch_medians.hpp"
 #include "run/run_testing.hpp"
 #include "store/bundle.hpp"
 
@@ -225,13 +226,9 @@ TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
 }
 
 TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
-  const auto with_rounds = [&](int rounds, const std::string& planned_note) {
+  const auto with_rounds = [&](int rounds, bool fewer_planned) {
     std::vector<Task> planned = tasks();
-    if (!planned_note.empty())
-      for (Task& task : planned) {
-        task.launches = 2;
-        task.notes.push_back(planned_note);
-      }
+    for (Task& task : planned) task.launches = fewer_planned ? 2 : 3;
     ExecutorServices services = services_in(folder_.path(), registry_);
     int asked = 0;
     services.has_time = [&](double seconds, ExecutorServices::Round round) {
@@ -246,11 +243,26 @@ TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
       EXPECT_EQ(row.launches, rounds);
       EXPECT_EQ(row.planned_launches, 3);
       EXPECT_EQ(row.message, fmt::format("{} of 3 launches: --budget left no time for more", rounds));
+      EXPECT_TRUE(row.has_flag(flag::kLimitedByBudget));
     }
   };
-  with_rounds(2, "");
-  with_rounds(1, "");
-  with_rounds(1, "2 of 3 launches: --budget 1m");
+  with_rounds(2, false);
+  with_rounds(1, false);
+  with_rounds(1, true);
+}
+
+TEST_F(Launching, FewerPlannedLaunchesForTheBudgetAreSaid) {
+  std::vector<Task> planned = tasks();
+  for (Task& task : planned) task.launches = 2;
+  run(std::move(planned), services_in(folder_.path(), registry_));
+  ASSERT_THAT(rows_, SizeIs(3));
+  for (const Record& row : rows_) {
+    EXPECT_EQ(row.launches, 2);
+    EXPECT_TRUE(row.has_flag(flag::kLimitedByBudget));
+    EXPECT_EQ(row.message, "2 of 3 launches: --budget left no time for more");
+  }
+  for (const Launch& launch : launches_)
+    EXPECT_EQ(launch.row.has_flag(flag::kLimitedByBudget), launch.row.launch_number == 2) << "the last one knows";
 }
 
 TEST_F(Launching, APairThatIsUndecidedGetsFurtherRounds) {

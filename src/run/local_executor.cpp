@@ -97,13 +97,15 @@ bool outputs_differ(const std::string& first, const std::string& second) {
 // The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
 Record row_of(const LocalTask& cell) {
   Record row = cell_row(cell.launches);
-  if (cell.refused_for_time && has_fewer_launches(row))
-    add_note(row, launches_note(*row.launches, *row.planned_launches, "--budget left no time for more"));
+  if (cell.refused_for_time && has_fewer_launches(row) && !row.has_flag(flag::kLimitedByBudget)) {
+    row.add_flag(flag::kLimitedByBudget);
+    add_note(row, launches_note(row));
+  }
   return row;
 }
 
 // What the launch says about the launches of its cell.
-void add_launch_notes(const LocalTask& local, Launch& launch) {
+void describe_launch(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
   if (!local.launches.empty()) {
     const std::string& first = local.launches.front().outputs;
@@ -112,11 +114,13 @@ void add_launch_notes(const LocalTask& local, Launch& launch) {
                                                                 : "the outputs of launches differ");
   }
   for (const std::string& note : local.task.notes) add_note(row, note);
-  if (!row.latency_p50_ms || !settled(row) || !fills_its_time(shared_time(local.task), run_time(row))) return;
+  if (!row.latency_p50_ms || !settled(row)) return;
   const auto ended = 1 + std::ranges::count_if(local.launches, [](const Launch& each) { return settled(each.row); });
-  if (ended < local.task.launches)
-    add_note(row, launches_note(ended, row.planned_launches.value_or(local.task.launches),
-                                "a warm-up and three runs need the time of --max-time"));
+  if (ended >= local.task.launches) {
+    if (ended < row.planned_launches.value_or(ended)) row.add_flag(flag::kLimitedByBudget);
+  } else if (fills_its_time(shared_time(local.task), run_time(row))) {
+    row.add_flag(flag::kLimitedByMaxTime);
+  }
 }
 
 }  // namespace
@@ -373,7 +377,7 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   }
   row.timestamp = iso8601(wall_now());
   launch.outputs = attempt.outputs().is_null() ? std::string() : json_text(attempt.outputs());
-  add_launch_notes(local, launch);
+  describe_launch(local, launch);
   launch.samples = attempt.take_samples();
   std::error_code ignored;
   fs::copy_file(attempt.log(), bundle.log_path(), ignored);

@@ -11,7 +11,6 @@
 
 #include "base/time_words.hpp"
 #include "plan/row.hpp"
-#include "result/launch_medians.hpp"
 #include "run/time_plan.hpp"
 
 namespace assay {
@@ -59,7 +58,6 @@ void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size
       Task& task = (*tasks[m])[t];
       cell.fewer = false;
       task.launches = cell.given_launches;
-      if (!cell.note.empty()) std::erase(task.notes, std::exchange(cell.note, {}));
     }
   }
   limit_shares(tasks, first, std::numeric_limits<double>::max());
@@ -122,14 +120,9 @@ void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::
       }
     }
   }
-  for (const auto& [key, group] : groups) {
-    for (const auto& [cell, task] : group.cells) {
+  for (const auto& [key, group] : groups)
+    for (const auto& [cell, task] : group.cells)
       cell->fewer = task->launches < task->row.planned_launches.value_or(cell->given_launches);
-      if (!cell->fewer || !task->row.planned_launches) continue;
-      cell->note = launches_note(task->launches, *task->row.planned_launches, budget_text(*budget_));
-      task->notes.push_back(cell->note);
-    }
-  }
 }
 
 void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {

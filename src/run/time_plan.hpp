@@ -99,7 +99,6 @@ class TimePlan {
     std::int64_t given_launches = 1;
     std::optional<double> given_share_s{};  ///< of --max-time, for one launch
     std::optional<double> shorter_s{};      ///< what the newest fit() left of it; nullopt: all
-    std::string note{};                     ///< of the task, that it has fewer launches
     LaunchTimes expected{};
     double measured_s = 0;  ///< of all launches that ran
     std::int64_t measured = 0;
