@@ -109,9 +109,15 @@ Text common_flags(const std::vector<const Record*>& rows) {
   return common.flags;
 }
 
-/// A launch knows that its cell gets no more, and why; only the cell knows whether it lacks any in the end.
-void say_fewer_launches(const std::vector<const Record*>& rows, Record& cell) {
+/// `rows` are those of `all` that count. A launch knows that its cell gets no more, and why; only the cell knows
+/// whether it lacks any in the end.
+void say_fewer_launches(const std::vector<const Record*>& all, const std::vector<const Record*>& rows, Record& cell) {
   if (!has_fewer_launches(cell)) return;
+  const auto is_counted = [&](const Record* row) {
+    return std::ranges::any_of(rows, [&](const Record* other) { return other->launch_number == row->launch_number; });
+  };
+  if (std::ranges::any_of(all, [&](const Record* row) { return was_refused(*row) && !is_counted(row); }))
+    cell.add_flag(flag::kLimitedByBudget);
   for (const std::string_view name : {flag::kLimitedByBudget, flag::kLimitedByMaxTime})
     if (std::ranges::any_of(rows, [&](const Record* row) { return row->has_flag(name); })) cell.add_flag(name);
   const std::string note = launches_note(cell);
@@ -309,20 +315,20 @@ std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
   std::int64_t last_attempt = 0;
   bool any_whole = false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!cut_short(*rows[i])) {
+    if (!cut_short(*rows[i]) && !was_refused(*rows[i])) {
       any_whole = true;
       last_attempt = std::max(last_attempt, attempt(i));
     }
     const auto [found, fresh] = newest.try_emplace(rows[i]->launch_number.value_or(1), i);
     const auto age = [&](std::size_t j) {
-      return std::tuple(!cut_short(*rows[j]), attempt(j), std::string_view(rows[j]->timestamp),
+      return std::tuple(!cut_short(*rows[j]), !was_refused(*rows[j]), attempt(j), std::string_view(rows[j]->timestamp),
                         std::string_view(rows[j]->attempt_id));
     };
     if (!fresh && age(i) > age(found->second)) found->second = i;
   }
   std::vector<std::size_t> counted;
   for (const auto& [launch, i] : newest) {
-    if (any_whole && cut_short(*rows[i])) continue;
+    if (any_whole && (cut_short(*rows[i]) || was_refused(*rows[i]))) continue;
     if (any_whole && did_not_run(*rows[i]) && attempt(i) < last_attempt) continue;
     counted.push_back(i);
   }
@@ -352,7 +358,7 @@ Record combine_launches(std::span<const LaunchSamples> launches) {
   cell.message = common_message(worst, rows);
   cell.flags = common_flags(rows);
   cell.planned_launches = rows.back()->planned_launches;
-  say_fewer_launches(rows, cell);
+  say_fewer_launches(all, rows, cell);
   if (rows.size() == 1) return cell;
   cell.attempt_id = rows.front()->attempt_id;
   cell.launch_number.reset();

@@ -26,6 +26,7 @@ struct LaunchSamples {
 ///
 ///   - of several attempts of one launch, all but the newest that was not cut short (flag `partial`);
 ///   - launches that were cut short, if there is another that was not;
+///   - launches for which there was no time (was_refused()), if there is another that was not cut short;
 ///   - launches that failed, or did not run, if an attempt with a higher `attempt_number` was not cut short: --resume
 ///     ran the cell again.
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);

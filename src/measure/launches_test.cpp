@@ -294,6 +294,40 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
   EXPECT_EQ(cell.message, "padded inputs");
 }
 
+TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
+  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  Record refused;
+  refused.status = CellStatus::kSkipped;
+  refused.reason_code = "no_time";
+  refused.message = "no time";
+  refused.launch_number = 3;
+  refused.attempt_number = 1;
+  refused.timestamp = "2026-04-01T00:00:00Z";
+  refused.add_flag(flag::kLimitedByBudget);
+  refused.planned_launches = 3;
+  EXPECT_TRUE(was_refused(refused));
+  const auto cell_of = [&] {
+    std::vector<LaunchSamples> inputs{{&refused, nullptr}};
+    for (MeasuredLaunch& launch : launches) {
+      launch.row.planned_launches = 3;
+      EXPECT_FALSE(was_refused(launch.row));
+      inputs.push_back(launch.input());
+    }
+    return combine_launches(inputs);
+  };
+  Record cell = cell_of();
+  EXPECT_EQ(cell.status, CellStatus::kCompleted);
+  EXPECT_EQ(cell.launches, 2);
+  EXPECT_EQ(cell.flags, flag::kLimitedByBudget);
+  EXPECT_EQ(cell.message, "2 of 3 launches: --budget left no time for more");
+  EXPECT_EQ(cell.timestamp, launches[1].row.timestamp);
+  launches.emplace_back(3, kMsOfLaunch);
+  cell = cell_of();
+  EXPECT_EQ(cell.launches, 3);
+  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.message, "") << "--resume made it, in whatever order they are given";
+}
+
 TEST(Launches, ACellThatWasNotMeasuredHasNoLaunches) {
   Record refused;
   refused.status = CellStatus::kUnsupported;

@@ -45,6 +45,10 @@ std::vector<LaunchMedian> launch_medians(const Record& row) {
   return medians;
 }
 
+bool was_refused(const Record& launch) {
+  return launch.status == CellStatus::kSkipped && launch.has_flag(flag::kLimitedByBudget);
+}
+
 bool has_fewer_launches(const Record& row) {
   return row.launches && row.planned_launches && *row.launches < *row.planned_launches;
 }

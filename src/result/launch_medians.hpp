@@ -37,6 +37,9 @@ inline constexpr std::string_view kLimitedByBudget = "limited_by_budget";
 inline constexpr std::string_view kLimitedByMaxTime = "limited_by_max_time";
 }  // namespace flag
 
+/// Whether the row is of a launch for which `--budget` left no time, though others of its cell had run.
+[[nodiscard]] bool was_refused(const Record& launch);
+
 /// Whether the row is of a cell that was measured in fewer launches than planned.
 [[nodiscard]] bool has_fewer_launches(const Record& row);
 

@@ -7,8 +7,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "measure/launches.hpp"
 #include "result/launch_medians.hpp"
 #include "run/run_testing.hpp"
 #include "store/bundle.hpp"
@@ -225,11 +227,24 @@ TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
   EXPECT_EQ(rows_[0].message, "2 of 3 launches: a warm-up and three runs need the time of --max-time");
 }
 
+// As the database derives it, without samples.
+Record row_of_bundles(const fs::path& spool, const std::string& task_key) {
+  std::vector<Record> rows;
+  const std::vector<fs::path> folders = list_bundles(spool).value();
+  for (const fs::path& folder : folders) rows.push_back(read_bundle(folder).value().record);
+  std::erase_if(rows, [&](const Record& row) { return row.task_key != task_key; });
+  std::vector<LaunchSamples> launches;
+  launches.reserve(rows.size());
+  for (const Record& row : rows) launches.push_back({&row, nullptr});
+  return combine_launches(launches);
+}
+
 TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
   const auto with_rounds = [&](int rounds, bool fewer_planned) {
     std::vector<Task> planned = tasks();
     for (Task& task : planned) task.launches = fewer_planned ? 2 : 3;
     ExecutorServices services = services_in(folder_.path(), registry_);
+    fs::remove_all(services.spool);
     int asked = 0;
     services.has_time = [&](double seconds, ExecutorServices::Round round) {
       EXPECT_GT(seconds, 0);
@@ -244,6 +259,9 @@ TEST_F(Launching, ARoundForWhichThereIsNoTimeIsLeftOutAndTheRowsSayWhy) {
       EXPECT_EQ(row.planned_launches, 3);
       EXPECT_EQ(row.message, fmt::format("{} of 3 launches: --budget left no time for more", rounds));
       EXPECT_TRUE(row.has_flag(flag::kLimitedByBudget));
+      const Record stored = row_of_bundles(services.spool, row.task_key);
+      EXPECT_EQ(std::tuple(stored.status, stored.launches, stored.flags, stored.message),
+                std::tuple(row.status, row.launches, row.flags, row.message));
     }
   };
   with_rounds(2, false);

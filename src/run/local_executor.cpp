@@ -94,16 +94,6 @@ bool outputs_differ(const std::string& first, const std::string& second) {
       a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
 }
 
-// The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
-Record row_of(const LocalTask& cell) {
-  Record row = cell_row(cell.launches);
-  if (cell.refused_for_time && has_fewer_launches(row) && !row.has_flag(flag::kLimitedByBudget)) {
-    row.add_flag(flag::kLimitedByBudget);
-    add_note(row, launches_note(row));
-  }
-  return row;
-}
-
 // What the launch says about the launches of its cell.
 void describe_launch(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
@@ -169,6 +159,7 @@ struct LocalExecutor::State {
   void prepare(std::vector<LocalTask>& tasks);
   [[nodiscard]] Result<Launch> execute(LocalTask& local, std::int64_t round);
   [[nodiscard]] Result<Launch> finish_unrun(Record row) const;
+  void refuse(LocalTask& local, std::int64_t round) const;
   [[nodiscard]] std::optional<bool> starts_cold(const LocalTask& local, const Record& row);
   [[nodiscard]] Result<Launch> run_once(LocalTask& local, Record row);
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
@@ -322,6 +313,17 @@ Result<Launch> LocalExecutor::State::finish_unrun(Record row) const {
   return Launch{.row = std::move(row)};
 }
 
+// The bundles of its launches are complete: one of its own tells the database why the cell has no more.
+void LocalExecutor::State::refuse(LocalTask& local, std::int64_t round) const {
+  Record row = local.task.row;
+  row.launch_number = round;
+  row.add_flag(flag::kLimitedByBudget);
+  set_refusal(row, {CellStatus::kSkipped, std::string(reason::kNoTime), "--budget left no time for this launch",
+                    "a longer --budget, or --resume"});
+  Result<Launch> kept = guarded("", [&] { return finish_unrun(row); });
+  local.refused = kept ? std::move(*kept) : Launch{.row = std::move(row)};
+}
+
 Result<Launch> LocalExecutor::State::execute(LocalTask& local, std::int64_t round) {
   const Task& task = local.task;
   Record& row = local.task.row;
@@ -436,7 +438,9 @@ void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const Execu
     if (next.empty() || services.cancelled()) break;
     // Cells that need one launch only are no longer in it.
     if (all_s > 0 && !services.has_time(expected_s(cells, next), ExecutorServices::Round::kPlanned)) {
-      for (const ScheduledLaunch& refused : next) cells[refused.task].refused_for_time = true;
+      for (const ScheduledLaunch& each : next)
+        if (LocalTask& cell = cells[each.task]; !cell.launches.empty()) refuse(cell, round);
+      ++round;
       break;
     }
     all_s += run_round(cells, next, on);
@@ -470,7 +474,7 @@ void LocalExecutor::State::report_ended(const std::vector<LocalTask>& cells, boo
     if (!all && missing_launches(cell) > 0) return;
     if (cell.launches.empty()) continue;
     if (lacks_launches(cell)) on.lacks_launches(reported);
-    on.finished(reported, row_of(cell));
+    on.finished(reported, cell_row(cell.launches, cell.refused ? &*cell.refused : nullptr));
   }
 }
 
