@@ -53,7 +53,7 @@ TEST(LaunchMedians, ARowWithoutTheFieldIsOneLaunch) {
 
 TEST(LaunchesNote, IsMadeFromTheCountsAndFlags) {
   Record row;
-  row.message = "1 of 3 launches: what a sentence says is no data";
+  row.message = "1 of 3 launches: a sentence, not data";
   EXPECT_EQ(launches_note(row), "");
   EXPECT_EQ(why_fewer_launches(row), "");
   row.launches = 2;

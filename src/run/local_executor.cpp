@@ -313,7 +313,7 @@ Result<Launch> LocalExecutor::State::finish_unrun(Record row) const {
   return Launch{.row = std::move(row)};
 }
 
-// The bundles of its launches are complete: one of its own tells the database why the cell has no more.
+// The bundles of its launches are complete: one of its own says in the database why the cell has no more.
 void LocalExecutor::State::refuse(LocalTask& local, std::int64_t round) const {
   Record row = local.task.row;
   row.launch_number = round;
