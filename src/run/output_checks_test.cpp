@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using testing::complete_tasks;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::quick_settings;
 using testing::run_tasks;
 using testing::services_in;
@@ -134,11 +135,12 @@ TEST_F(Checks, FindInALaterLaunchASetThatHasBecomeStale) {
   EXPECT_THAT(launches[2].row.message, HasSubstr(" of input set 2 is "));
 }
 
-/// A worker with one output, whose numbers are given for each set. A run takes long.
+/// A worker with one output, whose numbers are given for each set.
 class Answers final : public Worker {
  public:
   using Output = std::function<Tensor(std::size_t set)>;
-  Answers(std::string name, Output output) : name_(std::move(name)), output_(std::move(output)) {}
+  Answers(std::string name, Output output, double run_ms = 200)
+      : name_(std::move(name)), output_(std::move(output)), run_ms_(run_ms) {}
   [[nodiscard]] bool alive() override { return true; }
   [[nodiscard]] int pid() const override { return 0; }
   [[nodiscard]] Result<LoadReply> load(const LoadRequest&, std::chrono::nanoseconds) override { return LoadReply(); }
@@ -147,7 +149,7 @@ class Answers final : public Worker {
     const Tensor tensor = output_(request.set);
     const NamedView named{name_, tensor.view()};
     ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
-    return InferReply{.run_ms = 200};
+    return InferReply{.run_ms = run_ms_};
   }
   [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest&, std::chrono::nanoseconds) override {
     return MeasureReply();
@@ -156,10 +158,11 @@ class Answers final : public Worker {
  private:
   std::string name_;
   Output output_;
+  double run_ms_;
 };
 
-/// The first launch of a slow cell compares four sets, the second one set 1 alone.
-class LaunchesOfASlowCell : public Checks {
+/// Launches whose outputs are compared with four sets of a reference.
+class ComparedLaunches : public Checks {
  protected:
   using Output = Answers::Output;
   void trust(const std::string& name, const Output& right) {
@@ -171,15 +174,12 @@ class LaunchesOfASlowCell : public Checks {
       ASSERT_TRUE(trusted.infer({set, reference_.outputs.back()}, {}));
     }
   }
-  /// `moved`: each number, from that of the reference.
-  template <class T>
-  [[nodiscard]] Record launch(int number, const std::function<T(T, std::size_t)>& moved) {
-    Answers worker(name_, [&](std::size_t set) {
-      Tensor tensor = right_(set);
-      std::size_t i = 0;
-      for (T& value : tensor.as<T>()) value = moved(value, i++);
-      return tensor;
-    });
+  struct Compared {
+    Record row;
+    OutputsOfSets outputs;
+    Json fingerprint;
+  };
+  [[nodiscard]] Compared compared(int number, Answers worker) {
     local_.launches.assign(static_cast<std::size_t>(number - 1), {});
     for (Launch& earlier : local_.launches) earlier.row.checked = "4 sets";
     Record row = local_.task.row;
@@ -187,8 +187,29 @@ class LaunchesOfASlowCell : public Checks {
     OutputChecks checks(local_, row, reference_, folder_.path());
     const Status done = checks.before(worker, Deadline(std::chrono::minutes(1)));
     EXPECT_TRUE(done) << to_string(done.error());
-    EXPECT_EQ(row.checked, number == 1 ? "4 sets, 1 padded" : "1 of 4 sets (set 1, padded)");
-    return row;
+    return {row, checks.compared(), checks.fingerprint()};
+  }
+
+  std::string name_;
+  Output right_;
+  Reference reference_{.name = "onnxruntime-noopt"};
+  LocalTask local_{tasks_of(kEncoder).at(0)};
+};
+
+/// The first launch compares four sets, the second one set 1 alone.
+class LaunchesOfASlowCell : public ComparedLaunches {
+ protected:
+  /// `moved`: each number, from that of the reference.
+  template <class T>
+  [[nodiscard]] Record launch(int number, const std::function<T(T, std::size_t)>& moved) {
+    const Compared found = compared(number, {name_, [&](std::size_t set) {
+                                               Tensor tensor = right_(set);
+                                               std::size_t i = 0;
+                                               for (T& value : tensor.as<T>()) value = moved(value, i++);
+                                               return tensor;
+                                             }});
+    EXPECT_EQ(found.row.checked, number == 1 ? "4 sets, 1 padded" : "1 of 4 sets (set 1, padded)");
+    return found.row;
   }
   /// Limits are the floors, if the errors are small.
   void know_honest_errors(double error, const std::string& method = "perturbed") {
@@ -197,11 +218,6 @@ class LaunchesOfASlowCell : public Checks {
     honest.rms = honest.row = honest.element = error;
     reference_.honest = HonestErrors{.method = method, .runs = 2, .outputs = {honest}};
   }
-
-  std::string name_;
-  Output right_;
-  Reference reference_{.name = "onnxruntime-noopt"};
-  LocalTask local_{tasks_of(kEncoder).at(0)};
 };
 
 Tensor numbers(std::size_t set) {
@@ -428,6 +444,63 @@ TEST_F(Witnessing, KeepTheLaunchWithMoreSets) {
   (void)add("first", Verification::kWrong, 5);
   (void)add("first", Verification::kWrong, 5, {2});
   EXPECT_THAT(add("second", Verification::kWrong, 5, {0, 1}, 1).message, HasSubstr("points at the reference"));
+}
+
+/// The outputs of launches as they are compared and then kept. The same numbers are wrong in every engine.
+class WitnessedLaunches : public ComparedLaunches {
+ protected:
+  WitnessedLaunches() { trust("y", numbers); }
+  /// The message of a launch whose outputs are wrong in these sets; a run takes this long.
+  [[nodiscard]] std::string message(const std::string& engine, int number, double run_ms,
+                                    const std::vector<std::size_t>& wrong) {
+    local_.task.row.engine = engine;
+    Compared found = compared(number, {"y",
+                                       [&](std::size_t set) {
+                                         Tensor tensor = numbers(set);
+                                         const auto place = std::ranges::find(wrong, set);
+                                         if (place != wrong.end())  // most of all in the first
+                                           tensor.as<float>()[5] = 9.F - static_cast<float>(place - wrong.begin());
+                                         return tensor;
+                                       },
+                                       run_ms});
+    witnesses_->add(local_, reference_, found.outputs, found.row);
+    return found.row.message;
+  }
+  [[nodiscard]] auto points_at_the_reference() const {
+    return HasSubstr("first computed the same as this cell, which points at the reference");
+  }
+
+  static constexpr double kFast = 1, kSlow = 200;
+  std::optional<Witnesses> witnesses_{std::in_place, registry_, folder_.path() / "witnesses"};
+};
+
+TEST_F(WitnessedLaunches, PointAtTheReferenceWhicheverSetIsWrong) {
+  for (const double run_ms : {kFast, kSlow}) {
+    for (std::size_t set = 0; set < 4; ++set) {
+      witnesses_->clear();
+      EXPECT_THAT(message("first", 1, run_ms, {set}), Not(HasSubstr("reference")));
+      EXPECT_THAT(message("second", 1, run_ms, {set}), points_at_the_reference()) << set;
+      // Each begins with another set; a slow one compares no other.
+      for (const int number : {2, 3, 4}) (void)message("first", number, run_ms, {set});
+      EXPECT_THAT(message("second", 1, run_ms, {set}), points_at_the_reference()) << set << " after four launches";
+    }
+  }
+}
+
+TEST_F(WitnessedLaunches, PointAtTheReferenceByASetThatIsWrongBesidesTheWorst) {
+  (void)message("first", 2, kSlow, {2, 1});  // set 1 alone
+  EXPECT_THAT(message("second", 1, kSlow, {2, 1}), points_at_the_reference());
+  EXPECT_THAT(message("second", 1, kSlow, {2}), Not(HasSubstr("points"))) << "right in set 1, as first is not";
+  witnesses_->clear();
+  (void)message("first", 2, kSlow, {2});
+  EXPECT_THAT(message("second", 1, kSlow, {2}), Not(HasSubstr("points"))) << "set 1 is right in both";
+}
+
+TEST_F(WitnessedLaunches, KeepTheWorstSetIfThereIsNoRoomForAll) {
+  witnesses_.emplace(registry_, folder_.path() / "witnesses", fs::file_size(reference_.outputs[0]));
+  (void)message("first", 1, kFast, {2, 1});
+  EXPECT_THAT(message("second", 1, kFast, {2}), points_at_the_reference());
+  EXPECT_THAT(message("third", 1, kFast, {1}), Not(HasSubstr("points")));
 }
 
 TEST_F(Witnessing, NameTheKernelsThatAreKnown) {
