@@ -194,9 +194,23 @@ TEST_F(Launching, OtherOutputsInALaterLaunchAreANote) {
   services.resumed[resume_key(other.row)] = {other};
   run(tasks(), services);
   EXPECT_THAT(rows_.at(0).message, HasSubstr("the outputs of launches differ, within the limit"));
-  services.resumed[resume_key(other.row)].front().outputs = R"({"set1_sha256": "of a set that others did not run"})";
+  services.resumed[resume_key(other.row)].front().outputs = R"({"set3_sha256": "another one"})";
   run(tasks(), services);
-  EXPECT_EQ(rows_.at(0).message.find("outputs of launches"), std::string::npos);
+  EXPECT_THAT(rows_.at(0).message, HasSubstr("the outputs of launches differ, within the limit"));
+}
+
+TEST_F(Launching, OutputsThatCannotBeComparedAreSaid) {
+  settings_.batch_sizes = {1};
+  ExecutorServices services = services_in(folder_.path(), registry_);
+  run(tasks(), services);
+  Launch none = launches_.at(0), other = launches_.at(0);
+  none.resumed = other.resumed = true;
+  none.outputs = "";
+  other.outputs = R"({"set9_sha256": "of a set that others did not run"})";
+  services.resumed[resume_key(other.row)] = {none, other};
+  run(tasks(), services);
+  EXPECT_THAT(rows_.at(0).message, HasSubstr("the outputs of launches were not compared with each other: they ran "
+                                             "different input sets"));
 }
 
 TEST_F(Launching, AnEngineWhoseRunsFillTheTimeHasOneLaunch) {

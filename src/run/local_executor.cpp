@@ -86,23 +86,29 @@ void add_note(Record& row, const std::string& note) {
   row.message = row.message.empty() ? note : row.message + "; " + note;
 }
 
-// Whether launches computed other outputs of a set that both ran.
-bool outputs_differ(const std::string& first, const std::string& second) {
-  const Result<Json> a = parse_json(first, "outputs"), b = parse_json(second, "outputs");
-  if (!a || !b || !a->is_object() || !b->is_object()) return false;
-  return std::ranges::any_of(
-      a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
+// What the outputs of a launch say beside those of the first one that had any; "": nothing.
+std::string outputs_note(const LocalTask& local, const Launch& launch) {
+  const auto outputs_of = [](const Launch& each) { return parse_json(each.outputs, "outputs").value_or(Json()); };
+  const auto has_outputs = [&](const Launch& each) { return outputs_of(each).is_object(); };
+  const auto earlier = std::ranges::find_if(local.launches, has_outputs);
+  if (earlier == local.launches.end() || !has_outputs(launch)) return "";
+  const Json first = outputs_of(*earlier), now = outputs_of(launch);
+  bool in_common = false, differ = false;
+  for (const auto& [set, hash] : first.items()) {
+    if (!now.contains(set)) continue;
+    in_common = true;
+    differ = differ || now.at(set) != hash;
+  }
+  if (!in_common) return "the outputs of launches were not compared with each other: they ran different input sets";
+  if (!differ) return "";
+  return launch.row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
+                                                            : "the outputs of launches differ";
 }
 
 // What the launch says about the launches of its cell.
 void describe_launch(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
-  if (!local.launches.empty()) {
-    const std::string& first = local.launches.front().outputs;
-    if (outputs_differ(first, launch.outputs))
-      add_note(row, row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
-                                                                : "the outputs of launches differ");
-  }
+  if (const std::string note = outputs_note(local, launch); !note.empty()) add_note(row, note);
   for (const std::string& note : local.task.notes) add_note(row, note);
   if (!row.latency_p50_ms || !settled(row)) return;
   const auto ended = 1 + std::ranges::count_if(local.launches, [](const Launch& each) { return settled(each.row); });

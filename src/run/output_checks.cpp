@@ -90,13 +90,11 @@ std::size_t OutputChecks::first_set() const {
   return sets[static_cast<std::size_t>(row_.launch_number.value_or(1) - 1) % sets.size()];
 }
 
-// Hashes of the first set, and of those that later launches compare alone.
+// All sets that ran: a later launch may run any of them alone.
 void OutputChecks::set_fingerprint(const OutputsOfSets& computed) {
-  for (std::size_t i = 0; i < computed.sets.size(); ++i) {
-    if (computed.sets[i] != 0 && !is_slow()) continue;
+  for (std::size_t i = 0; i < computed.sets.size(); ++i)
     if (const Result<std::string> hash = sha256_file(computed.files[i]))
       fingerprint_[fmt::format("set{}_sha256", computed.sets[i])] = *hash;
-  }
 }
 
 bool OutputChecks::is_slow() const { return task_.generation || row_.first_inference_ms.value_or(0) > kSlowRunMs; }

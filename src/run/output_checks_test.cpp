@@ -311,6 +311,18 @@ TEST_F(LaunchesOfASlowCell, KnowFromAllSetsWhetherTheOutputProvesAnything) {
     EXPECT_EQ(launch<float>(number, [](float x, std::size_t) { return x; }).verification, Verification::kDegenerate);
 }
 
+TEST_F(ComparedLaunches, AFastFirstLaunchHasTheOutputsOfEachSetThatASlowOneRunsAlone) {
+  trust("y", numbers);
+  const Compared first = compared(1, {"y", numbers, 95});
+  for (const int number : {2, 3, 4, 5}) {
+    const Compared later = compared(number, {"y", numbers, 105});
+    ASSERT_EQ(later.fingerprint.size(), 1U) << later.row.checked;
+    const std::string set = later.fingerprint.begin().key();
+    ASSERT_TRUE(first.fingerprint.contains(set)) << set;
+    EXPECT_EQ(first.fingerprint[set], later.fingerprint[set]);
+  }
+}
+
 /// Five tokens of a generation, forced through the reference of the null engine.
 class Forcing : public Checks {
  protected:
