@@ -70,8 +70,12 @@ class TimePlan {
   /// least; a complete one stays as it is. Nothing without a budget.
   void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
-  /// If what the newest fit() left does not fit into the budget: a line that says how long it takes.
-  [[nodiscard]] std::optional<std::string> overrun() const;
+  struct Overrun {
+    std::string warning;  ///< before it is measured
+    std::string note;     ///< afterwards
+  };
+  /// If what the newest fit() left does not fit into the budget: lines that say how long it takes.
+  [[nodiscard]] std::optional<Overrun> overrun() const;
 
   /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
   [[nodiscard]] std::vector<std::string> given_up() const;
