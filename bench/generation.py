@@ -5,7 +5,8 @@
   generation.py make --folder F --assay BUILD     writes decoders with random weights and all graphs below F
   generation.py compare --folder F MODEL…         for each model a table of each form against the first of its runtime
   generation.py fidelity --folder F --assay BUILD MODEL…
-                                                  the times that assay's worker measures against those of a bare loop
+                                                  the medians that assay makes of its worker's samples against a bare loop's
+  generation.py operators --folder F MODEL…       operators of the ONNX Runtime forms after its optimiser
 
 Forms: openvino (assay's stateful model), optimum (optimum-intel's stateful export), genai (OpenVINO GenAI's LLMPipeline on
 that export), onnxruntime (assay's graph with the cache of ONNX Runtime), ortgenai (onnxruntime-genai on its own builder's
@@ -15,6 +16,7 @@ to the next one. Requires: pip install openvino openvino-genai openvino-tokenize
 onnxruntime-genai onnx onnx-ir, of the versions that assay uses.
 """
 import argparse
+import collections
 import json
 import math
 import os
@@ -179,34 +181,50 @@ class Process:
             command = [sys.executable, __file__, "serve", "--folder", folder, "--form", form, "--vocabulary", vocabulary(folder)]
         for name in ("threads", "prompt", "tokens"):
             command += [f"--{name}", getattr(arguments, name)]
-        self.form, self.runs = form, []
-        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.form, self.runs, self.messages = form, [], tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.messages, text=True)
+
+    def fail(self):
+        code = self.process.wait()
+        self.messages.seek(0)
+        sys.exit(f"the process of {self.form} ended with status {code}; its last messages:\n" + "".join(self.messages.readlines()[-20:]))
 
     def turn(self):
         time.sleep(0.1)  # threads of the other process may still spin
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write("\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            self.fail()
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(f"the process of {self.form} ended")
+            self.fail()
         self.runs.append(json.loads(line))
 
-    def close(self):
+    def close(self, median):
+        """{"tpot": ms, "ttft": ms}: of assay's worker what assay makes of its samples, else the medians of the loop's times."""
         self.process.stdin.close()
-        self.process.wait()
+        rest = self.process.stdout.read()
+        if self.process.wait():
+            self.fail()
+        self.messages.close()
         self.runs = self.runs[1:]  # the first one warms up
+        if self.form.startswith(ASSAY):
+            reported = json.loads(rest)
+            return {"tpot": reported["tpot_p50_ms"], "ttft": reported["ttft_p50_ms"]}
+        return {"tpot": tpot(self.runs, median), "ttft": ttft(self.runs, median)}
 
 
 def vocabulary(folder):
     return json.loads((folder / "checkpoint/config.json").read_text())["vocab_size"]
 
 
-def tpot(runs):
-    return statistics.median(time for run in runs for time in run["times"][1:]) / 1e6
+def tpot(runs, median):
+    return median([time for run in runs for time in run["times"][1:]]) / 1e6
 
 
-def ttft(runs):
-    return statistics.median(run["times"][0] for run in runs) / 1e6
+def ttft(runs, median):
+    return median([run["times"][0] for run in runs]) / 1e6
 
 
 def t_quantile(freedom):
@@ -228,7 +246,7 @@ def row(cells, name, ours, theirs):
     print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def times_in_turns(name, forms, arguments, order):
+def times_in_turns(name, forms, arguments, order, median):
     """For each form the medians of its processes, one of each pair: {form: {"tpot": [ms…], "ttft": [ms…]}}."""
     times = {form: {"tpot": [], "ttft": []} for form in forms}
     for _ in range(arguments.pairs):
@@ -237,9 +255,8 @@ def times_in_turns(name, forms, arguments, order):
             for process in order.sample(processes, len(processes)):
                 process.turn()
         for process in processes:
-            process.close()
-            times[process.form]["tpot"].append(tpot(process.runs))
-            times[process.form]["ttft"].append(ttft(process.runs))
+            for statistic, value in process.close(median).items():
+                times[process.form][statistic].append(value)
         ids = {process.form: process.runs[0]["ids"] for process in processes if "ids" in process.runs[0]}
         if len({tuple(value) for value in ids.values()}) > 1:
             print(f"{name}: the ids differ: {ids}", file=sys.stderr)
@@ -252,7 +269,7 @@ def compare(arguments):
     for name in arguments.models:
         for engine in arguments.engines:
             forms = [form for form in FORMS[engine] if not (name.startswith("gpt2") and form in GPT2_HAS_NO)]
-            times = times_in_turns(name, forms, arguments, order)
+            times = times_in_turns(name, forms, arguments, order, statistics.median)
             for form in forms[1:]:
                 for statistic in ("tpot", "ttft"):
                     row([name, forms[0], form], statistic, times[forms[0]][statistic], times[form][statistic])
@@ -263,9 +280,38 @@ def fidelity(arguments):
     order = random.Random(1)
     for name in arguments.models:
         for engine in arguments.engines:
-            times = times_in_turns(name, [ASSAY + engine, engine], arguments, order)
+            # The nearest rank, as assay's medians have it.
+            times = times_in_turns(name, [ASSAY + engine, engine], arguments, order, statistics.median_low)
             for statistic in ("tpot", "ttft"):
                 row([name, engine], statistic, times[ASSAY + engine][statistic], times[engine][statistic])
+
+
+# ---- operators ----
+
+def operators_of(file, folder):
+    import onnx
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = f"{folder}/optimised.onnx"
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", "weights")
+    onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    return collections.Counter(node.op_type for node in onnx.load(options.optimized_model_filepath, load_external_data=False).graph.node)
+
+
+def operators(arguments):
+    print("| model | form | operators | of which |\n" + "| --- " * 4 + "|")
+    for name in arguments.models:
+        counts = {}
+        for form, file in {"onnxruntime": "runtime/model.onnx", "ortgenai": "ortgenai/model.onnx"}.items():
+            if not (arguments.folder / name / file).exists():
+                continue  # the builder does not know the model
+            with tempfile.TemporaryDirectory() as folder:
+                counts[form] = operators_of(arguments.folder / name / file, folder)
+        for form, count in counts.items():
+            different = {kind for kind in set().union(*counts.values()) if len({other[kind] for other in counts.values()}) > 1}
+            listed = ", ".join(f"{count[kind]} {kind}" for kind in sorted(different)) or "all as in the other"
+            print(f"| {name} | {form} | {count.total()} | {listed} |", flush=True)
 
 
 # ---- models ----
@@ -325,7 +371,7 @@ def make(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["make", "compare", "fidelity", "serve"])
+    parser.add_argument("command", choices=["make", "compare", "fidelity", "operators", "serve"])
     parser.add_argument("models", nargs="*")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--assay", type=Path, help="assay's build folder", default=Path(__file__).parent.parent / "build/bench")
@@ -339,7 +385,7 @@ def main():
     parser.add_argument("--vocabulary", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_intermixed_args()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    {"make": make, "compare": compare, "fidelity": fidelity, "serve": serve}[arguments.command](arguments)
+    {"make": make, "compare": compare, "fidelity": fidelity, "operators": operators, "serve": serve}[arguments.command](arguments)
 
 
 if __name__ == "__main__":

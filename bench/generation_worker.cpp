@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // assay's worker as a process of a pair of generation.py: for each line of its input it measures one generation and
-// prints the times of its tokens, as that script's bare loops do. It loads the graph that they load, and measures as
-// `assay bench --kv-cache runtime` does.
+// prints the times of its tokens, as that script's bare loops do. At the end of its input it prints the medians that
+// summarise() makes of all generations but the first: those are tpot_p50_ms and ttft_p50_ms of a row of one launch.
+//
+// It loads the graph that the bare loop loads. Not in it: warm-up, stop rule and steady part of a measurement, several
+// launches, and the model file that `assay bench` prepares.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,11 +15,13 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "base/files.hpp"
 #include "hardware/hardware.hpp"
 #include "hub/hub.hpp"
 #include "measure/samples_file.hpp"
+#include "measure/summary.hpp"
 #include "plan/plan.hpp"
 #include "plan/targets.hpp"
 #include "prepare/prepare.hpp"
@@ -75,6 +80,7 @@ Result<std::unique_ptr<Worker>> start(const Arguments& arguments, const EngineRe
   ASSAY_TRY(const EngineLocation location, registry.locate(arguments.engine));
   Worker::StartOptions options;
   options.executable = registry.places().worker;
+  options.log = scratch / "log";  // whose last lines are in the error of a worker that died
   ASSAY_TRY(std::unique_ptr<Worker> worker, Worker::start(location, std::move(options)));
   LoadRequest load = task.load;
   load.precision = "float32";
@@ -86,6 +92,36 @@ Result<std::unique_ptr<Worker>> start(const Arguments& arguments, const EngineRe
   return worker;
 }
 
+void append(const Samples& more, Samples& all) {
+  all.kind.insert(all.kind.end(), more.kind.begin(), more.kind.end());
+  all.stream.insert(all.stream.end(), more.stream.begin(), more.stream.end());
+  all.start_ns.insert(all.start_ns.end(), more.start_ns.begin(), more.start_ns.end());
+  all.duration_ns.insert(all.duration_ns.end(), more.duration_ns.begin(), more.duration_ns.end());
+}
+
+// {"times": the first token's, then those of the others}
+Status print_times(const Samples& samples) {
+  std::vector<std::int64_t> first, further;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto kind = static_cast<SampleKind>(samples.kind[i]);
+    if (kind == SampleKind::kFirstToken) first.push_back(samples.duration_ns[i]);
+    if (kind == SampleKind::kToken) further.push_back(samples.duration_ns[i]);
+  }
+  if (first.size() != 1) return fail(ErrorCode::kInternal, fmt::format("{} first tokens", first.size()));
+  first.insert(first.end(), further.begin(), further.end());
+  fmt::print("{{\"times\": [{}]}}\n", fmt::join(first, ", "));
+  std::fflush(stdout);
+  return {};
+}
+
+Status print_medians(const Samples& samples) {
+  Record row;
+  summarise(Measurement{}, samples, 1, row);
+  if (!row.tpot_p50_ms || !row.ttft_p50_ms) return fail(ErrorCode::kInternal, "no generation after the first one");
+  fmt::print("{{\"tpot_p50_ms\": {}, \"ttft_p50_ms\": {}}}\n", *row.tpot_p50_ms, *row.ttft_p50_ms);
+  return {};
+}
+
 Status serve(const Arguments& arguments) {
   const EngineRegistry registry(EngineRegistry::default_places());
   ASSAY_TRY(const TemporaryDirectory scratch, TemporaryDirectory::create("assay-generation-"));
@@ -94,21 +130,15 @@ Status serve(const Arguments& arguments) {
   plan.warmup_iterations = 0;
   plan.iterations = 1;
   const fs::path file = scratch.path() / "samples";
-  for (std::string line; std::getline(std::cin, line);) {
+  Samples all;
+  bool warm = false;
+  for (std::string line; std::getline(std::cin, line); warm = true) {
     ASSAY_TRY([[maybe_unused]] const MeasureReply reply, worker->measure({plan, file}, kPatience));
     ASSAY_TRY(const SamplesFile measured, read_samples(file));
-    std::vector<std::int64_t> first, further;
-    for (std::size_t i = 0; i < measured.samples.size(); ++i) {
-      const auto kind = static_cast<SampleKind>(measured.samples.kind[i]);
-      if (kind == SampleKind::kFirstToken) first.push_back(measured.samples.duration_ns[i]);
-      if (kind == SampleKind::kToken) further.push_back(measured.samples.duration_ns[i]);
-    }
-    if (first.size() != 1) return fail(ErrorCode::kInternal, fmt::format("{} first tokens", first.size()));
-    first.insert(first.end(), further.begin(), further.end());
-    fmt::print("{{\"times\": [{}]}}\n", fmt::join(first, ", "));
-    std::fflush(stdout);
+    ASSAY_CHECK_OK(print_times(measured.samples));
+    if (warm) append(measured.samples, all);
   }
-  return {};
+  return print_medians(all);
 }
 
 }  // namespace

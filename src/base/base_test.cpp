@@ -149,6 +149,7 @@ TEST(Text, SaysTimesInWords) {
   EXPECT_EQ(time_words(310), "5 min 10 s");
   EXPECT_EQ(time_words(360), "6 min");
   EXPECT_EQ(time_words(5400), "1 h 30 min");
+  EXPECT_EQ(time_words(3600), "1 h");
   EXPECT_EQ(budget_text(std::chrono::minutes(5)), "--budget 5 min");
 }
 

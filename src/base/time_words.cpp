@@ -12,6 +12,7 @@ std::string time_words(double seconds) {
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600 && whole % 60 == 0) return fmt::format("{} min", whole / 60);
   if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  if (whole / 60 % 60 == 0) return fmt::format("{} h", whole / 3600);
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 

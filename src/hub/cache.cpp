@@ -34,6 +34,30 @@ bool is_shard(std::string_view name) {
                             [](char c, char form) { return form == '0' ? c >= '0' && c <= '9' : c == form; });
 }
 
+fs::path choice_file(const fs::path& model, const std::string& commit) {
+  return model / ".assay" / (commit + ".weights");
+}
+
+// What keep_choice() kept; "" if nothing, or not the name of such a file.
+std::string kept_choice(const fs::path& model, const std::string& commit) {
+  const fs::path path = choice_file(model, commit);
+  if (!is_there(path)) return "";
+  const Result<std::string> text = read_file(path);
+  const std::string name = text ? std::string(trim(*text)) : "";
+  return fs::path(name).filename() == name && (name.ends_with(kSafetensors) || name.ends_with(kIndexEnd)) ? name : "";
+}
+
+// The file itself; an index with every shard there.
+std::optional<fs::path> if_complete(const fs::path& weights) {
+  if (!is_there(weights)) return std::nullopt;
+  if (!weights.string().ends_with(kIndexEnd)) return weights;
+  const Result<std::vector<std::string>> shards = shards_of(weights);
+  if (!shards || shards->empty()) return std::nullopt;
+  if (!std::ranges::all_of(*shards, [&](const std::string& shard) { return is_there(weights.parent_path() / shard); }))
+    return std::nullopt;
+  return weights;
+}
+
 }  // namespace
 
 fs::path model_folder(const Settings& settings, const std::string& model_id) {
@@ -97,12 +121,12 @@ std::optional<fs::path> find_weights(const fs::path& snapshot) {
   for (fs::directory_iterator at(snapshot, error), end; !error && at != end; at.increment(error))
     if (is_there(at->path())) files.push_back(at->path().filename().string());
   const std::string name = choose_weights(std::move(files)).name;
-  if (name.empty() || !name.ends_with(kIndexEnd)) return name.empty() ? std::nullopt : std::optional(snapshot / name);
-  const Result<std::vector<std::string>> shards = shards_of(snapshot / name);
-  if (!shards || shards->empty()) return std::nullopt;
-  if (!std::ranges::all_of(*shards, [&](const std::string& shard) { return is_there(snapshot / shard); }))
-    return std::nullopt;
-  return snapshot / name;
+  return name.empty() ? std::nullopt : if_complete(snapshot / name);
+}
+
+Status keep_choice(const fs::path& model, const std::string& commit, const std::string& weights) {
+  if (has_usual_name(weights)) return {};
+  return write_file_atomically(choice_file(model, commit), weights);
 }
 
 std::optional<Snapshot> find_cached(const Settings& settings, const std::string& model_id) {
@@ -117,7 +141,9 @@ std::optional<Snapshot> find_cached(const Settings& settings, const std::string&
   if (snapshot.commit.empty() || fs::path(snapshot.commit).filename() != snapshot.commit) return std::nullopt;
   snapshot.folder = model / "snapshots" / snapshot.commit;
   if (!is_there(snapshot.folder / "config.json")) return std::nullopt;
-  snapshot.weights = find_weights(snapshot.folder);
+  const std::string choice = kept_choice(model, snapshot.commit);
+  snapshot.weights = choice.empty() ? find_weights(snapshot.folder) : if_complete(snapshot.folder / choice);
+  snapshot.weights_confirmed = snapshot.weights && (!choice.empty() || has_usual_name(*snapshot.weights));
   return snapshot;
 }
 

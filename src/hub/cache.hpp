@@ -16,6 +16,8 @@ namespace assay::hub {
 //   models--ORG--NAME/refs/main                 the commit that "main" was
 //   models--ORG--NAME/blobs/CHECKSUM            a file's content, CHECKSUM.incomplete while it arrives
 //   models--ORG--NAME/snapshots/COMMIT/FILE     a link to its blob
+// and, of assay only:
+//   models--ORG--NAME/.assay/COMMIT.weights     the name of the weights by the hub's list, if it is not a usual one
 
 [[nodiscard]] std::filesystem::path model_folder(const Settings& settings, const std::string& model_id);
 
@@ -37,6 +39,11 @@ struct WeightsChoice {
 
 /// The weights in `snapshot`, by choose_weights(); an index with every shard there.
 [[nodiscard]] std::optional<std::filesystem::path> find_weights(const std::filesystem::path& snapshot);
+
+/// Keeps which file of the revision `commit` the hub's list says are the weights. Nothing is written for a usual name,
+/// which needs no list. Errors: those of writing.
+[[nodiscard]] Status keep_choice(const std::filesystem::path& model, const std::string& commit,
+                                 const std::string& weights);
 
 /// The shards that an index names, sorted. Errors: invalid_argument: not an index, or a name that leaves the folder.
 [[nodiscard]] Result<std::vector<std::string>> shards_of(const std::filesystem::path& index);

@@ -149,8 +149,10 @@ class Download {
 
   /// Makes this revision the one that "main" stands for. `weights` were fetched. Errors: those of writing.
   Result<Snapshot> publish(const WeightsChoice& weights) {
+    if (!weights.name.empty()) ASSAY_CHECK_OK(keep_choice(model_, listing_.commit, weights.name));
     ASSAY_CHECK_OK(write_file_atomically(model_ / "refs" / "main", listing_.commit));
     Snapshot snapshot{model_ / "snapshots" / listing_.commit, listing_.commit, std::nullopt};
+    snapshot.weights_confirmed = !weights.name.empty();
     snapshot.weights_ambiguous = weights.name.empty() && !weights.found.empty();
     if (!weights.name.empty())
       snapshot.weights = snapshot.folder / weights.name;
@@ -289,6 +291,48 @@ tl::unexpected<Error> refusal(const Settings& settings, const std::string& model
               fmt::format("{} answers with HTTP status {} for '{}'", settings.endpoint, status, model_id));
 }
 
+// What the hub says of the model. `off` becomes the reason if the hub cannot be reached.
+Result<Listing> ask(const Settings& settings, const std::string& model_id, const std::function<bool()>& cancelled,
+                    std::string& off) {
+  const std::string url = fmt::format("{}/api/models/{}/revision/main?blobs=true", settings.endpoint, model_id);
+  std::string body;
+  Answer answer;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (cancelled()) return fail(ErrorCode::kCancelled, "fetching was interrupted");
+    if (attempt > 0) std::this_thread::sleep_for(settings.retry_pause * (1 << (attempt - 1)));
+    ASSAY_TRY(answer, get_text(settings, url, body, [&](std::uint64_t) { return !cancelled(); }));
+    if (answer.kind == Answer::Kind::kCancelled) return fail(ErrorCode::kCancelled, "fetching was interrupted");
+    if (answer.kind == Answer::Kind::kUnreachable) {
+      off = fmt::format("{} cannot be reached: {}", settings.endpoint, answer.problem);
+      return fail(ErrorCode::kNotFound, off,
+                  "without a network, name a folder with config.json, or set HF_HUB_OFFLINE=1");
+    }
+    if (answer.kind == Answer::Kind::kDone && answer.status < 500 && answer.status != 429) break;
+  }
+  if (answer.kind != Answer::Kind::kDone)
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' sent an incomplete answer: {}", url, answer.problem));
+  if (answer.status != 200) return refusal(settings, model_id, answer.status);
+  return read_listing(body, url);
+}
+
+Result<Snapshot> fetch(const Settings& settings, const std::string& model_id, Listing listing, const Progress& progress,
+                       const std::function<bool()>& cancelled) {
+  const WeightsChoice weights = choose_weights(listing.names);
+  Download download(settings, model_id, std::move(listing), progress, cancelled);
+  if (!download.has("config.json"))
+    return fail(ErrorCode::kNotFound, fmt::format("'{}' on {} has no config.json", model_id, settings.endpoint));
+  std::vector<std::string> names{"config.json"};
+  if (weights.name.ends_with(".json")) {
+    ASSAY_CHECK_OK(download.get({weights.name}));
+    ASSAY_TRY(const std::vector<std::string> shards, shards_of(download.path_of(weights.name)));
+    names.insert(names.end(), shards.begin(), shards.end());
+  } else if (!weights.name.empty()) {
+    names.push_back(weights.name);
+  }
+  ASSAY_CHECK_OK(download.get(names));
+  return download.publish(weights);
+}
+
 }  // namespace
 
 Hub::Hub(Settings settings, Progress progress, std::function<bool()> cancelled)
@@ -303,54 +347,22 @@ Result<Snapshot> Hub::get(const std::string& model_id) {
         fmt::format("'{}' cannot be fetched from the hub: HOME is not set, so there is no folder for it", model_id),
         "set HF_HOME");
   std::optional<Snapshot> cached = find_cached(settings_, model_id);
-  if (cached && cached->weights && (has_usual_name(*cached->weights) || off())) return *cached;
-  Result<Snapshot> fetched = off_.empty()
-                                 ? fetch(model_id)
-                                 : fail(ErrorCode::kNotFound, fmt::format("'{}' is not in the cache '{}', and {}",
-                                                                          model_id, settings_.cache.string(), off_));
-  if (fetched || !cached || !off()) return fetched;
-  if (cached->weights) return *cached;
+  if (cached && cached->weights_confirmed) return *cached;
+  Result<Listing> listing = off() ? fail(ErrorCode::kNotFound, fmt::format("'{}' is not in the cache '{}', and {}",
+                                                                           model_id, settings_.cache.string(), off_))
+                                  : ask(settings_, model_id, cancelled_, off_);
+  if (listing) return fetch(settings_, model_id, std::move(*listing), progress_, cancelled_);
+  Error why = std::move(listing).error();
+  if (!cached || why.code == ErrorCode::kCancelled) return tl::unexpected<Error>(std::move(why));
+  if (cached->weights) {
+    cached->why_not_confirmed = off() ? off_ : why.message;
+    return *cached;
+  }
+  if (!off()) return tl::unexpected<Error>(std::move(why));
   cached->weights_unknown = true;
   cached->why_no_weights =
       fmt::format("the weights of '{}' are not in the cache '{}', and {}", model_id, settings_.cache.string(), off_);
   return *cached;
-}
-
-Result<Snapshot> Hub::fetch(const std::string& model_id) {
-  const std::string url = fmt::format("{}/api/models/{}/revision/main?blobs=true", settings_.endpoint, model_id);
-  std::string body;
-  Answer answer;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (cancelled_()) return fail(ErrorCode::kCancelled, "fetching was interrupted");
-    if (attempt > 0) std::this_thread::sleep_for(settings_.retry_pause * (1 << (attempt - 1)));
-    ASSAY_TRY(answer, get_text(settings_, url, body, [&](std::uint64_t) { return !cancelled_(); }));
-    if (answer.kind == Answer::Kind::kCancelled) return fail(ErrorCode::kCancelled, "fetching was interrupted");
-    if (answer.kind == Answer::Kind::kUnreachable) {
-      off_ = fmt::format("{} cannot be reached: {}", settings_.endpoint, answer.problem);
-      return fail(ErrorCode::kNotFound, off_,
-                  "without a network, name a folder with config.json, or set HF_HUB_OFFLINE=1");
-    }
-    if (answer.kind == Answer::Kind::kDone && answer.status < 500 && answer.status != 429) break;
-  }
-  if (answer.kind != Answer::Kind::kDone)
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' sent an incomplete answer: {}", url, answer.problem));
-  if (answer.status != 200) return refusal(settings_, model_id, answer.status);
-  ASSAY_TRY(Listing listing, read_listing(body, url));
-
-  const WeightsChoice weights = choose_weights(listing.names);
-  Download download(settings_, model_id, std::move(listing), progress_, cancelled_);
-  if (!download.has("config.json"))
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' on {} has no config.json", model_id, settings_.endpoint));
-  std::vector<std::string> names{"config.json"};
-  if (weights.name.ends_with(".json")) {
-    ASSAY_CHECK_OK(download.get({weights.name}));
-    ASSAY_TRY(const std::vector<std::string> shards, shards_of(download.path_of(weights.name)));
-    names.insert(names.end(), shards.begin(), shards.end());
-  } else if (!weights.name.empty()) {
-    names.push_back(weights.name);
-  }
-  ASSAY_CHECK_OK(download.get(names));
-  return download.publish(weights);
 }
 
 }  // namespace assay::hub

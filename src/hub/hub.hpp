@@ -37,6 +37,8 @@ struct Snapshot {
   std::string commit;
   std::optional<std::filesystem::path> weights;  ///< a file of safetensors or an index of them, all shards there
   std::string why_no_weights{};                  ///< without `weights`, from Hub::get: a sentence
+  bool weights_confirmed = false;                ///< the hub's list said so, or their name leaves no choice
+  std::string why_not_confirmed{};               ///< with `weights` that are not confirmed, from Hub::get
   bool weights_unknown = false;                  ///< they are not here, and the hub was not asked whether it has them
   bool weights_ambiguous = false;                ///< several files of the hub may be the weights; none was fetched
 };
@@ -56,24 +58,25 @@ class Hub {
   explicit Hub(
       Settings settings, Progress progress = {}, std::function<bool()> cancelled = [] { return false; });
 
-  /// config.json and the safetensors of `model_id`. A model with weights of a usual name in the cache
-  /// (has_usual_name() of hub/cache.hpp) is used without contacting the hub.
+  /// config.json and the safetensors of `model_id`. A model is used without contacting the hub if the cache has its
+  /// weights under a usual name (has_usual_name() of hub/cache.hpp), or those that an earlier list said are the
+  /// weights.
   ///
-  /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp), and by the files in
-  /// the cache only while the hub is off(): others may have fetched one file of several. A snapshot has no weights if
-  /// the list has no safetensors at all, if several of its files may be the weights (weights_ambiguous), or if the hub
-  /// is off() and the cache has the configuration only (weights_unknown). Errors: not_found (no such model; offline,
+  /// Which files are the weights is decided by the hub's list (choose_weights() of hub/cache.hpp): others may have
+  /// fetched one file of several. The files in the cache decide only while the hub is off() or gives no list, whatever
+  /// the reason, and then weights_confirmed is false. A snapshot has no weights if the list has no safetensors at all,
+  /// if several of its files may be the weights (weights_ambiguous), or if the hub is off() and the cache has the
+  /// configuration only (weights_unknown). Errors, if the cache has no weights: not_found (no such model; offline,
   /// switched off or unreachable and not in the cache: says which), invalid_argument (401 or 403: says how to get in),
   /// mismatch (a checksum or a size, after a second attempt), out_of_memory (the disk: both figures), cancelled,
-  /// internal (an unexpected answer of the hub).
+  /// internal (an unexpected answer of the hub). After the list was given, weights in the cache that it does not name
+  /// do not replace those that could not be fetched.
   [[nodiscard]] Result<Snapshot> get(const std::string& model_id);
 
   /// Whether the hub is not contacted: it is switched off, or could not be reached.
   [[nodiscard]] bool off() const { return !off_.empty(); }
 
  private:
-  [[nodiscard]] Result<Snapshot> fetch(const std::string& model_id);
-
   Settings settings_;
   Progress progress_;
   std::function<bool()> cancelled_;

@@ -153,11 +153,49 @@ TEST_F(Cache, OnlyWeightsOfAUsualNameAreUsedWithoutTheHubsList) {
   ASSERT_TRUE(without_list) << to_string(without_list.error());
   EXPECT_EQ(without_list->weights, model_ / "snapshots/c0ffee/model.fp16.safetensors");
   EXPECT_FALSE(without_list->weights_unknown);
+  EXPECT_FALSE(without_list->weights_confirmed);
+  EXPECT_THAT(without_list->why_not_confirmed, testing::HasSubstr("cannot be reached"));
 
   write("model.safetensors", "x");
   Hub other(settings_);
   EXPECT_EQ(other.get("org/name")->weights, model_ / "snapshots/c0ffee/model.safetensors");
   EXPECT_FALSE(other.off()) << "not asked";
+}
+
+TEST_F(Cache, WeightsThatAnEarlierListNamedNeedNoHub) {
+  settings_.endpoint = "http://127.0.0.1:1";
+  ASSERT_TRUE(write_file_atomically(model_ / "refs/main", "c0ffee"));
+  write("config.json", "{}");
+  write("model.fp16.safetensors", "x");
+  ASSERT_TRUE(keep_choice(model_, "c0ffee", "model.fp16.safetensors"));
+  Hub hub(settings_);
+  auto snapshot = hub.get("org/name");
+  EXPECT_FALSE(hub.off()) << "not asked";
+  ASSERT_TRUE(snapshot);
+  EXPECT_TRUE(snapshot->weights_confirmed);
+  EXPECT_EQ(snapshot->weights, model_ / "snapshots/c0ffee/model.fp16.safetensors");
+  write("other.safetensors", "x");
+  EXPECT_EQ(Hub(settings_).get("org/name")->weights, snapshot->weights) << "two files, and the list named one of them";
+
+  fs::remove(model_ / "blobs/blob-of-model.fp16.safetensors");
+  snapshot = Hub(settings_).get("org/name");
+  ASSERT_TRUE(snapshot);
+  EXPECT_FALSE(snapshot->weights) << "the other file is not what the list named";
+  EXPECT_TRUE(snapshot->weights_unknown);
+}
+
+TEST_F(Cache, AKeptChoiceIsOfOneRevisionAndAFileOfTheSnapshot) {
+  ASSERT_TRUE(write_file_atomically(model_ / "refs/main", "c0ffee"));
+  write("config.json", "{}");
+  write("model.fp16.safetensors", "x");
+  ASSERT_TRUE(keep_choice(model_, "0ther", "model.fp16.safetensors"));
+  EXPECT_FALSE(find_cached(settings_, "org/name")->weights_confirmed);
+  for (const char* name : {"../../blobs/x.safetensors", "config.json", ""}) {
+    ASSERT_TRUE(keep_choice(model_, "c0ffee", name));
+    EXPECT_FALSE(find_cached(settings_, "org/name")->weights_confirmed) << name;
+  }
+  ASSERT_TRUE(keep_choice(model_, "c0ffee", "model.fp16.safetensors"));
+  EXPECT_TRUE(find_cached(settings_, "org/name")->weights_confirmed);
 }
 
 TEST_F(Cache, RefusesShardsOutsideTheFolder) {

@@ -79,18 +79,15 @@ Text all_witnesses(const std::vector<const Record*>& rows) {
   return join({names.begin(), names.end()}, kSeparator);
 }
 
-/// The worst launch's message, then the parts of the others that it does not have. What a launch says about the number
-/// of launches is left out if it is not the number of those that were measured.
-Text common_message(const Record& worst, const std::vector<const Record*>& rows, std::size_t measured) {
+/// The worst launch's message, then the parts of the others that it does not have.
+Text common_message(const Record& worst, const std::vector<const Record*>& rows) {
   constexpr std::string_view kSeparator = "; ";
   std::vector<std::string> parts;
   const auto add = [&](std::string_view message) {
     while (!message.empty()) {
       const std::size_t end = message.find(kSeparator);
       const std::string part(message.substr(0, end));
-      const auto note = parse_launches_note(part);
-      const bool holds = !note || note->made == static_cast<std::int64_t>(measured);
-      if (!part.empty() && holds && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
+      if (!part.empty() && std::ranges::find(parts, part) == parts.end()) parts.push_back(part);
       message = end == std::string_view::npos ? std::string_view() : message.substr(end + kSeparator.size());
     }
   };
@@ -103,12 +100,28 @@ Text common_flags(const std::vector<const Record*>& rows) {
   std::map<std::string, std::size_t> counts;
   for (const Record* row : rows)
     if (!row->flags.empty())
-      for (const std::string& name : split(row->flags, ',')) ++counts[name];
+      for (const std::string& name : split(row->flags, ','))
+        if (!is_any(name, {flag::kLimitedByBudget, flag::kLimitedByMaxTime})) ++counts[name];
   Record common;
   for (const auto& [name, count] : counts)
     if (is_any(name, {flag::kSeeded, flag::kScaled, flag::kSimulated, flag::kSoftware}) || 3 * count > rows.size())
       common.add_flag(name);
   return common.flags;
+}
+
+/// `rows` are those of `all` that count. A launch knows that its cell gets no more, and why; only the cell knows
+/// whether it lacks any in the end.
+void say_fewer_launches(const std::vector<const Record*>& all, const std::vector<const Record*>& rows, Record& cell) {
+  if (!has_fewer_launches(cell)) return;
+  const auto is_counted = [&](const Record* row) {
+    return std::ranges::any_of(rows, [&](const Record* other) { return other->launch_number == row->launch_number; });
+  };
+  if (std::ranges::any_of(all, [&](const Record* row) { return was_refused(*row) && !is_counted(row); }))
+    cell.add_flag(flag::kLimitedByBudget);
+  for (const std::string_view name : {flag::kLimitedByBudget, flag::kLimitedByMaxTime})
+    if (std::ranges::any_of(rows, [&](const Record* row) { return row->has_flag(name); })) cell.add_flag(name);
+  const std::string note = launches_note(cell);
+  if (!note.empty()) cell.message = cell.message.empty() ? note : cell.message + "; " + note;
 }
 
 /// The worst class such that more than a third of the launches have it or a worse one.
@@ -304,20 +317,20 @@ std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
   std::int64_t last_attempt = 0;
   bool any_whole = false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (!cut_short(*rows[i])) {
+    if (!cut_short(*rows[i]) && !was_refused(*rows[i])) {
       any_whole = true;
       last_attempt = std::max(last_attempt, attempt(i));
     }
     const auto [found, fresh] = newest.try_emplace(rows[i]->launch_number.value_or(1), i);
     const auto age = [&](std::size_t j) {
-      return std::tuple(!cut_short(*rows[j]), attempt(j), std::string_view(rows[j]->timestamp),
+      return std::tuple(!cut_short(*rows[j]), !was_refused(*rows[j]), attempt(j), std::string_view(rows[j]->timestamp),
                         std::string_view(rows[j]->attempt_id));
     };
     if (!fresh && age(i) > age(found->second)) found->second = i;
   }
   std::vector<std::size_t> counted;
   for (const auto& [launch, i] : newest) {
-    if (any_whole && cut_short(*rows[i])) continue;
+    if (any_whole && (cut_short(*rows[i]) || was_refused(*rows[i]))) continue;
     if (any_whole && did_not_run(*rows[i]) && attempt(i) < last_attempt) continue;
     counted.push_back(i);
   }
@@ -344,11 +357,12 @@ Record combine_launches(std::span<const LaunchSamples> launches) {
   const Record& worst = worst_launch(rows);
   copy_verdict(worst, cell);
   cell.agreed_by = all_witnesses(rows);
-  cell.message = common_message(worst, rows, measured.size());
+  cell.message = common_message(worst, rows);
   cell.flags = common_flags(rows);
+  cell.planned_launches = rows.back()->planned_launches;
+  say_fewer_launches(all, rows, cell);
   if (rows.size() == 1) return cell;
   cell.attempt_id = rows.front()->attempt_id;
-  cell.planned_launches = rows.back()->planned_launches;
   cell.launch_number.reset();
   for (const Record* row : rows) {
     cell.timestamp = std::max(cell.timestamp, row->timestamp);

@@ -26,6 +26,7 @@ struct LaunchSamples {
 ///
 ///   - of several attempts of one launch, all but the newest that was not cut short (flag `partial`);
 ///   - launches that were cut short, if there is another that was not;
+///   - launches for which there was no time (was_refused()), if there is another that was not cut short;
 ///   - launches that failed, or did not run, if an attempt with a higher `attempt_number` was not cut short: --resume
 ///     ran the cell again.
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);
@@ -42,7 +43,8 @@ struct LaunchSamples {
 /// Verdict:    status, verification and the errors are those of the worst launch; `message` has every part of the
 ///             launches' messages once.
 /// Flags:      a flag holds if more than a third of the launches have it; seeded, scaled, simulated and software hold
-///             if any launch has it. The same limit decides for steady_class.
+///             if any launch has it. The same limit decides for steady_class. limited_by_budget and limited_by_max_time
+///             hold if any launch has them and fewer were measured than planned; the end of `message` says it in words.
 /// Memory:     of the launch with the most, among those in a fresh process if there are any.
 /// Load times: the median of the launches that have the time.
 /// Others:     of the first launch; `timestamp` and `attempt_number` of the newest.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "measure/summary.hpp"
+#include "result/launch_medians.hpp"
 #include "stats/launches.hpp"
 
 namespace assay {
@@ -273,6 +274,58 @@ TEST(Launches, AFailureThatResumingRepeatedDoesNotCount) {
   EXPECT_THAT(counted_launches(rows), ElementsAre(0, 1, 2)) << "a crash in one of three is a finding";
   launches[2].row.attempt_number = 2;
   EXPECT_THAT(counted_launches(rows), ElementsAre(0, 2));
+}
+
+TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
+  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  for (MeasuredLaunch& launch : launches) launch.row.planned_launches = 3;
+  launches[1].row.message = "padded inputs";
+  EXPECT_EQ(combined(launches).message, "padded inputs") << "nobody knows why";
+  launches[1].row.add_flag(flag::kLimitedByMaxTime);
+  Record cell = combined(launches);
+  EXPECT_EQ(cell.flags, flag::kLimitedByMaxTime);
+  EXPECT_EQ(cell.message, "padded inputs; 2 of 3 launches: a warm-up and three runs need the time of --max-time");
+  launches.emplace_back(3, kMsOfLaunch);
+  launches[2].row.planned_launches = 3;
+  launches[2].row.add_flag(flag::kLimitedByMaxTime);
+  cell = combined(launches);
+  EXPECT_EQ(cell.launches, 3);
+  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.message, "padded inputs");
+}
+
+TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
+  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  Record refused;
+  refused.status = CellStatus::kSkipped;
+  refused.reason_code = "no_time";
+  refused.message = "no time";
+  refused.launch_number = 3;
+  refused.attempt_number = 1;
+  refused.timestamp = "2026-04-01T00:00:00Z";
+  refused.add_flag(flag::kLimitedByBudget);
+  refused.planned_launches = 3;
+  EXPECT_TRUE(was_refused(refused));
+  const auto cell_of = [&] {
+    std::vector<LaunchSamples> inputs{{&refused, nullptr}};
+    for (MeasuredLaunch& launch : launches) {
+      launch.row.planned_launches = 3;
+      EXPECT_FALSE(was_refused(launch.row));
+      inputs.push_back(launch.input());
+    }
+    return combine_launches(inputs);
+  };
+  Record cell = cell_of();
+  EXPECT_EQ(cell.status, CellStatus::kCompleted);
+  EXPECT_EQ(cell.launches, 2);
+  EXPECT_EQ(cell.flags, flag::kLimitedByBudget);
+  EXPECT_EQ(cell.message, "2 of 3 launches: --budget left no time for more");
+  EXPECT_EQ(cell.timestamp, launches[1].row.timestamp);
+  launches.emplace_back(3, kMsOfLaunch);
+  cell = cell_of();
+  EXPECT_EQ(cell.launches, 3);
+  EXPECT_EQ(cell.flags, "");
+  EXPECT_EQ(cell.message, "") << "--resume made it, in whatever order they are given";
 }
 
 TEST(Launches, ACellThatWasNotMeasuredHasNoLaunches) {

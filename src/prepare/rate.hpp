@@ -82,7 +82,8 @@ class RateKeeper {
 
   /// Compares the kept rate with rows of this machine. If the runtimes that it is measured with computed, in float32
   /// and with as many threads, more than twice as fast, it was measured on a disturbed machine, because nothing is
-  /// faster than multiplying large matrices. Then it is no longer kept: the next run measures it again.
+  /// faster than multiplying large matrices. Then the next run measures it again. If that one is calm and agrees, more
+  /// operations are counted for the model than are computed, and the rate stays whatever rows show.
   void compare_with(std::span<const Record> rows);
 
  private:

@@ -19,6 +19,12 @@ constexpr std::chrono::seconds kMostAge = std::chrono::days(30);
 constexpr std::chrono::seconds kMostAgeOfDisturbed = std::chrono::hours(1);
 /// Convolutions can be computed with fewer operations than are counted, and runtimes differ.
 constexpr double kMuchFaster = 2;
+/// Rows contradict the rate: the next run measures again.
+constexpr const char* kContradicted = "contradicted";
+/// A second, calm measurement agreed with one that rows contradict: more operations are counted than are computed.
+constexpr const char* kConfirmed = "confirmed";
+/// Two measurements within this factor agree.
+constexpr double kAgrees = 1.5;
 
 std::int64_t unix_seconds(WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -32,6 +38,14 @@ std::optional<MachineRate> fresh_rate(const Json& kept, WallTime now) {
   const std::int64_t measured = kept[kMeasured].get<std::int64_t>(), today = unix_seconds(now);
   const std::chrono::seconds most = rate->disturbed ? kMostAgeOfDisturbed : kMostAge;
   return measured > today || measured < today - most.count() ? std::nullopt : rate;
+}
+
+bool is_marked(const Json& kept, const char* mark) {
+  return kept.is_object() && kept.contains(mark) && kept[mark] == true;
+}
+
+bool agree(const MachineRate& a, const MachineRate& b) {
+  return std::max(a.flops_per_s, b.flops_per_s) < kAgrees * std::min(a.flops_per_s, b.flops_per_s);
 }
 
 // Whether the row shows how fast the processor is in the arithmetic that the rate is of.
@@ -84,8 +98,10 @@ void RateKeeper::keep(const Json& rates) const {
 Result<MachineRate> RateKeeper::get() {
   if (known_) return *known_;
   Json all = kept_rates();
+  std::optional<MachineRate> contradicted;
   if (const auto kept = all.find(key()); kept != all.end()) {
-    const std::optional<MachineRate> rate = fresh_rate(*kept, services_.now());
+    std::optional<MachineRate> rate = fresh_rate(*kept, services_.now());
+    if (is_marked(*kept, kContradicted)) contradicted = std::exchange(rate, {});
     const bool installed = rate && std::ranges::any_of(rate_runtimes(*services_.registry), [&](const auto& runtime) {
                              return runtime.engine == rate->engine && runtime.version == rate->engine_version;
                            });
@@ -98,6 +114,7 @@ Result<MachineRate> RateKeeper::get() {
   Json& kept = all[key()];
   kept = to_json(rate);
   kept[kMeasured] = unix_seconds(services_.now());
+  if (contradicted && !rate.disturbed && agree(*contradicted, rate)) kept[kConfirmed] = true;
   keep(all);
   return rate;
 }
@@ -106,7 +123,7 @@ void RateKeeper::compare_with(std::span<const Record> rows) {
   Json all = kept_rates();
   const auto kept = all.find(key());
   const std::optional<MachineRate> rate = kept == all.end() ? std::nullopt : rate_from_json(*kept);
-  if (!rate) return;
+  if (!rate || is_marked(*kept, kContradicted) || is_marked(*kept, kConfirmed)) return;
   const std::vector<EngineLocation> runtimes = rate_runtimes(*services_.registry);
   for (const Record& row : rows) {
     if (!shows_speed(row, threads()) ||
@@ -114,11 +131,11 @@ void RateKeeper::compare_with(std::span<const Record> rows) {
       continue;
     const double flops_per_s = row.flops.value_or(0) / *row.latency_p50_ms * 1e3;
     if (flops_per_s <= kMuchFaster * rate->flops_per_s) continue;
-    log_verbose(
-        "{} on {} computed {:.0f} GFLOP/s, and the rate of this machine was measured as {:.0f}: it will be "
-        "measured again",
+    log_info(
+        "{} on {} computed {:.3g} GFLOP/s, and the rate of this machine was measured as {:.3g}: the next run measures "
+        "it again",
         row.model, row.engine, flops_per_s / 1e9, rate->flops_per_s / 1e9);
-    all.erase(kept);
+    (*kept)[kContradicted] = true;
     keep(all);
     return;
   }

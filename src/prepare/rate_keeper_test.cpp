@@ -140,6 +140,27 @@ TEST_F(RateKeeperTest, MeasuresAgainWhatRowsContradict) {
   EXPECT_EQ(measured_, 1);
 }
 
+TEST_F(RateKeeperTest, MeasuresAgainOnceIfACalmMeasurementAgrees) {
+  keep("this machine threads=2", 5e9);
+  const std::vector<Record> faster{row(99)};  // more operations are counted than are computed
+  ::testing::internal::CaptureStderr();
+  keeper("this machine", 2).compare_with(faster);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("the next run measures it again"), said.npos) << "without --verbose: " << said;
+  measures_ = MachineRate{4e9, 1e9, "onnxruntime", "1.31.1", true};
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 4e9) << "disturbed: it confirms nothing";
+  keeper("this machine", 2).compare_with(faster);
+  measures_ = MachineRate{5.5e9, 1e9, "onnxruntime", "1.31.1"};
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 5.5e9);
+  EXPECT_EQ(measured_, 2);
+  measures_.reset();
+  keeper("this machine", 2).compare_with(faster);
+  EXPECT_EQ(keeper("this machine", 2).get()->flops_per_s, 5.5e9) << "two measurements agree";
+  now_ += std::chrono::days(31);
+  EXPECT_FALSE(keeper("this machine", 2).get());
+  EXPECT_EQ(measured_, 3);
+}
+
 TEST_F(RateKeeperTest, AnInterruptedRunsRateStands) {
   keep("this machine threads=2", 5e9);
   EXPECT_EQ(keeper("this machine", 2, MachineRate{7e9, 1e9, "openvino"}).get()->flops_per_s, 7e9);

@@ -33,6 +33,8 @@ Result<ZooSource> from_snapshot(const hub::Snapshot& snapshot, const std::string
     source.note = fmt::format("{}: random weights: {}", id, snapshot.why_no_weights);
   } else if (!hub::has_usual_name(*snapshot.weights)) {
     source.note = fmt::format("{}: its weights are those of '{}'", id, sanitise(snapshot.weights->filename().string()));
+    if (!snapshot.weights_confirmed)
+      source.note += ", the only ones in the cache; the hub did not say that they are: " + snapshot.why_not_confirmed;
   }
   if (known && source.config.is_object()) {
     source.architecture = known->architecture;

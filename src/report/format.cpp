@@ -67,9 +67,9 @@ std::string fewer_launches_legend(std::span<const Record> rows, bool interrupted
   std::vector<std::string> reasons;
   for (const Record& row : rows) {
     if (!row.latency_p50_ms || !has_fewer_launches(row)) continue;
-    std::string reason = interrupted ? "the run was interrupted" : "the notes or the message of the row say why";
-    for (const std::string& part : split(row.message, ';'))
-      if (const auto note = parse_launches_note(trim(part))) reason = note->why;
+    std::string reason = why_fewer_launches(row);
+    if (reason.empty())
+      reason = interrupted ? "the run was interrupted" : "the notes or the message of the row say why";
     if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(reason);
   }
   return reasons.empty() ? "" : fmt::format("Fewer launches than planned: {}.", join(reasons, "; "));

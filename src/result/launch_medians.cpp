@@ -45,23 +45,26 @@ std::vector<LaunchMedian> launch_medians(const Record& row) {
   return medians;
 }
 
-std::string launches_note(std::int64_t made, std::int64_t planned, std::string_view why) {
-  return fmt::format("{} of {} launches: {}", made, planned, why);
-}
-
-std::optional<LaunchesNote> parse_launches_note(std::string_view part) {
-  constexpr std::string_view kOf = " of ", kLaunches = " launches: ";
-  const std::size_t of = part.find(kOf), launches = part.find(kLaunches);
-  if (of == std::string_view::npos || launches == std::string_view::npos || launches < of + kOf.size())
-    return std::nullopt;
-  const auto made = parse_number<std::int64_t>(part.substr(0, of));
-  const auto planned = parse_number<std::int64_t>(part.substr(of + kOf.size(), launches - of - kOf.size()));
-  if (!made || !planned) return std::nullopt;
-  return LaunchesNote{*made, part.substr(launches + kLaunches.size())};
+bool was_refused(const Record& launch) {
+  return launch.status == CellStatus::kSkipped && launch.has_flag(flag::kLimitedByBudget);
 }
 
 bool has_fewer_launches(const Record& row) {
   return row.launches && row.planned_launches && *row.launches < *row.planned_launches;
+}
+
+std::string why_fewer_launches(const Record& row) {
+  if (!has_fewer_launches(row)) return "";
+  std::vector<std::string> reasons;
+  if (row.has_flag(flag::kLimitedByMaxTime))
+    reasons.emplace_back("a warm-up and three runs need the time of --max-time");
+  if (row.has_flag(flag::kLimitedByBudget)) reasons.emplace_back("--budget left no time for more");
+  return join(reasons, ", and ");
+}
+
+std::string launches_note(const Record& row) {
+  const std::string why = why_fewer_launches(row);
+  return why.empty() ? "" : fmt::format("{} of {} launches: {}", *row.launches, *row.planned_launches, why);
 }
 
 }  // namespace assay

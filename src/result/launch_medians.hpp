@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,19 +31,22 @@ struct LaunchMedian {
 /// `launch_number`, or 1. None if nothing was measured or the text is invalid.
 [[nodiscard]] std::vector<LaunchMedian> launch_medians(const Record& row);
 
-/// "2 of 3 launches: WHY": the part of a row's message that says why a cell has fewer launches than planned. The parts
-/// of a message are separated by "; ".
-[[nodiscard]] std::string launches_note(std::int64_t made, std::int64_t planned, std::string_view why);
+/// Flags of launches that say why their cell gets fewer than planned. The row of a cell has them if it has fewer.
+namespace flag {
+inline constexpr std::string_view kLimitedByBudget = "limited_by_budget";
+inline constexpr std::string_view kLimitedByMaxTime = "limited_by_max_time";
+}  // namespace flag
 
-/// Such a part of a message.
-struct LaunchesNote {
-  std::int64_t made = 0;
-  std::string_view why;  ///< of the given text
-};
-/// nullopt: the part says something else.
-[[nodiscard]] std::optional<LaunchesNote> parse_launches_note(std::string_view part);
+/// Whether the row is of a launch for which `--budget` left no time, though others of its cell had run.
+[[nodiscard]] bool was_refused(const Record& launch);
 
 /// Whether the row is of a cell that was measured in fewer launches than planned.
 [[nodiscard]] bool has_fewer_launches(const Record& row);
+
+/// Why, in words, by the flags above. "": it has not, or no flag says why.
+[[nodiscard]] std::string why_fewer_launches(const Record& row);
+
+/// "2 of 3 launches: WHY", for the row's message. "": it has not fewer, or no flag says why.
+[[nodiscard]] std::string launches_note(const Record& row);
 
 }  // namespace assay

@@ -51,15 +51,23 @@ TEST(LaunchMedians, ARowWithoutTheFieldIsOneLaunch) {
   EXPECT_TRUE(launch_medians(row).empty());
 }
 
-TEST(LaunchesNote, IsWrittenAndReadBack) {
-  const std::string text = launches_note(2, 3, "there was no time");
-  EXPECT_EQ(text, "2 of 3 launches: there was no time");
-  const std::optional<LaunchesNote> note = parse_launches_note(text);
-  ASSERT_TRUE(note);
-  EXPECT_EQ(note->made, 2);
-  EXPECT_EQ(note->why, "there was no time");
-  for (const char* other : {"", "2 of 3 launches", "two of 3 launches: x", "2 of launches: x", "1 of 3 cells: x"})
-    EXPECT_FALSE(parse_launches_note(other)) << other;
+TEST(LaunchesNote, IsMadeFromTheCountsAndFlags) {
+  Record row;
+  row.message = "1 of 3 launches: a sentence, not data";
+  EXPECT_EQ(launches_note(row), "");
+  EXPECT_EQ(why_fewer_launches(row), "");
+  row.launches = 2;
+  row.planned_launches = 3;
+  EXPECT_TRUE(has_fewer_launches(row));
+  EXPECT_EQ(launches_note(row), "") << "no flag says why";
+  row.add_flag(flag::kLimitedByBudget);
+  EXPECT_EQ(why_fewer_launches(row), "--budget left no time for more");
+  EXPECT_EQ(launches_note(row), "2 of 3 launches: --budget left no time for more");
+  row.add_flag(flag::kLimitedByMaxTime);
+  EXPECT_EQ(why_fewer_launches(row),
+            "a warm-up and three runs need the time of --max-time, and --budget left no time for more");
+  row.launches = 3;
+  EXPECT_EQ(launches_note(row), "") << "it got them later";
 }
 
 }  // namespace

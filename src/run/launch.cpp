@@ -49,10 +49,11 @@ bool fills_its_time(const SharedTime& cell, std::chrono::nanoseconds run) {
 
 bool settled(const Record& launch) { return launch.settled(false); }
 
-Record cell_row(std::span<const Launch> launches) {
+Record cell_row(std::span<const Launch> launches, const Launch* refused) {
   std::vector<LaunchSamples> samples;
   samples.reserve(launches.size());
   for (const Launch& launch : launches) samples.push_back({&launch.row, &launch.samples});
+  if (refused != nullptr) samples.push_back({&refused->row, nullptr});
   return combine_launches(samples);
 }
 

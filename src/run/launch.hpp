@@ -58,7 +58,7 @@ inline constexpr int kRunsAtLeast = 4;  ///< of a launch: one to warm up, three 
 /// cell again.
 [[nodiscard]] bool settled(const Record& launch);
 
-/// The row of the cell: combine_launches(). At least one launch.
-[[nodiscard]] Record cell_row(std::span<const Launch> launches);
+/// The row of the cell: combine_launches(). At least one launch. `refused`: one that was_refused(), or null.
+[[nodiscard]] Record cell_row(std::span<const Launch> launches, const Launch* refused = nullptr);
 
 }  // namespace assay

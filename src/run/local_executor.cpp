@@ -86,37 +86,37 @@ void add_note(Record& row, const std::string& note) {
   row.message = row.message.empty() ? note : row.message + "; " + note;
 }
 
-// Whether launches computed other outputs of a set that both ran.
-bool outputs_differ(const std::string& first, const std::string& second) {
-  const Result<Json> a = parse_json(first, "outputs"), b = parse_json(second, "outputs");
-  if (!a || !b || !a->is_object() || !b->is_object()) return false;
-  return std::ranges::any_of(
-      a->items(), [&](const auto& set) { return b->contains(set.key()) && b->at(set.key()) != set.value(); });
-}
-
-// The row of the cell, which says if there was no time for more launches. Its bundles were complete before that.
-Record row_of(const LocalTask& cell) {
-  Record row = cell_row(cell.launches);
-  if (cell.refused_for_time && has_fewer_launches(row))
-    add_note(row, launches_note(*row.launches, *row.planned_launches, "--budget left no time for more"));
-  return row;
+// What the outputs of a launch say beside those of the first one that had any; "": nothing.
+std::string outputs_note(const LocalTask& local, const Launch& launch) {
+  const auto outputs_of = [](const Launch& each) { return parse_json(each.outputs, "outputs").value_or(Json()); };
+  const auto has_outputs = [&](const Launch& each) { return outputs_of(each).is_object(); };
+  const auto earlier = std::ranges::find_if(local.launches, has_outputs);
+  if (earlier == local.launches.end() || !has_outputs(launch)) return "";
+  const Json first = outputs_of(*earlier), now = outputs_of(launch);
+  bool in_common = false, differ = false;
+  for (const auto& [set, hash] : first.items()) {
+    if (!now.contains(set)) continue;
+    in_common = true;
+    differ = differ || now.at(set) != hash;
+  }
+  if (!in_common) return "the outputs of launches were not compared with each other: they ran different input sets";
+  if (!differ) return "";
+  return launch.row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
+                                                            : "the outputs of launches differ";
 }
 
 // What the launch says about the launches of its cell.
-void add_launch_notes(const LocalTask& local, Launch& launch) {
+void describe_launch(const LocalTask& local, Launch& launch) {
   Record& row = launch.row;
-  if (!local.launches.empty()) {
-    const std::string& first = local.launches.front().outputs;
-    if (outputs_differ(first, launch.outputs))
-      add_note(row, row.verification == Verification::kVerified ? "the outputs of launches differ, within the limit"
-                                                                : "the outputs of launches differ");
-  }
+  if (const std::string note = outputs_note(local, launch); !note.empty()) add_note(row, note);
   for (const std::string& note : local.task.notes) add_note(row, note);
-  if (!row.latency_p50_ms || !settled(row) || !fills_its_time(shared_time(local.task), run_time(row))) return;
+  if (!row.latency_p50_ms || !settled(row)) return;
   const auto ended = 1 + std::ranges::count_if(local.launches, [](const Launch& each) { return settled(each.row); });
-  if (ended < local.task.launches)
-    add_note(row, launches_note(ended, row.planned_launches.value_or(local.task.launches),
-                                "a warm-up and three runs need the time of --max-time"));
+  if (ended >= local.task.launches) {
+    if (ended < row.planned_launches.value_or(ended)) row.add_flag(flag::kLimitedByBudget);
+  } else if (fills_its_time(shared_time(local.task), run_time(row))) {
+    row.add_flag(flag::kLimitedByMaxTime);
+  }
 }
 
 }  // namespace
@@ -165,6 +165,7 @@ struct LocalExecutor::State {
   void prepare(std::vector<LocalTask>& tasks);
   [[nodiscard]] Result<Launch> execute(LocalTask& local, std::int64_t round);
   [[nodiscard]] Result<Launch> finish_unrun(Record row) const;
+  void refuse(LocalTask& local, std::int64_t round) const;
   [[nodiscard]] std::optional<bool> starts_cold(const LocalTask& local, const Record& row);
   [[nodiscard]] Result<Launch> run_once(LocalTask& local, Record row);
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
@@ -318,6 +319,17 @@ Result<Launch> LocalExecutor::State::finish_unrun(Record row) const {
   return Launch{.row = std::move(row)};
 }
 
+// The bundles of its launches are complete: one of its own says in the database why the cell has no more.
+void LocalExecutor::State::refuse(LocalTask& local, std::int64_t round) const {
+  Record row = local.task.row;
+  row.launch_number = round;
+  row.add_flag(flag::kLimitedByBudget);
+  set_refusal(row, {CellStatus::kSkipped, std::string(reason::kNoTime), "--budget left no time for this launch",
+                    "a longer --budget, or --resume"});
+  Result<Launch> kept = guarded("", [&] { return finish_unrun(row); });
+  local.refused = kept ? std::move(*kept) : Launch{.row = std::move(row)};
+}
+
 Result<Launch> LocalExecutor::State::execute(LocalTask& local, std::int64_t round) {
   const Task& task = local.task;
   Record& row = local.task.row;
@@ -373,7 +385,7 @@ Result<Launch> LocalExecutor::State::run_once(LocalTask& local, Record planned) 
   }
   row.timestamp = iso8601(wall_now());
   launch.outputs = attempt.outputs().is_null() ? std::string() : json_text(attempt.outputs());
-  add_launch_notes(local, launch);
+  describe_launch(local, launch);
   launch.samples = attempt.take_samples();
   std::error_code ignored;
   fs::copy_file(attempt.log(), bundle.log_path(), ignored);
@@ -432,7 +444,9 @@ void LocalExecutor::State::run_rounds(std::vector<LocalTask>& cells, const Execu
     if (next.empty() || services.cancelled()) break;
     // Cells that need one launch only are no longer in it.
     if (all_s > 0 && !services.has_time(expected_s(cells, next), ExecutorServices::Round::kPlanned)) {
-      for (const ScheduledLaunch& refused : next) cells[refused.task].refused_for_time = true;
+      for (const ScheduledLaunch& each : next)
+        if (LocalTask& cell = cells[each.task]; !cell.launches.empty()) refuse(cell, round);
+      ++round;
       break;
     }
     all_s += run_round(cells, next, on);
@@ -466,7 +480,7 @@ void LocalExecutor::State::report_ended(const std::vector<LocalTask>& cells, boo
     if (!all && missing_launches(cell) > 0) return;
     if (cell.launches.empty()) continue;
     if (lacks_launches(cell)) on.lacks_launches(reported);
-    on.finished(reported, row_of(cell));
+    on.finished(reported, cell_row(cell.launches, cell.refused ? &*cell.refused : nullptr));
   }
 }
 

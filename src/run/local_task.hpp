@@ -26,7 +26,7 @@ struct LocalTask {
   bool has_reference = false;                 ///< or needs none: it can be launched
   double last_launch_s = 0;                   ///< that the newest launch took
   std::optional<std::uint64_t> kept_bytes{};  ///< of its files, if they stay between launches
-  bool refused_for_time = false;              ///< there was no time for the launches that it lacks
+  std::optional<Launch> refused{};            ///< the one for which there was no time, with a row that says so
   bool complete = false;  ///< nothing is missing since the beginning: --resume kept all its launches
 
   /// Whether the task still has to run.

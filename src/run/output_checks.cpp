@@ -37,8 +37,9 @@ std::string with_note(const std::string& message, const std::string& note) {
 }  // namespace
 
 Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference& reference,
-                           const std::vector<fs::path>& expected, const OutputsOfSets& computed) {
-  const OutputFiles files{.reference = expected, .candidate = computed.files};
+                           const std::vector<fs::path>& expected, const OutputsOfSets& computed,
+                           const OutputsOfSets& others) {
+  const OutputFiles files{.reference = expected, .candidate = computed.files, .others = others.files};
   VerifyOptions options;
   options.reference = reference.name;
   options.honest = reference.honest;
@@ -47,9 +48,10 @@ Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference&
   // A graph of 16 bits is rounded between its operators even if the runtime computes each in float32.
   const DType effective = dtype_from(row.effective_precision).value_or(DType::kFloat32);
   options.precision = bit_width(effective) < bit_width(task.arithmetic) ? effective : task.arithmetic;
-  ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, computed.sets));
-  options.inputs = masks.views;
   options.sets = computed.sets;
+  options.sets.insert(options.sets.end(), others.sets.begin(), others.sets.end());
+  ASSAY_TRY(const MaskInputs masks, MaskInputs::make(task, task.inputs, options.sets));
+  options.inputs = masks.views;
   return judge(files, options);
 }
 
@@ -68,20 +70,17 @@ Result<OutputsOfSets> OutputChecks::compute(Worker& worker, const std::vector<st
 }
 
 // An error is judged by the root mean square of the output over all sets, as the honest error was: of an output with
-// few elements, such as one number for an item, that of one set alone may be near 0. Sets that were not computed count
-// as equal.
+// few elements, such as one number for an item, that of one set alone may be near 0.
 Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed) const {
   std::vector<fs::path> expected;
-  OutputsOfSets all;
+  for (const std::size_t set : computed.sets) expected.push_back(reference_.outputs[set]);
+  OutputsOfSets others;
   for (const std::size_t set : sets_to_compare(task_, reference_.outputs.size())) {
-    expected.push_back(reference_.outputs[set]);
-    const auto at = std::ranges::find(computed.sets, set);
-    all.sets.push_back(set);
-    all.files.push_back(at == computed.sets.end()
-                            ? expected.back()
-                            : computed.files[static_cast<std::size_t>(at - computed.sets.begin())]);
+    if (std::ranges::find(computed.sets, set) != computed.sets.end()) continue;
+    others.sets.push_back(set);
+    others.files.push_back(reference_.outputs[set]);
   }
-  return judge_sets(task_, row_, reference_, expected, all);
+  return judge_sets(task_, row_, reference_, expected, computed, others);
 }
 
 // Each launch begins with another set.
@@ -91,13 +90,11 @@ std::size_t OutputChecks::first_set() const {
   return sets[static_cast<std::size_t>(row_.launch_number.value_or(1) - 1) % sets.size()];
 }
 
-// Hashes of the first set, and of those that later launches compare alone.
+// All sets that ran: a later launch may run any of them alone.
 void OutputChecks::set_fingerprint(const OutputsOfSets& computed) {
-  for (std::size_t i = 0; i < computed.sets.size(); ++i) {
-    if (computed.sets[i] != 0 && !is_slow()) continue;
+  for (std::size_t i = 0; i < computed.sets.size(); ++i)
     if (const Result<std::string> hash = sha256_file(computed.files[i]))
       fingerprint_[fmt::format("set{}_sha256", computed.sets[i])] = *hash;
-  }
 }
 
 bool OutputChecks::is_slow() const { return task_.generation || row_.first_inference_ms.value_or(0) > kSlowRunMs; }

@@ -30,10 +30,11 @@ struct OutputsOfSets {
 };
 
 /// Compares outputs of a cell with others of the same sets, `expected`: judge() with the masks of the task's inputs and
-/// the honest error of its reference. `row` says what precision the runtime computes in. Errors: those of judge().
+/// the honest error of its reference. `row` says what precision the runtime computes in. `others`: the reference's of
+/// sets that were not computed. Errors: those of judge().
 [[nodiscard]] Result<Verdict> judge_sets(const Task& task, const Record& row, const Reference& reference,
                                          const std::vector<std::filesystem::path>& expected,
-                                         const OutputsOfSets& computed);
+                                         const OutputsOfSets& computed, const OutputsOfSets& others = {});
 
 /// Compares the outputs of a cell with those of its reference and writes the verdict into the row. Used by one attempt,
 /// whose worker has the inputs bound. Lifetime: what is given outlives the object. Thread: one at a time.

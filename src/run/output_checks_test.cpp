@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +25,7 @@ using ::testing::AllOf;
 using testing::complete_tasks;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::quick_settings;
 using testing::run_tasks;
 using testing::services_in;
@@ -132,57 +135,192 @@ TEST_F(Checks, FindInALaterLaunchASetThatHasBecomeStale) {
   EXPECT_THAT(launches[2].row.message, HasSubstr(" of input set 2 is "));
 }
 
-/// A worker whose outputs are one number for each set. A run takes long.
-class OneNumber final : public Worker {
+/// A worker with one output, whose numbers are given for each set.
+class Answers final : public Worker {
  public:
-  explicit OneNumber(std::vector<float> values) : values_(std::move(values)) {}
+  using Output = std::function<Tensor(std::size_t set)>;
+  Answers(std::string name, Output output, double run_ms = 200)
+      : name_(std::move(name)), output_(std::move(output)), run_ms_(run_ms) {}
   [[nodiscard]] bool alive() override { return true; }
   [[nodiscard]] int pid() const override { return 0; }
   [[nodiscard]] Result<LoadReply> load(const LoadRequest&, std::chrono::nanoseconds) override { return LoadReply(); }
   [[nodiscard]] Result<BindReply> bind(const BindRequest&, std::chrono::nanoseconds) override { return BindReply(); }
   [[nodiscard]] Result<InferReply> infer(const InferRequest& request, std::chrono::nanoseconds) override {
-    Tensor tensor = Tensor::create(DType::kFloat32, {1, 1}).value();
-    tensor.as<float>()[0] = values_.at(request.set);
-    const NamedView named{"logits", tensor.view()};
+    const Tensor tensor = output_(request.set);
+    const NamedView named{name_, tensor.view()};
     ASSAY_CHECK_OK(write_safetensors(request.outputs, std::span(&named, 1), {}, Persistence::kScratch));
-    return InferReply{.run_ms = 200};
+    return InferReply{.run_ms = run_ms_};
   }
   [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest&, std::chrono::nanoseconds) override {
     return MeasureReply();
   }
 
  private:
-  std::vector<float> values_;
+  std::string name_;
+  Output output_;
+  double run_ms_;
 };
 
-TEST_F(Checks, JudgeOneNumberBySizesOverAllSetsInALaunchThatComparesOne) {
-  const std::vector<float> right{10, 1e-6F, -8, 9};
-  OneNumber trusted(right);
-  Reference reference{.name = "onnxruntime-noopt"};
-  for (std::size_t set = 0; set < right.size(); ++set) {
-    reference.outputs.push_back(folder_.path() / fmt::format("reference{}.safetensors", set));
-    ASSERT_TRUE(trusted.infer({set, reference.outputs.back()}, {}));
+/// Launches whose outputs are compared with four sets of a reference.
+class ComparedLaunches : public Checks {
+ protected:
+  using Output = Answers::Output;
+  void trust(const std::string& name, const Output& right) {
+    name_ = name;
+    right_ = right;
+    Answers trusted(name, right);
+    for (std::size_t set = 0; set < 4; ++set) {
+      reference_.outputs.push_back(folder_.path() / fmt::format("reference{}.safetensors", set));
+      ASSERT_TRUE(trusted.infer({set, reference_.outputs.back()}, {}));
+    }
   }
-  LocalTask local{tasks_of(kEncoder).at(0)};
-  local.launches.resize(1);
-  local.launches[0].row.checked = "4 sets";
-  const auto second_launch = [&](float error) {
-    std::vector<float> values = right;
-    values[1] += error;
-    OneNumber worker(values);
-    Record row = local.task.row;
-    row.launch_number = 2;
-    OutputChecks checks(local, row, reference, folder_.path());
+  struct Compared {
+    Record row;
+    OutputsOfSets outputs;
+    Json fingerprint;
+  };
+  [[nodiscard]] Compared compared(int number, Answers worker) {
+    local_.launches.assign(static_cast<std::size_t>(number - 1), {});
+    for (Launch& earlier : local_.launches) earlier.row.checked = "4 sets";
+    Record row = local_.task.row;
+    row.launch_number = number;
+    OutputChecks checks(local_, row, reference_, folder_.path());
     const Status done = checks.before(worker, Deadline(std::chrono::minutes(1)));
     EXPECT_TRUE(done) << to_string(done.error());
-    EXPECT_EQ(row.checked, "1 of 4 sets (set 1, padded)");
-    return row;
+    return {row, checks.compared(), checks.fingerprint()};
+  }
+
+  std::string name_;
+  Output right_;
+  Reference reference_{.name = "onnxruntime-noopt"};
+  LocalTask local_{tasks_of(kEncoder).at(0)};
+};
+
+/// The first launch compares four sets, the second one set 1 alone.
+class LaunchesOfASlowCell : public ComparedLaunches {
+ protected:
+  /// `moved`: each number, from that of the reference.
+  template <class T>
+  [[nodiscard]] Record launch(int number, const std::function<T(T, std::size_t)>& moved) {
+    const Compared found = compared(number, {name_, [&](std::size_t set) {
+                                               Tensor tensor = right_(set);
+                                               std::size_t i = 0;
+                                               for (T& value : tensor.as<T>()) value = moved(value, i++);
+                                               return tensor;
+                                             }});
+    EXPECT_EQ(found.row.checked, number == 1 ? "4 sets, 1 padded" : "1 of 4 sets (set 1, padded)");
+    return found.row;
+  }
+  /// Limits are the floors, if the errors are small.
+  void know_honest_errors(double error, const std::string& method = "perturbed") {
+    HonestOutput honest;
+    honest.name = name_;
+    honest.rms = honest.row = honest.element = error;
+    reference_.honest = HonestErrors{.method = method, .runs = 2, .outputs = {honest}};
+  }
+};
+
+Tensor numbers(std::size_t set) {
+  Tensor tensor = Tensor::create(DType::kFloat32, {4, 16}).value();
+  for (std::size_t i = 0; i < 64; ++i) tensor.as<float>()[i] = (i + set) % 2 == 0 ? 1.F : -1.F;
+  return tensor;
+}
+
+TEST_F(LaunchesOfASlowCell, HaveEqualVerdictsAndNumbersForEqualErrors) {
+  trust("y", numbers);
+  know_honest_errors(1e-8);
+  for (const int number : {1, 2}) {
+    const auto at = [&](float error) {
+      return launch<float>(number, [&](float x, std::size_t) { return x * (1 + error); });
+    };
+    const Record below = at(1.8e-6F), above = at(2.2e-6F);
+    EXPECT_EQ(below.verification, Verification::kVerified) << number << ": " << below.message;
+    EXPECT_NEAR(below.rms_error.value_or(0), 1.8e-6, 1e-7) << number;
+    EXPECT_EQ(above.verification, Verification::kWrong) << number << ": the limit is 2e-6";
+    EXPECT_NEAR(above.rms_error.value_or(0), 2.2e-6, 1e-7) << number;
+  }
+}
+
+TEST_F(LaunchesOfASlowCell, FindZerosThatLimitsAllow) {
+  trust("y", numbers);
+  know_honest_errors(0.4);
+  for (const int number : {1, 2}) {
+    const Record row = launch<float>(number, [](float, std::size_t) { return 0.F; });
+    EXPECT_EQ(row.verification, Verification::kWrong) << number;
+    EXPECT_THAT(row.message, HasSubstr("correlates with the reference by 0,"));
+  }
+}
+
+TEST_F(LaunchesOfASlowCell, FindOtherLargestLogits) {
+  trust("logits", [](std::size_t set) {
+    Tensor tensor = Tensor::create(DType::kFloat32, {1, 40, 8}).value();
+    for (std::size_t i = 0; i < 320; ++i) tensor.as<float>()[i] = static_cast<float>((i + set) % 8);
+    return tensor;
+  });
+  know_honest_errors(0.4, "quantised");
+  local_.task.reference.quantised = true;
+  for (const int number : {1, 2}) {
+    const Record row =
+        launch<float>(number, [](float x, std::size_t i) { return i < 128 && x == 6.F ? 7.1F : x; });  // 16 of 40 rows
+    EXPECT_EQ(row.verification, Verification::kWrong) << number;
+    EXPECT_NEAR(row.top1_agreement.value_or(0), 0.6, 1e-9) << number;
+  }
+}
+
+TEST_F(LaunchesOfASlowCell, AllowOneOfTwentyIntegersThatWereCompared) {
+  trust("ids", [](std::size_t set) {
+    Tensor tensor = Tensor::create(DType::kInt64, {1, 8}).value();
+    for (std::size_t i = 0; i < 8; ++i) tensor.as<std::int64_t>()[i] = static_cast<std::int64_t>(10 * i + set);
+    return tensor;
+  });
+  const Record row = launch<std::int64_t>(2, [](std::int64_t x, std::size_t i) { return i == 3 ? x + 1 : x; });
+  EXPECT_EQ(row.verification, Verification::kUnverified);
+  EXPECT_THAT(row.message, HasSubstr("one of 8 integers differs: too few"));
+}
+
+TEST_F(LaunchesOfASlowCell, JudgeOneNumberBySizesOverAllSets) {
+  trust("logits", [](std::size_t set) {
+    Tensor tensor = Tensor::create(DType::kFloat32, {1, 1}).value();
+    tensor.as<float>()[0] = std::vector<float>{10, 1e-6F, -8, 9}.at(set);
+    return tensor;
+  });
+  know_honest_errors(1e-8);
+  const double limit = 2e-6 * std::sqrt((100.0 + 64.0 + 81.0) / 4);
+  const auto second = [&](double error) {
+    return launch<float>(2, [&](float x, std::size_t) { return x + static_cast<float>(error); });
   };
-  const Record small = second_launch(1e-5F);
-  EXPECT_EQ(small.verification, Verification::kVerified) << small.message << ": ten times the number of this set";
-  const Record large = second_launch(1);
-  EXPECT_EQ(large.verification, Verification::kWrong) << large.message;
-  EXPECT_EQ(large.worst_element, "0 of set 1");
+  const Record below = second(0.95 * limit), above = second(1.05 * limit);
+  EXPECT_EQ(below.verification, Verification::kVerified) << below.message << ": ten times the number of this set";
+  EXPECT_EQ(above.verification, Verification::kWrong);
+  EXPECT_NEAR(above.rms_error.value_or(0), 1.05 * 2e-6, 1e-8);
+  EXPECT_EQ(above.worst_element, "0 of set 1");
+}
+
+TEST_F(LaunchesOfASlowCell, KnowFromAllSetsWhetherTheOutputProvesAnything) {
+  trust("ids", [](std::size_t set) {
+    Tensor tensor = Tensor::create(DType::kInt64, {1, 32}).value();
+    std::ranges::fill(tensor.as<std::int64_t>(), static_cast<std::int64_t>(set));
+    return tensor;
+  });
+  const auto equal = [](std::int64_t x, std::size_t) { return x; };
+  for (const int number : {1, 2})
+    EXPECT_EQ(launch<std::int64_t>(number, equal).verification, Verification::kVerified) << "constant, but in each set";
+  reference_.outputs.clear();
+  trust("y", [](std::size_t) { return numbers(0); });
+  for (const int number : {1, 2})
+    EXPECT_EQ(launch<float>(number, [](float x, std::size_t) { return x; }).verification, Verification::kDegenerate);
+}
+
+TEST_F(ComparedLaunches, AFastFirstLaunchHasTheOutputsOfEachSetThatASlowOneRunsAlone) {
+  trust("y", numbers);
+  const Compared first = compared(1, {"y", numbers, 95});
+  for (const int number : {2, 3, 4, 5}) {
+    const Compared later = compared(number, {"y", numbers, 105});
+    ASSERT_EQ(later.fingerprint.size(), 1U) << later.row.checked;
+    const std::string set = later.fingerprint.begin().key();
+    ASSERT_TRUE(first.fingerprint.contains(set)) << set;
+    EXPECT_EQ(first.fingerprint[set], later.fingerprint[set]);
+  }
 }
 
 /// Five tokens of a generation, forced through the reference of the null engine.
@@ -318,6 +456,63 @@ TEST_F(Witnessing, KeepTheLaunchWithMoreSets) {
   (void)add("first", Verification::kWrong, 5);
   (void)add("first", Verification::kWrong, 5, {2});
   EXPECT_THAT(add("second", Verification::kWrong, 5, {0, 1}, 1).message, HasSubstr("points at the reference"));
+}
+
+/// The outputs of launches as they are compared and then kept. The same numbers are wrong in every engine.
+class WitnessedLaunches : public ComparedLaunches {
+ protected:
+  WitnessedLaunches() { trust("y", numbers); }
+  /// The message of a launch whose outputs are wrong in these sets; a run takes this long.
+  [[nodiscard]] std::string message(const std::string& engine, int number, double run_ms,
+                                    const std::vector<std::size_t>& wrong) {
+    local_.task.row.engine = engine;
+    Compared found = compared(number, {"y",
+                                       [&](std::size_t set) {
+                                         Tensor tensor = numbers(set);
+                                         const auto place = std::ranges::find(wrong, set);
+                                         if (place != wrong.end())  // most of all in the first
+                                           tensor.as<float>()[5] = 9.F - static_cast<float>(place - wrong.begin());
+                                         return tensor;
+                                       },
+                                       run_ms});
+    witnesses_->add(local_, reference_, found.outputs, found.row);
+    return found.row.message;
+  }
+  [[nodiscard]] auto points_at_the_reference() const {
+    return HasSubstr("first computed the same as this cell, which points at the reference");
+  }
+
+  static constexpr double kFast = 1, kSlow = 200;
+  std::optional<Witnesses> witnesses_{std::in_place, registry_, folder_.path() / "witnesses"};
+};
+
+TEST_F(WitnessedLaunches, PointAtTheReferenceWhicheverSetIsWrong) {
+  for (const double run_ms : {kFast, kSlow}) {
+    for (std::size_t set = 0; set < 4; ++set) {
+      witnesses_->clear();
+      EXPECT_THAT(message("first", 1, run_ms, {set}), Not(HasSubstr("reference")));
+      EXPECT_THAT(message("second", 1, run_ms, {set}), points_at_the_reference()) << set;
+      // Each begins with another set; a slow one compares no other.
+      for (const int number : {2, 3, 4}) (void)message("first", number, run_ms, {set});
+      EXPECT_THAT(message("second", 1, run_ms, {set}), points_at_the_reference()) << set << " after four launches";
+    }
+  }
+}
+
+TEST_F(WitnessedLaunches, PointAtTheReferenceByASetThatIsWrongBesidesTheWorst) {
+  (void)message("first", 2, kSlow, {2, 1});  // set 1 alone
+  EXPECT_THAT(message("second", 1, kSlow, {2, 1}), points_at_the_reference());
+  EXPECT_THAT(message("second", 1, kSlow, {2}), Not(HasSubstr("points"))) << "right in set 1, as first is not";
+  witnesses_->clear();
+  (void)message("first", 2, kSlow, {2});
+  EXPECT_THAT(message("second", 1, kSlow, {2}), Not(HasSubstr("points"))) << "set 1 is right in both";
+}
+
+TEST_F(WitnessedLaunches, KeepTheWorstSetIfThereIsNoRoomForAll) {
+  witnesses_.emplace(registry_, folder_.path() / "witnesses", fs::file_size(reference_.outputs[0]));
+  (void)message("first", 1, kFast, {2, 1});
+  EXPECT_THAT(message("second", 1, kFast, {2}), points_at_the_reference());
+  EXPECT_THAT(message("third", 1, kFast, {1}), Not(HasSubstr("points")));
 }
 
 TEST_F(Witnessing, NameTheKernelsThatAreKnown) {

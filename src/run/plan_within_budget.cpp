@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 #include "base/time_words.hpp"
@@ -35,7 +37,27 @@ std::vector<std::vector<Task>> plan_all(std::span<const PreparedModel> models, c
   return tasks;
 }
 
+// Cells that differ by their shapes' being static or dynamic only.
+bool same_cell(const Task& a, const Task& b) {
+  const auto key = [](const Task& task) {
+    const CellShape& shape = task.shape;
+    return std::tuple(shape.batch, shape.sequence, shape.output_tokens, shape.streams, shape.threads,
+                      std::string(task.row.precision), std::string(task.row.kv_cache));
+  };
+  return key(a) == key(b);
+}
+
 }  // namespace
+
+void take_dynamic_shapes(std::vector<Task>& tasks, std::span<const Task> dynamic, const std::string& why) {
+  for (Task& task : tasks) {
+    if (!may_be_dynamic(task)) continue;
+    const auto other = std::ranges::find_if(dynamic, [&](const Task& each) { return same_cell(each, task); });
+    if (other == dynamic.end()) continue;
+    task = *other;
+    task.notes.push_back(why);
+  }
+}
 
 std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel> models,
                                                   const std::vector<Target>& targets, const RunSettings& settings,
@@ -48,17 +70,11 @@ std::vector<std::vector<Task>> plan_within_budget(std::span<const PreparedModel>
     if (settings.budget && loads_s > kStaticLoadShare * std::chrono::duration<double>(*settings.budget).count()) {
       RunSettings dynamic = settings;
       dynamic.dynamic_shapes = true;
-      std::vector<std::vector<Task>> without = plan_all(models, target, dynamic, run);
+      const std::vector<std::vector<Task>> without = plan_all(models, target, dynamic, run);
       const std::string why = fmt::format("dynamic shapes: loading for each static one takes about {}, too much of {}",
                                           time_words(loads_s), budget_text(*settings.budget));
-      for (std::size_t model = 0; model < planned.size(); ++model) {
-        for (std::size_t t = 0; t < planned[model].size(); ++t) {
-          Task& task = planned[model][t];
-          if (!may_be_dynamic(task)) continue;
-          task = std::move(without[model].at(t));
-          task.notes.push_back(why);
-        }
-      }
+      for (std::size_t model = 0; model < planned.size(); ++model)
+        take_dynamic_shapes(planned[model], without[model], why);
       notes.push_back(fmt::format("{}: {}", target_key(target.hardware, target.engine), why));
     }
     for (std::size_t model = 0; model < models.size(); ++model)

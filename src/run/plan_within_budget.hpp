@@ -25,4 +25,8 @@ inline constexpr double kStaticLoadShare = 0.25;
                                                                 const RunSettings& settings, const RunInfo& run,
                                                                 std::vector<std::string>& notes);
 
+/// Replaces each task whose shapes are static, although its target accepts others, by that of the same cell in
+/// `dynamic`, with the note `why`. A cell that `dynamic` lacks keeps its shapes.
+void take_dynamic_shapes(std::vector<Task>& tasks, std::span<const Task> dynamic, const std::string& why);
+
 }  // namespace assay

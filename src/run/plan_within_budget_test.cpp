@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "plan/plan_testing.hpp"
 
 namespace assay {
@@ -65,6 +68,22 @@ TEST(PlanWithinBudget, HasDynamicShapesIfTheLoadsTakeTooMuchOfItAndSaysSo) {
   EXPECT_THAT(planned.tasks[0].notes, ElementsAre(why));
   EXPECT_THAT(planned.notes, ElementsAre(AllOf(HasSubstr("fixes: "), why), AllOf(HasSubstr("opens: "), why)));
   EXPECT_THAT(planned.tasks[6].notes, IsEmpty());
+}
+
+TEST(PlanWithinBudget, FindsTheDynamicTaskOfTheSameCell) {
+  std::vector<Task> tasks = plan({}).tasks, dynamic = plan(40s).tasks;
+  tasks.resize(3);
+  dynamic.resize(3);
+  std::ranges::reverse(dynamic);
+  dynamic.pop_back();  // batch 1
+  take_dynamic_shapes(tasks, dynamic, "why");
+  ASSERT_EQ(tasks.size(), 3U);
+  const std::vector<std::string> shapes{"static", "dynamic", "dynamic"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(tasks[i].shape.batch, (std::vector<std::int64_t>{1, 4, 8}).at(i));
+    EXPECT_EQ(tasks[i].row.shapes, shapes[i]);
+    EXPECT_EQ(tasks[i].notes.empty(), i == 0);
+  }
 }
 
 TEST(PlanWithinBudget, CellsThatHadNoStaticShapesStayAsTheyAre) {

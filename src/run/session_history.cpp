@@ -14,6 +14,7 @@
 #include "base/hash.hpp"
 #include "base/timed_step.hpp"
 #include "measure/samples_file.hpp"
+#include "result/launch_medians.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"
 
@@ -69,6 +70,7 @@ Status resume_launches(Store& store, const SessionRequest& request, SessionResul
   ASSAY_TRY(const auto rows, store.launches({.run_id = out.run.run_id}));
   ASSAY_TRY(const auto bundles, store.bundle_paths(out.run.run_id));
   for (const Record& row : rows) {
+    if (was_refused(row)) continue;  // now there may be time for it
     Launch launch{.row = row, .resumed = true};
     const auto bundle = bundles.find(row.attempt_id);
     // A bundle keeps its folder when a newer assay computes other keys, so the key does not name it.

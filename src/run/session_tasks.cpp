@@ -134,9 +134,9 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
   for (std::size_t model = 0; model < planned.size(); ++model) {
     PlannedModel& each = planned[model];
     time.fit(tasks, model);
-    if (const std::optional<std::string> overrun = time.overrun(); overrun && !std::exchange(overrun_said, true)) {
-      log_warning("{}", *overrun);  // the notes come at the end
-      out.notes.push_back(*overrun);
+    if (const auto overrun = time.overrun(); overrun && !std::exchange(overrun_said, true)) {
+      log_warning("{}", overrun->warning);
+      out.notes.push_back(overrun->note);
     }
     time.begin(model);
     notify();

@@ -11,7 +11,6 @@
 
 #include "base/time_words.hpp"
 #include "plan/row.hpp"
-#include "result/launch_medians.hpp"
 #include "run/time_plan.hpp"
 
 namespace assay {
@@ -59,7 +58,6 @@ void TimePlan::give_back(const std::vector<std::vector<Task>*>& tasks, std::size
       Task& task = (*tasks[m])[t];
       cell.fewer = false;
       task.launches = cell.given_launches;
-      if (!cell.note.empty()) std::erase(task.notes, std::exchange(cell.note, {}));
     }
   }
   limit_shares(tasks, first, std::numeric_limits<double>::max());
@@ -122,14 +120,9 @@ void TimePlan::drop_launches(const std::vector<std::vector<Task>*>& tasks, std::
       }
     }
   }
-  for (const auto& [key, group] : groups) {
-    for (const auto& [cell, task] : group.cells) {
+  for (const auto& [key, group] : groups)
+    for (const auto& [cell, task] : group.cells)
       cell->fewer = task->launches < task->row.planned_launches.value_or(cell->given_launches);
-      if (!cell->fewer || !task->row.planned_launches) continue;
-      cell->note = launches_note(task->launches, *task->row.planned_launches, budget_text(*budget_));
-      task->notes.push_back(cell->note);
-    }
-  }
 }
 
 void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::size_t first) {
@@ -175,10 +168,13 @@ void TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t fir
   fitted_s_ = planned_s(first, true);
 }
 
-std::optional<std::string> TimePlan::overrun() const {
+std::optional<TimePlan::Overrun> TimePlan::overrun() const {
   if (!budget_ || fitted_s_ <= 0 || fit_at_s_ + fitted_s_ <= budget_s() / kOfBudget) return {};
-  return fmt::format("{}: what is left takes about {} although all was given up that can be: it is measured anyway",
-                     budget_text(*budget_), time_words(std::ceil(fitted_s_)));
+  const std::string budget = budget_text(*budget_), seconds = time_words(std::ceil(fitted_s_));
+  return Overrun{
+      fmt::format("{}: what is left takes about {} although all was given up that can be: it is measured anyway",
+                  budget, seconds),
+      fmt::format("{}: all was given up that could be, and what was left was expected to take {}", budget, seconds)};
 }
 
 std::vector<std::string> TimePlan::given_up() const {
@@ -203,7 +199,9 @@ std::vector<std::string> TimePlan::given_up() const {
     say(fmt::format("{} s to warm up and sample in a launch instead of {:.1f} s",
                     low == high ? low : fmt::format("{} to {}", low, high), given_share_s(0)));
   if (fewer > 0)
-    say(fmt::format("{} of {} cells {} fewer than {} launches", fewer, cells, fewer == 1 ? "has" : "have", planned));
+    say(cells == 1 ? fmt::format("the cell has fewer than {} launches", planned)
+                   : fmt::format("{} of {} cells {} fewer than {} launches", fewer, cells, fewer == 1 ? "has" : "have",
+                                 planned));
   for (const std::int64_t batch : dropped_batches_) say(fmt::format("batch {} is not measured", batch));
   if (elapsed_s() > budget_s() / kOfBudget) say(fmt::format("the run took {}", time_words(elapsed_s())));
   return lines;

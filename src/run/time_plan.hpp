@@ -70,8 +70,12 @@ class TimePlan {
   /// least; a complete one stays as it is. Nothing without a budget.
   void fit(const std::vector<std::vector<Task>*>& tasks, std::size_t first);
 
-  /// If what the newest fit() left does not fit into the budget: a line that says how long it takes.
-  [[nodiscard]] std::optional<std::string> overrun() const;
+  struct Overrun {
+    std::string warning;  ///< before it is measured
+    std::string note;     ///< afterwards
+  };
+  /// If what the newest fit() left does not fit into the budget: lines that say how long it takes.
+  [[nodiscard]] std::optional<Overrun> overrun() const;
 
   /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
   [[nodiscard]] std::vector<std::string> given_up() const;
@@ -99,7 +103,6 @@ class TimePlan {
     std::int64_t given_launches = 1;
     std::optional<double> given_share_s{};  ///< of --max-time, for one launch
     std::optional<double> shorter_s{};      ///< what the newest fit() left of it; nullopt: all
-    std::string note{};                     ///< of the task, that it has fewer launches
     LaunchTimes expected{};
     double measured_s = 0;  ///< of all launches that ran
     std::int64_t measured = 0;

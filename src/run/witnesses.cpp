@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,10 +17,14 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-/// Outputs of one cell above this are not kept: two sets of the logits of a long text.
-constexpr std::uint64_t kMostKeptBytes = 512ULL << 20;
-/// Sets that are kept of each cell: one without and one with padding, if there are both.
-constexpr std::size_t kKeptSets = 2;
+// Indices into the outputs: the set with the largest error, then by number, so that engines keep the same ones.
+std::vector<std::size_t> by_importance(const OutputsOfSets& outputs) {
+  std::vector<std::size_t> order(outputs.sets.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {},
+                    [&](std::size_t i) { return std::pair(outputs.sets[i] != outputs.worst, outputs.sets[i]); });
+  return order;
+}
 
 std::string listed(const std::set<std::string>& words) { return join({words.begin(), words.end()}, ", "); }
 
@@ -52,29 +58,47 @@ bool Witnesses::agrees(const LocalTask& local, const Reference& reference, const
     expected.push_back(other.files[static_cast<std::size_t>(same - other.sets.begin())]);
   }
   if (computed.sets.empty()) return false;
+  const auto verdict_against = [&](const std::vector<fs::path>& files) {
+    const Result<Verdict> verdict = judge_sets(local.task, row, reference, files, computed);
+    return verdict ? std::optional(verdict->verification) : std::nullopt;
+  };
   // What is wrong must be among what agrees.
-  const bool wrong = row.verification == Verification::kWrong;
-  if (wrong && outputs.worst && std::ranges::find(computed.sets, *outputs.worst) == computed.sets.end()) return false;
-  const Result<Verdict> verdict = judge_sets(local.task, row, reference, expected, computed);
-  return verdict && verdict->verification == Verification::kVerified;
+  if (row.verification == Verification::kWrong && outputs.worst &&
+      std::ranges::find(computed.sets, *outputs.worst) == computed.sets.end()) {
+    std::vector<fs::path> of_reference;
+    for (const std::size_t set : computed.sets)
+      if (set < reference.outputs.size()) of_reference.push_back(reference.outputs[set]);
+    if (verdict_against(of_reference) != Verification::kWrong) return false;
+  }
+  return verdict_against(expected) == Verification::kVerified;
 }
 
 void Witnesses::keep(const std::string& key, const std::string& engine, const OutputsOfSets& outputs) {
-  std::error_code error;
+  std::vector<std::size_t> chosen;
   std::uint64_t bytes = 0;
-  const std::size_t count = std::min(kKeptSets, outputs.files.size());
-  if (const auto older = kept_[key].find(engine); older != kept_[key].end() && older->second.sets.size() > count)
+  for (const std::size_t i : by_importance(outputs)) {
+    std::error_code unknown;
+    const std::uint64_t size = fs::file_size(outputs.files[i], unknown);
+    if (unknown || bytes + size > most_bytes_) break;
+    bytes += size;
+    chosen.push_back(i);
+  }
+  if (const auto older = kept_[key].find(engine);
+      older != kept_[key].end() && older->second.sets.size() > chosen.size())
     return;
-  for (std::size_t i = 0; i < count; ++i) bytes += fs::file_size(outputs.files[i], error);
+  std::error_code error;
   fs::create_directories(folder_, error);
-  if (error || bytes > kMostKeptBytes) return;
   OutputsOfSets kept;
-  for (std::size_t i = 0; i < count && !error; ++i) {
+  for (const std::size_t i : chosen) {
+    if (error) break;
     kept.sets.push_back(outputs.sets[i]);
     kept.files.push_back(folder_ / fmt::format("{}.safetensors", count_++));
     fs::rename(outputs.files[i], kept.files.back(), error);
   }
-  if (!error) kept_[key].insert_or_assign(engine, std::move(kept));
+  if (error || kept.sets.empty()) return;
+  if (const auto older = kept_[key].find(engine); older != kept_[key].end())
+    for (const fs::path& file : older->second.files) fs::remove(file, error);
+  kept_[key].insert_or_assign(engine, std::move(kept));
 }
 
 void Witnesses::add(const LocalTask& local, const Reference& reference, const OutputsOfSets& outputs, Record& row) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -21,13 +22,15 @@ namespace assay {
 /// Thread: one at a time.
 class Witnesses {
  public:
-  /// `folder`: for the outputs. Lifetime: `registry` outlives the object.
-  Witnesses(const EngineRegistry& registry, std::filesystem::path folder)
-      : registry_(registry), folder_(std::move(folder)) {}
+  /// `folder`: for the outputs. `most_bytes`: that are kept of one engine in one cell; if all sets are more, the set
+  /// with the largest error first, then those with small numbers. Lifetime: `registry` outlives the object.
+  Witnesses(const EngineRegistry& registry, std::filesystem::path folder, std::uint64_t most_bytes = 512ULL << 20)
+      : registry_(registry), folder_(std::move(folder)), most_bytes_(most_bytes) {}
 
   /// Sets `kernels`, `shared_kernels` and `agreed_by` of a row that was compared with its reference, and keeps its
-  /// outputs for later cells; the files are moved. If the row is wrong, but agrees with every other engine so far,
-  /// the message says that this points at the reference. What cannot be compared is not a witness.
+  /// outputs for later cells; the files are moved. If the row is wrong, but agrees with every other engine so far in
+  /// sets of which one is wrong, the message says that this points at the reference. What cannot be compared is not a
+  /// witness.
   void add(const LocalTask& local, const Reference& reference, const OutputsOfSets& outputs, Record& row);
 
   /// Forgets all outputs.
@@ -41,6 +44,7 @@ class Witnesses {
 
   const EngineRegistry& registry_;
   std::filesystem::path folder_;
+  std::uint64_t most_bytes_;
   std::map<std::string, std::map<std::string, OutputsOfSets>> kept_;  ///< by reference_key(), then engine
   std::size_t count_ = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <assay/result.hpp>
@@ -18,9 +20,18 @@ constexpr std::size_t kMostRoundsToSettle = 100;
 
 bool counts(double value) { return value > 0.0 && std::isfinite(value); }
 
+// student_quantile() of few different arguments, each computed once by a thread.
+double two_sided_quantile(double confidence, std::size_t n) {
+  constexpr std::size_t kMostKept = 4096;
+  thread_local std::map<std::pair<double, std::size_t>, double> known;
+  const auto key = std::pair(confidence, n);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  if (known.size() >= kMostKept) known.clear();
+  return known[key] = student_quantile(0.5 * (1.0 + confidence), static_cast<double>(n) - 1.0);
+}
+
 double half_width(double spread, std::size_t n, double confidence) {
-  const auto count = static_cast<double>(n);
-  return student_quantile(0.5 * (1.0 + confidence), count - 1.0) * spread / std::sqrt(count);
+  return two_sided_quantile(confidence, n) * spread / std::sqrt(static_cast<double>(n));
 }
 
 Interval around(double log_centre, double half) { return {std::exp(log_centre - half), std::exp(log_centre + half)}; }

@@ -24,6 +24,24 @@ std::int64_t row_width(const Shape& shape, std::int64_t elements) {
   return elements;
 }
 
+std::int64_t number_of_elements(const Shape& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return elements;
+}
+
+// Elements that one element of the mask keeps.
+std::int64_t width_of_mask(std::int64_t elements, const std::optional<TensorView>& mask) {
+  return elements / std::max<std::int64_t>(mask ? number_of_elements(mask->shape) : 1, 1);
+}
+
+template <class T>
+double value_at(const T* values, std::int64_t i) {
+  T value;
+  std::memcpy(&value, values + i, sizeof value);
+  return static_cast<double>(value);
+}
+
 }  // namespace
 
 Result<OpenFiles> open_all(std::span<const std::filesystem::path> paths) {
@@ -58,22 +76,14 @@ bool is_counted(DType dtype) { return is_integer(dtype) || dtype == DType::kBool
 
 template <class T>
 void ErrorScan::scan(const TensorView& expected, const TensorView& actual, const std::optional<TensorView>& mask) {
-  std::int64_t elements = 1, kept_rows = 1;
-  for (const std::int64_t extent : expected.shape) elements *= extent;
-  if (mask)
-    for (const std::int64_t extent : mask->shape) kept_rows *= extent;
+  const std::int64_t elements = number_of_elements(expected.shape);
   if (elements == 0) return;
-  const std::int64_t masked_width = elements / std::max<std::int64_t>(kept_rows, 1);
+  const std::int64_t masked_width = width_of_mask(elements, mask);
   const std::int64_t width = row_width(expected.shape, elements);
   const std::int64_t last = expected.shape.empty() ? 1 : expected.shape.back();
   const auto* r = reinterpret_cast<const T*>(expected.bytes.data());
   const auto* c = reinterpret_cast<const T*>(actual.bytes.data());
   const auto kept = [&](std::int64_t i) { return !mask || element_as_double(*mask, i / masked_width) != 0.0; };
-  const auto at = [](const T* values, std::int64_t i) {
-    T value;
-    std::memcpy(&value, values + i, sizeof value);
-    return static_cast<double>(value);
-  };
   for (std::int64_t begin = 0; begin < elements; begin += width) {
     double row = 0;
     std::int64_t in_row = 0;
@@ -81,7 +91,7 @@ void ErrorScan::scan(const TensorView& expected, const TensorView& actual, const
     for (std::int64_t i = begin; i < std::min(begin + width, elements); ++i) {
       if (i == begin || (mask && i % masked_width == 0)) keep = kept(i);
       if (!keep) continue;
-      const double x = at(r, i), y = at(c, i), error = std::abs(y - x);
+      const double x = value_at(r, i), y = value_at(c, i), error = std::abs(y - x);
       if (!std::isfinite(x) || !std::isfinite(y)) continue;
       if (found_.elements++ == 0) {
         r0_ = x;
@@ -112,7 +122,7 @@ void ErrorScan::scan(const TensorView& expected, const TensorView& actual, const
     const auto largest = [&](const T* values) {
       std::int64_t best = begin;
       for (std::int64_t i = begin + 1; i < begin + last; ++i)
-        if (at(values, i) > at(values, best)) best = i;
+        if (value_at(values, i) > value_at(values, best)) best = i;
       return best;
     };
     ++found_.top1_rows;
@@ -128,15 +138,42 @@ void ErrorScan::add(const TensorView& expected, const TensorView& actual, const 
   ++sets_;
 }
 
+template <class T>
+void ErrorScan::scan_reference(const TensorView& expected, const std::optional<TensorView>& mask) {
+  const std::int64_t elements = number_of_elements(expected.shape);
+  const std::int64_t masked_width = width_of_mask(elements, mask);
+  const auto* r = reinterpret_cast<const T*>(expected.bytes.data());
+  bool keep = true;
+  for (std::int64_t i = 0; i < elements; ++i) {
+    if (mask && i % masked_width == 0) keep = element_as_double(*mask, i / masked_width) != 0.0;
+    const double x = value_at(r, i);
+    if (!keep || !std::isfinite(x)) continue;
+    ++other_elements_;
+    other2_ += x * x;
+    other_r_ += x - r0_;
+    other_rr_ += (x - r0_) * (x - r0_);
+  }
+}
+
+void ErrorScan::add_reference(const TensorView& expected, const std::optional<TensorView>& mask) {
+  if (expected.dtype == DType::kFloat64)
+    scan_reference<double>(expected, mask);
+  else
+    scan_reference<float>(expected, mask);
+}
+
 OutputErrors ErrorScan::finish() const {
   OutputErrors out = found_;
   if (out.elements == 0) return out;
   const auto n = static_cast<double>(out.elements);
   out.rms = std::sqrt(error2_ / n);
   out.row = std::sqrt(worst_row_);
-  out.reference_rms = std::sqrt(expected2_ / n);
+  out.reference_elements = out.elements + other_elements_;
+  const auto all = static_cast<double>(out.reference_elements);
+  out.reference_rms = std::sqrt((expected2_ + other2_) / all);
+  const double all_r = r_ + other_r_;
+  out.reference_deviation = std::sqrt(std::max(rr_ + other_rr_ - all_r * all_r / all, 0.0) / all);
   const double rr = std::max(rr_ - r_ * r_ / n, 0.0), cc = std::max(cc_ - c_ * c_ / n, 0.0);
-  out.reference_deviation = std::sqrt(rr / n);
   // A deviation that is rounding noise is none.
   const bool flat_r = rr <= 1e-14 * std::max(expected2_, rr_), flat_c = cc <= 1e-14 * std::max(cc_, c0_ * c0_ * n);
   if (flat_r)

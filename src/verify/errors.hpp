@@ -17,13 +17,14 @@
 
 namespace assay {
 
-/// The differences of one output from the reference, over all input sets. Elements that are not finite on both sides
-/// are left out, and masked positions.
+/// The differences of one output from the reference, over the input sets that were computed. Elements that are not
+/// finite on both sides are left out, and masked positions.
 struct OutputErrors {
   std::int64_t elements = 0;
-  double reference_rms = 0.0;        ///< root mean square
-  double reference_deviation = 0.0;  ///< standard deviation
-  double rms = 0.0;                  ///< root mean square of the errors, in the output's unit
+  std::int64_t reference_elements = 0;  ///< those of sets that were not computed included
+  double reference_rms = 0.0;           ///< root mean square of all these
+  double reference_deviation = 0.0;     ///< their standard deviation
+  double rms = 0.0;                     ///< root mean square of the errors, in the output's unit
   /// The same of the worst row: a token [B, S, H], an item [B, H], a channel [B, C, H, W]. Rows of fewer than
   /// kLeastRow elements are joined; one row: it equals `rms`.
   double row = 0.0;
@@ -44,17 +45,24 @@ class ErrorScan {
  public:
   /// `expected` and `actual`: equal shapes; floats of 32 or 64 bits. `mask`: as in compare().
   void add(const TensorView& expected, const TensorView& actual, const std::optional<TensorView>& mask);
+  /// The reference of a set that was not computed: it has a size and no error.
+  void add_reference(const TensorView& expected, const std::optional<TensorView>& mask);
   [[nodiscard]] OutputErrors finish() const;
 
  private:
   template <class T>
   void scan(const TensorView& expected, const TensorView& actual, const std::optional<TensorView>& mask);
+  template <class T>
+  void scan_reference(const TensorView& expected, const std::optional<TensorView>& mask);
   std::size_t sets_ = 0;
   OutputErrors found_{.row = 0.0};
   double error2_ = 0, expected2_ = 0, worst_row_ = 0;
   // Sums around the first value of each side.
   double r0_ = 0, c0_ = 0, r_ = 0, c_ = 0, rr_ = 0, cc_ = 0, rc_ = 0;
   std::int64_t agreeing_ = 0;
+  // The same of the reference alone, where a set was not computed.
+  std::int64_t other_elements_ = 0;
+  double other2_ = 0, other_r_ = 0, other_rr_ = 0;
 };
 
 using OpenFiles = std::vector<SafetensorsFile>;

@@ -31,7 +31,7 @@ constexpr std::int64_t kLeastToCorrelate = 8;
 
 // All that is judged at once: files by set, opened.
 struct Evidence {
-  OpenFiles reference, candidate;
+  OpenFiles reference, candidate, others;
   std::map<std::string, double> element_limits{};  ///< of the float outputs that were judged
 };
 
@@ -108,6 +108,7 @@ class OutputJudge {
       sets_.push_back(found);
       if (r.dtype == DType::kFloat32 || r.dtype == DType::kFloat64) scan.add(r, c, mask(set, r.shape));
     }
+    ASSAY_CHECK_OK(add_others(scan));
     const auto better = [&](const Comparison& a, const Comparison& b) {
       if (tolerance_) return a.worst_ratio < b.worst_ratio;
       return counted_ ? a.agreement > b.agreement : a.max_abs_error < b.max_abs_error;
@@ -127,18 +128,33 @@ class OutputJudge {
     return true;
   }
 
+  // Sets that were not computed.
+  Status add_others(ErrorScan& scan) const {
+    for (std::size_t i = 0; i < evidence_.others.size(); ++i) {
+      ASSAY_TRY(const TensorView expected, evidence_.others[i].tensor(verdict_.name));
+      if (!is_floating(expected.dtype)) continue;
+      Tensor wide;
+      ASSAY_TRY(const TensorView r, widened(expected, wide));
+      if (r.dtype == DType::kFloat32 || r.dtype == DType::kFloat64)
+        scan.add_reference(r, mask(evidence_.reference.size() + i, r.shape));
+    }
+    return {};
+  }
+
   bool wrong(std::string message) {
     verdict_.ratio = std::numeric_limits<double>::infinity();
     conclude(Verification::kWrong, std::move(message));
     return false;
   }
 
+  [[nodiscard]] std::size_t number_of_sets() const { return evidence_.reference.size() + evidence_.others.size(); }
+
   [[nodiscard]] std::size_t number_of(std::size_t file) const {
     return file < options_.sets.size() ? options_.sets[file] : file;
   }
 
   [[nodiscard]] std::string place(std::size_t set, std::int64_t index) const {
-    if (evidence_.reference.size() == 1 && set == 0) return fmt::format("element {}", index);
+    if (number_of_sets() == 1 && set == 0) return fmt::format("element {}", index);
     return fmt::format("element {} of input set {}", index, set);
   }
 
@@ -334,7 +350,9 @@ class OutputJudge {
       return;
     }
     // One element has no deviation; integers no scale: a tenth of them is a tenth.
-    const double deviation = counted_ ? 1.0 : errors_.elements > 1 ? errors_.reference_deviation / scale_ : 1.0;
+    const double deviation = counted_                         ? 1.0
+                             : errors_.reference_elements > 1 ? errors_.reference_deviation / scale_
+                                                              : 1.0;
     const double moves = counted_ ? honest_->changed : honest_->moves;
     if (moves > kIllConditioned * deviation)
       ill_conditioned_ = fmt::format(
@@ -344,23 +362,38 @@ class OutputJudge {
 
   // Whether the reference's output says anything. Its arithmetic is float32, whatever the candidate's.
   Status find_degenerate() {
-    const auto constant = [&](const Comparison& c) {
-      if (counted_) return sets_.size() == 1 && c.reference_constant && c.elements > 1;
-      const double range = c.reference_max - c.reference_min;
-      return c.elements > 1 && range <= kEqual * std::max(std::abs(c.reference_max), std::abs(c.reference_min));
-    };
-    if (std::all_of(sets_.begin(), sets_.end(), constant)) {
+    ASSAY_TRY(const bool constant, reference_is_constant());
+    if (constant) {
       degenerate_ = "the reference is constant and proves nothing";
       return {};
     }
-    if (evidence_.reference.size() < 2) return {};
+    if (number_of_sets() < 2) return {};
+    const SafetensorsFile& another = evidence_.reference.size() > 1 ? evidence_.reference[1] : evidence_.others.front();
     ASSAY_TRY(const TensorView first, evidence_.reference[0].tensor(verdict_.name));
-    ASSAY_TRY(const TensorView second, evidence_.reference[1].tensor(verdict_.name));
+    ASSAY_TRY(const TensorView second, another.tensor(verdict_.name));
     if (first.shape != second.shape) return {};
     ASSAY_TRY(const Comparison change, compare(first, second, {}, mask(0, first.shape)));
     if (change.max_abs_error <= (counted_ ? 0.0 : kEqual * change.reference_rms))
       degenerate_ = "the reference does not change with its inputs and proves nothing";
     return {};
+  }
+
+  // In every set, also in those that were not computed.
+  Result<bool> reference_is_constant() const {
+    const auto constant = [&](const Comparison& c) {
+      if (counted_) return number_of_sets() == 1 && c.reference_constant && c.elements > 1;
+      const double range = c.reference_max - c.reference_min;
+      return c.elements > 1 && range <= kEqual * std::max(std::abs(c.reference_max), std::abs(c.reference_min));
+    };
+    if (!std::all_of(sets_.begin(), sets_.end(), constant)) return false;
+    for (std::size_t i = 0; i < evidence_.others.size(); ++i) {
+      ASSAY_TRY(const TensorView view, evidence_.others[i].tensor(verdict_.name));
+      Tensor wide;
+      ASSAY_TRY(const TensorView r, widened(view, wide));
+      ASSAY_TRY(const Comparison itself, compare(r, r, {}, mask(evidence_.reference.size() + i, r.shape)));
+      if (!constant(itself)) return false;
+    }
+    return true;
   }
 
   std::string not_a_number() const {
@@ -470,6 +503,7 @@ Result<Verdict> judge_as(Mode mode, const OutputFiles& files, const VerifyOption
   Evidence evidence;
   ASSAY_TRY(evidence.reference, open_all(files.reference));
   ASSAY_TRY(evidence.candidate, open_all(files.candidate));
+  ASSAY_TRY(evidence.others, open_all(files.others));
   const std::vector<std::string> names = evidence.reference.front().names();
   std::vector<OutputVerdict> outputs(names.size());
   // Integers after the logits that they may come from.

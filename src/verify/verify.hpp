@@ -52,12 +52,12 @@ inline constexpr double kHonestCorrelation = 0.9, kLeastCorrelation = 0.5;
 inline constexpr double kIntegersMayDiffer = 0.001;
 inline constexpr std::int64_t kIntegersForOne = 20;
 
-/// The result for one output, over all input sets.
+/// The result for one output, over all input sets that were compared.
 struct OutputVerdict {
   std::string name;
   Verification verification = Verification::kUnverified;
   Comparison comparison;                           ///< of the worse set; all zero when shape or dtype differ
-  std::optional<double> rms_error;                 ///< root mean square of the error / that of the reference
+  std::optional<double> rms_error;                 ///< root mean square of the error / that of the reference's sets
   std::optional<double> rms_limit;                 ///< of rms_error
   std::optional<double> honest;                    ///< rms_error of honest arithmetic, if it is known
   std::optional<double> row_error, element_error;  ///< as rms_error: of the worst row, of the largest error
@@ -92,6 +92,9 @@ struct Verdict {
 struct OutputFiles {
   std::vector<std::filesystem::path> reference;
   std::vector<std::filesystem::path> candidate;
+  /// The reference's of sets that the candidate did not compute: the size of an output is that over all sets, as that
+  /// of the honest error, and whether the output proves anything. Errors, shares and correlation are not.
+  std::vector<std::filesystem::path> others{};
 };
 
 struct VerifyOptions {
@@ -101,7 +104,8 @@ struct VerifyOptions {
   /// least those without an honest error.
   bool given = false;
   std::string reference = "given";  ///< golden | given | a reference engine's name, as in "onnxruntime-noopt"
-  /// Per input set, the inputs that masks are chosen from: at least those that matters_to_masks(). Empty: no masks.
+  /// Per input set, those of OutputFiles::others after the compared ones, the inputs that masks are chosen from: at
+  /// least those that matters_to_masks(). Empty: no masks.
   std::vector<std::vector<NamedView>> inputs{};
   std::vector<std::size_t> sets{};       ///< numbers of the sets, for messages; empty: 0, 1, …
   std::optional<HonestErrors> honest{};  ///< of the model in this precision, at any batch

@@ -7,10 +7,25 @@ import pathlib
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import tool
 
 TINY = tool.SOURCE / "tests" / "goldens" / "bert"
+
+
+def samples_of(path):
+    """(kind, nanoseconds) of each sample of a bundle (docs/formats.md)."""
+    content = path.read_bytes()
+    at = 12 + int.from_bytes(content[8:12], "little") + 4
+    samples = []
+    while at < len(content):
+        rows = int.from_bytes(content[at + 4:at + 8], "little")
+        kinds = content[at + 8:at + 8 + rows]
+        times = at + 8 + rows * (1 + 4 + 8)  # after the columns kind, stream and start_ns
+        samples += zip(kinds, struct.unpack_from(f"<{rows}q", content, times))
+        at = times + 8 * rows + 4
+    return samples
 
 
 class ZooList(tool.ToolTest):
@@ -204,6 +219,18 @@ class NullEngineGenerates(tool.ToolTest):
             (row,) = self.run_json("bench", "--engine", "null", "--model", str(TINY.parent / golden), "--iterations", "2", "--warmup", "1",
                                    "--batch-sizes", "1", "--output-tokens", "3")["results"]
             self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+
+    def test_reported_times_of_tokens_are_the_medians_of_the_bundles_samples(self):
+        (row,) = self.run_json("bench", "--engine", "null", "--model", str(TINY.parent / "llama"), "--iterations", "40", "--warmup", "3",
+                               "--batch-sizes", "1", "--output-tokens", "6", "--save")["results"]
+        self.assertEqual(row["launches"], 1)
+        (bundle,) = self.spool_bundles()
+        samples = samples_of(bundle / "samples.bin")[row["steady_from"]:]
+        for kind, field in ((1, "ttft"), (2, "tpot")):
+            times = sorted(time for sample_kind, time in samples if sample_kind == kind)
+            self.assertEqual(len(times), row[f"{field}_samples"])
+            self.assertAlmostEqual(row[f"{field}_p50_ms"], times[(len(times) - 1) // 2] / 1e6, places=12)
+        self.assertEqual(row["tpot_samples"], 5 * row["ttft_samples"])
 
 
 if __name__ == "__main__":

@@ -268,12 +268,53 @@ class HubTest(tool.ToolTest):
 
     def test_the_hubs_list_decides_and_not_what_the_cache_happens_to_have(self):
         content = self.files.pop("model.safetensors")
-        self.files["model.fp16.safetensors"] = content  # as if another program had fetched only this file
+        self.files["model.fp16.safetensors"] = content
         self.build()
+        shutil.rmtree(self.cached / ".assay")  # as if another program had fetched only this file
         self.files["model.safetensors"] = content[:-1] + bytes([content[-1] ^ 1])
         result = self.build()
         self.weights_are_the_checkpoints(result)
         self.assertNotIn("fp16", result.stderr)
+
+    def test_weights_of_another_name_that_the_list_named_once_need_the_hub_no_more(self):
+        content = self.files.pop("model.safetensors")
+        self.files["model.fp16.safetensors"] = content
+        self.build()
+        before = len(self.hub.requests)
+        result = self.build()
+        self.assertEqual(len(self.hub.requests), before)
+        self.assertIn(hashlib.sha256(content).hexdigest()[:32], self.recorded_weights())
+        self.assertNotIn("did not say", result.stderr)
+
+    def test_weights_of_another_name_in_the_cache_are_used_while_the_hub_fails(self):
+        content = self.files.pop("model.safetensors")
+        self.files["model.fp16.safetensors"] = content
+        self.build()
+        for status, said in ((503, "503"), (429, "429"), (403, "403"), (401, "401"), (404, "has no model")):
+            shutil.rmtree(self.cached / ".assay", ignore_errors=True)  # of another program, or of an earlier version
+            self.hub.faults["main"] = [status] * 3
+            result = self.build()
+            self.hub.faults["main"] = []
+            self.assertIn(hashlib.sha256(content).hexdigest()[:32], self.recorded_weights(), result.stderr)
+            for text in ("its weights are those of 'model.fp16.safetensors', the only ones in the cache", said):
+                self.assertIn(text, result.stderr)
+        describe = self.hub.describe
+        self.hub.describe = lambda files: b"<html>log in to this network</html>"
+        self.assertIn("the only ones in the cache", self.build().stderr)
+        self.hub.describe = describe
+        self.assertNotIn("the only ones in the cache", self.build().stderr)
+        self.assertTrue((self.cached / ".assay").exists(), "the list was there again")
+
+    def test_weights_in_the_cache_do_not_replace_those_that_the_list_names(self):
+        weights = self.files.pop("model.safetensors")
+        self.files["model.fp16.safetensors"] = weights
+        self.build()
+        shutil.rmtree(self.cached / ".assay")
+        self.files["model.safetensors"] = weights[:-1] + bytes([weights[-1] ^ 1])
+        self.hub.faults["model.safetensors"] = [503] * 9
+        (self.folder / "model.onnx").unlink()
+        self.assertIn("503", self.build(expect=1).stderr)
+        self.assertFalse((self.folder / "model.onnx").exists())
 
     def test_random_weights_instead_of_those_that_cannot_be_told_apart_can_be_allowed(self):
         content = self.files.pop("model.safetensors")
