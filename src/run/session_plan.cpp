@@ -239,7 +239,7 @@ PlanList list_plan(const SessionRequest& request, SessionPlan plan) {
   }
   time.fit(tasks, 0);
   std::ranges::move(time.given_up(), std::back_inserter(list.notes));
-  if (const auto overrun = time.overrun()) list.notes.push_back(*overrun);
+  if (const auto overrun = time.overrun()) list.notes.push_back(overrun->warning);
   double estimated_s = 0, expected_s = 0;
   for (const PlannedModel& model : plan.models) {
     for (const Task& task : model.tasks) {
