@@ -30,7 +30,7 @@ export function headline(document: AssayDocument): string {
   if (sorted.length > 0)
     sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(models.length, 'model')}` : ''}`))}.`);
   if (unsettled > 0)
-    sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(models.length, 'model')}: either will do.`);
+    sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(models.length, 'model')}.`);
   if (single > 0) sentences.push(`${counted(single, 'model')} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
   if (unranked > 0) sentences.push(`${counted(unranked, 'model')} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
   if (none > 0) sentences.push(`${counted(none, 'model')} ${none === 1 ? 'has' : 'have'} no verified result.`);
@@ -169,7 +169,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         </div>
       </div>
       <Section id="models" title="Which runtime for which model"
-        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise either will do.">
+        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart.">
         <DataTable caption="Which runtime for which model" noun="model" columns={modelColumns(document)} rows={analysis.models} route={route}
           search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model)} />
       </Section>
