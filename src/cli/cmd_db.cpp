@@ -299,8 +299,8 @@ void register_export(CLI::App& db, Commands& commands) {
 }  // namespace
 
 void register_db(CLI::App& app, Commands& commands) {
-  CLI::App* db = app.add_subcommand("db", "Create, fill, check, rebuild, import and export the database")
-                     ->group(kResultCommands);
+  CLI::App* db =
+      app.add_subcommand("db", "Create, fill, check, rebuild, import and export the database")->group(kResultCommands);
   db->require_subcommand(1);
   const auto add = [&](const char* name, const char* what,
                        Result<ExitCode> (*action)(const DbOptions&, const Context&)) {

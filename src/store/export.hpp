@@ -24,8 +24,9 @@ struct ExportedTable {
 };
 
 /// Writes every table of the database into `folder`, a file for each, and `schema.json` with their columns: the file
-/// `raw_benchmark_data` has the samples, launch by launch, and only if `samples` is true. The folder gets its name when all of it is
-/// written. Errors: invalid_argument (the folder exists and is not empty), internal (disk full; nothing is left).
+/// `raw_benchmark_data` has the samples, launch by launch, and only if `samples` is true. The folder gets its name when
+/// all of it is written. Errors: invalid_argument (the folder exists and is not empty), internal (disk full; nothing is
+/// left).
 [[nodiscard]] Result<std::vector<ExportedTable>> export_tables(duckdb::Database& database,
                                                                const std::filesystem::path& folder, ExportFormat format,
                                                                bool samples);

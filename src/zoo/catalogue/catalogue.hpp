@@ -23,8 +23,8 @@ struct KnownModel {
 /// The published checkpoints of an architecture, each once, by its id; none for one that the zoo does not have.
 [[nodiscard]] std::vector<KnownModel> published(const std::string& architecture);
 
-/// The smallest model of an architecture, of some ten thousand parameters (zoo/tiny.json): nobody publishes weights of it.
-/// Its id is "zoo:NAME/tiny". nullopt for an architecture that the zoo does not have.
+/// The smallest model of an architecture, of some ten thousand parameters (zoo/tiny.json): nobody publishes weights of
+/// it. Its id is "zoo:NAME/tiny". nullopt for an architecture that the zoo does not have.
 [[nodiscard]] std::optional<KnownModel> tiny_model(const std::string& architecture);
 
 /// An architecture that the zoo knows by name but cannot build yet ("xlstm").
