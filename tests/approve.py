@@ -40,7 +40,7 @@ PLACEHOLDERS = {
     "decimal": DECIMAL,
     "decimal_or_null": rf"({DECIMAL}|null)",  # null if the peak is not above the memory from before
     "count": r"\d+",
-    "product": r"(=\d+x[\d.]+)?",  # of a threshold that is more than the minimum
+    "product": r"(=\d+x[\d.]+(e\+\d+)?)?",  # of a threshold that is more than the minimum
     "noisy_or_not": r"(,noisy)?",  # on a machine that others use
     "ms": r"\d+\.\d{3}",
     "per_second": r"\d+\.\d\d",

@@ -12,9 +12,10 @@
 // librsvg and cairo are opened and not linked: most commands need neither, and their development packages bring those
 // of GLib. The functions are in the libraries' documentation; all have been stable since librsvg 2.46.
 #ifdef __SANITIZE_ADDRESS__
-// librsvg's font library keeps its tables until the process ends, which is no leak of ours.
-extern "C" const char* __lsan_default_suppressions();                                       // NOLINT
-extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig.so\n"; }  // NOLINT
+// librsvg's font library keeps its tables until the process ends. The sanitiser is a shared library: it must see this.
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {  // NOLINT
+  return "leak:libfontconfig.so\n";
+}
 #endif
 
 namespace assay::chart {
