@@ -16,6 +16,9 @@
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {  // NOLINT
   return "leak:libfontconfig.so\n";
 }
+extern "C" __attribute__((visibility("default"))) const char* __lsan_default_options() {  // NOLINT
+  return "print_suppressions=0";
+}
 #endif
 
 namespace assay::chart {
