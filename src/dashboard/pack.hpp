@@ -14,7 +14,7 @@ struct Dataset;
 struct Analysis;
 
 /// The document that the dashboard shows: rows, history, shapes of samples and the sentences of the analysis, in one
-/// block of bytes. `web/src/document.ts` reads it; docs/dashboard.md, "The document", describes every part.
+/// block of bytes. `web/src/read_document.ts` reads it (docs/dashboard.md, "The file").
 ///
 ///   "ASSAYDD1", u32 length of the header, header (JSON, UTF-8, padded with spaces to 8 bytes), sections
 ///

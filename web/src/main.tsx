@@ -2,7 +2,7 @@
 // The page: reads its document, follows the link, and knows the keys.
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { fromBase64, inflate, readDocument, type AssayDocument } from './document.ts';
+import type { AssayDocument } from './document.ts';
 import { follow, NoAnswer, Running, type Progress } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
@@ -14,6 +14,7 @@ import { Machines } from './pages/machines.tsx';
 import { Matrix } from './pages/matrix.tsx';
 import { ModelPage } from './pages/model.tsx';
 import { Overview } from './pages/overview.tsx';
+import { fromBase64, inflate, readDocument } from './read_document.ts';
 import { Search } from './search.tsx';
 import { link, linkOf, parseRoute } from './state.ts';
 import { notReadable } from './words.ts';

@@ -7,7 +7,8 @@ import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
 import { distributionRows, historyRows, overTimeRows, type ChartRow } from '../src/chart_rows.ts';
 import { fit, filled } from '../src/chart_layout.ts';
-import { readDocument, type PageChart } from '../src/document.ts';
+import type { PageChart } from '../src/document.ts';
+import { readDocument } from '../src/read_document.ts';
 import { resolve } from '../chart/runtime.js';
 
 interface Made { name: string; of: string; rows: unknown[][]; title: { text: string }[] }

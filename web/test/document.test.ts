@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
-import { fromBase64, inflate, readDocument } from '../src/document.ts';
+import { fromBase64, inflate, readDocument } from '../src/read_document.ts';
 import { synthetic } from './synthetic.ts';
 
 test('a document is read back with every kind of column', async () => {

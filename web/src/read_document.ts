@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the document (src/dashboard/pack.hpp; docs/dashboard.md, "The file"). Nothing here knows the page.
+import { Columns } from './columns.ts';
+import type { AssayDocument, Cell, HistoryPoint, Shape } from './document.ts';
+import { readShapes } from './shapes.ts';
+
+/** Throws an Error whose message a person can read. */
+export function readDocument(bytes: Uint8Array): AssayDocument {
+  const magic = new TextDecoder().decode(bytes.subarray(0, 8));
+  if (magic !== 'ASSAYDD1') throw new Error(`This is not a document of assay: it begins with "${magic}".`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = view.getUint32(8, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(12, 12 + length)));
+  if (header.schema !== 'assay-dashboard 1')
+    throw new Error(`The document has the format "${header.schema}"; this page reads "assay-dashboard 1".`);
+  const body = bytes.subarray(12 + length);
+  const texts: string[] = header.text;
+
+  const rows = new Columns(body, header.cells, texts);
+  const cells: Cell[] = [];
+  for (let index = 0; index < rows.n; index++) {
+    const id = rows.number('result_id', index) ?? 0;
+    cells.push({
+      index,
+      key: id > 0 ? String(id) : rows.text('task_key', index),
+      target: rows.text('target', index),
+      shape: rows.text('shape', index),
+      ranked: rows.number('ranked', index) === 1,
+      reproduce: rows.text('reproduce', index),
+      text: (name) => rows.text(name, index),
+      number: (name) => rows.number(name, index),
+      value: (name) => rows.at(name, index),
+    });
+  }
+
+  const past = new Columns(body, header.history, texts);
+  const history: HistoryPoint[] = [];
+  for (let i = 0; i < past.n; i++) {
+    history.push({
+      series: past.number('series', i) ?? 0,
+      resultId: past.number('result_id', i) ?? 0,
+      time: past.number('time', i) ?? 0,
+      run: past.text('run', i),
+      version: past.text('version', i),
+      status: past.text('status', i),
+      verification: past.text('verification', i),
+      ranked: past.number('ranked', i) === 1,
+      p50: past.number('p50', i),
+      low: past.number('low', i),
+      high: past.number('high', i),
+      throughput: past.number('throughput', i),
+      memory: past.number('memory', i),
+      launches: past.number('launches', i) ?? 0,
+    });
+  }
+
+  let shapes: Map<number, Shape[]> | undefined;
+  return {
+    madeAt: header.made_at,
+    source: header.source,
+    tool: header.tool,
+    detail: header.detail,
+    leftOut: header.left_out,
+    fields: header.fields,
+    cells,
+    byKey: new Map(cells.map((cell) => [cell.key, cell])),
+    series: header.series,
+    history,
+    shapesOf(cell) {
+      shapes ??= readShapes(body, header, texts);
+      return shapes.get(cell.index) ?? [];
+    },
+    targets: header.targets,
+    runs: header.runs,
+    machines: header.machines,
+    peaks: header.peaks,
+    analysis: header.analysis,
+    charts: header.charts,
+    themes: header.themes,
+  };
+}
+
+/** The bytes of a deflated document: of the page's own block, or fetched. */
+export async function inflate(bytes: Uint8Array): Promise<Uint8Array> {
+  const stream = new Blob([bytes as BlobPart]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export function fromBase64(text: string): Uint8Array {
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
