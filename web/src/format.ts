@@ -16,13 +16,6 @@ export function number(value: number | null | undefined, digits = 3): string {
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 
-/** A number of an axis: as short as it can be. */
-export function tickText(value: number): string {
-  const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return value.toExponential().replace('+', '');
-  return String(Number(value.toPrecision(4))).replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, thin);
-}
-
 /** "text encoders" of "text_encoders". */
 export const plainWords = (name: string) => name.replaceAll('_', ' ');
 
@@ -46,6 +39,12 @@ export const fieldText = (value: number, unit: string) => (unit === '' && Number
 /** A ratio of times: "1.36×", "12×". */
 export const ratio = (value: number | null | undefined) =>
   value === null || value === undefined ? '–' : `${value < 9.995 ? value.toFixed(2) : number(value)}×`;
+
+/** "+1.2 %" of 0.012. */
+export function signedPercent(share: number): string {
+  const size = Math.abs(share) * 100;
+  return size < 0.05 ? '0 %' : `${share < 0 ? '−' : '+'}${size < 10 ? size.toFixed(1) : number(size)} %`;
+}
 
 /** "2026-03-02 12:00" of an ISO time in UTC or of seconds since 1970. */
 export function when(time: string | number): string {

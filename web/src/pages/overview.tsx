@@ -3,7 +3,7 @@
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { cellLink, cellWords, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
-import { logarithmic, Point, spanLog } from '../plot.tsx';
+import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
@@ -53,26 +53,24 @@ function markerOf(document: AssayDocument, target: string): number {
 function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
   const same = document.cells.filter((other) => other.text('model') === cell.text('model') && other.shape === cell.shape &&
     other.text('hardware_id') === cell.text('hardware_id') && other.number('latency_p50_ms') !== null && other.text('status') === 'completed');
-  const width = 180;
-  const height = 30;
   const ends = same.flatMap((other) => ['latency_p50_ms', 'latency_p50_low_ms', 'latency_p50_high_ms'].map((name) => other.number(name) ?? 0));
-  const x = logarithmic(spanLog(ends), [10, width - 10]);
+  const place = logarithmic(spanLog(ends, 0.08));
   const words = same.map((other) => `${other.target} ${withUnit(other.number('latency_p50_ms'), 'ms')}`).join(', ');
   return (
-    <svg class="strip" role="img" aria-label={`Medians, less is better: ${words}`} width={width} height={height}>
-      <line class="axis" x1={0} x2={width} y1={height / 2} y2={height / 2} />
+    <Marks label={`Medians, less is better: ${words}`}>
+      <line class="axis" x1="0%" x2="100%" y1={15} y2={15} />
       {same.map((other) => {
         const low = other.number('latency_p50_low_ms');
         const high = other.number('latency_p50_high_ms');
         return (
           <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
-            <Point level x={x(other.number('latency_p50_ms')!)} y={height / 2} low={low && x(low)} high={high && x(high)}
+            <Point at={place(other.number('latency_p50_ms')!)} low={low && place(low)} high={high && place(high)}
               marker={markerOf(document, other.target)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
               title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`} />
           </g>
         );
       })}
-    </svg>
+    </Marks>
   );
 }
 
