@@ -5,7 +5,8 @@ foreach(file IN LISTS FILES)
   file(READ "${file}" content)
   string(APPEND entries "    {\"${name}\", R\"json(${content})json\"},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "// Made by src/zoo/embed_json.cmake from zoo/*.json.
+file(WRITE "${OUTPUT}" "// Made by src/zoo/catalogue/embed_json.cmake from zoo/*.json.
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"  // GCC and Clang have no limit
 #include \"zoo/catalogue/embedded.hpp\"
 
 namespace assay::zoo {
