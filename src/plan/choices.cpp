@@ -34,6 +34,14 @@ std::string why_cut(const PreparedModel& model, const Task& task) {
                      image > 0 ? fmt::format(" and {} image tokens", image) : "");
 }
 
+// "128 and 512".
+std::string longer_than(std::int64_t length, std::span<const std::int64_t> lengths) {
+  std::vector<std::string> words;
+  for (const std::int64_t each : lengths)
+    if (each > length) words.push_back(std::to_string(each));
+  return join(words, " and ");
+}
+
 }  // namespace
 
 std::vector<std::string> silent_choices(const PreparedModel& model, std::span<const Task> tasks,
@@ -56,7 +64,7 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
         reasons.emplace(task.shape.sequence, why_cut(model, task));
     for (const auto& [length, reason] : reasons)
       notes.push_back(fmt::format("{}: sequence length {} instead of {}: {}", name, length,
-                                  settings.sequence_lengths.front(), reason));
+                                  longer_than(length, settings.sequence_lengths), reason));
   }
   if (settings.kv_cache != zoo::KvCache::kGrowing && !model.generation)
     notes.push_back(fmt::format("{}: --kv-cache {} has no effect: no tokens are generated with this model", name,

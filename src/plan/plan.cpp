@@ -33,7 +33,7 @@ std::vector<CellShape> shapes_of(const RunSettings& settings, const Signature& s
   return shapes;
 }
 
-// A default length is reduced to the positions that the model has.
+// A default length is reduced to the positions that the model has: of two that are longer, one remains.
 void cut_length(CellShape& shape, const PreparedModel& model, const ModelInfo& info, const RunSettings& settings) {
   if (!settings.default_lengths || !model.max_sequence) return;
   std::int64_t most = *model.max_sequence;
@@ -100,8 +100,11 @@ class TargetPlan {
       return;
     }
     const Signature& signature = **model_.signature_for(target_.engine, target_.device.id);
+    std::vector<CellShape> planned;
     for (CellShape shape : shapes_of(settings_, signature, model_.generation.has_value())) {
       cut_length(shape, model_, signature.info, settings_);
+      if (std::ranges::find(planned, shape) != planned.end()) continue;
+      planned.push_back(shape);
       tasks.push_back(task_for(shape, signature));
     }
   }

@@ -103,6 +103,10 @@ TEST(Plan, ADefaultLengthIsCutToThePositionsAndOneThatWasAskedForIsRefused) {
   RunSettings settings;
   settings.batch_sizes = {1};
   EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("1x64"));
+  settings.sequence_lengths = {32, 128, 512};
+  EXPECT_THAT(shapes_of(plan(model, {target_on("onnxruntime")}, settings)), ElementsAre("1x32", "1x64"))
+      << "two lengths that are cut to the same are one cell";
+  settings.sequence_lengths = {128};
   settings.default_lengths = false;
   const std::vector<Task> refused = plan(model, {target_on("onnxruntime")}, settings);
   EXPECT_EQ(refused[0].row.status, CellStatus::kUnsupported);
@@ -129,6 +133,9 @@ TEST(Plan, WhatNobodyAskedForIsNoted) {
   model.max_sequence = 64;
   EXPECT_THAT(notes(model, {}), ElementsAre("text: sequence length 64 instead of 128: the model has 64 positions"));
   RunSettings settings;
+  settings.sequence_lengths = {32, 128, 512};
+  EXPECT_THAT(notes(model, settings),
+              ElementsAre("text: sequence length 64 instead of 128 and 512: the model has 64 positions"));
   settings.sequence_lengths = {32};
   settings.default_lengths = false;
   EXPECT_THAT(notes(model, settings), IsEmpty());

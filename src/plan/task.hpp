@@ -26,6 +26,8 @@ struct CellShape {
   std::int64_t output_tokens = 0;  ///< used by models that generate
   std::int64_t streams = 1;
   std::int64_t threads = 0;  ///< 0: all that the process may use
+
+  bool operator==(const CellShape&) const = default;
 };
 
 /// One cell to run: a value without pointers, which can be written as one line of JSON. Another process, or another
