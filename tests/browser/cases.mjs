@@ -57,6 +57,9 @@ cases['from the overview over a model to a cell and back'] = async (tab) => {
   await page.locator('main table[role=grid] tbody tr a').first().click();
   await page.waitForFunction(() => location.hash === '#/cell/1000');
   assert.match(await tab.heading(), /ms median/);
+  const tables = page.locator('table.with-marks');
+  assert.deepEqual(await page.locator('figure:has(table.with-marks) figcaption').allInnerTexts(), ['Do the launches agree?', 'Where the time of a launch goes', 'Memory', 'Error against its limit']);
+  assert.equal(await tables.locator('tbody svg.marks').count(), await tables.locator('tbody tr').count());
   await page.goBack();
   await page.waitForFunction(() => location.hash === '#/model/bert');
   assert.match(await tab.heading(), /^bert: /);
@@ -117,7 +120,7 @@ cases['two selections are compared'] = async (tab) => {
 };
 
 cases['a value is that of the database'] = async (tab) => {
-  const suite = suitePage();
+  const suite = await suitePage();
   const answer = JSON.parse(suite.rows);
   const rows = Array.isArray(answer) ? answer : answer.rows.map((row) => (Array.isArray(row) ? Object.fromEntries(answer.columns.map((column, i) => [column.name ?? column, row[i]])) : row));
   assert.equal(rows.length, 4);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page of `assay serve`: it waits for a database, follows what is measured, and says when the server has ended.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cases } from './harness.mjs';
+import { promisify } from 'node:util';
+import { waitingCases } from './harness.mjs';
 
 const binary = process.env.ASSAY_BINARY;
 
-cases['the page of a server follows what is measured'] = async (tab) => {
+waitingCases['the page of a server follows what is measured'] = async (tab) => {
   const folder = mkdtempSync(join(tmpdir(), 'assay-live-'));
   const environment = { ...process.env, ASSAY_CACHE_DIR: join(folder, 'cache'), HF_HUB_OFFLINE: '1', HF_HOME: join(folder, 'hf') };
   delete environment.ASSAY_DB_PATH;
-  const measure = (...words) => execFileSync(binary, ['bench', '--engine', 'null', '--iterations', '20', '--warmup', '1', '--save', '--quiet', ...words], { cwd: folder, env: environment });
+  const measure = (...words) => promisify(execFile)(binary, ['bench', '--engine', 'null', '--iterations', '20', '--warmup', '1', '--save', '--quiet', ...words], { cwd: folder, env: environment });
   const server = spawn(binary, ['serve'], { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((yes) => { server.on('exit', yes); });
   try {
@@ -21,14 +22,14 @@ cases['the page of a server follows what is measured'] = async (tab) => {
     tab.expect(/status of 503|net::ERR_/);  // before there are results, and after the server has ended
     const page = await tab.open(address);
     await page.getByText("there is no database 'benchmark_db.duckdb'").waitFor();
-    measure('--batch-sizes', '1');
+    await measure('--batch-sizes', '1');
     await page.locator('main h1').waitFor();
     await page.evaluate(() => { location.hash = '#/cells'; });
     const rows = page.locator('main table[role=grid] tbody tr');
     await rows.first().waitFor();
     assert.equal(await rows.count(), 1);
     // The link, and so the place in the page, stays.
-    measure('--batch-sizes', '2');
+    await measure('--batch-sizes', '2');
     await page.waitForFunction(() => document.querySelectorAll('main table[role=grid] tbody tr').length === 2);
     const progress = join(folder, 'benchmark_db.progress.json');
     writeFileSync(progress, JSON.stringify({ pid: process.pid, command: 'assay suite', cells: 12, cells_done: 3, launches: 36, launches_done: 9, seconds_left: 240, lines: ['one', '<b>two</b>'] }));

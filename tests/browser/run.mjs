@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // run.mjs WORK [NAME]: opens the pages of scripted_pages, and that of a suite which is run here, in Chromium, and uses them as a
 // person would. Screenshots of every page come into WORK/screenshots. With NAME only the cases whose name contains it.
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cases, fail, open, usePlaces } from './harness.mjs';
+import { cases, fail, open, usePlaces, waitingCases } from './harness.mjs';
 import './cases.mjs';
 import './live_cases.mjs';
 
@@ -22,23 +22,28 @@ const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const screenshots = join(work, 'screenshots');
 mkdirSync(screenshots, { recursive: true });
 
-// A suite with the null engine: its page and its database must say the same.
-function measured() {
+// A suite with the null engine: its page and its database must say the same. It is measured while the first cases run.
+async function measured() {
   const folder = mkdtempSync(join(tmpdir(), 'assay-browser-'));
   const config = { batch_sizes: [1, 2], sequence_lengths: [16], warmup_iterations: 1, benchmark_iterations: 30, launches: 2,
     model_families: { embedding: ['prajjwal1/bert-tiny'], vision: ['vit'] } };
   writeFileSync(join(folder, 'c.json'), JSON.stringify(config));
-  const run = (...arguments_) => spawnSync(assay, arguments_, { cwd: folder, encoding: 'utf8', timeout: 120_000, env: { ...process.env, HF_HUB_OFFLINE: '1', HOME: folder } });
-  const suite = run('suite', '--config', 'c.json', '--engine', 'null', '--quiet', '--db-path', 'h.duckdb', '--output-dir', 'out');
+  const run = (...words) => new Promise((yes) => {
+    execFile(assay, words, { cwd: folder, encoding: 'utf8', timeout: 120_000, env: { ...process.env, HF_HUB_OFFLINE: '1', HOME: folder } },
+      (error, stdout, stderr) => yes({ status: error?.code ?? (error ? 1 : 0), stdout, stderr }));
+  });
+  const suite = await run('suite', '--config', 'c.json', '--engine', 'null', '--quiet', '--db-path', 'h.duckdb', '--output-dir', 'out');
+  if (suite.status !== 0) fail(`assay suite ended with ${suite.status}: ${suite.stderr}`);
   const found = readdirSync(join(folder, 'out'), { recursive: true }).map(String).find((name) => name.endsWith('index.html'));
-  if (suite.status !== 0 || !found) fail(`assay suite ended with ${suite.status} and wrote no index.html: ${suite.stderr}`);
-  const answer = run('query', '--db-path', 'h.duckdb', '--format', 'json', '--sql', 'SELECT result_id, model, latency_p50_ms, batch_size FROM benchmark_results ORDER BY result_id');
+  if (!found) fail('assay suite wrote no index.html');
+  const answer = await run('query', '--db-path', 'h.duckdb', '--format', 'json', '--sql', 'SELECT result_id, model, latency_p50_ms, batch_size FROM benchmark_results ORDER BY result_id');
   if (answer.status !== 0) fail(`assay query: ${answer.stderr}`);
-  return { page: join(folder, 'out', found), rows: answer.stdout, end: () => rmSync(folder, { recursive: true }) };
+  return { page: join(folder, 'out', found), rows: answer.stdout, end: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 const began = Date.now();
 const suite = measured();
+suite.catch(() => {}); // The case that needs it says why.
 const browser = await chromium.launch({
   executablePath: '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1'],
@@ -46,8 +51,8 @@ const browser = await chromium.launch({
 usePlaces({ browser, axe, screenshots, pages, suite });
 let failed = 0;
 let done = 0;
-try {
-  for (const [name, run] of Object.entries(cases)) {
+async function runAll(some) {
+  for (const [name, run] of Object.entries(some)) {
     if (!name.includes(only)) continue;
     const from = Date.now();
     const tab = open();
@@ -62,9 +67,12 @@ try {
     }
     done++;
   }
+}
+try {
+  await Promise.all([runAll(cases), runAll(waitingCases)]);
 } finally {
   await browser.close();
-  suite.end();
+  (await suite.catch(() => undefined))?.end();
 }
 console.log(`${done} cases, ${failed} failed, ${((Date.now() - began) / 1000).toFixed(1)} s; screenshots: ${screenshots}`);
 process.exit(failed > 0 || done === 0 ? 1 : 0);
