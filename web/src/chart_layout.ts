@@ -55,8 +55,8 @@ export function fit(chart: PageChart, width: number): Fitted {
     height = above + (Math.ceil(grids.length / columns) - 1) * pitch + first[0]!.grid.height + below;
   } else {
     const after = Math.max(12, chart.width - Math.max(...first.map(({ grid }) => grid.left + grid.width)));
-    // Names of categories get at most a third of a narrow picture.
-    const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90, width * 0.34)) : before;
+    // Names of categories get at most two fifths of a narrow picture.
+    const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90, width * 0.4)) : before;
     for (const axis of axes.yAxis)
       if (axis.axisLabel?.formatter?.$fn === 'category' && left < before)
         axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };

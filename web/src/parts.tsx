@@ -56,6 +56,15 @@ export function StateCounts({ counts }: { counts: States }) {
   );
 }
 
+/** What changed since the run before: verdicts, and times beyond what earlier runs varied by. */
+export const importantChanges = (document: AssayDocument) =>
+  document.analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'fixed'].includes(change.what) || (change.what === 'moved' && change.beyond_spread));
+
+/** A sentence of C++; what stands in `backticks` is a command or a name. */
+export function Prose({ text }: { text: string }) {
+  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+}
+
 export const cellLink = (cell: Cell) => link('cell', cell.key);
 
 /** "bert on cpu, batch 1, 128 tokens": what a cell is called. */

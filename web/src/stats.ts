@@ -30,8 +30,9 @@ export interface Pair {
   candidate: Timed;
 }
 
-const enoughRounds = 6;
-const fewRoundsFactor = 1.25;
+export const enoughRounds = 6;
+/** What the times must differ by to be called different after fewer rounds. */
+export const fewRoundsFactor = 1.25;
 const leastFactor = 1.005;
 const shownConfidence = 0.95;
 const falseClaimsOfFewRounds = 0.01;

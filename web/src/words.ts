@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States of a cell: symbol, word, and what it means in one sentence.
 import type { Cell } from './document.ts';
+import { count, plainWords } from './format.ts';
 
 export type State = 'verified' | 'unverified' | 'wrong' | 'failed' | 'unsupported' | 'unavailable' | 'skipped';
 
@@ -48,6 +49,21 @@ export function whyUnranked(cells: Cell[]): string {
 export const evidenceWords: Record<string, string> = {
   launches: 'over launches: each is a fresh process',
   one_process: 'within one process: what another process would give is not known',
+};
+
+/** Whether a percentile had enough samples, of "few_samples(n=200<368)". */
+export function qualityWords(quality: string): string {
+  const few = /^few_samples\(n=(\d+)<(\d+)/.exec(quality);
+  if (few) return `too few: ${count(Number(few[1]))} of ${count(Number(few[2]))}`;
+  return quality === 'ok' ? 'enough' : plainWords(quality);
+}
+
+export const stopWords: Record<string, string> = {
+  iterations: 'the requested number of runs', precision_reached: 'the interval was narrow enough', max_samples: 'the limit of samples', max_time: 'the limit of time',
+};
+
+export const courseWords: Record<string, string> = {
+  flat: 'steady from the start', warmup: 'slower at first, then steady', slowdown: 'slower towards the end', unsteady: 'never steady',
 };
 
 export const notReadable =

@@ -2,27 +2,31 @@
 // Which hardware for which architecture, and what would help most. All sentences are C++'s.
 import type { AssayDocument, Choice, Efficiency, Opportunity } from '../document.ts';
 import { counted, number, plainWords } from '../format.ts';
-import { cellLink, Section, TargetKey } from '../parts.tsx';
+import { cellLink, Prose, Section, TargetKey } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
+
+/** Two are measured, and no difference is shown. */
+const isOpen = (choice: Choice) => !choice.claimed && choice.runner_up !== '';
 
 export function Advice({ document, route }: { document: AssayDocument; route: Route }) {
   const { choices, opportunities, efficiency, efficiency_missing } = document.analysis;
   const choiceColumns: Column<Choice>[] = [
     { id: 'architecture', title: 'Architecture', value: (choice) => choice.machine ? `${choice.architecture} (${choice.machine})` : choice.architecture },
     { id: 'category', title: 'Category', choice: true, value: (choice) => plainWords(choice.category) },
-    { id: 'best', title: 'Best', choice: true, value: (choice) => choice.best, view: (choice) => choice.best ? <TargetKey document={document} target={choice.best} /> : '–' },
+    { id: 'use', title: 'Use', choice: true, value: (choice) => isOpen(choice) ? `${choice.best} or ${choice.runner_up}` : choice.best,
+      view: (choice) => !choice.best ? '–' : <span class="use"><TargetKey document={document} target={choice.best} />{isOpen(choice) && <><span class="quiet"> or </span><TargetKey document={document} target={choice.runner_up} /></>}</span> },
     { id: 'words', title: 'Why', value: (choice) => choice.words },
-    { id: 'how_sure', title: 'How sure', value: (choice) => choice.how_sure, view: (choice) => <small>{choice.how_sure}</small> },
-    { id: 'left_out', title: 'Not compared', value: (choice) => choice.left_out.join('; '), view: (choice) => <small>{choice.left_out.join('; ')}</small> },
+    { id: 'how_sure', title: 'How sure', value: (choice) => choice.how_sure, view: (choice) => <small class="unbroken">{choice.how_sure}</small> },
+    { id: 'left_out', title: 'Not compared', value: (choice) => choice.left_out.join('; '), view: (choice) => choice.left_out.length > 0 ? <small>{choice.left_out.join('; ')}</small> : '' },
   ];
   const opportunityColumns: Column<Opportunity>[] = [
-    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => one.cell === null ? one.words : <a href={cellLink(document.cells[one.cell]!)}>{one.words}</a> },
+    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <>{one.words}{one.cell !== null && <> <a href={cellLink(document.cells[one.cell]!)}>the cell</a></>}</> },
     { id: 'kind', title: 'Kind', choice: true, value: (one) => one.kind },
     { id: 'factor', title: 'Factor', numeric: true, value: (one) => one.factor, view: (one) => `${number(one.factor)}×` },
     { id: 'interval', title: '95 % interval', value: (one) => one.low === null ? '' : `${number(one.low)} to ${number(one.high)}` },
-    { id: 'shown', title: 'Shown', choice: true, value: (one) => one.claimed ? 'shown' : 'not shown' },
+    { id: 'shown', title: 'Shown', choice: true, value: (one) => one.claimed ? 'shown' : 'not shown', view: (one) => <span class="unbroken">{one.claimed ? 'shown' : 'not shown'}</span> },
   ];
   const efficiencyColumns: Column<Efficiency>[] = [
     { id: 'target', title: 'Target', value: (one) => one.target, view: (one) => <TargetKey document={document} target={one.target} /> },
@@ -37,12 +41,12 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
       <h1>{choices.length === 0 ? 'Nothing can be recommended yet' : `For ${counted(choices.filter((choice) => choice.claimed).length, 'architecture')} of ${choices.length} a best hardware is shown`}</h1>
       <Section id="choices" title="Which hardware for which architecture"><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route} /></Section>
       <Section id="opportunities" title="What would help most">
-        {opportunities.length === 0 ? <p class="empty">Nothing larger than what can be shown.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} />}
+        {opportunities.length === 0 ? <p class="empty">Nothing larger than what can be shown.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
       </Section>
       <Section id="efficiency" title="How much of the measured peak is reached">
         {efficiency.length > 0 && <DataTable name="e" caption="Efficiency" noun="line" columns={efficiencyColumns} rows={efficiency} route={route} />}
-        {efficiency_missing.map((sentence) => <p key={sentence} class="note">{sentence}</p>)}
-        {efficiency.length === 0 && efficiency_missing.length === 0 && <p class="empty">Not known.</p>}
+        {efficiency_missing.map((sentence) => <p key={sentence} class="note"><Prose text={sentence} /></p>)}
+        {efficiency.length === 0 && efficiency_missing.length === 0 && <p class="empty">No peak of this machine is stored; <code>assay run</code> measures that of its CPU.</p>}
       </Section>
     </>
   );

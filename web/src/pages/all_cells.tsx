@@ -9,7 +9,7 @@ import { changeQuery, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import { stateOf, unrankedBecause } from '../words.ts';
 
-export const standardColumns: Column<Cell>[] = [
+const standardColumns: Column<Cell>[] = [
   { id: 'model', title: 'Model', choice: true, value: (cell) => cell.text('model') },
   { id: 'target', title: 'Target', choice: true, meaning: 'Hardware and runtime', value: (cell) => cell.target, view: (cell) => <TargetName cell={cell} /> },
   { id: 'batch_size', title: 'Batch', choice: true, numeric: true, value: (cell) => cell.number('batch_size') },
@@ -20,13 +20,22 @@ export const standardColumns: Column<Cell>[] = [
   { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items in a second; more is better', value: (cell) => cell.number('throughput_ips') },
   { id: 'memory_mb', title: 'Memory', unit: 'MB', numeric: true, meaning: 'Peak memory in the steady phase', value: (cell) => cell.number('memory_mb') },
   { id: 'reason', title: 'Note', meaning: 'Why it did not run, or is not ranked', value: (cell) => cell.text('message') || unrankedBecause(cell),
-    view: (cell) => { const note = cell.text('message') || unrankedBecause(cell); return note ? <small class="clip" title={note}>{note}</small> : ''; } },
+    view: (cell) => { const note = cell.text('message') || unrankedBecause(cell); return note ? <small class="clip two-lines" title={note}>{note}</small> : ''; } },
 ];
+
+/** Without those that say nothing: the precision if all have the same, tokens and notes if there are none. */
+export function columnsOf(cells: Cell[]): Column<Cell>[] {
+  const says = (column: Column<Cell>) => {
+    const values = new Set(cells.map(column.value));
+    return column.id === 'precision' ? values.size > 1 : !['sequence_length', 'reason'].includes(column.id) || [...values].some((value) => value !== null && value !== '');
+  };
+  return standardColumns.map((column) => (says(column) ? column : { ...column, hidden: true }));
+}
 
 export function AllCells({ document, route }: { document: AssayDocument; route: Route }) {
   const extra = (route.query.columns ?? '').split(',').filter(Boolean);
   const columns = useMemo(() => [
-    ...standardColumns,
+    ...columnsOf(document.cells),
     ...document.fields.filter((field) => extra.includes(field.name)).map((field): Column<Cell> => ({
       id: field.name, title: field.name, unit: field.unit, meaning: field.meaning, value: (cell) => cell.value(field.name),
       numeric: document.cells.some((cell) => typeof cell.value(field.name) === 'number'),

@@ -7,14 +7,14 @@ import { filled } from '../chart_layout.ts';
 import { distributionRows, overTimeRows } from '../chart_rows.ts';
 import type { AssayDocument, Cell, Shape } from '../document.ts';
 import { count, counted, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
-import { CellState, Copy, Facts, Section, shapeWords, TargetName } from '../parts.tsx';
+import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
 import { link, type Route } from '../state.ts';
 import { Errors, Launches, Memory, Phases } from './cell_tables.tsx';
-import { evidenceWords, stateOf, states, unrankedBecause } from '../words.ts';
+import { courseWords, evidenceWords, qualityWords, stateOf, states, stopWords, unrankedBecause } from '../words.ts';
 
 /** Names of fields where the field's own name says too little. */
 const labels: Record<string, string> = {
-  throughput_ips: 'throughput', launches: 'launches', planned_launches: 'planned launches', iterations: 'steady samples', stop_reason: 'stopped because', steady_class: 'course',
+  throughput_ips: 'throughput', launches: 'launches', planned_launches: 'planned launches', iterations: 'steady samples',
   ttft_p50_ms: 'time to the first token', tpot_p50_ms: 'time of each further token', parameter_count: 'parameters', model_size_mb: 'size of the files', host: 'machine',
   device_name: 'device', effective_precision: 'arithmetic', engine: 'runtime', engine_version: 'version of the runtime', effective_options: 'options in effect', engine_options: 'options set',
   effective_threads: 'threads', input_shape: 'inputs', top1_agreement: 'largest logits that agree', verification: 'verdict', agreed_by: 'agree too', shared_kernels: 'kernels of the reference too',
@@ -70,7 +70,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       <p class="crumbs"><a href={link('model', cell.text('model'))}>{cell.text('model')}</a> / <TargetName cell={cell} /> / {shapeWords(cell)}</p>
       <h1>{p50 === null ? <CellState cell={cell} /> : <>{withUnit(p50, 'ms')} <small>median, {plusMinus(p50, low, high)}</small></>}</h1>
       <p class="verdict"><CellState cell={cell} /> {verdictSentence(cell)}</p>
-      {cell.text('hint') && <p class="hint"><b>What to do:</b> {cell.text('hint')}</p>}
+      {cell.text('hint') && <p class="hint"><b>What to do:</b> <Prose text={cell.text('hint')} /></p>}
       <Section id="repeat" title="Repeat it">
         <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>
       </Section>
@@ -78,11 +78,11 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
         <Section id="latency" title="Latency" note={evidenceWords[cell.text('latency_p50_interval')] && `The interval of the median is ${evidenceWords[cell.text('latency_p50_interval')]}.`}>
           <div class="scroll">
             <table>
-              <thead><tr><th scope="col">Percentile</th><th scope="col" class="numeric">ms</th><th scope="col" class="numeric">95 % interval</th><th scope="col">Quality</th></tr></thead>
-              <tbody>{latency.map((row) => <tr key={row.p}><th scope="row">{row.p}</th><td class="numeric" data-field={`latency_${row.p}_ms`}>{number(row.value, 4)}</td><td class="numeric">{row.low === null ? '–' : `${number(row.low, 4)} to ${number(row.high, 4)}`}</td><td>{row.quality}</td></tr>)}</tbody>
+              <thead><tr><th scope="col">Percentile</th><th scope="col" class="numeric">ms</th><th scope="col" class="numeric">95 % interval</th><th scope="col">Samples</th></tr></thead>
+              <tbody>{latency.map((row) => <tr key={row.p}><th scope="row">{row.p}</th><td class="numeric" data-field={`latency_${row.p}_ms`}>{number(row.value, 4)}</td><td class="numeric">{row.low === null ? '–' : `${number(row.low, 4)} to ${number(row.high, 4)}`}</td><td>{qualityWords(row.quality)}</td></tr>)}</tbody>
             </table>
           </div>
-          <Facts facts={[text('throughput_ips'), text('launches'), text('planned_launches'), text('iterations'), text('outliers'), text('stop_reason'), text('steady_class'), text('ttft_p50_ms'), text('tpot_p50_ms'), text('tokens_per_second')]} />
+          <Facts facts={[text('throughput_ips'), text('launches'), text('planned_launches'), text('iterations'), text('outliers'), ['stopped by', stopWords[cell.text('stop_reason')] ?? cell.text('stop_reason')], ['course of the times', courseWords[cell.text('steady_class')] ?? cell.text('steady_class')], text('ttft_p50_ms'), text('tpot_p50_ms'), text('tokens_per_second')]} />
         </Section>
       )}
       {p50 !== null && (

@@ -4,10 +4,10 @@ import { useMemo } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { forest } from '../forest.ts';
-import { counted, ratio, withUnit } from '../format.ts';
+import { counted, number, ratio, when, withUnit } from '../format.ts';
 import { cellLink, distinct, Section, shapeWords } from '../parts.tsx';
 import { changeQuery, type Route } from '../state.ts';
-import { compareTogether, noClaimWords, type Comparison } from '../stats.ts';
+import { compareTogether, enoughRounds, fewRoundsFactor, noClaimWords, type Comparison } from '../stats.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
 import { timedOf } from '../timed.ts';
@@ -51,7 +51,14 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice) {
 }
 
 const pairWords = (cell: Cell) => `${cell.text('model')}, ${shapeWords(cell)}`;
-const sideName = (choice: Choice) => Object.values(choice).filter(Boolean).join(', ') || 'all cells';
+const percentOfFew = Math.round((fewRoundsFactor - 1) * 100);
+const sideName = (document: AssayDocument, choice: Choice) => Object.entries(choice).filter(([, value]) => value).map(([key, value]) => optionWords(document, key, value)).join(', ') || 'all cells';
+
+/** A run is known by its time, not by its number. */
+const optionWords = (document: AssayDocument, key: string, value: string) => {
+  const run = key === 'run_id' && document.runs.find((one) => one.run_id === value);
+  return run ? `${when(run.started)} on ${run.host}` : value;
+};
 
 function Side({ document, label, choice, onChange }: { document: AssayDocument; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
   return (
@@ -63,7 +70,7 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
         return (
           <label key={key} class="field"><span>{name}</span>
             <select value={choice[key] ?? ''} onChange={(event) => onChange({ ...choice, [key]: event.currentTarget.value })}>
-              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{value}</option>)}
+              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{optionWords(document, key, value)}</option>)}
             </select>
           </label>
         );
@@ -72,14 +79,14 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
   );
 }
 
-const pairColumns: Column<Row>[] = [
+const pairColumns = (nameA: string, nameB: string): Column<Row>[] => [
   { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model') },
   { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a) },
-  { id: 'a', title: 'A', unit: 'ms', numeric: true, value: (row) => row.a.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.a)}>{withUnit(row.a.number('latency_p50_ms'), '')}</a> },
-  { id: 'b', title: 'B', unit: 'ms', numeric: true, value: (row) => row.b.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.b)}>{withUnit(row.b.number('latency_p50_ms'), '')}</a> },
-  { id: 'ratio', title: 'B / A', numeric: true, meaning: 'Below 1: B takes less time', value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
+  { id: 'a', title: nameA, unit: 'ms', numeric: true, value: (row) => row.a.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.a)}>{withUnit(row.a.number('latency_p50_ms'), '')}</a> },
+  { id: 'b', title: nameB, unit: 'ms', numeric: true, value: (row) => row.b.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.b)}>{withUnit(row.b.number('latency_p50_ms'), '')}</a> },
+  { id: 'ratio', title: 'Ratio', numeric: true, meaning: `Time of ${nameB} over that of ${nameA}; below 1: ${nameB} takes less time`, value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
   { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
-  { id: 'claim', title: 'What is shown', choice: true, value: (row) => row.found.difference === 'faster' ? 'B is faster' : row.found.difference === 'slower' ? 'A is faster' : noClaimWords(row.found).split(' (')[0]!, view: (row) => noClaimWords(row.found) || (row.found.difference === 'faster' ? 'B is faster' : 'A is faster') },
+  { id: 'claim', title: 'What is shown', choice: true, value: (row) => row.found.difference === 'faster' ? `${nameB} is faster` : row.found.difference === 'slower' ? `${nameA} is faster` : noClaimWords(row.found).split(' (')[0]!, view: (row) => noClaimWords(row.found) || (row.found.difference === 'faster' ? `${nameB} is faster` : `${nameA} is faster`) },
 ];
 
 export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
@@ -88,9 +95,11 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
   const b = parseChoice(route.query.b ?? `target:${encodeURIComponent(ranked[1]?.key ?? ranked[0]?.key ?? '')}`);
   const { rows, onlyA, onlyB } = useMemo(() => pairUp(document.cells, a, b), [document, choiceText(a), choiceText(b)]);
   const together = rows.length > 0 ? compareTogether(rows.map((row) => ({ baseline: timedOf(row.a), candidate: timedOf(row.b) }))) : null;
-  const [nameA, nameB] = [sideName(a), sideName(b)];
+  const [nameA, nameB] = [sideName(document, a), sideName(document, b)];
   const picture = useMemo(() => rows.length === 0 ? null : forest(rows.map(({ a: left, b: right, found }) => ({ words: pairWords(left), found, hardwareA: left.text('hardware'), hardwareB: right.text('hardware') })),
     together, nameA, nameB, document.themes.light), [rows]);
+  const columns = useMemo(() => pairColumns(nameA, nameB), [nameA, nameB]);
+  const few = rows.some(({ found }) => found.difference === 'not_shown' && found.rounds < enoughRounds && (found.low! > 1 || found.high! < 1));
   const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { [side]: choiceText(choice) || 'all:' });
   const claimed = together && (together.difference === 'faster' || together.difference === 'slower');
   const speed = together ? 1 / together.ratio : 1;
@@ -99,7 +108,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
   return (
     <>
       <h1>{!together ? `${nameA} and ${nameB} have no ranked cell in common`
-        : claimed ? `${nameB} is ${ratio(speed)} as fast as ${nameA} (${ratio(1 / together.high!)} to ${ratio(1 / together.low!)}) over ${counted(rows.length, 'cell')}`
+        : claimed ? `${nameB} is ${ratio(speed)} as fast as ${nameA} (95 %: ${number(1 / together.high!)} to ${number(1 / together.low!)}) over ${counted(rows.length, 'cell')}`
         : `${nameB} and ${nameA}: ${noClaimWords(together)}, over ${counted(rows.length, 'cell')}`}</h1>
       {together && <p>Cell by cell: {nameB} is faster in {shownFaster}, {nameA} in {shownSlower}; in {rows.length - shownFaster - shownSlower} nothing is shown.</p>}
       <div class="sides">
@@ -110,7 +119,8 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
       {rows.length > 0 && <>
         <Chart key={`${nameA} ${nameB}`} chart={picture!} themes={document.themes} name="comparison"
           linkOf={(row) => { const found = rows.find((one) => pairWords(one.a) === row.group); return found && cellLink(found.b); }} />
-        <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={pairColumns} rows={rows} route={route} /></Section>
+        {few && <p class="note">Some are “not shown” although their interval does not contain 1: with fewer than {enoughRounds} launches only differences of {percentOfFew} % and more are claimed. <code>--launches {enoughRounds}</code> shows smaller ones.</p>}
+        <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={rows} route={route} /></Section>
       </>}
       {(onlyA.length > 0 || onlyB.length > 0) && (
         <Section id="only" title="Cells that only one side has">

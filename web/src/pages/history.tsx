@@ -5,8 +5,8 @@ import { Chart } from '../chart.tsx';
 import { filled } from '../chart_layout.ts';
 import { historyRows } from '../chart_rows.ts';
 import type { AssayDocument, Cell, HistoryPoint } from '../document.ts';
-import { counted, number, when, withUnit } from '../format.ts';
-import { cellLink, cellWords, Section, StateMark } from '../parts.tsx';
+import { counted, number, signedPercent, when, withUnit } from '../format.ts';
+import { cellLink, cellWords, importantChanges, Section, StateMark } from '../parts.tsx';
 import { link, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
@@ -41,17 +41,19 @@ export function History({ document, route }: { document: AssayDocument; route: R
     const last = (line: SeriesLine, back: number) => line.points.filter((point) => point.p50 !== null).at(-1 - back)?.p50 ?? null;
     const columns: Column<SeriesLine>[] = [
       { id: 'cell', title: 'Cell', value: (line) => cellWords(line.cell) },
-      { id: 'model', title: 'Model', choice: true, value: (line) => line.cell.text('model') },
-      { id: 'target', title: 'Target', choice: true, value: (line) => line.cell.target },
+      { id: 'model', title: 'Model', choice: true, hidden: true, value: (line) => line.cell.text('model') },
+      { id: 'target', title: 'Target', choice: true, hidden: true, value: (line) => line.cell.target },
       { id: 'results', title: 'Results', numeric: true, value: (line) => line.points.length },
       { id: 'now', title: 'Newest', unit: 'ms', numeric: true, value: (line) => last(line, 0) },
-      { id: 'before', title: 'Before', unit: 'ms', numeric: true, value: (line) => last(line, 1) },
-      { id: 'move', title: 'Newest / before', numeric: true, meaning: 'Of two runs: not a claim', value: (line) => { const [now, before] = [last(line, 0), last(line, 1)]; return now && before ? now / before : null; } },
+      { id: 'before', title: 'The one before', unit: 'ms', numeric: true, value: (line) => last(line, 1) },
+      { id: 'change_percent', title: 'Change', numeric: true, meaning: 'Of the median between two runs; not a claim: the machine may have been in another state', value: (line) => { const [now, before] = [last(line, 0), last(line, 1)]; return now && before ? (now / before - 1) * 100 : null; },
+        view: (line) => { const [now, before] = [last(line, 0), last(line, 1)]; return now && before ? signedPercent(now / before - 1) : '–'; } },
     ];
+    const changed = importantChanges(document).length;
     return (
       <>
-        <h1>{counted(lines.length, 'series')}, {counted(document.runs.length, 'run')}</h1>
-        <p class="note">A series is one cell on one machine from run to run.</p>
+        <h1>{document.runs.length < 2 ? 'One run so far: there is none to compare it with' : changed === 0 ? 'Nothing changed since the run before' : `${counted(changed, 'change')} since the run before`}</h1>
+        <p class="note">{document.runs.length < 2 ? '' : changed === 0 ? 'No verdict changed, and no time moved beyond the spread of earlier runs.' : <><a href={link('', '', { at: 'changed' })}>The overview says which.</a></>} Below, every series: one cell on one machine, from run to run.</p>
         <DataTable caption="Series" noun="series" columns={columns} rows={lines} route={route} search link={(line) => link('history', line.cell.text('series_key'))} />
       </>
     );
@@ -74,7 +76,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
   return (
     <>
       <p class="crumbs"><a href={link('history')}>History</a> / <a href={cellLink(cell)}>{cellWords(cell)}</a></p>
-      <h1>{cellWords(cell)}: {newest ? withUnit(newest.p50, 'ms') : 'never measured'}{first && newest && first !== newest && <small> {withUnit(first.p50, 'ms')} on {when(first.time).slice(0, 10)}</small>}</h1>
+      <h1>{cellWords(cell)}: {newest ? withUnit(newest.p50, 'ms') : 'never measured'}{first && newest && first !== newest && <small> was {withUnit(first.p50, 'ms')} on {when(first.time).slice(0, 10)}</small>}</h1>
       <Trend document={document} cell={cell} points={points} />
       <Section id="results" title={counted(points.length, 'result')}><DataTable caption="Results" noun="result" columns={columns} rows={[...points].reverse()} route={route} /></Section>
     </>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each machine is, how quiet it was, and its runs.
 import type { AssayDocument, Run } from '../document.ts';
-import { counted, number, when } from '../format.ts';
-import { Facts, Section } from '../parts.tsx';
+import { counted, number, plainWords, when } from '../format.ts';
+import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
@@ -14,6 +14,23 @@ export function flat(value: unknown, prefix = ''): [string, string][] {
   if (typeof value !== 'object') return [[prefix, String(value)]];
   return Object.entries(value).flatMap(([key, inner]) => flat(inner, prefix ? `${prefix}.${key}` : key));
 }
+
+/** Other names of what the machine's own facts say. */
+const repeated = new Set(['memory_mb', 'logical_cores', 'physical_cores', 'cuda_available', 'python_version']);
+
+interface Hardware { name: string; available: boolean; words: string }
+
+/** What the newest run found of each kind of hardware. */
+export function hardwareOf(environment: unknown): Hardware[] {
+  const all = (environment as { available_hardware?: Record<string, { available?: boolean; devices?: string[]; why?: string }> } | null)?.available_hardware;
+  return Object.entries(all ?? {}).map(([name, one]) => ({ name, available: one?.available === true, words: one?.available ? (one.devices ?? []).join(', ') : one?.why ?? '' }));
+}
+
+const hardwareColumns: Column<Hardware>[] = [
+  { id: 'hardware', title: 'Hardware', value: (one) => one.name },
+  { id: 'available', title: 'Usable here', choice: true, value: (one) => (one.available ? 'yes' : 'no') },
+  { id: 'words', title: 'Device, or why not', value: (one) => one.words, view: (one) => <Prose text={one.words} /> },
+];
 
 const runColumns: Column<Run>[] = [
   { id: 'started', title: 'Started (UTC)', value: (run) => when(run.started) },
@@ -27,19 +44,23 @@ const runColumns: Column<Run>[] = [
 
 export function Machines({ document, route }: { document: AssayDocument; route: Route }) {
   const newest = document.runs[0];
+  const hardware = hardwareOf(newest?.environment);
+  const environment = flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware)\./.test(name));
   return (
     <>
-      <h1>{counted(document.machines.length, 'machine')}{newest && newest.score !== null ? `; the newest run scored ${newest.score} of 100` : ''}</h1>
+      <h1>{counted(document.machines.length, 'machine')}{newest && newest.score !== null ? `; its score${document.machines.length === 1 ? '' : ` (${newest.host})`} before the newest run: ${newest.score} of 100` : ''}</h1>
+      <p class="note">The score, 0 to 100, says how little disturbs measurements: other programs, changing frequencies, and the like. <code>assay doctor</code> lists what it found, with what to do.</p>
       {document.machines.map((machine) => (
         <Section key={machine.hardware_id} id={`machine-${machine.hardware_id}`} title={`${machine.host}: ${machine.processor}`} note={`Seen ${when(machine.first_seen)} to ${when(machine.last_seen)} UTC.`}>
-          <Facts facts={flat(machine.info)} />
+          <Facts facts={flat(machine.info).filter(([name]) => !repeated.has(name)).map(([name, value]) => [plainWords(name), value])} />
           {document.peaks.filter((peak) => peak.hardware_id === machine.hardware_id).map((peak) => (
             <p key={`${peak.hardware} ${peak.precision} ${peak.engine}`}>Measured peak of {peak.hardware} in {peak.precision}: {number(peak.flops_per_s / 1e9)} GFLOP/s by {peak.engine} {peak.engine_version} with {counted(peak.threads, 'thread')}, {when(peak.measured_at).slice(0, 10)}.</p>
           ))}
         </Section>
       ))}
       <Section id="runs" title={counted(document.runs.length, 'run')}><DataTable caption="Runs" noun="run" columns={runColumns} rows={document.runs} route={route} /></Section>
-      {newest && <Section id="environment" title="Environment of the newest run"><Facts facts={flat(newest.environment).filter(([name]) => !name.startsWith('system_info.'))} /></Section>}
+      {hardware.length > 0 && <Section id="hardware" title="Hardware that the newest run found"><DataTable name="h" caption="Hardware" noun="kind" columns={hardwareColumns} rows={hardware} route={route} /></Section>}
+      {environment.length > 0 && <Section id="environment" title="Environment of the newest run"><Facts facts={environment.map(([name, value]) => [plainWords(name), value])} /></Section>}
     </>
   );
 }

@@ -137,6 +137,7 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
       </div>
       <Section id="legend" title="Symbols">
         <p class="legend"><span class="heat-0 key">1×</span><span class="heat-3 key">2×</span><span class="heat-6 key">5×</span><span class="heat-9 key">10×</span>
+          <span><span class="hatched-cell key"><span>hatched</span></span> simulated, or emulated in software</span>
           {stateOrder.filter((state) => state !== 'verified').map((state) => <span key={state} class={`state state-${state}`} title={states[state].meaning}><span class="symbol">{states[state].symbol}</span> {state}</span>)}</p>
       </Section>
     </>

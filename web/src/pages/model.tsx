@@ -3,12 +3,11 @@
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
-import { distinct, Section, Select, StateCounts } from '../parts.tsx';
+import { cellLink, distinct, Prose, Section, Select, shapeWords } from '../parts.tsx';
 import { DataTable } from '../table.tsx';
-import { stateOf, whyUnranked } from '../words.ts';
+import { stateOf, stateOrder, whyUnranked } from '../words.ts';
 import { changeQuery, type Route } from '../state.ts';
-import { cellLink } from '../parts.tsx';
-import { standardColumns } from './all_cells.tsx';
+import { columnsOf } from './all_cells.tsx';
 
 export function ModelPage({ document, route }: { document: AssayDocument; route: Route }) {
   const name = route.argument;
@@ -33,9 +32,9 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
   return (
     <>
       <p class="crumbs">{plainWords(first.text('category'))}</p>
-      <h1>{name}: {best && line?.latency ? <>{best.target}, {withUnit(best.number('latency_p50_ms'), 'ms')}; {line.latency.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
+      <h1>{name}: {best && line?.latency ? <>{best.target} takes {withUnit(best.number('latency_p50_ms'), 'ms')} at {shapeWords(best)}; {line.latency.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
       {!best && whyUnranked(cells) && <p class="verdict">Not ranked: {whyUnranked(cells)}.</p>}
-      <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && <StateCounts counts={line.states} />}</p>
+      <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && `${stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ')}.`}</p>
       {(lengths.length > 1 || precisions.length > 1) && (
         <div class="tools">
           {lengths.length > 1 && <Select label="Tokens" value={tokens} options={lengths.map(String)} onChange={(value) => changeQuery(route, { tokens: value })} />}
@@ -50,9 +49,9 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
             return cell && cellLink(cell);
           }} />
       ))}
-      {choices.length > 0 && <Section id="help" title="What would help"><ul>{choices.map((one) => <li key={one.words}>{one.words}</li>)}</ul></Section>}
+      {choices.length > 0 && <Section id="help" title="What would help"><ul>{choices.map((one) => <li key={one.words}><Prose text={one.words} /></li>)}</ul></Section>}
       <Section id="cells" title={counted(cells.length, 'cell')}>
-        <DataTable caption={`Cells of ${name}`} noun="cell" columns={standardColumns.slice(1)} rows={ordered} route={route} link={cellLink} />
+        <DataTable caption={`Cells of ${name}`} noun="cell" columns={columnsOf(cells).slice(1)} rows={ordered} route={route} link={cellLink} />
       </Section>
     </>
   );

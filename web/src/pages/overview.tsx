@@ -2,7 +2,7 @@
 // What should I use, how sure is that, what is broken, what changed?
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
-import { cellLink, cellWords, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
+import { cellLink, cellWords, importantChanges, Prose, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
 import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
@@ -101,7 +101,7 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
       } },
     { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up === null ? 'one choice' : 'not shown',
       view: (line) => line.latency ? <span><Sure best={line.latency} /> <small>{line.latency.words}</small></span> : <span class="quiet">–</span> },
-    { id: 'targets', title: 'All targets', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process', value: () => null,
+    { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process', value: () => null,
       view: (line) => line.latency ? <Strip document={document} cell={cell(line.latency)!} /> : '' },
     { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => cell(line.throughput)?.number('throughput_ips') ?? null,
       view: (line) => {
@@ -121,13 +121,23 @@ const changeWords: Record<string, string> = {
   newly_wrong: 'newly wrong', newly_failed: 'newly failed', fixed: 'fixed', moved: 'moved', new: 'new', gone: 'gone', version: 'other version',
 };
 
+/** A time that differs, but not beyond what earlier runs varied by, or too few runs show what that is. */
+const isOnlyOther = (change: Change) => change.what === 'moved' && !change.beyond_spread;
+
+/** The first part says what changed and leads to the cell; the others say how sure that is. */
+function ChangeWords({ document, change }: { document: AssayDocument; change: Change }) {
+  const [what, ...rest] = change.words.split('; ');
+  return <>{change.cell === null ? what : <a href={cellLink(document.cells[change.cell]!)}>{what}</a>}{rest.length > 0 && <small>; {rest.join('; ')}</small>}</>;
+}
+
 function ChangeList({ document, changes }: { document: AssayDocument; changes: Change[] }) {
+  const order = [...changes].sort((a, b) => Number(isOnlyOther(a)) - Number(isOnlyOther(b)));
   return (
     <ul class="changes">
-      {changes.map((change, i) => (
+      {order.map((change, i) => (
         <li key={i} class={`change change-${change.what}`}>
-          <span class="tag">{changeWords[change.what] ?? change.what}</span>{' '}
-          {change.cell === null ? change.words : <a href={cellLink(document.cells[change.cell]!)}>{change.words}</a>}
+          <span class="tag">{isOnlyOther(change) ? 'other time' : changeWords[change.what] ?? change.what}</span>{' '}
+          <ChangeWords document={document} change={change} />
           {' '}<a class="quiet" href={link('history', change.series)}>history</a>
         </li>
       ))}
@@ -142,13 +152,14 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
   const latest = document.runs[0];
   const bad: State[] = ['wrong', 'failed', 'unsupported', 'skipped', 'unavailable'];
   const cellsBad = bad.filter((state) => analysis.states[state] > 0);
-  const important = analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'moved', 'fixed'].includes(change.what));
+  const important = importantChanges(document);
+  const others = analysis.changes.last_run.filter(isOnlyOther).length;
   return (
     <>
       <h1>{headline(document)}</h1>
       <div class="facts3">
         <div>
-          <h2>What failed</h2>
+          <h2>What ran, what failed</h2>
           <p class="big"><StateCounts counts={analysis.states} /></p>
           <p>{cellsBad.length === 0 ? 'Every cell ran and was verified.' : <>
             {cellsBad.map((state) => `${counted(analysis.states[state], 'cell')} ${state}`).join(', ')}; {counted(analysis.failures.length, 'cause')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'failed' } })}>Causes and what to do</a></>}</p>
@@ -156,18 +167,18 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         <div>
           <h2>What changed since the run before</h2>
           <p class="big">{important.length === 0 ? 'nothing' : counted(important.length, 'change')}</p>
-          <p>{important.length === 0 ? (document.runs.length < 2 ? 'There is no run before.' : 'No verdict changed, and no time moved beyond the spread of earlier runs.')
+          <p>{important.length === 0 ? (document.runs.length < 2 ? 'There is no run before.' : `No verdict changed, and no time moved beyond the spread of earlier runs.${others > 0 ? ` ${counted(others, 'median')} ${others === 1 ? 'is another one' : 'are other ones'}; that may be the state of the machine.` : ''}`)
             : <>{Object.entries(changeWords).map(([what, words]) => ({ words, n: important.filter((change) => change.what === what).length })).filter(({ n }) => n > 0).map(({ words, n }) => `${n} ${words}`).join(', ')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'changed' } })}>Which</a></>}</p>
         </div>
         <div>
           <h2>How sure</h2>
-          <p class="big">{counted(analysis.models.filter((line) => line.latency?.claimed).length, 'answer')} shown</p>
-          <ul>{analysis.sure.slice(0, 2).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul>
-          {analysis.sure.length > 2 && <details><summary>more</summary><ul>{analysis.sure.slice(2).map((sentence) => <li key={sentence}>{sentence}</li>)}</ul></details>}
+          <p class="big">{count(analysis.models.filter((line) => line.latency?.claimed).length)} of {counted(analysis.models.length, 'choice')} shown</p>
+          <ul>{analysis.sure.slice(0, 2).map((sentence) => <li key={sentence}><Prose text={sentence} /></li>)}</ul>
+          {analysis.sure.length > 2 && <details><summary>more</summary><ul>{analysis.sure.slice(2).map((sentence) => <li key={sentence}><Prose text={sentence} /></li>)}</ul></details>}
         </div>
       </div>
       <Section id="models" title="Which runtime for which model"
-        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart.">
+        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
         <DataTable caption="Which runtime for which model" noun="model" columns={modelColumns(document)} rows={analysis.models} route={route}
           search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model)} />
       </Section>
@@ -177,8 +188,8 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
             {analysis.failures.map((failure, i) => (
               <article key={i} class={`failure failure-${failure.status}`}>
                 <h3><StateMark state={failure.status as State} /> <span>{counted(failure.cells.length, 'cell')}</span> <code>{failure.reason_code}</code></h3>
-                <p class="cause">{failure.cause}</p>
-                {failure.hint && <p class="hint"><b>What to do:</b> {failure.hint}</p>}
+                <p class="cause"><Prose text={failure.cause} /></p>
+                {failure.hint && <p class="hint"><b>What to do:</b> <Prose text={failure.hint} /></p>}
                 <details open={failure.where.length <= 4}>
                   <summary>{failure.where.length <= 4 ? 'Where' : `Where: ${failure.where.slice(0, 3).join('; ')} and ${failure.where.length - 3} more`}</summary>
                   <ul class="where">{failure.cells.slice(0, 200).map((index) => {
