@@ -139,6 +139,15 @@ TEST_P(QueryTest, HasTheColumnsOfItsHeadAndAnswersOfAnEmptyDatabase) {
   EXPECT_THAT(std::string(file->sql), HasSubstr("\n-- budget: "));
 }
 
+// A hundred million samples are read by nobody who waits for a page: statistics are in the rows of launches and cells,
+// and what pictures need in launch_shapes.
+TEST_P(QueryTest, AnswersWithoutTheTableOfSamples) {
+  ASSERT_TRUE(database_->execute("DROP VIEW raw_benchmark_data; DROP TABLE samples"));
+  ASSERT_FALSE(database_->query("SELECT * FROM raw_benchmark_data"));
+  const Result<Rows> rows = ask(*database_, GetParam(), Json::object());
+  EXPECT_TRUE(rows) << to_string(rows.error());
+}
+
 INSTANTIATE_TEST_SUITE_P(Queries, QueryTest, ::testing::ValuesIn([] {
                            std::vector<std::string_view> names;
                            for (const QueryFile& file : query_files()) names.push_back(file.name);
