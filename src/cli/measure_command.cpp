@@ -168,8 +168,8 @@ ReportInput report_input(const SessionResult& session) {
 namespace {
 
 // After everything else, so that neither a measurement nor a result waits for pictures.
-void draw_pictures(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session,
-                   bool json) {
+Status draw_pictures(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session,
+                     bool json) {
   const bool stored = request.save && !session.store_failed;
   const suite::Pictures made = suite::write_pictures(
       suite::dataset_of_run(stored ? request.database : std::filesystem::path(), session.run.run_id, session.rows),
@@ -180,11 +180,11 @@ void draw_pictures(const std::filesystem::path& folder, const SessionRequest& re
   if (made.charts > 0)
     line +=
         fmt::format("{}{} charts in {}", made.page ? "; " : "", made.charts, (folder / suite::kPlotsFolder).string());
-  if (line.empty()) return;
-  if (json)
+  if (!line.empty() && json)
     log_info("{}", line);
-  else
+  else if (!line.empty())
     std::printf("%s\n", line.c_str());
+  return suite::status_of(made);
 }
 
 }  // namespace
@@ -222,10 +222,8 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
       return write_matrix(output.folder, request, session);
     });
   if (output.pictures && !measured_nothing(session.rows))
-    step("while drawing the charts", [&]() -> Status {
-      draw_pictures(output.folder, request, session, options.json());
-      return {};
-    });
+    step("while adding the charts and the dashboard",
+         [&] { return draw_pictures(output.folder, request, session, options.json()); });
   return worse(exit_code_of(session, request.models, output.verifies), failures);
 }
 

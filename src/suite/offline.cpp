@@ -82,19 +82,22 @@ Status write_matrix(const fs::path& folder, const std::vector<Record>& rows, con
                                json_text(compatibility_matrix(rows, host, iso8601(wall_now())), 2) + "\n");
 }
 
-// What was made of `pictures` of `folder`.
-void add_pictures(Written& written, Pictures pictures, const fs::path& folder) {
-  if (pictures.charts > 0) written.files.push_back(folder / kPlotsFolder);
-  if (pictures.page) written.files.push_back(*pictures.page);
-  std::ranges::move(pictures.notes, std::back_inserter(written.notes));
+// A new folder stays only with what it is made for.
+Status complete_or_removed(const fs::path& folder, Status written) {
+  std::error_code ignored;
+  if (!written) fs::remove_all(folder, ignored);
+  return written;
 }
 
 }  // namespace
 
 Result<Written> plot_only(const fs::path& folder) {
   ASSAY_TRY(const Dataset data, exchange::dataset_of(std::array{folder}));
-  Written written;
-  add_pictures(written, write_pictures(data, folder), folder);
+  const Pictures pictures = write_pictures(data, folder);
+  ASSAY_CHECK_OK(status_of(pictures));
+  Written written{{}, pictures.notes};
+  if (pictures.charts > 0) written.files.push_back(folder / kPlotsFolder);
+  if (pictures.page) written.files.push_back(*pictures.page);
   return written;
 }
 
@@ -127,10 +130,16 @@ Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& out
                   "runs are not averaged",
                   counted(runs.size(), "run"), counted(machines.size(), "machine")));
   ASSAY_TRY(fs::path folder, make_folder(output_dir));
-  ASSAY_CHECK_OK(write_results(folder, input));
-  ASSAY_CHECK_OK(write_matrix(folder, input.rows, input.run.host));
+  const auto write = [&]() -> Status {
+    ASSAY_CHECK_OK(write_results(folder, input));
+    return write_matrix(folder, input.rows, input.run.host);
+  };
+  ASSAY_CHECK_OK(complete_or_removed(folder, write()));
+  const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
+  ASSAY_CHECK_OK(with_context(status_of(pictures),
+                              fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
   Written written{{folder}, input.notes};
-  std::ranges::move(write_pictures(exchange::dataset_of(files), folder).notes, std::back_inserter(written.notes));
+  std::ranges::copy(pictures.notes, std::back_inserter(written.notes));
   return written;
 }
 
@@ -142,14 +151,16 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
   const Document document = compare_folders(sides[0], sides[1], iso8601(wall_now()));
   ASSAY_TRY(const fs::path folder, make_folder(output_dir, "comparison_"));
   Written written;
+  Status drawn;
   std::vector<std::string> pictures{"\n## Charts\n\nEach side alone, from its own results:\n\n"};
   for (const auto& [side, name] : {std::pair(&sides[0], "before"), std::pair(&sides[1], "after")}) {
     const fs::path plots = fs::path(kPlotsFolder) / name;
-    const Result<chart::WrittenCharts> charts = guarded("while drawing the charts", [&] {
-      return chart::write_charts(exchange::dataset_of(side->files), folder / plots);
-    });
+    const Result<chart::WrittenCharts> charts =
+        guarded({}, [&] { return chart::write_charts(exchange::dataset_of(side->files), folder / plots); });
     if (!charts) {
-      written.notes.push_back(fmt::format("plots of {}: {}", side->name, charts.error().message));
+      if (drawn)
+        drawn = with_context(Status(tl::unexpected<Error>(charts.error())),
+                             fmt::format("while drawing the charts of {}", side->name));
       continue;
     }
     std::ranges::copy(charts->notes, std::back_inserter(written.notes));
@@ -157,10 +168,15 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
       pictures.push_back(
           fmt::format("- [{}]({}): {}\n", side->name, plots.string(), counted(charts->pictures, "chart")));
   }
-  const std::string text = to_markdown(document) + (pictures.size() > 1 ? join(pictures, "") : "");
-  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.md", text));
-  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.csv", to_csv(document)));
-  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.json", json_text(to_json(document), 2) + "\n"));
+  const auto write = [&]() -> Status {
+    const std::string text = to_markdown(document) + (pictures.size() > 1 ? join(pictures, "") : "");
+    ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.md", text));
+    ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.csv", to_csv(document)));
+    return write_file_atomically(folder / "comparison.json", json_text(to_json(document), 2) + "\n");
+  };
+  ASSAY_CHECK_OK(complete_or_removed(folder, write()));
+  ASSAY_CHECK_OK(with_context(std::move(drawn),
+                              fmt::format("while adding charts to {}, which has the comparison", shown_path(folder))));
   written.files = {folder / "comparison.md", folder / "comparison.csv", folder / "comparison.json"};
   if (pictures.size() > 1) written.files.push_back(folder / kPlotsFolder);
   written.notes.insert(written.notes.begin(), document.answer);

@@ -18,8 +18,8 @@ struct Written {
   std::vector<std::string> notes;
 };
 
-/// Draws the charts of the folder's results into it again, and its dashboard. Errors: not_found and invalid_argument
-/// (it has no results, or damaged ones); those of writing a file.
+/// Draws the charts of the folder's results into it again, and its dashboard; a failure of one does not prevent the
+/// other. Errors: not_found and invalid_argument (it has no results, or damaged ones); those of writing a file.
 [[nodiscard]] Result<Written> plot_only(const std::filesystem::path& folder);
 
 /// Writes the compatibility matrix from the folder's results and, if there is a database, from the history. Errors:
@@ -28,13 +28,14 @@ struct Written {
                                                  const std::filesystem::path& database);
 
 /// Puts the results of several folders into a new one, in `output_dir`. Of a cell that several runs measured the newest
-/// is the row; runs are not averaged, and machines neither. Errors: as above.
+/// is the row; runs are not averaged, and machines neither. A folder without all results and the matrix is removed
+/// again. Errors: as above.
 [[nodiscard]] Result<Written> aggregate(std::span<const std::filesystem::path> folders,
                                         const std::filesystem::path& output_dir, const std::string& command);
 
 /// Compares the results of two folders (suite/comparison.hpp) in a new folder comparison_YYYYMMDD_HHMMSS of
 /// `output_dir`: comparison.md, .csv and .json, and the charts of each side in plots/before and plots/after.
-/// Errors: as above.
+/// A folder without all documents is removed again. Errors: as above.
 [[nodiscard]] Result<Written> plot_comparison(const std::filesystem::path& before, const std::filesystem::path& after,
                                               const std::filesystem::path& output_dir);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite/pictures.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "analyse/analysis.hpp"
 #include "base/clock.hpp"
 #include "base/guard.hpp"
+#include "base/log.hpp"
 #include "chart/files.hpp"
 #include "dashboard/page.hpp"
 #include "store/store.hpp"
@@ -17,8 +16,10 @@ namespace assay::suite {
 namespace fs = std::filesystem;
 namespace {
 
-std::string said(const char* what, const Error& error) {
-  return fmt::format("{}: {}{}{}", what, error.message, error.hint.empty() ? "" : "; ", error.hint);
+// An exception costs this step alone.
+template <class Body>
+auto attempted(const char* doing, const Body& body) {
+  return with_context(guarded({}, body), doing);
 }
 
 }  // namespace
@@ -26,20 +27,26 @@ std::string said(const char* what, const Error& error) {
 Pictures write_pictures(const Dataset& data, const fs::path& folder) {
   Pictures made;
   const Result<chart::WrittenCharts> charts =
-      guarded("while drawing the charts", [&] { return chart::write_charts(data, folder / kPlotsFolder); });
+      attempted("while drawing the charts", [&] { return chart::write_charts(data, folder / kPlotsFolder); });
   if (charts) {
     made.charts = charts->pictures;
     made.notes = charts->notes;
   } else {
-    made.notes.push_back(said("plots", charts.error()));
+    made.failures.push_back(charts.error());
   }
   Result<fs::path> page =
-      guarded("while writing the dashboard", [&] { return dashboard::write_dashboard(data, analyse(data), folder); });
+      attempted("while writing the dashboard", [&] { return dashboard::write_dashboard(data, analyse(data), folder); });
   if (page)
     made.page = std::move(*page);
   else
-    made.notes.push_back(said("index.html", page.error()));
+    made.failures.push_back(page.error());
   return made;
+}
+
+Status status_of(const Pictures& pictures) {
+  if (pictures.failures.empty()) return {};
+  for (std::size_t i = 1; i < pictures.failures.size(); ++i) log_warning("{}", pictures.failures[i].message);
+  return tl::unexpected<Error>(pictures.failures.front());
 }
 
 Dataset dataset_of_run(const fs::path& database, const std::string& run_id, const std::vector<Record>& rows) {

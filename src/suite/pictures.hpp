@@ -16,12 +16,16 @@ namespace assay::suite {
 struct Pictures {
   std::size_t charts = 0;                     ///< SVG files in `folder`/plots
   std::optional<std::filesystem::path> page;  ///< the dashboard; absent: it could not be made
-  std::vector<std::string> notes;             ///< what could not be made, and why
+  std::vector<std::string> notes;             ///< what is left out, and why
+  std::vector<Error> failures;                ///< what could not be written, and where
 };
 
-/// The charts that the data allow in `folder`/plots, and the dashboard `folder`/index.html. What cannot be made is a
-/// note, so that one of the two never costs the user the other.
+/// The charts that the data allow in `folder`/plots, and the dashboard `folder`/index.html: one of the two is written
+/// also if the other cannot be.
 [[nodiscard]] Pictures write_pictures(const Dataset& data, const std::filesystem::path& folder);
+
+/// Success, or the first failure; further ones are logged.
+[[nodiscard]] Status status_of(const Pictures& pictures);
 
 /// What pictures of a run show: its results in the database with their history and the shapes of their samples. Without
 /// the database, or if it does not have the run, `rows` alone.

@@ -389,14 +389,47 @@ class FullDisk(tool.ToolTest):
 
         for command in (["report", "--output", "old.html"], ["query", "--sql", "SELECT * FROM benchmark_results", "--output", "rows.csv"],
                         ["plot", "--chart", "batch_size_scaling", "--output", "old.svg"], ["plot", "--output", "plots"],
-                        ["suite", "--create-config", "new.json"], ["suite", "--update-matrix-only", "suite"],
-                        ["suite", "--aggregate-results", "suite", "suite"], ["db", "import", EXAMPLE], ["db", "compact"]):
+                        ["report", "--output", "new.md"], ["coverage", "--generate-dashboard"],
+                        ["suite", "--create-config", "new.json"], ["suite", "--update-matrix-only", "suite"], ["suite", "--plot-only", "suite"],
+                        ["suite", "--aggregate-results", "suite", "suite"], ["suite", "--plot-comparison", "suite", "suite"],
+                        ["db", "export", "--csv", "csv"], ["db", "export", "--parquet", "parquet"], ["db", "import", EXAMPLE], ["db", "compact"]):
             with self.subTest(command=command):
                 result = self.run_tool(*command, expect=1, preexec_fn=small_files)
                 self.assertIn("error[internal]", result.stderr)
                 after = {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file() and ".lock" not in path.name}
                 self.assertEqual({str(path) for path in after if after[path] != before.get(path)}, set())
                 self.assertEqual(set(before) - set(after), set())
+        self.assertEqual([path.name for path in (self.folder / "benchmark_results").glob("*")], [], "a new folder without results is removed")
+        self.assertFalse((self.folder / "csv").exists() or (self.folder / "parquet").exists())
+
+    def test_of_what_is_larger_than_the_rest(self):
+        """The dashboard does not fit any more, the charts do: they are drawn, and the command fails all the same."""
+        def no_dashboard():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+        for name in ("suite", "other"):
+            (self.folder / name).mkdir()
+            shutil.copy(EXAMPLE, self.folder / name / "benchmark_results.json")
+        error = self.run_tool("suite", "--plot-only", "suite", expect=1, preexec_fn=no_dashboard).stderr
+        self.assertRegex(error, r"error\[internal\]: cannot write 'suite/index.html': File too large\n  while writing the dashboard")
+        self.assertTrue((self.folder / "suite" / "plots" / "hardware_comparison.svg").exists())
+        self.assertFalse((self.folder / "suite" / "index.html").exists())
+        error = self.run_tool("suite", "--aggregate-results", "suite", "other", expect=1, preexec_fn=no_dashboard).stderr
+        (folder,) = (self.folder / "benchmark_results").iterdir()
+        self.assertIn(f"while adding charts to './benchmark_results/{folder.name}', which has the results", error)
+        self.assertTrue((folder / "benchmark_results.json").exists())
+
+    def test_of_one_place(self):
+        """A file stands where the folder of the charts would be."""
+        (self.folder / "suite").mkdir()
+        shutil.copy(EXAMPLE, self.folder / "suite" / "benchmark_results.json")
+        (self.folder / "suite" / "plots").write_text("mine")
+        error = self.run_tool("suite", "--plot-only", "suite", expect=2).stderr
+        self.assertIn("suite/plots", error)
+        self.assertIn("while drawing the charts", error)
+        self.assertEqual((self.folder / "suite" / "plots").read_text(), "mine")
+        self.assertTrue((self.folder / "suite" / "index.html").exists(), "the dashboard does not need them")
 
 
 if __name__ == "__main__":
