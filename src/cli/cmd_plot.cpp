@@ -119,6 +119,24 @@ std::string format_of_output(const PlotOptions& options) {
   return "";
 }
 
+// A new name with an extension is meant as a file: a folder of that name would surprise.
+Status check_output(const PlotOptions& options, std::size_t charts) {
+  if (!format_of_output(options).empty()) {
+    if (charts == 1) return {};
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--output '{}' is one file, but there are {} charts", options.output, charts),
+                "name a folder, or one chart with --chart");
+  }
+  const std::string extension = fs::path(options.output).extension().string();
+  std::error_code absent;
+  if (extension.empty() || fs::is_directory(options.output, absent)) return {};
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("--output '{}': a chart is not written as {}", options.output, extension),
+      "name a folder, or a file that ends in .svg, .png, .html or .json; a new folder with a dot in its name is "
+      "named with a / at its end");
+}
+
 Status write_chart(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
                    const chart::Chart& chart, std::size_t page) {
   const std::string single = format_of_output(options);
@@ -146,10 +164,7 @@ Status write_chart(const PlotOptions& options, const Dataset& data, chart::Rende
 
 Result<ExitCode> plot(const PlotOptions& options) {
   const std::vector<chart::Kind> kinds = chosen_kinds(options);
-  if (!format_of_output(options).empty() && kinds.size() > 1)
-    return fail(ErrorCode::kInvalidArgument,
-                fmt::format("--output '{}' is one file, but there are {} charts", options.output, kinds.size()),
-                "name a folder, or one chart with --chart");
+  ASSAY_CHECK_OK(check_output(options, kinds.size()));
   ASSAY_TRY(const Dataset data, read_data(options));
   const Analysis analysis = analyse(data);
   const chart::Input input{.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series};

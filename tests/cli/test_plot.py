@@ -80,6 +80,20 @@ class Plot(tool.ToolTest):
                       ("--output", "one.svg"), ("--json-path", EXAMPLES / "guide.json", "--db-path", "benchmark_db.duckdb")):
             self.plot(*wrong, expect=2)
 
+    def test_an_output_that_is_no_format_is_refused(self):
+        for name in ("x.pdf", "charts.PNG", "out/a.jpeg"):
+            for arguments in ([], ["--chart", "hardware_comparison"], ["--db-path", "nowhere.duckdb"]):
+                error = self.plot(*arguments, "--output", name, expect=2).stderr
+                self.assertIn(f"--output '{name}': a chart is not written as .{name.rpartition('.')[2]}", error)
+                self.assertIn("name a folder, or a file that ends in .svg, .png, .html or .json", error)
+                self.assertFalse((self.folder / name).exists())
+        # A folder may have a dot in its name: one that is there, or with a / at its end.
+        self.null("--save")
+        (self.folder / "week.47").mkdir()
+        for name in ("week.47", "week.48/", ".hidden"):
+            self.plot("--chart", "hardware_comparison", "--output", name, "--format", "svg")
+            self.assertEqual(self.files(name), ["hardware_comparison.svg"])
+
     def test_files_of_results_and_of_other_tools(self):
         self.plot("--json-path", EXAMPLES / "guide.json", "--format", "json", "--output", "guide")
         for name in ("hardware_comparison", "model_performance"):
