@@ -67,6 +67,31 @@ std::string cell_type(const std::string& type) {
   return "VARCHAR";
 }
 
+constexpr const char* kReads = "give one statement that only reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW";
+
+/// In parentheses, so that every column can be cast; on lines of its own, so that DuckDB quotes no line but the user's.
+std::string in_parentheses(std::string_view sql) { return fmt::format("(\n{}\n)", sql); }
+
+/// The error of a statement that begins with a line of ours, then `sql`. DuckDB's words end in the number and the text
+/// of a line, and a mark below its place.
+Error in_lines_of(std::string_view sql, Error error) {
+  constexpr std::string_view kLine = "\n\nLINE ";
+  const std::size_t quote = error.message.rfind(kLine);
+  if (quote == std::string::npos) return error;
+  const std::size_t from = quote + kLine.size();
+  const std::string number = error.message.substr(from, error.message.find(':', from) - from);
+  const auto line = parse_number<std::int64_t>(number);
+  if (!line || *line < 2 || *line > std::ranges::count(sql, '\n') + 2) {
+    error.message.resize(quote);
+    return error;
+  }
+  const std::string shown = std::to_string(*line - 1);
+  error.message.replace(from, number.size(), shown);
+  const std::size_t mark = error.message.rfind('\n');
+  if (shown.size() < number.size() && mark > from) error.message.erase(mark + 1, 1);
+  return error;
+}
+
 }  // namespace
 
 std::size_t Rows::column(std::string_view name) const {
@@ -126,22 +151,29 @@ Result<Rows> ask(Database& database, std::string_view name, const Json& paramete
 }
 
 Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_rows) {
-  std::string_view text = trim(sql);
-  while (text.ends_with(';')) text = trim(text.substr(0, text.size() - 1));
-  ASSAY_TRY(const std::size_t statements, database.count_statements(std::string(text)));
+  // Its beginning stays, for the lines and columns that errors name.
+  std::string text(sql);
+  while (!text.empty() && (text.back() == ';' || std::isspace(static_cast<unsigned char>(text.back())) != 0))
+    text.pop_back();
+  ASSAY_TRY(const std::size_t statements, database.count_statements(text));
   if (statements != 1)
-    return fail(ErrorCode::kUnsupported, fmt::format("{} statements of SQL, and one is expected", statements),
-                "give one statement that only reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW");
+    return fail(ErrorCode::kUnsupported, fmt::format("{} statements of SQL, and one is expected", statements), kReads);
+  const std::string describe = fmt::format("DESCRIBE SELECT * FROM {}", in_parentheses(text));
+  if (!database.count_statements(describe))
+    return fail(ErrorCode::kInvalidArgument, fmt::format("not a statement that only reads: {}", shown(trim(text))),
+                kReads);
   ASSAY_CHECK_OK(database.forbid_other_files());
-  // In parentheses every column can be cast.
-  ASSAY_TRY(const Rows columns, database.query(fmt::format("DESCRIBE SELECT * FROM ({}\n)", text)));
+  const auto asked = [&](const std::string& statement) {
+    return database.query(statement).map_error([&](Error error) { return in_lines_of(text, std::move(error)); });
+  };
+  ASSAY_TRY(const Rows columns, asked(describe));
   std::string names, cells;
   for (std::size_t i = 0; i < columns.rows.size(); ++i) {
     const auto name = columns.rows[i].at(0).get<std::string>(), type = columns.rows[i].at(1).get<std::string>();
     names += fmt::format("{}c{}", i == 0 ? "" : ", ", i);
     cells += fmt::format("{}c{}::{} AS {}", i == 0 ? "" : ", ", i, cell_type(type), quoted_name(name));
   }
-  return database.query(fmt::format("SELECT {} FROM ({}\n) AS answer({}) LIMIT {}", cells, text, names, most_rows));
+  return asked(fmt::format("FROM {} AS answer({}) SELECT {} LIMIT {}", in_parentheses(text), names, cells, most_rows));
 }
 
 }  // namespace assay::duckdb

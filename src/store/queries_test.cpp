@@ -25,7 +25,9 @@
 namespace assay::duckdb {
 namespace {
 namespace fs = std::filesystem;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 fs::path folder_of_queries() { return fs::path(ASSAY_SOURCE_DIR) / "src/store/queries"; }
 
@@ -186,6 +188,29 @@ TEST_F(AskSqlTest, ReadsWhatCanStandInParentheses) {
   ASSERT_TRUE(rows) << to_string(rows.error());
   EXPECT_EQ(json_text(Json(rows->rows.at(0))), R"([4,4,1.25,"2026-03-02","[1, 2]",3,true])");
   EXPECT_EQ(ask_sql(*database_, "SELECT * FROM range(100)", 7)->rows.size(), 7U);
+}
+
+TEST_F(AskSqlTest, ErrorsQuoteTheLineAsItWasTyped) {
+  const auto words = [&](const std::string& sql) {
+    const auto rows = ask_sql(*database_, sql, 10);
+    return rows ? std::string("no error") : rows.error().message;
+  };
+  EXPECT_THAT(words("SELECT nonsense FROM range(3)"),
+              EndsWith("\n\nLINE 1: SELECT nonsense FROM range(3)\n               ^"));
+  EXPECT_THAT(words("  SELECT model,\n    nonsense\nFROM benchmark_results;\n"),
+              EndsWith("\n\nLINE 2:     nonsense\n            ^"));
+  // The tenth line of what DuckDB reads is the ninth here: the mark moves with the shorter number.
+  EXPECT_THAT(words(std::string(8, '\n') + "SELECT * FROM nowhere"),
+              EndsWith("\n\nLINE 9: SELECT * FROM nowhere\n                      ^"));
+  EXPECT_THAT(words("SELECT CAST('a' AS INTEGER)"),
+              EndsWith("\n\nLINE 1: SELECT CAST('a' AS INTEGER)\n               ^"));
+  EXPECT_THAT(words("\nSELEC 1"), EndsWith("\n\nLINE 2: SELEC 1\n        ^"));
+  EXPECT_THAT(words("SELECT (1"), HasSubstr("syntax error at end of input"));
+  const std::string too_large = words("SELECT 1e30::HUGEINT AS n");
+  EXPECT_THAT(too_large, HasSubstr("out of range"));
+  EXPECT_THAT(too_large, Not(HasSubstr("LINE"))) << "the place is not in the user's text";
+  EXPECT_EQ(words("DROP TABLE launches"), "not a statement that only reads: 'DROP TABLE launches'");
+  EXPECT_THAT(words("SELECT 'LINE 7: x' AS a, nonsense"), HasSubstr("\n\nLINE 1: SELECT 'LINE 7: x' AS a, nonsense\n"));
 }
 
 TEST_F(AskSqlTest, DoesNothingElse) {

@@ -115,7 +115,7 @@ class Store {
   /// The answer of the user's SQL, at most `most_rows` of its rows: one statement that only reads and can stand in
   /// parentheses (SELECT, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW). Columns of types that Rows has no cell for become
   /// text. The store must be open for reading; from then on it cannot open other files.
-  /// Errors: invalid_argument with DuckDB's words; unsupported (several statements, or none).
+  /// Errors: invalid_argument (it writes, or with DuckDB's words, which quote `sql`); unsupported (several or none).
   [[nodiscard]] Result<duckdb::Rows> ask_sql(std::string_view sql, std::size_t most_rows);
 
   /// Rows of cells, each derived from the launches of one run (measure/launches.hpp). Oldest first.

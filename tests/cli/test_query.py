@@ -67,6 +67,18 @@ class Query(tool.ToolTest):
         self.assertEqual((self.folder / "benchmark_db.duckdb").read_bytes(), before)
         self.assertFalse((self.folder / "out.csv").exists())
 
+    def test_errors_of_sql_quote_what_was_typed(self):
+        error = self.ask("--sql", "SELECT model,\n       latency\nFROM benchmark_results", expect=2).stderr
+        self.assertIn('column "latency" not found', error)
+        self.assertIn("\nLINE 2:        latency\n               ^\n", error)
+        for sql, line in (("SELECT * FROM result", "LINE 1: SELECT * FROM result\n                      ^"), ("SELEC 1", "LINE 1: SELEC 1\n        ^")):
+            error = self.ask("--sql", sql, expect=2).stderr
+            self.assertIn(line, error)
+            self.assertNotIn("DESCRIBE", error)
+        error = self.ask("--sql", "COPY launches TO 'x.csv'", expect=2).stderr
+        self.assertIn("not a statement that only reads: 'COPY launches TO 'x.csv''", error)
+        self.assertIn("SELECT, FROM, DESCRIBE, SUMMARIZE or SHOW", error)
+
     def test_output_format_json_is_that_of_every_command(self):
         self.assertEqual(self.run_json("query", "--sql", "SELECT 1 AS a")["rows"], [{"a": 1}])
         self.assertEqual(self.run_json("report", "changes")["report"], "changes")
