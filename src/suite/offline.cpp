@@ -49,7 +49,7 @@ std::vector<Record> newest(std::vector<Record> rows) {
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
 // The history has other models of these machines: the matrix keeps them.
-std::vector<Record> with_history(std::vector<Record> rows, const fs::path& database, std::vector<std::string>& notes) {
+Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::path& database) {
   std::error_code absent;
   if (rows.empty() || fs::file_size(database, absent) == 0 || absent) return rows;
   std::set<std::string> machines, attempts;
@@ -67,12 +67,9 @@ std::vector<Record> with_history(std::vector<Record> rows, const fs::path& datab
     }
     return history;
   };
-  Result<std::vector<Record>> history = guarded("while reading the history", read);
-  if (!history) {
-    notes.push_back("the history is not in the matrix: " + history.error().message);
-    return rows;
-  }
-  std::ranges::copy_if(*history, std::back_inserter(rows),
+  // Without it the matrix would lose every other model.
+  ASSAY_TRY(const std::vector<Record> history, with_context(guarded({}, read), "while reading the history"));
+  std::ranges::copy_if(history, std::back_inserter(rows),
                        [&](const Record& row) { return !attempts.contains(row.attempt_id); });
   return rows;
 }
@@ -103,10 +100,9 @@ Result<Written> plot_only(const fs::path& folder) {
 
 Result<Written> update_matrix_only(const fs::path& folder, const fs::path& database) {
   ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(std::array{folder}));
-  Written written{{folder / kMatrixFile}, {}};
-  const std::vector<Record> rows = with_history(rows_of(files), database, written.notes);
+  ASSAY_TRY(const std::vector<Record> rows, with_history(rows_of(files), database));
   ASSAY_CHECK_OK(write_matrix(folder, rows, files.empty() ? "" : files.front().run.host));
-  return written;
+  return Written{{folder / kMatrixFile}, {}};
 }
 
 Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& output_dir, const std::string& command) {

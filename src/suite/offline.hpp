@@ -22,8 +22,9 @@ struct Written {
 /// other. Errors: not_found and invalid_argument (it has no results, or damaged ones); those of writing a file.
 [[nodiscard]] Result<Written> plot_only(const std::filesystem::path& folder);
 
-/// Writes the compatibility matrix from the folder's results and, if there is a database, from the history. Errors:
-/// not_found and invalid_argument (it has no results, or damaged ones); those of writing a file.
+/// Writes the compatibility matrix from the folder's results and, if there is a database, from the history of the same
+/// machines. Errors: not_found and invalid_argument (it has no results, or damaged ones); those of Store::open, after
+/// which an existing matrix stays; those of writing a file.
 [[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,
                                                  const std::filesystem::path& database);
 

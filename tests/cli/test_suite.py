@@ -5,7 +5,12 @@ import io
 import json
 import re
 import signal
+import sys
+
 import tool
+
+sys.path.insert(0, f"{tool.DEPS}/python")
+import duckdb  # noqa: E402
 
 NULL = ["--engine", "null", "--quiet"]
 TINY = {"batch_sizes": [1, 2], "sequence_lengths": [16], "warmup_iterations": 1, "benchmark_iterations": 5, "launches": 1,
@@ -134,6 +139,64 @@ class Folder(SuiteTest):
         self.run_tool("suite", "--update-matrix-only", second, expect=0)
         self.assertEqual(set(json.loads((second / "hardware_compatibility_matrix.json").read_text())["model_families"]), {"embedding", "vision"})
         self.assertIn("missing", self.run_tool("suite", "--update-matrix-only", "missing", expect=2).stderr)
+
+
+class Matrix(SuiteTest):
+    def entries(self, folder):
+        """Models of each family, with the hardware that has a verdict."""
+        families = json.loads((folder / "hardware_compatibility_matrix.json").read_text())["model_families"]
+        return {family: json.dumps(content, sort_keys=True) for family, content in families.items()}
+
+    def setUp(self):
+        super().setUp()
+        self.suite("--models", "vit")
+        self.suite("--models", "embedding")
+        self.vision, self.embedding = self.folders()
+
+    def update(self, folder, *arguments):
+        """The matrix that is made where there is none."""
+        (folder / "hardware_compatibility_matrix.json").unlink()
+        self.run_tool("suite", "--update-matrix-only", folder, *arguments, expect=0)
+        return self.entries(folder)
+
+    def change(self, sql):
+        with duckdb.connect(str(self.folder / "benchmark_db.duckdb")) as connection:
+            connection.execute(sql)
+
+    def test_the_history_of_this_machine_is_in_it(self):
+        whole = self.entries(self.embedding)
+        self.assertEqual(set(whole), {"embedding", "vision"}, "that of a run has it, too")
+        (self.embedding / "hardware_compatibility_matrix.json").unlink()
+        written = self.run_json("suite", "--update-matrix-only", self.embedding)
+        self.assertEqual(written, {"schema_version": written["schema_version"], "notes": [],
+                                   "written": [f"{self.embedding}/hardware_compatibility_matrix.json"]})
+        self.assertEqual(self.entries(self.embedding), whole)
+        # What another run found later.
+        self.change("UPDATE benchmark_results SET status = 'failed', reason_code = 'timeout', message = 'it hung' WHERE model = 'vit'")
+        now = self.update(self.embedding)
+        self.assertEqual(now["embedding"], whole["embedding"])
+        self.assertNotEqual(now["vision"], whole["vision"])
+        self.assertNotIn("it hung", whole["vision"])
+        # Results of the folder are those of its files, whatever the database has of them.
+        self.change("UPDATE benchmark_results SET status = 'failed' WHERE model <> 'vit'")
+        self.assertEqual(self.update(self.embedding)["embedding"], whole["embedding"])
+
+    def test_results_of_another_machine_are_not(self):
+        self.change("UPDATE benchmark_results SET hardware_id = 'another machine' WHERE model = 'vit'")
+        self.assertEqual(set(self.update(self.embedding)), {"embedding"})
+        self.assertEqual(set(self.update(self.vision)), {"embedding", "vision"})
+
+    def test_a_history_that_cannot_be_read_costs_no_matrix(self):
+        before = (self.embedding / "hardware_compatibility_matrix.json").read_bytes()
+        database = self.folder / "benchmark_db.duckdb"
+        database.write_bytes(database.read_bytes()[:1000])
+        (self.folder / "benchmark_db.snapshot.duckdb").unlink()
+        error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
+        self.assertIn("cannot open the database 'benchmark_db.duckdb'", error)
+        self.assertIn("while reading the history", error)
+        self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
+        # Without a history it is that of the folder alone.
+        self.assertEqual(set(self.update(self.embedding, "--db-path", "none.duckdb")), {"embedding"})
 
 
 class Pictures(SuiteTest):
