@@ -45,6 +45,16 @@ std::string cell_key(const Record& row) {
   return std::apply([](const auto&... part) { return (... + (part + '\n')); }, cell_of(row));
 }
 
+std::string cell_key_of_any_batch(Record row) {
+  row.batch_size = 1;
+  return cell_key(row);
+}
+
+std::string cell_key_but_choices(Record row) {
+  row.precision = row.effective_precision = row.hardware_id = "";
+  return cell_key_of_any_batch(std::move(row));
+}
+
 bool timed(const Record& row) { return row.ranked() && row.latency_p50_ms.value_or(0) > 0; }
 
 std::string shape_key(const Record& row) {
@@ -161,13 +171,15 @@ const Record* best_throughput(std::span<const Record> rows, const std::string& m
 
 std::vector<CellPair> pairs_of(std::span<const Record> rows, const std::string& baseline,
                                const std::string& candidate) {
+  const std::vector<bool> usable = usable_rows(rows);
   std::map<std::string, const Record*> others;  // the first of each cell
-  for (const Record& row : rows)
-    if (target_key(row) == candidate && timed(row)) others.emplace(cell_key(row), &row);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (usable[i] && target_key(rows[i]) == candidate) others.emplace(cell_key(rows[i]), &rows[i]);
   std::vector<CellPair> pairs;
-  for (const Record& row : rows) {
-    if (target_key(row) != baseline || !timed(row)) continue;
-    if (const auto other = others.find(cell_key(row)); other != others.end()) pairs.push_back({&row, other->second});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!usable[i] || target_key(rows[i]) != baseline) continue;
+    if (const auto other = others.find(cell_key(rows[i])); other != others.end())
+      pairs.push_back({&rows[i], other->second});
   }
   return pairs;
 }

@@ -48,4 +48,11 @@ Analysis analyse(const Dataset& data, Goal goal) {
   return analysis;
 }
 
+std::optional<int> machine_score(const Dataset& data) {
+  if (data.cells.empty()) return std::nullopt;
+  const Record& newest = *std::ranges::max_element(data.cells, {}, &Record::timestamp);
+  const auto run = std::ranges::find(data.runs, newest.run_id, &RunFacts::run_id);
+  return run == data.runs.end() ? std::nullopt : run->score;
+}
+
 }  // namespace assay

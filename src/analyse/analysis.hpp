@@ -19,8 +19,8 @@ struct Dataset;
 /// The answers that terminal, reports, charts and dashboard print: computed once, so that all say the same.
 ///
 /// Rows of different machines are never compared: where a dataset has several machines, each answer is given for each
-/// of them, and `machine` is the name of the host; with one machine it is "". `model` is a name that stands for one
-/// model (with_distinct_names). Pointers to rows point into Dataset::cells.
+/// of them: `hardware_id` says of which; `machine` is what people call it, by its host, and "" with one machine.
+/// `model` is a name that stands for one model (with_distinct_names). Pointers to rows point into Dataset::cells.
 
 /// What to choose hardware by.
 enum class Goal { kLatency, kThroughput, kMemory, kEfficiency };
@@ -30,7 +30,9 @@ enum class Goal { kLatency, kThroughput, kMemory, kEfficiency };
 /// The row that is best, and by how much.
 struct Best {
   const Record* row = nullptr;
-  const Record* runner_up = nullptr;  ///< the best of another target; null: no other target has a ranked row
+  /// The best row of another target that `row` is not called faster than; if it is called faster than all of them, the
+  /// best of them. null: no other target has a ranked row.
+  const Record* runner_up = nullptr;
   /// The two with each other: `row` is the baseline, so the ratio is how many times as fast it is. With none to
   /// compare with, its evidence says nothing.
   CellComparison ahead;
@@ -52,7 +54,7 @@ void count_state(StateCounts& counts, const Record& row);
 
 /// One model: which runtime to use, and how sure that is.
 struct ModelLine {
-  std::string model, machine;
+  std::string model, machine, hardware_id;
   std::string model_id, size, family, category, architecture;
   std::optional<Best> latency;           ///< at the cell that most targets have (representatives())
   std::optional<Best> throughput;        ///< over all batches, of the precision and lengths of `latency`
@@ -87,7 +89,7 @@ struct Change {
 /// The best hardware for an architecture under a goal.
 struct Choice {
   std::string architecture, category, machine;
-  std::string best, runner_up;        ///< targets; "": none
+  std::string best, runner_up;        ///< targets; "": none. The runner-up is chosen as in Best
   Number value, runner_up_value;      ///< geometric means over the compared cells, in the unit of the goal
   CellComparison ahead;               ///< as in Best
   std::size_t cells = 0;              ///< compared cells of the two
@@ -95,6 +97,7 @@ struct Choice {
   std::string words;                  ///< the answer in a sentence
   std::string how_sure;               ///< "3 rounds, 4 cells", "one process each"
   std::vector<std::string> left_out;  ///< targets without a comparable cell, and why: "cuda: unavailable (no_runtime)"
+  std::string hardware_id{};
 };
 
 /// What could be gained, with a number and a cell.
@@ -107,16 +110,19 @@ struct Opportunity {
   std::optional<stats::Interval> interval;  ///< 95 %, of the factor
   bool claimed = false;                     ///< shown by paired rounds; else the words say what it rests on
   std::string machine, words;
+  std::string hardware_id{};
 };
 [[nodiscard]] std::string_view to_string(Opportunity::Kind kind);
 
-/// How much of the measured peak is reached: geometric mean over cells.
+/// How much of the measured peak is reached: geometric mean over the cells of the category and precision that all
+/// targets have, but for those without such cells.
 struct Efficiency {
   std::string machine, target, category, precision;
   double share = 0;  ///< 0.4: 40 % of the peak
   std::size_t cells = 0;
   bool counted_whole = true;  ///< at least 95 % of the operators of each cell were counted
   std::string peak_of;        ///< "openvino 2026.4.1, 2 threads, 2026-03-02: 100 GFLOP/s"
+  std::string hardware_id{};
 };
 
 /// How the targets compare over the models of a category, or of an architecture: geometric means over the cells that
@@ -132,6 +138,8 @@ struct CategoryLine {
   };
   std::string baseline;  ///< "cpu" if it is among them, else the first; "": one target alone, nothing is compared
   std::vector<Target> targets;  ///< those that are compared first
+  std::string hardware_id{};
+  std::string best{};  ///< the target that is called faster than each other one with these cells; "": none is
 };
 
 struct Analysis {
@@ -151,6 +159,9 @@ struct Analysis {
 
 /// Lifetime: the analysis points into `data`. Cost: below a second for 2,000 cells.
 [[nodiscard]] Analysis analyse(const Dataset& data, Goal goal = Goal::kLatency);
+
+/// How quiet the machine was in the run of the newest cell, 0 to 100; absent if nobody looked.
+[[nodiscard]] std::optional<int> machine_score(const Dataset& data);
 
 /// The same lines for the rows of one run, as the terminal prints them. `rows` outlive the result.
 [[nodiscard]] std::vector<ModelLine> model_lines(std::span<const Record> rows);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analyse/results_for_test.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -13,53 +14,12 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
-Record result(const std::string& model, const std::string& hardware, double p50, std::int64_t batch = 1) {
-  Record row;
-  row.run_id = "run";
-  row.model = model;
-  row.category = row.architecture = model == "vit" ? "vision" : "text";
-  row.hardware = hardware;
-  row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
-  row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
-  row.host = "laboratory";
-  row.hardware_id = "machine-1";
-  row.series_key = fmt::format("{}-{}-{}", model, hardware, batch);
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.batch_size = batch;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = p50 * 0.99;
-  row.latency_p50_high_ms = p50 * 1.01;
-  row.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
-  row.memory_mb = 100;
-  row.memory_source = "process";
-  row.iterations = 100;
-  row.launches = 3;
-  row.latency_p50_interval = "launches";
-  row.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.999, p50, p50 * 1.001);
-  return row;
-}
-
-Record ended(Record row, CellStatus status, std::string reason, std::string message) {
-  row.status = status;
-  row.reason_code = std::move(reason);
-  row.message = std::move(message);
-  row.latency_p50_ms = std::nullopt;
-  return row;
-}
-
-Dataset dataset(std::vector<Record> rows) {
-  Dataset data;
-  data.cells = std::move(rows);
-  for (const Record& row : data.cells) {
-    data.ids.push_back(static_cast<std::int64_t>(data.ids.size()) + 1);
-    data.series.push_back(row.series_key);
-  }
-  return data;
-}
+using testing::dataset;
+using testing::ended;
+using testing::result;
 
 TEST(ModelLines, SayWhatIsBestByHowMuchAndInWhichState) {
   const Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 12, 4),
@@ -98,6 +58,50 @@ TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
   EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch_4)"));
 }
 
+TEST(ModelLines, ATargetIsBestOnlyIfEachOtherOneIsShownToBeSlower) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "webgpu", 9)});
+  EXPECT_EQ(analyse(data).models[0].latency->runner_up, &data.cells[0]) << "the second, where all are slower";
+  data.cells[2].launch_p50_ms = "1:3 2:9 3:27";
+  const Analysis analysis = analyse(data);
+  const Best& best = *analysis.models[0].latency;
+  EXPECT_EQ(best.row, &data.cells[1]);
+  EXPECT_EQ(best.runner_up, &data.cells[2]) << "it may be the faster one";
+  EXPECT_FALSE(best.ahead.baseline_ahead());
+  EXPECT_THAT(best.words, HasSubstr("no difference shown with webgpu"));
+  EXPECT_FALSE(analysis.models[0].throughput->ahead.baseline_ahead());
+  EXPECT_THAT(analysis.choices[0].words,
+              AllOf(HasSubstr("openvino (4 ms) and webgpu"), HasSubstr("(9 ms): no difference shown")));
+  EXPECT_EQ(analysis.categories[0].best, "");
+  data.cells[2].launch_p50_ms = "1:8.99 2:9 3:9.01";
+  EXPECT_EQ(analyse(data).categories[0].best, "openvino");
+}
+
+TEST(ModelLines, WhatIsFasterInPairedRoundsIsNotBeaten) {
+  // A tail: more items in a second by its mean, but the other one has the lower median in each round.
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4)});
+  data.cells[0].throughput_ips = 1000;
+  const Best best = *analyse(data).models[0].throughput;
+  EXPECT_EQ(best.row, &data.cells[0]);
+  EXPECT_FALSE(best.ahead.baseline_ahead());
+  EXPECT_THAT(best.words, HasSubstr("openvino at batch 1 is faster in paired rounds"));
+  EXPECT_THAT(analyse(data, Goal::kThroughput).choices[0].words, Not(HasSubstr("use cpu")));
+}
+
+TEST(ModelLines, CompareMemoryOfOneKindOnly) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cuda", 2)});
+  data.cells[0].memory_mb = 900;
+  data.cells[1].memory_mb = 300;
+  data.cells[2].memory_mb = 20;
+  data.cells[2].memory_source = "device";
+  const Analysis analysis = analyse(data, Goal::kMemory);
+  EXPECT_EQ(analysis.models[0].least_memory, &data.cells[1]);
+  EXPECT_EQ(analysis.choices[0].best, "openvino");
+  for (const Opportunity& each : analysis.opportunities)
+    if (each.kind == Opportunity::Kind::kMemory) {
+      EXPECT_EQ(each.better, &data.cells[1]);
+    }
+}
+
 TEST(ModelLines, SayWhyAModelHasNoBest) {
   Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kSkipped, "not_built", "planned"),
                           ended(result("bert", "openvino", 1), CellStatus::kSkipped, "not_built", "planned")});
@@ -119,6 +123,33 @@ TEST(ModelLines, AreOfEachMachine) {
   EXPECT_EQ(analysis.models[1].latency->runner_up, nullptr) << "another machine's time is not comparable";
 }
 
+TEST(ModelLines, OfTwoMachinesOfOneHostHaveTwoNames) {
+  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 2)});
+  data.cells[2].hardware_id = "another-id";
+  data.cells[2].model_id = "someone/bert";
+  const Analysis analysis = analyse(data);
+  ASSERT_THAT(analysis.models, SizeIs(2));
+  EXPECT_EQ(analysis.models[0].machine, "laboratory machin");
+  EXPECT_EQ(analysis.models[1].machine, "laboratory anothe");
+  EXPECT_EQ(analysis.models[1].hardware_id, "another-id");
+  EXPECT_EQ(analysis.models[1].model, "bert (someone/bert)") << "a name stands for one model on all machines";
+  EXPECT_EQ(analysis.categories.at(1).hardware_id, "another-id");
+  EXPECT_EQ(analysis.choices.at(1).hardware_id, "another-id");
+}
+
+TEST(HowSureOfADataset, TheScoreIsOfTheRunOfTheNewestCell) {
+  Dataset data = dataset({result("bert", "cpu", 8)});
+  RunFacts run;
+  run.run_id = "later";
+  run.score = 10;
+  data.runs.push_back(run);
+  run.run_id = "run";
+  run.score = 90;
+  data.runs.push_back(run);
+  EXPECT_EQ(machine_score(data), 90);
+  EXPECT_EQ(machine_score(Dataset()), std::nullopt);
+}
+
 TEST(Failures, HaveEachCauseOnce) {
   const Dataset data =
       dataset({ended(result("bert", "openvino", 1), CellStatus::kUnavailable, "no_hardware", "no driver in /dev/x"),
@@ -133,6 +164,19 @@ TEST(Failures, HaveEachCauseOnce) {
   EXPECT_THAT(failures[0].hint, HasSubstr("`assay verify bert --engines onnxruntime --debug`"));
   EXPECT_THAT(failures[1].where, ElementsAre("bert, vit on openvino"));
   EXPECT_THAT(failures[1].cells, ElementsAre(&data.cells[0], &data.cells[1]));
+}
+
+TEST(Failures, OfTwoOperatorsOrTypesAreTwo) {
+  std::vector<Record> rows;
+  for (const char* message :
+       {"operator Conv2d is not supported", "operator LayerNorm2d is not supported", "float16 is not available",
+        "int8 is not available", "node_12 has 8 inputs (at 12ms)", "node_7 has 9 inputs (at 130ms)"})
+    rows.push_back(ended(result("bert", "cpu", 1, static_cast<std::int64_t>(rows.size())), CellStatus::kFailed,
+                         "runtime", message));
+  const Dataset data = dataset(rows);
+  const std::vector<Failure> failures = analyse(data).failures;
+  ASSERT_THAT(failures, SizeIs(5));
+  EXPECT_THAT(failures.back().cells, SizeIs(2));
 }
 
 TEST(Choices, AreGeometricMeansOverCommonCellsWithTheRunnerUp) {
@@ -150,7 +194,8 @@ TEST(Choices, AreGeometricMeansOverCommonCellsWithTheRunnerUp) {
   data.cells[3].memory_mb = 25;
   const Analysis memory = analyse(data, Goal::kMemory);
   EXPECT_THAT(memory.choices[0].words, HasSubstr("openvino: 50 MB against 100 MB of cpu; without an interval"));
-  EXPECT_THAT(analyse(data, Goal::kEfficiency).choices[0].words, HasSubstr("no target has"));
+  EXPECT_THAT(analyse(data, Goal::kEfficiency).choices[0].words,
+              AllOf(HasSubstr("no peak was measured"), Not(HasSubstr("no target has"))));
 }
 
 TEST(Choices, ForThroughputMayUseAnotherBatchOnEachTarget) {
@@ -223,68 +268,39 @@ TEST(Efficiency, IsTheShareOfTheMeasuredPeakOfTheSamePrecision) {
   ASSERT_THAT(analysis.efficiency, SizeIs(1));
   EXPECT_NEAR(analysis.efficiency[0].share, 0.25, 1e-9);
   EXPECT_FALSE(analysis.efficiency[0].counted_whole);
-  EXPECT_THAT(analysis.efficiency_missing, ElementsAre("no peak of openvino in float32 was measured"));
+  EXPECT_THAT(analysis.efficiency_missing,
+              ElementsAre("no peak of openvino in float32 was measured: `assay doctor --peak` measures it"));
 }
 
-struct Point {
-  double day;
-  std::uint32_t run;
-  double p50;
-  CellStatus status = CellStatus::kCompleted;
-  std::uint32_t version = 0;
-};
-
-Dataset with_history(const std::vector<Point>& points) {
-  Dataset data = dataset({result("a", "cpu", points.back().p50)});
-  data.versions = {"onnxruntime 1.30, assay 0.1", "onnxruntime 1.31, assay 0.1"};
-  for (const Point& each : points) {
-    HistoryPoint point;
-    point.time_s = each.day * 86400;
-    point.run = each.run;
-    point.version = each.version;
-    point.status = each.status;
-    point.verification = Verification::kVerified;
-    point.p50_ms = each.p50;
-    data.history.push_back(point);
+TEST(Efficiency, IsOfTheCellsThatAllTargetsHave) {
+  Dataset data =
+      dataset({result("a", "cpu", 8), result("a", "openvino", 4), result("b", "cpu", 1, 8), result("c", "qnn", 1)});
+  for (Record& row : data.cells) {
+    row.flops = 1e9;
+    row.flops_counted = 1;
   }
-  return data;
-}
-
-TEST(Changes, BetweenRunsAreFactsForVerdictsAndNeverClaimsForTimes) {
-  Dataset data = with_history({{1, 0, 8}, {2, 1, 8, CellStatus::kWrong, 1}});
-  const std::vector<Change> changes = analyse(data).since_last_run;
-  ASSERT_THAT(changes, SizeIs(2));
-  EXPECT_EQ(changes[0].what, Change::What::kNewlyWrong);
-  EXPECT_EQ(changes[0].words,
-            "a on cpu, batch 1: wrong now, verified on 1970-01-02; onnxruntime 1.30, assay 0.1 → onnxruntime 1.31, "
-            "assay 0.1");
-  EXPECT_EQ(changes[1].what, Change::What::kVersion);
-  data = with_history({{1, 0, 8, CellStatus::kFailed}, {2, 1, 8}});
-  ASSERT_THAT(analyse(data).since_last_run, SizeIs(1));
-  EXPECT_EQ(analyse(data).since_last_run[0].what, Change::What::kFixed);
-}
-
-TEST(Changes, AMoveIsNamedIfItIsBeyondTheSpreadOfTheRunsBefore) {
-  const std::vector<Point> quiet{{1, 0, 8}, {2, 1, 8.1}, {3, 2, 7.9}, {4, 3, 8.05}, {5, 4, 8}, {6, 5, 9}};
-  const std::vector<Change> changes = analyse(with_history(quiet)).since_last_run;
-  ASSERT_THAT(changes, SizeIs(1));
-  EXPECT_TRUE(changes[0].beyond_spread);
-  EXPECT_THAT(changes[0].words, AllOf(HasSubstr("8 → 9 ms (1.12×)"),
-                                      HasSubstr("beyond the spread of the 5 runs before"), HasSubstr("not confirmed")));
-  std::vector<Point> restless = quiet;
-  restless[1].p50 = 9.5;
-  restless[2].p50 = 7;
-  restless[3].p50 = 7.2;
-  EXPECT_THAT(analyse(with_history(restless)).since_last_run, IsEmpty());
-}
-
-TEST(Changes, OfAWeekSkipTheRunsOfTheWeek) {
-  const Dataset data = with_history({{1, 0, 4}, {9, 1, 8}, {10, 2, 8}});
+  for (const char* hardware : {"cpu", "openvino", "qnn"})
+    data.peaks.push_back(
+        {"machine-1", hardware, "", "float32", "onnxruntime", "1", 1e12, 0, 2, "2026-03-02T00:00:00Z"});
   const Analysis analysis = analyse(data);
-  EXPECT_THAT(analysis.since_last_run, IsEmpty());
-  ASSERT_THAT(analysis.since_a_week, SizeIs(1));
-  EXPECT_NEAR(*analysis.since_a_week[0].ratio, 2, 1e-9);
-  EXPECT_THAT(analysis.since_a_month, IsEmpty());
+  ASSERT_THAT(analysis.efficiency, SizeIs(2));
+  EXPECT_EQ(analysis.efficiency[0].target, "cpu");
+  EXPECT_EQ(analysis.efficiency[0].cells, 1U);
+  EXPECT_NEAR(analysis.efficiency[0].share, 0.125, 1e-9);
+  EXPECT_THAT(analysis.efficiency_missing,
+              ElementsAre("no cell of qnn in float32 (text) is one that the other targets have"));
+}
+
+TEST(Efficiency, OfADeviceIsNotTheShareOfThePeakOfAnother) {
+  Dataset data = dataset({result("a", "cuda", 8)});
+  data.cells[0].flops = 1e9;
+  data.cells[0].device = "cuda:1";
+  data.peaks.push_back(
+      {"machine-1", "cuda", "cuda:0", "float32", "onnxruntime", "1", 9e12, 0, 0, "2026-03-02T00:00:00Z"});
+  data.peaks.push_back(
+      {"machine-1", "cuda", "cuda:1", "float32", "onnxruntime", "1", 1e12, 0, 0, "2026-03-02T00:00:00Z"});
+  ASSERT_THAT(analyse(data).efficiency, SizeIs(1));
+  EXPECT_NEAR(analyse(data).efficiency[0].share, 0.125, 1e-9);
 }
 
 TEST(Goals, HaveWords) {

@@ -8,10 +8,26 @@
 namespace assay {
 namespace {
 
+// The target that is called faster than each of the others.
+std::string shown_best(const CommonCells& common) {
+  for (std::size_t t = 0; t < common.targets.size(); ++t) {
+    bool ahead = common.targets.size() > 1;
+    for (std::size_t other = 0; ahead && other < common.targets.size(); ++other) {
+      if (other == t) continue;
+      std::vector<CellPair> pairs;
+      for (const auto& cell : common.cells) pairs.push_back({cell[t], cell[other]});
+      ahead = compare_together(pairs, common.targets.size()).baseline_ahead();
+    }
+    if (ahead) return common.targets[t];
+  }
+  return {};
+}
+
 CategoryLine category_line(const RowGroup& group) {
   const RowGroup usable = without_wrong_targets(group);
   const CommonCells common = common_cells(usable.rows, timed);
-  CategoryLine line{group.rows.front().category, {}, group.machine, common.cells.size(), 0, {}, {}};
+  CategoryLine line{group.rows.front().category, {}, group.machine, common.cells.size(), 0, {}, {}, group.hardware_id,
+                    shown_best(common)};
   std::set<std::string> models;
   for (const auto& cell : common.cells) models.insert(cell.front()->model);
   line.models = models.size();

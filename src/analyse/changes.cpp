@@ -23,6 +23,8 @@ bool says_something(const HistoryPoint& point) {
 
 bool works(const HistoryPoint& point) { return point.status == CellStatus::kCompleted; }
 
+constexpr double kSecondsOfDay = 86400;
+
 double log_of(const HistoryPoint& point) { return std::log(point.p50_ms.value_or(1)); }
 
 double median(std::vector<double> values) {
@@ -84,6 +86,9 @@ std::optional<Change> change_between(const Dataset& data, const Record& row, con
     change.words = fmt::format("{}: {} now, {} on {}{}", place, state(now), state(then), date, versions);
     return change;
   }
+  // That a benchmark without verification ran says nothing about numbers that were wrong.
+  if (works(now) && then.status == CellStatus::kWrong && now.verification != Verification::kVerified)
+    return std::nullopt;
   if (works(now) && !works(then)) {
     change.what = Change::What::kFixed;
     change.words = fmt::format("{}: {} now, {} on {}{}", place, state(now), state(then), date, versions);
@@ -127,7 +132,6 @@ std::vector<std::vector<HistoryPoint>> points_of(const Dataset& data) {
 
 // `now`: the newest; `then`: of the run before, or the newest that is old enough. Without one, `then` is null.
 Before pair_of(std::span<const HistoryPoint> points, int days, double newest_s) {
-  constexpr double kSecondsOfDay = 86400;
   const HistoryPoint* now = &points.back();
   Before pair{nullptr, now, points.first(points.size() - 1)};
   for (const HistoryPoint& point : pair.earlier)
@@ -166,8 +170,9 @@ std::vector<Change> changes_of(const Dataset& data, int days) {
     const auto row = rows.find(data.series[s]);
     if (row == rows.end() || series[s].empty()) continue;
     const Before pair = pair_of(series[s], days, newest.time_s);
-    // "Since the last run" is of that run: what it did not measure has not changed.
+    // "Since the last run" is of that run, "in a week" of the week: what was not measured there has not changed.
     if (pair.then == nullptr || (days == 0 && pair.now->run != newest.run)) continue;
+    if (days > 0 && pair.now->time_s <= newest.time_s - days * kSecondsOfDay) continue;
     if (pair.then->version != pair.now->version) {
       auto& [count, any] = versions[{pair.then->version, pair.now->version}];
       ++count;

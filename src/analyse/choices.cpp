@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "analyse/answers.hpp"
@@ -22,13 +21,15 @@ struct Measure {
   std::string unit;
 };
 
-Measure measure_of(Goal goal, const Dataset& data) {
+Measure measure_of(Goal goal, const Dataset& data, std::span<const Record> rows) {
   switch (goal) {
     case Goal::kThroughput:
       return {[](const Record& row) { return row.throughput_ips; }, true, "items/s"};
     case Goal::kMemory:
-      return {[](const Record& row) { return row.memory_source == "process_warm" ? Number() : row.memory_mb; }, false,
-              "MB"};
+      return {[kind = most_common_memory_kind(rows)](const Record& row) {
+                return memory_kind(row) == kind ? row.memory_mb : Number();
+              },
+              false, "MB"};
     case Goal::kEfficiency:
       return {[&data](const Record& row) {
                 const auto share = efficiency_of(row, data);
@@ -42,14 +43,12 @@ Measure measure_of(Goal goal, const Dataset& data) {
   return {[](const Record& row) { return row.latency_p50_ms; }, false, "ms"};
 }
 
-// For throughput the batch is free: of each model, length and precision every target has its best batch.
+// For throughput the batch is free: of cells that differ in nothing else every target has its best batch.
 using Cells = std::vector<std::vector<const Record*>>;
 Cells best_batches(const Cells& cells) {
-  std::map<std::tuple<std::string, std::string, Count, Count>, std::vector<const Record*>> best;
+  std::map<std::string, std::vector<const Record*>> best;
   for (const auto& cell : cells) {
-    const Record& row = *cell.front();
-    auto& kept =
-        best[{row.model + " " + model_identity(row), row.effective_precision, row.sequence_length, row.output_tokens}];
+    auto& kept = best[cell_key_of_any_batch(*cell.front())];
     if (kept.empty()) kept = cell;
     for (std::size_t t = 0; t < cell.size(); ++t)
       if (*cell[t]->throughput_ips > *kept[t]->throughput_ips) kept[t] = cell[t];
@@ -75,9 +74,15 @@ std::string why_without(const RowGroup& group, const std::string& target, bool w
                      ranked ? "no ranked cell in common with the others" : "no verified, ranked time");
 }
 
-std::string choice_words(const Choice& choice, Goal goal, const std::string& unit) {
+// `ranked`: the architecture has ranked cells.
+std::string choice_words(const Choice& choice, Goal goal, const std::string& unit, bool ranked) {
   const std::string name =
       choice.machine.empty() ? choice.architecture : fmt::format("{} ({})", choice.architecture, choice.machine);
+  if (choice.best.empty() && ranked)
+    return fmt::format("{}: no {} of its verified, ranked cells is known{}", name, to_string(goal),
+                       goal == Goal::kEfficiency ? ": no peak was measured (`assay doctor --peak`), or no operator "
+                                                   "of the model was counted"
+                                                 : "");
   if (choice.best.empty()) return fmt::format("{}: no target has a verified, ranked cell", name);
   const std::string value = fmt::format("{} {}", in_words(*choice.value), unit);
   if (choice.runner_up.empty())
@@ -86,10 +91,11 @@ std::string choice_words(const Choice& choice, Goal goal, const std::string& uni
   if (goal == Goal::kMemory || goal == Goal::kEfficiency)
     return fmt::format("{}: {}: {} against {} of {}; without an interval", name, choice.best, value, other,
                        choice.runner_up);
-  if (choice.ahead.claimed())
+  if (choice.ahead.baseline_ahead())
     return fmt::format("{}: use {}: {}, {}", name, choice.best, value, ahead_words(choice.ahead, choice.runner_up));
-  return fmt::format("{}: {} ({}) and {} ({}): {}", name, choice.best, value, choice.runner_up, other,
-                     no_claim_words(choice.ahead));
+  return fmt::format(
+      "{}: {} ({}) and {} ({}): {}", name, choice.best, value, choice.runner_up, other,
+      choice.ahead.claimed() ? ahead_words(choice.ahead, choice.runner_up) : no_claim_words(choice.ahead));
 }
 
 std::string sure_words(const Choice& choice) {
@@ -98,12 +104,29 @@ std::string sure_words(const Choice& choice) {
   return choice.ahead.evidence == Evidence::kRounds ? fmt::format("{} rounds, {}", choice.ahead.rounds, cells) : cells;
 }
 
+// A target (baseline) with another one over the cells.
+CellComparison compared(const Cells& cells, std::size_t first, std::size_t second, Goal goal, std::size_t among) {
+  std::vector<Record> items;
+  items.reserve(2 * cells.size());
+  std::vector<CellPair> pairs;
+  for (const auto& cell : cells) {
+    for (const std::size_t target : {first, second})
+      items.push_back(goal == Goal::kThroughput ? per_item(*cell[target]) : *cell[target]);
+    pairs.push_back({&items[items.size() - 2], &items.back()});
+  }
+  return compare_together(pairs, among);
+}
+
 Choice choice_of(const RowGroup& group, const Dataset& data, Goal goal) {
-  const Measure measure = measure_of(goal, data);
   const RowGroup usable = without_wrong_targets(group);
+  const Measure measure = measure_of(goal, data, usable.rows);
   const CommonCells common =
       common_cells(usable.rows, [&](const Record& row) { return timed(row) && measure.value(row).value_or(0) > 0; });
-  Choice choice{group.name, group.rows.front().category, group.machine, {}, {}, {}, {}, {}, 0, {}, {}, {}, {}};
+  Choice choice;
+  choice.architecture = group.name;
+  choice.category = group.rows.front().category;
+  choice.machine = group.machine;
+  choice.hardware_id = group.hardware_id;
   const std::vector<std::string> right = targets_of(usable.rows);
   for (const std::string& target : targets_of(group.rows)) {
     if (std::ranges::find(common.targets, target) != common.targets.end()) continue;
@@ -125,24 +148,22 @@ Choice choice_of(const RowGroup& group, const Dataset& data, Goal goal) {
     choice.best = common.targets[first];
     choice.value = order[0].first;
     for (const auto& cell : cells) choice.rows.push_back(usable.original(cell[first]));
-    if (order.size() > 1) {
-      const std::size_t second = order[1].second;
-      choice.runner_up = common.targets[second];
-      choice.runner_up_value = order[1].first;
-      std::vector<Record> items;
-      items.reserve(2 * cells.size());
-      std::vector<CellPair> pairs;
-      for (const auto& cell : cells) {
-        items.push_back(goal == Goal::kThroughput ? per_item(*cell[first]) : *cell[first]);
-        items.push_back(goal == Goal::kThroughput ? per_item(*cell[second]) : *cell[second]);
-        pairs.push_back({&items[items.size() - 2], &items.back()});
-      }
-      if (goal == Goal::kLatency || goal == Goal::kThroughput)
-        choice.ahead = compare_together(
-            pairs, goal == Goal::kThroughput ? common.targets.size() * common.cells.size() : common.targets.size());
+    std::size_t second = 1;
+    if (goal == Goal::kLatency || goal == Goal::kThroughput) {
+      std::vector<CellComparison> with;
+      for (std::size_t place = 1; place < order.size(); ++place)
+        with.push_back(
+            compared(cells, first, order[place].second, goal,
+                     goal == Goal::kThroughput ? common.targets.size() * common.cells.size() : common.targets.size()));
+      second += deciding(with);
+      if (!with.empty()) choice.ahead = with[second - 1];
+    }
+    if (second < order.size()) {
+      choice.runner_up = common.targets[order[second].second];
+      choice.runner_up_value = order[second].first;
     }
   }
-  choice.words = choice_words(choice, goal, measure.unit);
+  choice.words = choice_words(choice, goal, measure.unit, std::ranges::any_of(usable.rows, timed));
   choice.how_sure = sure_words(choice);
   return choice;
 }

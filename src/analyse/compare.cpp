@@ -126,6 +126,11 @@ CellComparison compare_per_item(const Record& baseline, const Record& candidate,
   return compare_cells(per_item(baseline), per_item(candidate), among);
 }
 
+std::size_t deciding(std::span<const CellComparison> with_others) {
+  const auto open = std::ranges::find_if_not(with_others, &CellComparison::baseline_ahead);
+  return open == with_others.end() ? 0 : static_cast<std::size_t>(open - with_others.begin());
+}
+
 std::string difference_words(double share) {
   constexpr double kFine = 0.1, kDouble = 1, kHundredfold = 99;
   if (share > kHundredfold) return "a factor above 100";

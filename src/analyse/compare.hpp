@@ -36,6 +36,8 @@ struct CellComparison {
   [[nodiscard]] bool claimed() const {
     return difference == stats::Difference::kFaster || difference == stats::Difference::kSlower;
   }
+  /// Whether the candidate is called slower.
+  [[nodiscard]] bool baseline_ahead() const { return difference == stats::Difference::kSlower; }
 };
 
 /// By the medians of the runs. Both rows have a median. `among`: if one of the two was chosen because it is the fastest
@@ -53,6 +55,10 @@ struct CellPair {
 /// The geometric mean of the ratios of several pairs: of each round over the pairs, then over the rounds that all pairs
 /// have. At least one pair. If a pair is of two runs, nothing is compared.
 [[nodiscard]] CellComparison compare_together(std::span<const CellPair> pairs, std::size_t among = 2);
+
+/// Which of the others decides whether the best may be called so: the first that it is not called faster than; 0 if
+/// there is none. `with_others`: comparisons of the best (baseline) with each other one.
+[[nodiscard]] std::size_t deciding(std::span<const CellComparison> with_others);
 
 /// The size of a relative difference: "3.2 %", "12 %", "a factor of 2.4", "a factor above 100".
 [[nodiscard]] std::string difference_words(double share);

@@ -13,12 +13,22 @@
 namespace assay {
 namespace {
 
+// Whether a peak of the row's hardware is of the row's device. Engines name devices each in their own way: that of
+// another engine counts if it knows one device only.
+bool of_one_device(const MachinePeak& peak, const Record& row, const Dataset& data) {
+  if (peak.engine == row.engine) return peak.device.empty() || row.device.empty() || peak.device == row.device;
+  return std::ranges::none_of(data.peaks, [&](const MachinePeak& other) {
+    return other.hardware_id == peak.hardware_id && other.hardware == peak.hardware && other.engine == peak.engine &&
+           other.device != peak.device;
+  });
+}
+
 // The best of all runtimes: what the hardware can do.
 const MachinePeak* peak_of(const Record& row, const Dataset& data) {
   const MachinePeak* best = nullptr;
   for (const MachinePeak& peak : data.peaks)
     if (peak.hardware_id == row.hardware_id && peak.hardware == row.hardware &&
-        peak.precision == row.effective_precision && peak.flops_per_s > 0 &&
+        peak.precision == row.effective_precision && peak.flops_per_s > 0 && of_one_device(peak, row, data) &&
         (best == nullptr || peak.flops_per_s > best->flops_per_s))
       best = &peak;
   return best;
@@ -44,40 +54,62 @@ std::optional<double> efficiency_of(const Record& row, const Dataset& data) {
   return *row.flops * *row.throughput_ips / static_cast<double>(row.batch_size.value_or(1)) / peak->flops_per_s;
 }
 
+namespace {
+
+// The share that a target reaches over cells that it has.
+Efficiency efficiency_over(const CommonCells& common, std::size_t target, const Dataset& data) {
+  constexpr double kWhole = 0.95;
+  const Record& any = *common.cells.front()[target];
+  Efficiency each;
+  each.target = common.targets[target];
+  each.category = any.category;
+  each.precision = any.effective_precision;
+  each.cells = common.cells.size();
+  each.peak_of = peak_words(*peak_of(any, data));
+  std::vector<double> shares;
+  for (const auto& cell : common.cells) {
+    shares.push_back(efficiency_of(*cell[target], data).value_or(0));
+    each.counted_whole = each.counted_whole && cell[target]->flops_counted.value_or(0) >= kWhole;
+  }
+  each.share = geometric_mean(shares);
+  return each;
+}
+
+}  // namespace
+
 std::vector<Efficiency> efficiencies_of(const std::vector<RowGroup>& machines, const Dataset& data,
                                         std::vector<std::string>& missing) {
-  constexpr double kWhole = 0.95;
   std::vector<Efficiency> found;
   std::set<std::string> named;
+  const auto lacks = [&](const RowGroup& machine, const std::string& what, const char* hint) {
+    std::string line = what + (machine.machine.empty() ? "" : " on " + machine.machine) + hint;
+    if (named.insert(line).second) missing.push_back(std::move(line));
+  };
   for (const RowGroup& machine : machines) {
-    std::map<std::tuple<std::string, std::string, std::string>, std::vector<const Record*>> groups;
-    for (const Record& row : machine.rows) {
+    std::map<std::pair<std::string, std::string>, std::vector<Record>> groups;  // by category and precision
+    const RowGroup usable = without_wrong_targets(machine);
+    for (const Record& row : usable.rows) {
       if (!has_work(row)) continue;
-      if (peak_of(row, data) != nullptr) {
-        groups[{row.category, target_key(row), row.effective_precision}].push_back(&row);
-        continue;
-      }
-      std::string line = fmt::format("no peak of {} in {} was measured{}", row.hardware, row.effective_precision,
-                                     machine.machine.empty() ? "" : " on " + machine.machine);
-      if (named.insert(line).second) missing.push_back(std::move(line));
+      if (peak_of(row, data) != nullptr)
+        groups[{row.category, row.effective_precision}].push_back(row);
+      else
+        lacks(machine, fmt::format("no peak of {} in {} was measured", row.hardware, row.effective_precision),
+              ": `assay doctor --peak` measures it");
     }
     for (const auto& [key, rows] : groups) {
-      const auto& [category, target, precision] = key;
-      Efficiency each{machine.machine,
-                      target,
-                      category,
-                      precision,
-                      0,
-                      rows.size(),
-                      true,
-                      peak_words(*peak_of(*rows.front(), data))};
-      std::vector<double> shares;
-      for (const Record* row : rows) {
-        shares.push_back(*efficiency_of(*row, data));
-        each.counted_whole = each.counted_whole && row->flops_counted.value_or(0) >= kWhole;
+      const CommonCells common = common_cells(rows, has_work);
+      const auto first = static_cast<std::ptrdiff_t>(found.size());
+      for (std::size_t t = 0; t < common.targets.size(); ++t) {
+        found.push_back(efficiency_over(common, t, data));
+        found.back().machine = machine.machine;
+        found.back().hardware_id = machine.hardware_id;
       }
-      each.share = geometric_mean(shares);
-      found.push_back(std::move(each));
+      std::ranges::sort(found.begin() + first, found.end(), {}, &Efficiency::target);
+      for (const std::string& target : common.left_out)
+        lacks(machine,
+              fmt::format("no cell of {} in {}{} is one that the other targets have", target, key.second,
+                          key.first.empty() ? "" : " (" + key.first + ")"),
+              "");
     }
   }
   return found;

@@ -14,12 +14,25 @@
 namespace assay {
 namespace {
 
+// "8", "(1e-05)", "12ms", "128x128", and "node_12"; not "Conv2d" and "float16", which are what a cause is about.
+bool is_count(std::string_view word) {
+  const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const std::size_t first = word.find_first_not_of("([{<\"'`+-=~±");
+  if (first == std::string_view::npos) return false;
+  if (digit(word[first])) return true;
+  const std::size_t last = word.find_last_not_of(")]}>\"'`,;:.");
+  const std::string_view plain = word.substr(first, last + 1 - first);
+  const std::size_t number =
+      plain.size() -
+      static_cast<std::size_t>(std::ranges::find_if_not(plain.rbegin(), plain.rend(), digit) - plain.rbegin());
+  return number < plain.size() && number > 0 && is_any(plain.substr(number - 1, 1), {"_", ".", ":", "#", "=", "["});
+}
+
 // Two messages are of one cause if they differ only in numbers, paths, and what the cell is called.
 std::string without_particulars(const Record& row) {
   std::string text;
   for (const std::string& word : split(row.message, ' ')) {
-    const bool particular = word.find('/') != std::string::npos ||
-                            std::ranges::any_of(word, [](unsigned char c) { return std::isdigit(c) != 0; }) ||
+    const bool particular = word.find('/') != std::string::npos || is_count(word) ||
                             is_any(word, {row.model, row.model_id, row.engine, row.hardware, row.architecture});
     text += particular ? "* " : word + " ";
   }

@@ -41,15 +41,17 @@ std::map<std::string, std::string> machine_names(std::span<const Record> rows) {
 
 std::vector<RowGroup> groups_by_machine(std::span<const Record> rows) {
   const std::map<std::string, std::string> names = machine_names(rows);
+  std::vector<Record> named = with_distinct_names({rows.begin(), rows.end()});
   std::vector<RowGroup> groups;
   std::map<std::string, std::size_t> places;
-  for (const Record& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Record& row = rows[i];
     RowGroup& group = group_of(groups, places, row.hardware_id);
     group.machine = group.name = names.at(row.hardware_id);
-    group.rows.push_back(row);
+    group.hardware_id = row.hardware_id;
+    group.rows.push_back(std::move(named[i]));
     group.from.push_back(&row);
   }
-  for (RowGroup& group : groups) group.rows = with_distinct_names(std::move(group.rows));
   return groups;
 }
 
@@ -61,6 +63,7 @@ std::vector<RowGroup> parts_of(const RowGroup& group, const std::function<std::s
     if (key.empty()) continue;
     RowGroup& part = group_of(parts, places, key);
     part.machine = group.machine;
+    part.hardware_id = group.hardware_id;
     part.name = key;
     part.rows.push_back(group.rows[i]);
     part.from.push_back(group.from[i]);
@@ -68,13 +71,30 @@ std::vector<RowGroup> parts_of(const RowGroup& group, const std::function<std::s
   return parts;
 }
 
+WrongTargets::Key WrongTargets::key_of(const Record& row) {
+  return {row.hardware_id, row.model, row.model_id, row.size, target_key(row)};
+}
+
+WrongTargets::WrongTargets(std::span<const Record> rows) {
+  for (const Record& row : rows)
+    if (row.status == CellStatus::kWrong) wrong_.insert(key_of(row));
+}
+
+bool WrongTargets::has_target_of(const Record& row) const { return !wrong_.empty() && wrong_.contains(key_of(row)); }
+
+std::vector<bool> usable_rows(std::span<const Record> rows) {
+  const WrongTargets wrong(rows);
+  std::vector<bool> usable;
+  usable.reserve(rows.size());
+  for (const Record& row : rows) usable.push_back(timed(row) && !wrong.has_target_of(row));
+  return usable;
+}
+
 RowGroup without_wrong_targets(const RowGroup& group) {
-  std::set<std::pair<std::string, std::string>> wrong;
-  for (const Record& row : group.rows)
-    if (row.status == CellStatus::kWrong) wrong.emplace(row.model, target_key(row));
-  RowGroup kept{group.machine, group.name, {}, {}};
+  const WrongTargets wrong(group.rows);
+  RowGroup kept{group.machine, group.hardware_id, group.name, {}, {}};
   for (std::size_t i = 0; i < group.rows.size(); ++i)
-    if (!wrong.contains({group.rows[i].model, target_key(group.rows[i])})) {
+    if (!wrong.has_target_of(group.rows[i])) {
       kept.rows.push_back(group.rows[i]);
       kept.from.push_back(group.from[i]);
     }

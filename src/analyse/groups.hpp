@@ -3,19 +3,22 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "result/record.hpp"
 
-/// Used within this module only.
+/// Used within this module, and by tables and the document of the dashboard.
 namespace assay {
 
 /// Copies of some rows, with names that stand for one model each.
 struct RowGroup {
-  std::string machine;  ///< as answers name it; "" if there is only one
-  std::string name;     ///< what the group is of: a model, an architecture, a category
+  std::string machine;      ///< as answers name it; "" if there is only one
+  std::string hardware_id;  ///< of the machine
+  std::string name;         ///< what the group is of: a model, an architecture, a category
   std::vector<Record> rows;
   std::vector<const Record*> from;  ///< the original of each
 
@@ -23,10 +26,23 @@ struct RowGroup {
   [[nodiscard]] const Record* original(const Record* row) const;
 };
 
+/// Which targets compute wrong numbers for a model, at whatever shape: nobody should be sent to them.
+class WrongTargets {
+ public:
+  explicit WrongTargets(std::span<const Record> rows);
+  /// Whether the row's target does, on the row's machine.
+  [[nodiscard]] bool has_target_of(const Record& row) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+  static Key key_of(const Record& row);
+  std::set<Key> wrong_;
+};
+
 /// How answers name each machine, by its id: by host; by host and id if two have one name; "" if there is one machine.
 [[nodiscard]] std::map<std::string, std::string> machine_names(std::span<const Record> rows);
 
-/// The rows of each machine.
+/// The rows of each machine. A name stands for the same model on all of them.
 [[nodiscard]] std::vector<RowGroup> groups_by_machine(std::span<const Record> rows);
 
 /// A group in parts, in order of first appearance; rows for which `name` gives "" are left out.

@@ -29,26 +29,23 @@ bool disjoint_below(const Record& a, const Record& b) {
 }
 
 // Everything that two cells must share beside the batch.
-std::string key_without_batch(Record row) {
-  row.batch_size = 1;
-  return fmt::format("{} {} {} {} {} {}", row.model, model_identity(row), target_key(row), shape_key(row),
-                     row.effective_precision, row.contract + " " + row.hardware_id);
-}
+std::string key_without_batch(const Record& row) { return cell_key_of_any_batch(row) + target_key(row); }
 
 double median_of(std::vector<double> values) {
   std::ranges::sort(values);
   return values[(values.size() - 1) / 2];
 }
 
-// The timed rows of each cell, in the order of the first of each.
+// The rows of each cell that may be the best, in the order of the first of each.
 std::vector<std::vector<const Record*>> cells_of(std::span<const Record> rows) {
   std::map<std::string, std::size_t> places;
   std::vector<std::vector<const Record*>> cells;
-  for (const Record& row : rows) {
-    if (!timed(row)) continue;
-    const auto [place, is_new] = places.emplace(cell_key(row), cells.size());
+  const std::vector<bool> usable = usable_rows(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!usable[i]) continue;
+    const auto [place, is_new] = places.emplace(cell_key(rows[i]), cells.size());
     if (is_new) cells.emplace_back();
-    cells[place->second].push_back(&row);
+    cells[place->second].push_back(&rows[i]);
   }
   return cells;
 }

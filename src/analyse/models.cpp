@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "analyse/analysis.hpp"
@@ -27,9 +28,12 @@ std::optional<Best> best_latency(const RowGroup& usable, const RowGroup& all, st
                                 targets_of(wrong).size() == 1 ? "computes" : "compute");
     return best;
   }
-  best.runner_up = usable.original(order[1]);
-  best.ahead = compare_cells(*order[0], *order[1], order.size());
-  best.words = ahead_words(best.ahead, target_key(*order[1]));
+  std::vector<CellComparison> with;
+  for (std::size_t i = 1; i < order.size(); ++i) with.push_back(compare_cells(*order[0], *order[i], order.size()));
+  const std::size_t other = deciding(with);
+  best.runner_up = usable.original(order[other + 1]);
+  best.ahead = with[other];
+  best.words = ahead_words(best.ahead, target_key(*order[other + 1]));
   return best;
 }
 
@@ -39,25 +43,31 @@ std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
   std::ranges::stable_sort(cells, std::greater<>(), [](const Record* row) { return *row->throughput_ips; });
   const Record* first = cells[0];
   Best best{usable.original(first), nullptr, {}, {}, cells.size()};
-  const auto other = std::ranges::find_if(
-      cells, [&](const Record* row) { return target_key(*row) != target_key(*first) && timed(*row); });
-  if (other == cells.end() || !timed(*first)) {
+  std::vector<const Record*> others;
+  std::vector<CellComparison> with;
+  for (const Record* row : cells)
+    if (target_key(*row) != target_key(*first) && timed(*row) && timed(*first)) {
+      others.push_back(row);
+      with.push_back(compare_per_item(*first, *row, cells.size()));
+    }
+  if (others.empty()) {
     best.words = fmt::format("the most of {} {}", cells.size(), cells.size() == 1 ? "cell" : "cells");
     return best;
   }
-  best.runner_up = usable.original(*other);
-  best.ahead = compare_per_item(*first, **other, cells.size());
-  best.words =
-      ahead_words(best.ahead, fmt::format("{} at batch {}", target_key(**other), (*other)->batch_size.value_or(1)));
+  const Record& other = *others[deciding(with)];
+  best.runner_up = usable.original(&other);
+  best.ahead = with[deciding(with)];
+  best.words = ahead_words(best.ahead, fmt::format("{} at batch {}", target_key(other), other.batch_size.value_or(1)));
   return best;
 }
 
-// A warm worker's peak may be that of an earlier shape.
 const Record* least_memory_of(const std::vector<const Record*>& rows) {
+  std::vector<Record> copies;
+  for (const Record* row : rows) copies.push_back(*row);
+  const std::string kind = most_common_memory_kind(copies);
   const Record* least = nullptr;
   for (const Record* row : rows)
-    if (row->memory_mb && row->memory_source != "process_warm" &&
-        (least == nullptr || *row->memory_mb < *least->memory_mb))
+    if (!kind.empty() && memory_kind(*row) == kind && (least == nullptr || *row->memory_mb < *least->memory_mb))
       least = row;
   return least;
 }
@@ -78,6 +88,7 @@ ModelLine line_of(const RowGroup& group) {
   ModelLine line;
   line.model = group.name;
   line.machine = group.machine;
+  line.hardware_id = group.hardware_id;
   line.model_id = any.model_id;
   line.size = any.size;
   line.family = any.family;
@@ -133,6 +144,19 @@ std::string state_words(const StateCounts& counts) {
                                     std::pair(counts.unavailable, "unavailable"), std::pair(counts.skipped, "skipped")})
     if (count > 0) words.push_back(fmt::format("{} {}", count, word));
   return join(words, ", ");
+}
+
+std::string memory_kind(const Record& row) {
+  if (!row.memory_mb || row.memory_source == "process_warm") return {};
+  return row.memory_source.empty() ? "process" : row.memory_source;
+}
+
+std::string most_common_memory_kind(std::span<const Record> rows) {
+  std::map<std::string, std::size_t> count;
+  for (const Record& row : rows)
+    if (std::string kind = memory_kind(row); !kind.empty()) ++count[std::move(kind)];
+  const auto most = std::ranges::max_element(count, {}, [](const auto& each) { return each.second; });
+  return most == count.end() ? std::string() : most->first;
 }
 
 std::vector<ModelLine> model_lines(std::span<const Record> rows) {

@@ -67,11 +67,7 @@ void other_runtimes(const RowGroup& usable, Opportunities& found) {
 }
 
 void larger_batches(const RowGroup& usable, Opportunities& found) {
-  const auto alike = [](const Record& row) {
-    Record one = row;
-    one.batch_size = 1;
-    return cell_key(one) + target_key(row);
-  };
+  const auto alike = [](const Record& row) { return cell_key_of_any_batch(row) + target_key(row); };
   for (const auto& [key, rows] : rows_by(usable, alike)) {
     const auto single = std::ranges::find(rows, Count(1), [](const Record* row) { return row->batch_size; });
     if (single == rows.end()) continue;
@@ -79,13 +75,14 @@ void larger_batches(const RowGroup& usable, Opportunities& found) {
         *std::ranges::max_element(rows, {}, [](const Record* row) { return row->throughput_ips.value_or(0); });
     if (best == *single || !best->throughput_ips || !(*single)->throughput_ips) continue;
     const CellComparison gain = compare_per_item(*best, **single, rows.size());
-    if (gain.difference != stats::Difference::kSlower) continue;
+    if (!gain.baseline_ahead()) continue;
+    // By medians, as the gain is: a rate over the whole time also has the tail.
+    const auto rate = [](const Record& row) { return in_words(1000 / *per_item(row).latency_p50_ms); };
     found.push_back({Opportunity::Kind::kBatch, usable.original(*single), usable.original(best), gain.ratio,
                      gain.interval, true, usable.machine,
-                     fmt::format("{}: batch {} gives {} as many items per second, {} instead of {}, if you can wait "
-                                 "{} ms instead of {}",
-                                 spot_words(**single), *best->batch_size, gain_words(gain),
-                                 in_words(*best->throughput_ips), in_words(*(*single)->throughput_ips),
+                     fmt::format("{}: batch {} gives {} as many items per second by medians, {} instead of {}, if you "
+                                 "can wait {} ms instead of {}",
+                                 spot_words(**single), *best->batch_size, gain_words(gain), rate(*best), rate(**single),
                                  in_words(*best->latency_p50_ms), in_words(*(*single)->latency_p50_ms))});
   }
 }
@@ -118,11 +115,11 @@ void lower_precisions(const RowGroup& usable, Opportunities& found) {
 void less_memory(const RowGroup& usable, Opportunities& found) {
   constexpr double kMuchMore = 1.5;
   std::map<std::pair<std::string, std::string>, Opportunity> worst;
-  for (const auto& [key, all] : rows_by(usable, cell_key)) {
+  for (const auto& [key, all] :
+       rows_by(usable, [](const Record& row) { return std::pair(cell_key(row), memory_kind(row)); })) {
+    if (key.second.empty()) continue;
     std::vector<const Record*> rows;
-    std::ranges::copy_if(all, std::back_inserter(rows), [](const Record* row) {
-      return row->memory_mb.value_or(0) > 0 && row->memory_source != "process_warm";
-    });
+    std::ranges::copy_if(all, std::back_inserter(rows), [](const Record* row) { return *row->memory_mb > 0; });
     if (rows.size() < 2) continue;
     const Record* least = *std::ranges::min_element(rows, {}, [](const Record* row) { return *row->memory_mb; });
     for (const Record* row : rows) {
@@ -235,6 +232,7 @@ std::vector<Opportunity> opportunities_of(const std::vector<RowGroup>& machines,
     unused_threads(usable, data, found);
     low_efficiency(usable, data, found);
   }
+  for (Opportunity& each : found) each.hardware_id = each.cell->hardware_id;
   // What is shown by paired rounds first, then upper bounds.
   std::ranges::stable_sort(found, std::greater<>(),
                            [](const Opportunity& each) { return std::pair(each.claimed, each.factor); });

@@ -8,16 +8,27 @@
 #include "analyse/compare.hpp"
 #include "result/record.hpp"
 
-/// Used within this module, and by charts of ratios.
+/// Used within this module, by charts, by the document of the dashboard, and by the compatibility matrix.
 namespace assay {
 
 /// Equal for the rows that are comparable(), and for no others.
 [[nodiscard]] std::string cell_key(const Record& row);
 
+/// Equal for the rows whose cells differ at most in the batch.
+[[nodiscard]] std::string cell_key_of_any_batch(Record row);
+
+/// Equal for the rows whose cells differ at most in batch, precision and machine: what a person may set against each
+/// other by choice.
+[[nodiscard]] std::string cell_key_but_choices(Record row);
+
 /// Ranked and with a median.
 [[nodiscard]] bool timed(const Record& row);
 
-/// The cells that both targets have (comparable()) and that are timed().
+/// For each row whether it may be called the best of its cell, or be recommended: timed(), and its target computes
+/// wrong numbers for the model at no shape on that machine.
+[[nodiscard]] std::vector<bool> usable_rows(std::span<const Record> rows);
+
+/// The cells that both targets have (comparable()), of the usable_rows().
 [[nodiscard]] std::vector<CellPair> pairs_of(std::span<const Record> rows, const std::string& baseline,
                                              const std::string& candidate);
 
@@ -30,6 +41,11 @@ namespace assay {
 /// Why a model's only row at its cell is compared with nothing: "the only verified choice here", "nothing to compare it
 /// with: no other target was tried".
 [[nodiscard]] std::string why_alone(std::span<const Record> rows, const Record& first);
+
+/// What memory is compared of: a process, or a device. A warm worker's peak may be that of an earlier shape: "".
+[[nodiscard]] std::string memory_kind(const Record& row);
+/// The kind that most of the rows have: memory of different kinds is not compared.
+[[nodiscard]] std::string most_common_memory_kind(std::span<const Record> rows);
 
 /// The row with the time of one item in place of that of a run: its median and those of its launches.
 [[nodiscard]] Record per_item(Record row);

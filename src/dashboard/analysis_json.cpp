@@ -30,15 +30,22 @@ class Rows {
 Json number_json(const Number& value) { return value ? Json(*value) : Json(); }
 
 void add_comparison(Json& json, const CellComparison& comparison) {
-  json["claimed"] = comparison.claimed();
+  json["claimed"] = comparison.baseline_ahead();
   json["ratio"] = comparison.ratio;
   json["low"] = comparison.interval ? Json(comparison.interval->low) : Json();
   json["high"] = comparison.interval ? Json(comparison.interval->high) : Json();
 }
 
+// The rows by what they say too: the document may not have them.
 Json best_json(const std::optional<Best>& best, const Rows& rows) {
-  if (!best || rows.index(best->row).is_null()) return nullptr;
-  Json json{{"cell", rows.index(best->row)}, {"runner_up", rows.index(best->runner_up)}};
+  if (!best) return nullptr;
+  Json json{{"cell", rows.index(best->row)},
+            {"target", target_key(*best->row)},
+            {"p50_ms", number_json(best->row->latency_p50_ms)},
+            {"throughput_ips", number_json(best->row->throughput_ips)},
+            {"shape", shape_words(*best->row)},
+            {"runner_up", rows.index(best->runner_up)},
+            {"runner_up_target", best->runner_up == nullptr ? "" : target_key(*best->runner_up)}};
   add_comparison(json, best->ahead);
   json["words"] = best->words;
   json["of"] = best->of;
@@ -53,9 +60,11 @@ Json states_json(const StateCounts& counts) {
 
 Json models_json(const Analysis& analysis, const Rows& rows) {
   Json list = Json::array();
-  for (const ModelLine& line : analysis.models)
+  for (const ModelLine& line : analysis.models) {
+    const Record* memory = line.least_memory;
     list.push_back({{"model", line.model},
                     {"machine", line.machine},
+                    {"hardware_id", line.hardware_id},
                     {"model_id", line.model_id},
                     {"size", line.size},
                     {"family", line.family},
@@ -63,8 +72,12 @@ Json models_json(const Analysis& analysis, const Rows& rows) {
                     {"architecture", line.architecture},
                     {"latency", best_json(line.latency, rows)},
                     {"throughput", best_json(line.throughput, rows)},
-                    {"least_memory", rows.index(line.least_memory)},
+                    {"least_memory", rows.index(memory)},
+                    {"least_memory_target", memory == nullptr ? "" : target_key(*memory)},
+                    {"least_memory_mb", memory == nullptr ? Json() : number_json(memory->memory_mb)},
+                    {"why_none", line.why_none},
                     {"states", states_json(line.states)}});
+  }
   return list;
 }
 
@@ -147,7 +160,6 @@ Json efficiency_json(const Analysis& analysis) {
 
 Json analysis_json(const Dataset& data, const Analysis& analysis, std::size_t cells) {
   const Rows rows(data, cells);
-  const std::optional<int> score = data.runs.empty() ? std::nullopt : data.runs.front().score;
   return {{"models", models_json(analysis, rows)},
           {"failures", failures_json(analysis, rows)},
           {"states", states_json(analysis.states)},
@@ -159,7 +171,7 @@ Json analysis_json(const Dataset& data, const Analysis& analysis, std::size_t ce
           {"opportunities", opportunities_json(analysis, rows)},
           {"efficiency", efficiency_json(analysis)},
           {"efficiency_missing", analysis.efficiency_missing},
-          {"sure", how_sure_lines(data.cells, score)}};
+          {"sure", how_sure_lines(data.cells, machine_score(data))}};
 }
 
 }  // namespace assay::dashboard

@@ -183,7 +183,13 @@ TEST(Document, NamesNoRowThatItDoesNotHave) {
   const Json header = header_of(document(data, analyse(data), {}, detail));
   EXPECT_EQ(header["cells"]["n"], 1);
   EXPECT_EQ(header["left_out"], 3);
-  for (const Json& line : header["analysis"]["models"]) EXPECT_TRUE(line["latency"].is_null());
+  ASSERT_EQ(header["analysis"]["models"].size(), 2);
+  const Json& best = header["analysis"]["models"][1]["latency"];
+  EXPECT_TRUE(best["cell"].is_null());
+  EXPECT_TRUE(best["runner_up"].is_null());
+  EXPECT_EQ(best["target"], "openvino");
+  EXPECT_EQ(best["p50_ms"], 4.0);
+  EXPECT_EQ(best["runner_up_target"], "cpu") << "it is not the only choice";
   EXPECT_THAT(header["detail"].get<std::string>(), HasSubstr("newest 1 cells"));
 }
 

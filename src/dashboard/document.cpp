@@ -11,7 +11,10 @@
 #include <vector>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
+#include "analyse/pairs.hpp"
 #include "chart/chart.hpp"
+#include "chart/picture.hpp"
 #include "dashboard/analysis_json.hpp"
 #include "dashboard/columns.hpp"
 #include "dashboard/pack.hpp"
@@ -53,7 +56,32 @@ Json field_column(Columns& columns, const Field& field, const std::vector<Record
       field.member);
 }
 
-Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>& rows) {
+// Numbers that are equal where the keys are.
+template <class Key>
+std::vector<Count> numbered(const std::vector<Record>& rows, Key key) {
+  std::map<std::string, std::int64_t> numbers;
+  return collect<Count>(rows, [&](const Record& row) {
+    return numbers.try_emplace(key(row), static_cast<std::int64_t>(numbers.size())).first->second;
+  });
+}
+
+// Which rows are comparable, and which may be called the best. `all`: also those that the document leaves out.
+void add_identity(Json& list, Columns& columns, const std::vector<Record>& all, const std::vector<Record>& rows) {
+  const std::map<std::string, std::string> machines = machine_names(all);
+  const std::vector<bool> usable = usable_rows(all);
+  std::vector<Count> may_be_best(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) may_be_best[i] = usable[i] ? 1 : 0;
+  list.push_back(columns.integers("comparable", numbered(rows, cell_key)));
+  list.push_back(columns.integers("alike", numbered(rows, cell_key_but_choices)));
+  list.push_back(columns.integers("usable", may_be_best));
+  list.push_back(columns.integers(
+      "shown", collect<Count>(rows, [](const Record& row) { return chart::shows_values(row) ? 1 : 0; })));
+  list.push_back(
+      columns.texts("machine", collect<Text>(rows, [&](const Record& row) { return machines.at(row.hardware_id); })));
+}
+
+Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>& all,
+                const std::vector<Record>& rows) {
   Json list = Json::array();
   for (const Field& field : result_fields()) list.push_back(field_column(columns, field, rows));
   std::vector<Count> ids(rows.size());
@@ -66,7 +94,13 @@ Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>
       "ranked", collect<Count>(rows, [](const Record& row) { return static_cast<std::int64_t>(row.ranked()); })));
   text("target", target_key);
   text("shape", shape_key);
-  text("reproduce", reproduce_command);
+  const auto why_not = collect<Text>(rows, [&](const Record& row) { return why_not_repeatable(row, data); });
+  std::vector<Text> commands;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    commands.push_back(why_not[i].empty() ? reproduce_command(rows[i]) : "");
+  list.push_back(columns.texts("reproduce", commands));
+  list.push_back(columns.texts("not_repeatable", why_not));
+  add_identity(list, columns, all, rows);
   return {{"n", rows.size()}, {"columns", std::move(list)}};
 }
 
@@ -108,6 +142,12 @@ Json history_json(Columns& columns, const Dataset& data, std::size_t most) {
   text("status", [](const HistoryPoint& point) { return to_string(point.status); });
   text("verification", [](const HistoryPoint& point) { return to_string(point.verification); });
   integers("ranked", [](const HistoryPoint& point) { return point.ranked; });
+  integers("shown", [](const HistoryPoint& point) {
+    Record row;
+    row.status = point.status;
+    row.verification = point.verification;
+    return chart::shows_values(row);
+  });
   number("p50", &HistoryPoint::p50_ms);
   number("low", &HistoryPoint::p50_low_ms);
   number("high", &HistoryPoint::p50_high_ms);
@@ -287,8 +327,9 @@ std::string detail_words(const Detail& detail) {
 std::string document(const Dataset& data, const Analysis& analysis, std::span<const PageChart> charts,
                      const Detail& detail) {
   // The names that the analysis uses.
-  std::vector<Record> rows = with_distinct_names(data.cells);
-  rows.resize(std::min(rows.size(), detail.cells));
+  const std::vector<Record> all = with_distinct_names(data.cells);
+  const std::vector<Record> rows(all.begin(),
+                                 all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), detail.cells)));
   Columns columns;
   Json header{{"schema", "assay-dashboard 1"},
               {"made_at", data.made_at},
@@ -297,7 +338,7 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
               {"detail", detail_words(detail)},
               {"left_out", data.left_out + data.cells.size() - rows.size()},
               {"fields", fields_json()},
-              {"cells", cells_json(columns, data, rows)},
+              {"cells", cells_json(columns, data, all, rows)},
               {"history", history_json(columns, data, detail.history_points)},
               {"series", data.series},
               {"runs", runs_json(data)},

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dashboard/reproduce.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "base/shell.hpp"
 #include "base/text.hpp"
+#include "engine/engine_entry.hpp"
+#include "measure/launches.hpp"
+#include "store/dataset.hpp"
 
 namespace assay::dashboard {
 namespace {
@@ -49,7 +54,29 @@ void add_plan(Command& command, const Record& row) {
   }
 }
 
+// What `assay db import` says of the file that a run is of.
+std::string imported(const RunFacts& run, const char* what) {
+  if (!run.environment.is_object()) return {};
+  const auto from = run.environment.find("imported_from");
+  if (from == run.environment.end() || !from->is_object()) return {};
+  return from->value(what, std::string());
+}
+
 }  // namespace
+
+std::string why_not_repeatable(const Record& row, const Dataset& data) {
+  const auto found = std::ranges::find(data.runs, row.run_id, &RunFacts::run_id);
+  const RunFacts unknown;
+  const RunFacts& run = found == data.runs.end() ? unknown : *found;
+  const std::string file = imported(run, "file"), format = imported(run, "format");
+  if (!format.empty() && !is_any(format, {"assay", "csv", "guide"}))
+    return fmt::format("It was imported from {}, a file of {}: assay cannot repeat it.", file, format);
+  if (own_engine(row.engine) != nullptr) return {};
+  if (row.has_flag(kImportedFlag) || run.command.empty())
+    return fmt::format("It was measured with {}, which is not an engine of assay: assay cannot repeat it.",
+                       row.engine.empty() ? "an unknown runtime" : row.engine);
+  return {};
+}
 
 std::string reproduce_command(const Record& row) {
   Command command;
