@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/clock.hpp"
+#include "chart/cells_in_time.hpp"
+#include "chart/charts.hpp"
+#include "chart/layout.hpp"
+#include "chart/picture.hpp"
+#include "store/dataset.hpp"
+
+namespace assay::chart {
+namespace {
+
+std::string utc_words(double seconds) {
+  return iso8601(WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds))))
+             .substr(0, 19) +
+         "Z";
+}
+
+}  // namespace
+
+std::vector<Chart> history(const Input& input) {
+  const Dataset& data = *input.data;
+  std::map<std::uint32_t, std::vector<const HistoryPoint*>> by_series;
+  for (const HistoryPoint& point : data.history) by_series[point.series].push_back(&point);
+  struct Line {
+    const Record* cell = nullptr;
+    std::vector<const HistoryPoint*> points;
+  };
+  std::vector<Line> lines;
+  for (auto& [series, points] : by_series) {
+    if (series >= data.series.size()) continue;
+    const std::string& key = data.series[series];
+    if (!input.series.empty() && key != input.series) continue;
+    const auto cell = std::ranges::find(data.cells, key, &Record::series_key);
+    if (cell == data.cells.end() ||
+        (!input.model.empty() && cell->model != input.model && cell->model_id != input.model))
+      continue;
+    if (points.size() < 2 ||
+        std::ranges::none_of(points, [](const HistoryPoint* point) { return point->p50_ms.has_value(); }))
+      continue;
+    lines.push_back({&*cell, std::move(points)});
+  }
+  const CellOrder order(data.cells);
+  std::ranges::stable_sort(lines, {}, [&](const Line& line) {
+    return std::pair(std::numeric_limits<std::size_t>::max() - line.points.size(), order.place_of(*line.cell));
+  });
+  constexpr std::size_t kMost = 12;
+  const std::size_t all = lines.size();
+  if (lines.size() > kMost) lines.resize(kMost);
+  if (lines.empty()) return {};
+  Frame frame;
+  frame.name = "history";
+  frame.title = lines.size() == 1 ? "How did " + cell_words(*lines.front().cell) + " change?"
+                                  : "How did the times of these cells change?";
+  frame.subtitle =
+      "median in ms, lower is better · band: 95 % interval of the median · times of different runs are shown, but "
+      "never claimed different";
+  if (all > lines.size())
+    frame.notes.push_back(
+        fmt::format("The {} series with the most results of {}; --series KEY shows another one.", lines.size(), all));
+  frame.notes.emplace_back(
+      "Dotted lines: the version of the runtime or of assay changed. Hollow: no interval over launches.");
+  Table table{{{"cell", "cell", ""},
+               {"time", "time", ""},
+               {"p50_ms", "median", "ms", Better::kLower},
+               {"low", "95 % from", "ms"},
+               {"high", "to", "ms"},
+               {"status", "status", ""},
+               {"version", "version", ""}},
+              {}};
+  std::vector<Row> rows;
+  const std::size_t columns = lines.size() == 1 ? 1 : 2;
+  constexpr double kPitchGap = 78, kLeft = 60;
+  const double height = columns == 1 ? 260 : 150, pitch = height + kPitchGap;
+  const double column = static_cast<double>(frame.width - 16) / static_cast<double>(columns);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::uint32_t version = lines[i].points.front()->version;
+    for (const HistoryPoint* point : lines[i].points) {
+      Row row;
+      row.panel = static_cast<int>(i);
+      row.series = "points";
+      row.group = cell_words(*lines[i].cell);
+      row.x = point->time_s;
+      const std::string version_text = point->version < data.versions.size() ? data.versions[point->version] : "";
+      if (point->status == CellStatus::kCompleted && point->verification != Verification::kWrong && point->p50_ms) {
+        row.value = point->p50_ms;
+        row.low = point->p50_low_ms;
+        row.high = point->p50_high_ms;
+        row.style = !point->ranked ? kUnranked : point->launches < 2 ? kHollow : 0;
+      } else {
+        row.mark = point->verification == Verification::kWrong ? Mark::kWrong
+                   : point->status == CellStatus::kFailed      ? Mark::kFailed
+                                                               : Mark::kNoValue;
+      }
+      rows.push_back(row);
+      if (point->version != version) {
+        Row event;
+        event.panel = static_cast<int>(i);
+        event.series = "versions";
+        event.x = point->time_s;
+        event.text = columns == 1 ? version_text : version_text.substr(0, version_text.find(','));
+        rows.push_back(event);
+        version = point->version;
+      }
+      table.rows.push_back({row.group, utc_words(point->time_s), value_of(row.value), value_of(row.low),
+                            value_of(row.high), std::string(to_string(point->status)), version_text});
+    }
+  }
+  for (std::string& note : legend_notes(rows, "")) frame.notes.push_back(std::move(note));
+  Picture picture(frame);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    Panel panel{static_cast<double>(i % columns) * column + kLeft,
+                static_cast<double>(i / columns) * pitch + 30,
+                column - kLeft - 36,
+                height,
+                columns == 1 ? "" : cut_to(cell_words(*lines[i].cell), column - kLeft - 16, 11),
+                number_axis("", {"x"}, {number}, "time"),
+                number_axis("", {"value", "low", "high"}, {number}, "auto")};
+    panel.x["splitLine"]["show"] = false;
+    picture.add(panel);
+  }
+  for (Row& row : rows) picture.add(std::move(row));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto number = static_cast<int>(i);
+    const Look look = look_of(*lines[i].cell);
+    picture.draw(number, "versions", "event", "point",
+                 {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}});
+    picture.draw(number, "points", "band", "point", {{"colour", {{"$colour", look.colour}}}});
+    picture.plain_line(number, "points", look.colour.c_str(), look.dash);
+    Json arguments = arguments_of(look);
+    arguments["size"] = 3.5;
+    picture.draw(number, "points", "point", "point", std::move(arguments));
+    picture.draw(number, "points", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}});
+  }
+  const double count = std::ceil(static_cast<double>(lines.size()) / static_cast<double>(columns));
+  return {
+      picture.finish(count * pitch, std::move(table), fmt::format("The medians of {} cells over time.", lines.size()))};
+}
+
+}  // namespace assay::chart
