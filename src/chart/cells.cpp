@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "analyse/analyse.hpp"
 #include "chart/charts.hpp"
@@ -56,11 +57,9 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-}  // namespace
-
+// Those of `representatives`, with what is not ranked in the same cell.
 std::vector<const Record*> typical_cells(std::span<const Record> rows, const std::string& model,
-                                         Number Record::*value) {
-  std::vector<const Record*> found = representatives(rows, model);
+                                         std::vector<const Record*> found, Number Record::*value) {
   if (found.empty()) found = most_common(rows, model, value, false);
   if (found.empty()) return most_common(rows, model, value, true);
   std::set<std::string> targets;
@@ -96,7 +95,8 @@ Cells cells_of(const Input& input) {
   if (input.data->left_out > 0)
     cells.notes.push_back(
         fmt::format("Not shown: {} older cells; a filter such as --model selects fewer.", input.data->left_out));
-  std::ranges::stable_sort(cells.rows, {}, [](const Record& row) { return lower_case(row.model); });
+  const auto name_of_model = [](const Record& row) { return std::pair(lower_case(row.model), row.model); };
+  std::ranges::stable_sort(cells.rows, {}, name_of_model);
   std::size_t means = 0;
   for (Record& row : cells.rows)
     if (shows_values(row) && !row.latency_p50_ms && row.latency_mean_ms &&
@@ -109,8 +109,18 @@ Cells cells_of(const Input& input) {
     cells.notes.push_back(
         fmt::format("{} {} no median: the mean is shown.", means, means == 1 ? "result has" : "results have"));
   cells.models = models_of(cells.rows);
+  for (const std::string& model : cells.models) {
+    const auto own = std::ranges::equal_range(cells.rows, std::pair(lower_case(model), model), {}, name_of_model);
+    const std::vector<const Record*> ranked = representatives(own, model);
+    cells.typical[model] = {typical_cells(own, model, ranked, &Record::latency_p50_ms),
+                            typical_cells(own, model, ranked, &Record::memory_mb), !ranked.empty()};
+  }
   return cells;
 }
+
+}  // namespace
+
+Source::Source(Input of) : input(std::move(of)), cells(cells_of(input)) {}
 
 std::string common_words(std::span<const Record* const> rows) {
   std::string words;

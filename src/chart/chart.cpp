@@ -10,7 +10,7 @@ namespace {
 struct KindEntry {
   Kind kind;
   std::string_view name;
-  std::vector<Chart> (*make)(const Input&);
+  std::vector<Chart> (*make)(const Source&);
   std::string_view question;  ///< the title without data
   std::string_view missing;   ///< what is missing then, and the command that measures it
 };
@@ -89,9 +89,14 @@ std::optional<Kind> find_kind(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<Chart> make_charts(Kind kind, const Input& input) {
+ChartMaker::ChartMaker(Input input) : source_(std::make_unique<const Source>(std::move(input))) {}
+ChartMaker::ChartMaker(ChartMaker&&) noexcept = default;
+ChartMaker& ChartMaker::operator=(ChartMaker&&) noexcept = default;
+ChartMaker::~ChartMaker() = default;
+
+std::vector<Chart> ChartMaker::make(Kind kind) const {
   const KindEntry& entry = entry_of(kind);
-  std::vector<Chart> charts = entry.make(input);
+  std::vector<Chart> charts = entry.make(*source_);
   if (charts.empty()) {
     Chart chart;
     chart.title = entry.question;
@@ -103,6 +108,8 @@ std::vector<Chart> make_charts(Kind kind, const Input& input) {
     charts[page].name = std::string(entry.name) + (page == 0 ? "" : "_" + std::to_string(page + 1));
   return charts;
 }
+
+std::vector<Chart> make_charts(Kind kind, const Input& input) { return ChartMaker(input).make(kind); }
 
 std::string escaped(std::string_view text) {
   std::string out;

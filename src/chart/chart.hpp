@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,7 +70,7 @@ enum class Kind {
 [[nodiscard]] std::string_view name_of(Kind kind);
 [[nodiscard]] std::optional<Kind> find_kind(std::string_view name);
 
-/// What a chart is made from. Conclusions are those of the analysis; charts compute positions only.
+/// What charts are made from. Conclusions are those of the analysis; charts compute positions only.
 struct Input {
   const Dataset* data = nullptr;
   const Analysis* analysis = nullptr;
@@ -79,8 +80,27 @@ struct Input {
   std::string series{};  ///< series key of the history; empty: those with the most results
 };
 
-/// One chart, or several pages of it if one would be too tall. Without data one Chart without an option, whose notes
-/// say what is missing and which command measures it.
+struct Source;
+
+/// Makes the charts of one input; what several of them need, such as the cells that stand for each model, is computed
+/// once, here.
+/// Lifetime: the data and the analysis outlive it.
+class ChartMaker {
+ public:
+  explicit ChartMaker(Input input);
+  ChartMaker(ChartMaker&&) noexcept;
+  ChartMaker& operator=(ChartMaker&&) noexcept;
+  ~ChartMaker();
+
+  /// One chart, or several pages of it if one would be too tall. Without data one Chart without an option, whose notes
+  /// say what is missing and which command measures it.
+  [[nodiscard]] std::vector<Chart> make(Kind kind) const;
+
+ private:
+  std::unique_ptr<const Source> source_;
+};
+
+/// One chart alone; several of the same input are made sooner by a ChartMaker.
 [[nodiscard]] std::vector<Chart> make_charts(Kind kind, const Input& input);
 
 /// `text` for readers of XML and HTML: the five special characters are escaped.

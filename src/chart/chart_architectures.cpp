@@ -41,11 +41,11 @@ std::vector<ArchitectureLine> architectures_of(const Cells& cells) {
   }
   for (const std::string& name : order) {
     ArchitectureLine line{name, facet_name(categories[name]), {}, {}};
-    const bool ranked = std::ranges::any_of(
-        models[name], [&](const std::string& model) { return !representatives(cells.rows, model).empty(); });
+    const bool ranked =
+        std::ranges::any_of(models[name], [&](const std::string& model) { return cells.typical.at(model).ranked; });
     std::map<std::string, std::map<std::string, const Record*>> found, unranked;  // by target, model
     for (const std::string& model : models[name])
-      for (const Record* row : typical_cells(cells.rows, model))
+      for (const Record* row : cells.typical.at(model).time)
         (ranked && !row->ranked() ? unranked : found)[target_key(*row)][model] = row;
     const auto add = [&](const auto& entry) {
       for (const std::string& model : line.models) line.rows[entry.first].push_back(entry.second.at(model));
@@ -96,8 +96,8 @@ Mark mark_of_architecture(const Cells& cells, const ArchitectureLine& line, cons
 
 }  // namespace
 
-std::vector<Chart> architecture_comparison(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> architecture_comparison(const Source& source) {
+  const Cells& cells = source.cells;
   std::vector<DotLine> lines;
   Table table{dot_columns(), {}};
   for (const ArchitectureLine& one : architectures_of(cells)) {
@@ -130,8 +130,8 @@ std::vector<Chart> architecture_comparison(const Input& input) {
   return dot_plots(std::move(frame), std::move(lines), table);
 }
 
-std::vector<Chart> architecture_performance_matrix(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> architecture_performance_matrix(const Source& source) {
+  const Cells& cells = source.cells;
   std::vector<ArchitectureLine> lines = architectures_of(cells);
   std::erase_if(lines, [](const ArchitectureLine& line) { return line.models.empty(); });
   if (lines.empty()) return {};

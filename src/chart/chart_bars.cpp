@@ -18,8 +18,9 @@ namespace {
 constexpr double kTallest = 1500;
 
 // For a model the row of each target: that of its representative cell, else one that says why there is no time.
-std::vector<const Record*> rows_of_model(const Cells& cells, const std::string& model, Number Record::*value) {
-  std::vector<const Record*> found = typical_cells(cells.rows, model, value);
+std::vector<const Record*> rows_of_model(const Cells& cells, const std::string& model,
+                                         std::vector<const Record*> Typical::*of) {
+  std::vector<const Record*> found = cells.typical.at(model).*of;
   std::set<std::string> targets;
   for (const Record* row : found) targets.insert(target_key(*row));
   const Record* like = found.empty() ? nullptr : found.front();
@@ -53,10 +54,11 @@ Row bar_of(int panel, const Record& record, const Number& value, const Number& l
 }
 
 // "openvino is the fastest for 4 of 6 models", of what is claimed.
-std::string fastest_words(const Input& input, const Cells& cells, const std::string& question) {
-  if (input.analysis == nullptr) return question;
+std::string fastest_words(const Source& source, const std::string& question) {
+  const Cells& cells = source.cells;
+  if (source.input.analysis == nullptr) return question;
   std::map<std::string, std::size_t> wins;
-  for (const ModelLine& line : input.analysis->models)
+  for (const ModelLine& line : source.input.analysis->models)
     if (line.latency && line.latency->row != nullptr && line.latency->runner_up != nullptr &&
         line.latency->ahead.claimed() && std::ranges::find(cells.models, line.model) != cells.models.end())
       ++wins[target_key(*line.latency->row)];
@@ -76,14 +78,15 @@ std::size_t models_a_page(std::size_t targets) {
 
 // A chart with the representative cells of all models, in pages.
 template <class AddRows>
-std::vector<Chart> by_model(const Input& input, const char* name, const std::string& title, Number Record::*value,
-                            std::span<const BarPanel> panels, const std::vector<Column>& columns, AddRows add_rows,
+std::vector<Chart> by_model(const Source& source, const char* name, const std::string& title,
+                            std::vector<const Record*> Typical::*of, std::span<const BarPanel> panels,
+                            const std::vector<Column>& columns, AddRows add_rows,
                             std::string_view hollow = kHollowOfOneProcess) {
-  const Cells cells = cells_of(input);
+  const Cells& cells = source.cells;
   std::vector<std::string> models;
   std::vector<std::string> without;
   for (const std::string& model : cells.models)
-    (typical_cells(cells.rows, model, value).empty() ? without : models).push_back(model);
+    ((cells.typical.at(model).*of).empty() ? without : models).push_back(model);
   const std::size_t most = models_a_page(looks_of(cells.rows).size());
   std::vector<Chart> charts;
   for (std::size_t from = 0; from < models.size(); from += most) {
@@ -95,7 +98,7 @@ std::vector<Chart> by_model(const Input& input, const char* name, const std::str
     std::vector<Record> copies;
     std::vector<const Record*> shown;
     for (const std::string& model : groups)
-      for (const Record* record : rows_of_model(cells, model, value)) {
+      for (const Record* record : rows_of_model(cells, model, of)) {
         copies.push_back(*record);
         if (shows_values(*record)) shown.push_back(record);
         add_rows(*record, rows, table);
@@ -144,11 +147,11 @@ Number rate_from(const Record& row, const Number& time) {
 
 }  // namespace
 
-std::vector<Chart> hardware_comparison(const Input& input) {
+std::vector<Chart> hardware_comparison(const Source& source) {
   const std::vector<BarPanel> panels{{"latency", "ms, lower is better"}, {"throughput", "items/s, higher is better"}};
   return by_model(
-      input, "hardware_comparison", fastest_words(input, cells_of(input), "Which hardware is fastest for each model?"),
-      &Record::latency_p50_ms, panels,
+      source, "hardware_comparison", fastest_words(source, "Which hardware is fastest for each model?"), &Typical::time,
+      panels,
       columns_with({{"latency_p50_ms", "median", "ms", Better::kLower},
                     {"latency_p50_low_ms", "95 % from", "ms"},
                     {"latency_p50_high_ms", "to", "ms"},
@@ -162,10 +165,10 @@ std::vector<Chart> hardware_comparison(const Input& input) {
       });
 }
 
-std::vector<Chart> memory_usage(const Input& input) {
+std::vector<Chart> memory_usage(const Source& source) {
   const std::vector<BarPanel> panels{{"", "MB, lower is better", "linear"}};
   std::vector<Chart> charts = by_model(
-      input, "memory_usage", "How much memory does each runtime need?", &Record::memory_mb, panels,
+      source, "memory_usage", "How much memory does each runtime need?", &Typical::memory, panels,
       columns_with({{"memory_mb", "peak memory", "MB", Better::kLower}, {"memory_source", "measured of", ""}}),
       [](const Record& record, std::vector<Row>& rows, Table& table) {
         Row row = bar_of(0, record, record.memory_mb, {}, {});
@@ -187,9 +190,9 @@ std::vector<Chart> memory_usage(const Input& input) {
   return charts;
 }
 
-std::vector<Chart> hardware_efficiency(const Input& input) {
-  if (input.analysis == nullptr) return {};
-  const Cells cells = cells_of(input);
+std::vector<Chart> hardware_efficiency(const Source& source) {
+  if (source.input.analysis == nullptr) return {};
+  const Cells& cells = source.cells;
   Frame frame;
   frame.name = "hardware_efficiency";
   frame.title = "How much of the measured peak is reached?";
@@ -204,7 +207,7 @@ std::vector<Chart> hardware_efficiency(const Input& input) {
   std::vector<Row> rows;
   std::vector<std::string> names;
   std::set<std::string> peaks;
-  for (const Efficiency& entry : input.analysis->efficiency) {
+  for (const Efficiency& entry : source.input.analysis->efficiency) {
     if (!entry.machine.empty() && entry.machine != cells.machine) continue;
     const std::string name = fmt::format("{}, {}", entry.category.empty() ? "other" : entry.category, entry.precision);
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -220,10 +223,10 @@ std::vector<Chart> hardware_efficiency(const Input& input) {
         {entry.category, entry.target, entry.precision, entry.share, static_cast<double>(entry.cells), entry.peak_of});
   }
   if (rows.empty()) {
-    if (input.analysis->efficiency_missing.empty()) return {};
+    if (source.input.analysis->efficiency_missing.empty()) return {};
     Chart chart;
     chart.title = frame.title;
-    chart.notes = input.analysis->efficiency_missing;
+    chart.notes = source.input.analysis->efficiency_missing;
     return {std::move(chart)};
   }
   frame.subtitle = cells.machine + " · geometric mean over cells; the peak is the highest rate that was measured";
@@ -231,7 +234,8 @@ std::vector<Chart> hardware_efficiency(const Input& input) {
     if (std::ranges::any_of(rows, [&](const Row& row) { return row.series == look.name; }))
       frame.legend.push_back(look);
   for (const std::string& peak : peaks) frame.notes.push_back("Peak: " + peak + ".");
-  for (const std::string& note : input.analysis->efficiency_missing) frame.notes.push_back("Not shown: " + note + ".");
+  for (const std::string& note : source.input.analysis->efficiency_missing)
+    frame.notes.push_back("Not shown: " + note + ".");
   const BarPanel panel{"", "share of the measured peak, higher is better", "share", true, {0, 1}, {{"percent", true}}};
   Chart chart = bars(frame, std::span(&panel, 1), names, rows, std::move(table),
                      fmt::format("{} bars, of {} categories.", rows.size(), names.size()),
@@ -239,17 +243,17 @@ std::vector<Chart> hardware_efficiency(const Input& input) {
   return {std::move(chart)};
 }
 
-std::vector<Chart> optimization_opportunities(const Input& input) {
-  if (input.analysis == nullptr || input.data->cells.empty()) return {};
+std::vector<Chart> optimization_opportunities(const Source& source) {
+  if (source.input.analysis == nullptr || source.input.data->cells.empty()) return {};
   constexpr std::size_t kMost = 20;
   constexpr double kPitch = 56, kSize = 12;
   Frame frame;
   frame.name = "optimization_opportunities";
-  const std::vector<Opportunity>& all = input.analysis->opportunities;
+  const std::vector<Opportunity>& all = source.input.analysis->opportunities;
   const std::size_t count = std::min(kMost, all.size());
   frame.title = "What would help most?";
   if (count == 0) {
-    const bool ranked = std::ranges::any_of(input.data->cells, [](const Record& row) { return row.ranked(); });
+    const bool ranked = std::ranges::any_of(source.input.data->cells, [](const Record& row) { return row.ranked(); });
     Chart chart;
     chart.title = frame.title;
     chart.notes = {ranked ? "no gain was found that is larger than what these measurements can show: more launches "

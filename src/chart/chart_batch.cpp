@@ -68,7 +68,7 @@ bool differs_in_batch_only(const Record& a, const Record& b) {
 // The cells of a model whose batch varies: those like its representative cell.
 std::vector<const Record*> cells_by_batch(const Cells& cells, const std::string& model,
                                           std::span<const Quantity> quantities) {
-  const std::vector<const Record*> typical = typical_cells(cells.rows, model);
+  const std::vector<const Record*> typical = cells.typical.at(model).time;
   const Record* like = typical.empty() ? nullptr : typical.front();
   const auto has_value = [&](const Record& row) {
     return std::ranges::any_of(quantities, [&](const Quantity& one) { return one.value(row).has_value(); });
@@ -229,8 +229,8 @@ std::string panel_title(const Plan& plan, const std::string& model, const Quanti
   return cut_to(model, width - text_width(rest, kSize), kSize) + rest;
 }
 
-std::vector<Chart> charts_by_batch(const Input& input, const Plan& plan) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
+  const Cells& cells = source.cells;
   std::vector<Facet> facets;
   for (const std::string& model : cells.models)
     if (std::vector<const Record*> found = cells_by_batch(cells, model, plan.quantities); !found.empty())
@@ -313,43 +313,43 @@ std::vector<Chart> charts_by_batch(const Input& input, const Plan& plan) {
 
 }  // namespace
 
-std::vector<Chart> batch_size_scaling(const Input& input) {
-  return charts_by_batch(input, {"batch_size_scaling",
-                                 "How do latency, throughput and memory grow with the batch?",
-                                 {kLatency, kThroughput, kMemory},
-                                 3,
-                                 4,
-                                 true});
+std::vector<Chart> batch_size_scaling(const Source& source) {
+  return charts_by_batch(source, {"batch_size_scaling",
+                                  "How do latency, throughput and memory grow with the batch?",
+                                  {kLatency, kThroughput, kMemory},
+                                  3,
+                                  4,
+                                  true});
 }
 
-std::vector<Chart> latency_vs_batch_size(const Input& input) {
+std::vector<Chart> latency_vs_batch_size(const Source& source) {
   return charts_by_batch(
-      input,
+      source,
       {"latency_vs_batch_size", "Latency against the batch size (ms, lower is better)", {kLatency}, 3, 12, true});
 }
 
-std::vector<Chart> throughput_vs_batch_size(const Input& input) {
-  return charts_by_batch(input, {"throughput_vs_batch_size",
-                                 "Throughput against the batch size (items/s, higher is better)",
-                                 {kThroughput},
-                                 3,
-                                 12,
-                                 true});
+std::vector<Chart> throughput_vs_batch_size(const Source& source) {
+  return charts_by_batch(source, {"throughput_vs_batch_size",
+                                  "Throughput against the batch size (items/s, higher is better)",
+                                  {kThroughput},
+                                  3,
+                                  12,
+                                  true});
 }
 
-std::vector<Chart> memory_usage_vs_batch_size(const Input& input) {
+std::vector<Chart> memory_usage_vs_batch_size(const Source& source) {
   return charts_by_batch(
-      input,
+      source,
       {"memory_usage_vs_batch_size", "Memory against the batch size (MB, lower is better)", {kMemory}, 3, 12, false});
 }
 
-std::vector<Chart> generation(const Input& input) {
-  return charts_by_batch(input, {"generation",
-                                 "How long to the first token, and to each further one? (ms, lower is better)",
-                                 {kFirstToken, kNextToken},
-                                 2,
-                                 4,
-                                 false});
+std::vector<Chart> generation(const Source& source) {
+  return charts_by_batch(source, {"generation",
+                                  "How long to the first token, and to each further one? (ms, lower is better)",
+                                  {kFirstToken, kNextToken},
+                                  2,
+                                  4,
+                                  false});
 }
 
 }  // namespace assay::chart

@@ -13,9 +13,9 @@
 
 namespace assay::chart {
 
-std::vector<Chart> latency_distribution(const Input &input) {
+std::vector<Chart> latency_distribution(const Source &source) {
   constexpr std::size_t kMost = 6;
-  std::vector<CellShapes> cells = cells_with_shapes(input);
+  std::vector<CellShapes> cells = cells_with_shapes(source.input);
   const std::size_t all = cells.size();
   if (cells.size() > kMost)
     cells.resize(kMost);

@@ -29,14 +29,14 @@ Number share_of_limit(const Record& row) {
 
 }  // namespace
 
-std::vector<Chart> model_performance(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> model_performance(const Source& source) {
+  const Cells& cells = source.cells;
   std::vector<DotLine> lines;
   Table table{dot_columns(), {}};
   for (const std::string& model : cells.models) {
     DotLine line;
     line.name = model;
-    for (const Record* row : typical_cells(cells.rows, model)) {
+    for (const Record* row : cells.typical.at(model).time) {
       if (!row->latency_p50_ms) continue;
       line.facet = facet_name(row->family);
       Row dot;
@@ -59,8 +59,8 @@ std::vector<Chart> model_performance(const Input& input) {
                    table);
 }
 
-std::vector<Chart> verification(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> verification(const Source& source) {
+  const Cells& cells = source.cells;
   std::vector<DotLine> lines;
   std::vector<const Record*> shown;
   Table table{{{"model", "model", ""},
@@ -117,8 +117,8 @@ std::vector<Chart> verification(const Input& input) {
                     .rule = true});
 }
 
-std::vector<Chart> memory_scaling(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> memory_scaling(const Source& source) {
+  const Cells& cells = source.cells;
   Frame frame;
   frame.name = "memory_scaling";
   frame.title = "How does memory grow with the size of the model and the batch?";

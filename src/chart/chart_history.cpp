@@ -25,8 +25,8 @@ std::string utc_words(double seconds) {
 
 }  // namespace
 
-std::vector<Chart> history(const Input& input) {
-  const Dataset& data = *input.data;
+std::vector<Chart> history(const Source& source) {
+  const Dataset& data = *source.input.data;
   std::map<std::uint32_t, std::vector<const HistoryPoint*>> by_series;
   for (const HistoryPoint& point : data.history) by_series[point.series].push_back(&point);
   struct Line {
@@ -37,10 +37,10 @@ std::vector<Chart> history(const Input& input) {
   for (auto& [series, points] : by_series) {
     if (series >= data.series.size()) continue;
     const std::string& key = data.series[series];
-    if (!input.series.empty() && key != input.series) continue;
+    if (!source.input.series.empty() && key != source.input.series) continue;
     const auto cell = std::ranges::find(data.cells, key, &Record::series_key);
     if (cell == data.cells.end() ||
-        (!input.model.empty() && cell->model != input.model && cell->model_id != input.model))
+        (!source.input.model.empty() && cell->model != source.input.model && cell->model_id != source.input.model))
       continue;
     if (points.size() < 2 ||
         std::ranges::none_of(points, [](const HistoryPoint* point) { return point->p50_ms.has_value(); }))

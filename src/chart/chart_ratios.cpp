@@ -143,8 +143,8 @@ std::vector<Chart> ratio_chart(Frame frame, const std::string& axis, const std::
 
 }  // namespace
 
-std::vector<Chart> relative_speedup(const Input& input) {
-  const Cells cells = cells_of(input);
+std::vector<Chart> relative_speedup(const Source& source) {
+  const Cells& cells = source.cells;
   if (cells.rows.empty()) return {};
   std::vector<std::pair<std::string, std::vector<Record>>> groups{{"all models", cells.rows}};
   std::vector<std::string> families = families_of(cells.rows);
@@ -198,9 +198,9 @@ std::vector<Chart> relative_speedup(const Input& input) {
                      std::move(table));
 }
 
-std::vector<Chart> category_comparison(const Input& input) {
-  if (input.analysis == nullptr) return {};
-  const Cells cells = cells_of(input);
+std::vector<Chart> category_comparison(const Source& source) {
+  if (source.input.analysis == nullptr) return {};
+  const Cells& cells = source.cells;
   Frame frame;
   frame.name = "category_comparison";
   frame.title = "How do the categories of models compare across hardware?";
@@ -210,7 +210,7 @@ std::vector<Chart> category_comparison(const Input& input) {
   Table table{kRatioColumns, {}};
   std::string baseline;
   bool any = false;
-  for (const CategoryLine& line : input.analysis->categories) {
+  for (const CategoryLine& line : source.input.analysis->categories) {
     if (!line.machine.empty() && line.machine != cells.machine) continue;
     if (line.targets.size() < 2) continue;
     if (baseline.empty()) baseline = line.baseline;

@@ -19,8 +19,8 @@ constexpr const char* kOnlySteady =
 
 }  // namespace
 
-std::vector<Chart> samples_over_time(const Input& input) {
-  const std::vector<CellShapes> cells = cells_with_shapes(input);
+std::vector<Chart> samples_over_time(const Source& source) {
+  const std::vector<CellShapes> cells = cells_with_shapes(source.input);
   if (cells.empty()) return {};
   const Record& cell = *cells.front().cell;
   constexpr std::size_t kMost = 6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,43 +12,55 @@
 /// The functions that make charts; without data they return none. Used within this module only.
 namespace assay::chart {
 
+/// The rows that stand for a model in a one-number picture, one for each target: those of representatives(), with what
+/// is not ranked in the same cell; if nothing is ranked, those of the cell that most targets have the value of. Only if
+/// there is nothing else, those of simulated and software devices.
+struct Typical {
+  std::vector<const Record*> time, memory;  ///< of pictures of times, and of memory
+  bool ranked = false;                      ///< whether representatives() has any
+};
+
 /// What every chart begins with: the cells of one machine, by model in the order of their names, which stand for one
 /// model each.
 struct Cells {
   std::vector<Record> rows;
   std::vector<std::string> models;
-  std::string machine;             ///< name of the host
-  std::vector<std::string> notes;  ///< what was left out
+  std::map<std::string, Typical> typical;  ///< by model; points into `rows`
+  std::string machine;                     ///< name of the host
+  std::vector<std::string> notes;          ///< what was left out
 };
-[[nodiscard]] Cells cells_of(const Input& input);
 
-/// The rows that stand for a model in a one-number picture, one for each target: those of representatives(), with what
-/// is not ranked in the same cell; if nothing is ranked, those of the cell that most targets have `value` of. Only if
-/// there is nothing else, those of simulated and software devices.
-[[nodiscard]] std::vector<const Record*> typical_cells(std::span<const Record> rows, const std::string& model,
-                                                       Number Record::*value = &Record::latency_p50_ms);
+/// An input, and what most charts compute of it.
+struct Source {
+  explicit Source(Input of);
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  Input input;
+  Cells cells;
+};
 
 /// "128 tokens · float32 · laboratory · 3 launches · 2026-03-02", of what all of the rows have in common.
 [[nodiscard]] std::string common_words(std::span<const Record* const> rows);
 
-[[nodiscard]] std::vector<Chart> hardware_comparison(const Input& input);
-[[nodiscard]] std::vector<Chart> model_performance(const Input& input);
-[[nodiscard]] std::vector<Chart> relative_speedup(const Input& input);
-[[nodiscard]] std::vector<Chart> memory_usage(const Input& input);
-[[nodiscard]] std::vector<Chart> architecture_performance_matrix(const Input& input);
-[[nodiscard]] std::vector<Chart> category_comparison(const Input& input);
-[[nodiscard]] std::vector<Chart> hardware_efficiency(const Input& input);
-[[nodiscard]] std::vector<Chart> memory_scaling(const Input& input);
-[[nodiscard]] std::vector<Chart> optimization_opportunities(const Input& input);
-[[nodiscard]] std::vector<Chart> architecture_comparison(const Input& input);
-[[nodiscard]] std::vector<Chart> latency_distribution(const Input& input);
-[[nodiscard]] std::vector<Chart> samples_over_time(const Input& input);
-[[nodiscard]] std::vector<Chart> history(const Input& input);
-[[nodiscard]] std::vector<Chart> batch_size_scaling(const Input& input);
-[[nodiscard]] std::vector<Chart> latency_vs_batch_size(const Input& input);
-[[nodiscard]] std::vector<Chart> throughput_vs_batch_size(const Input& input);
-[[nodiscard]] std::vector<Chart> memory_usage_vs_batch_size(const Input& input);
-[[nodiscard]] std::vector<Chart> generation(const Input& input);
-[[nodiscard]] std::vector<Chart> verification(const Input& input);
+[[nodiscard]] std::vector<Chart> hardware_comparison(const Source& source);
+[[nodiscard]] std::vector<Chart> model_performance(const Source& source);
+[[nodiscard]] std::vector<Chart> relative_speedup(const Source& source);
+[[nodiscard]] std::vector<Chart> memory_usage(const Source& source);
+[[nodiscard]] std::vector<Chart> architecture_performance_matrix(const Source& source);
+[[nodiscard]] std::vector<Chart> category_comparison(const Source& source);
+[[nodiscard]] std::vector<Chart> hardware_efficiency(const Source& source);
+[[nodiscard]] std::vector<Chart> memory_scaling(const Source& source);
+[[nodiscard]] std::vector<Chart> optimization_opportunities(const Source& source);
+[[nodiscard]] std::vector<Chart> architecture_comparison(const Source& source);
+[[nodiscard]] std::vector<Chart> latency_distribution(const Source& source);
+[[nodiscard]] std::vector<Chart> samples_over_time(const Source& source);
+[[nodiscard]] std::vector<Chart> history(const Source& source);
+[[nodiscard]] std::vector<Chart> batch_size_scaling(const Source& source);
+[[nodiscard]] std::vector<Chart> latency_vs_batch_size(const Source& source);
+[[nodiscard]] std::vector<Chart> throughput_vs_batch_size(const Source& source);
+[[nodiscard]] std::vector<Chart> memory_usage_vs_batch_size(const Source& source);
+[[nodiscard]] std::vector<Chart> generation(const Source& source);
+[[nodiscard]] std::vector<Chart> verification(const Source& source);
 
 }  // namespace assay::chart

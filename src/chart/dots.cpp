@@ -151,7 +151,7 @@ Frame frame_of(const Cells& cells, const char* name, const char* title) {
   frame.title = title;
   std::vector<const Record*> shown;
   for (const std::string& model : cells.models)
-    for (const Record* row : typical_cells(cells.rows, model)) shown.push_back(row);
+    for (const Record* row : cells.typical.at(model).time) shown.push_back(row);
   frame.subtitle = common_words(shown);
   frame.legend = looks_of(cells.rows);
   frame.notes = cells.notes;

@@ -30,11 +30,11 @@ void remove_pages(const std::filesystem::path& folder, std::string_view name, st
 Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder) {
   WrittenCharts result;
   const Analysis analysis = analyse(data);
-  const Input input{.data = &data, .analysis = &analysis};
+  const ChartMaker maker({.data = &data, .analysis = &analysis});
   ASSAY_TRY(Renderer renderer, Renderer::create());
   for (const Kind kind : all_kinds()) {
     std::size_t pages = 0;
-    for (const Chart& chart : make_charts(kind, input)) {
+    for (const Chart& chart : maker.make(kind)) {
       if (chart.option.is_null()) {
         result.without_data.emplace_back(name_of(kind));
         continue;

@@ -167,14 +167,14 @@ Result<ExitCode> plot(const PlotOptions& options) {
   ASSAY_CHECK_OK(check_output(options, kinds.size()));
   ASSAY_TRY(const Dataset data, read_data(options));
   const Analysis analysis = analyse(data);
-  const chart::Input input{.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series};
+  const chart::ChartMaker maker({.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series});
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   std::size_t drawn = 0;
   std::vector<std::pair<std::string, std::string>> missing;  // why, and of which charts
   std::size_t missing_charts = 0;
   for (const chart::Kind kind : kinds) {
     std::size_t page = 0;
-    for (const chart::Chart& chart : chart::make_charts(kind, input)) {
+    for (const chart::Chart& chart : maker.make(kind)) {
       if (chart.option.is_null()) {
         const std::string why = join(chart.notes, "; ");
         const auto known = std::ranges::find(missing, why, &std::pair<std::string, std::string>::first);

@@ -29,13 +29,13 @@ namespace {
 // The charts that the sections name, in both themes. Those without data are left out.
 Result<std::vector<Picture>> draw(const Document& document, const Dataset& data, const Analysis& analysis) {
   std::vector<Picture> pictures;
-  const chart::Input input{.data = &data, .analysis = &analysis};
+  const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   for (const Section& section : document.sections) {
     for (const std::string& name : section.charts) {
       const auto kind = chart::find_kind(name);
       ASSAY_CHECK(kind, "a report names charts that there are");
-      for (const chart::Chart& each : chart::make_charts(*kind, input)) {
+      for (const chart::Chart& each : maker.make(*kind)) {
         if (each.option.is_null()) continue;
         ASSAY_TRY(std::string light, renderer.svg(each, chart::theme("light")));
         ASSAY_TRY(std::string dark, renderer.svg(each, chart::theme("dark")));

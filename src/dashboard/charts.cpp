@@ -36,8 +36,9 @@ Json json_of(const chart::Chart& made, bool with_rows) {
           {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
 }
 
-void add(std::vector<PageChart>& charts, Kind kind, const chart::Input& input, const std::string& of, bool with_rows) {
-  for (const chart::Chart& made : chart::make_charts(kind, input))
+void add(std::vector<PageChart>& charts, Kind kind, const chart::ChartMaker& maker, const std::string& of,
+         bool with_rows) {
+  for (const chart::Chart& made : maker.make(kind))
     if (!made.option.is_null()) charts.push_back({made.name + of, json_of(made, with_rows)});
 }
 
@@ -84,14 +85,15 @@ void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
     const std::string target = target_key(data.cells[i]);
     if (targets.insert(target).second) {
       const Dataset one = prototype(data.cells[i], 0);
-      add(charts, Kind::kHistory, {.data = &one}, "/" + target, false);
+      add(charts, Kind::kHistory, chart::ChartMaker({.data = &one}), "/" + target, false);
     }
     const auto count = launches.find(data.ids[i]);
     if (count == launches.end() || !made.emplace(target, count->second).second) continue;
     const Dataset one = prototype(data.cells[i], count->second);
     const std::string of = "/" + target + "/" + std::to_string(count->second);
-    add(charts, Kind::kLatencyDistribution, {.data = &one}, of, false);
-    add(charts, Kind::kSamplesOverTime, {.data = &one}, of, false);
+    const chart::ChartMaker maker({.data = &one});
+    add(charts, Kind::kLatencyDistribution, maker, of, false);
+    add(charts, Kind::kSamplesOverTime, maker, of, false);
   }
 }
 
@@ -108,7 +110,8 @@ void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
     one.cells = std::move(rows);
     std::string of = "/";
     of += model + "/" + tokens + "/" + precision;
-    for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, {.data = &one}, of, true);
+    const chart::ChartMaker maker({.data = &one});
+    for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, maker, of, true);
   }
 }
 
@@ -126,7 +129,8 @@ std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis
                           Kind::kHardwareEfficiency,
                           Kind::kOptimizationOpportunities};
   std::vector<PageChart> charts;
-  for (const Kind kind : kWhole) add(charts, kind, {.data = &data, .analysis = &analysis}, "", true);
+  const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
+  for (const Kind kind : kWhole) add(charts, kind, maker, "", true);
   add_of_models(charts, data);
   add_of_cells(charts, data);
   return charts;

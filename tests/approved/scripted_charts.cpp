@@ -420,8 +420,9 @@ int print_missing() {
   for (const char* name : {"empty", "one"}) {
     const Dataset data = *dataset_of(name);
     const Analysis analysis = analysis_of(data);
+    const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
     for (const chart::Kind kind : chart::all_kinds())
-      for (const chart::Chart& chart : chart::make_charts(kind, {.data = &data, .analysis = &analysis})) {
+      for (const chart::Chart& chart : maker.make(kind)) {
         if (!chart.option.is_null()) continue;
         std::printf("%s, %s\n  %s\n", chart.name.c_str(), name, chart.title.c_str());
         for (const std::string& note : chart.notes) std::printf("  %s\n", note.c_str());
@@ -438,8 +439,9 @@ int write_all(const std::filesystem::path& folder) {
   for (const char* name : {"one", "normal", "thirty", "unranked", "empty"}) {
     const Dataset data = *dataset_of(name);
     const Analysis analysis = analysis_of(data);
+    const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
     for (const chart::Kind kind : chart::all_kinds())
-      for (const chart::Chart& chart : chart::make_charts(kind, {.data = &data, .analysis = &analysis})) {
+      for (const chart::Chart& chart : maker.make(kind)) {
         if (chart.option.is_null()) {
           continue;
         }
