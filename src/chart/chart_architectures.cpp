@@ -114,6 +114,8 @@ std::vector<Chart> architecture_comparison(const Source& source) {
         dot.low = rows.front()->latency_p50_low_ms;
         dot.high = rows.front()->latency_p50_high_ms;
         dot.style = style_of(*rows.front());
+      } else {
+        dot.style = kHollow;
       }
       if (any_unranked(rows)) dot.style = kUnranked;
       dot.text = any_unranked(rows) ? "not ranked" : status_words(*rows.front());
@@ -127,7 +129,8 @@ std::vector<Chart> architecture_comparison(const Source& source) {
   if (lines.empty()) return {};
   Frame frame = frame_of(cells, "architecture_comparison", "How fast is each architecture?");
   frame.notes.emplace_back("Several models of an architecture: geometric mean over those that all its targets have.");
-  return dot_plots(std::move(frame), std::move(lines), table);
+  return dot_plots(std::move(frame), std::move(lines), table,
+                   {.hollow = "Hollow: no interval over launches: of one process, or a mean over several models."});
 }
 
 std::vector<Chart> architecture_performance_matrix(const Source& source) {

@@ -207,6 +207,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   std::vector<Row> rows;
   std::vector<std::string> names;
   std::set<std::string> peaks;
+  bool partly = false;
   for (const Efficiency& entry : source.input.analysis->efficiency) {
     if (!entry.machine.empty() && entry.machine != cells.machine) continue;
     const std::string name = fmt::format("{}, {}", entry.category.empty() ? "other" : entry.category, entry.precision);
@@ -215,8 +216,10 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
     row.group = name;
     row.series = entry.target;
     row.value = entry.share;
-    row.text = fmt::format("{} {}", entry.cells, entry.cells == 1 ? "cell" : "cells");
-    if (!entry.counted_whole) row.style = kHollow;
+    row.text = fmt::format("{} {}{}", entry.cells, entry.cells == 1 ? "cell" : "cells",
+                           entry.counted_whole ? "" : ", at least");
+    row.style = kHollow;
+    partly |= !entry.counted_whole;
     rows.push_back(row);
     peaks.insert(entry.peak_of);
     table.rows.push_back(
@@ -233,13 +236,14 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   for (const Look& look : looks_of(cells.rows))
     if (std::ranges::any_of(rows, [&](const Row& row) { return row.series == look.name; }))
       frame.legend.push_back(look);
+  if (partly) frame.notes.emplace_back("At least: less than 95 % of the operators were counted.");
   for (const std::string& peak : peaks) frame.notes.push_back("Peak: " + peak + ".");
   for (const std::string& note : source.input.analysis->efficiency_missing)
     frame.notes.push_back("Not shown: " + note + ".");
   const BarPanel panel{"", "share of the measured peak, higher is better", "share", true, {0, 1}, {{"percent", true}}};
   Chart chart = bars(frame, std::span(&panel, 1), names, rows, std::move(table),
                      fmt::format("{} bars, of {} categories.", rows.size(), names.size()),
-                     "Hollow: less than 95 % of the operators were counted.");
+                     "Hollow: a geometric mean over cells has no interval.");
   return {std::move(chart)};
 }
 

@@ -64,7 +64,7 @@ std::vector<Chart> dot_plots(Frame frame, std::vector<DotLine> lines, const Tabl
     if (lines.size() > page.size()) frame.subtitle += fmt::format(" · rows {} to {} of {}", from + 1, to, lines.size());
     all.clear();
     for (const DotLine& line : page) all.insert(all.end(), line.dots.begin(), line.dots.end());
-    frame.notes = legend_notes(all);
+    frame.notes = legend_notes(all, axis.hollow);
     frame.notes.insert(frame.notes.end(), notes.begin(), notes.end());
     std::vector<std::span<const DotLine>> facets;
     for (std::size_t at = 0; at < page.size();) {

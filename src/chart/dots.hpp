@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chart/charts.hpp"
@@ -23,8 +24,9 @@ struct DotLine {
 /// What the x axis of a dot plot is.
 struct DotAxis {
   std::string name = "ms, lower is better";
-  std::vector<double> include{};  ///< values that it shows in any case
-  bool rule = false;              ///< with a line at the first of these
+  std::vector<double> include{};                  ///< values that it shows in any case
+  bool rule = false;                              ///< with a line at the first of these
+  std::string_view hollow = kHollowOfOneProcess;  ///< what that means in this chart
 };
 
 /// Facets one below the other, each with its lines, in pages. Facets and lines are in the order of their least value.

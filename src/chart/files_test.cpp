@@ -124,6 +124,30 @@ TEST(Charts, WhatIsNotRankedIsDrawnDashedAndNothingIsClaimedOfIt) {
   }
 }
 
+TEST(Charts, AGeometricMeanWithoutAnIntervalIsHollow) {
+  Dataset data;
+  Record other = cell("cpu", "onnxruntime", 12);
+  other.model = "bert-large";
+  data.cells = {cell("cpu", "onnxruntime", 8), other};
+  for (Record& row : data.cells) row.architecture = "bert";
+  data.ids = {0, 0};
+  const Chart two = make_charts(Kind::kArchitectureComparison, {.data = &data}).front();
+  EXPECT_THAT(styles_of(two), ElementsAre(kHollow));
+  EXPECT_THAT(two.notes, Contains(HasSubstr("a mean over several models")));
+  data.cells.pop_back();
+  const Chart one = make_charts(Kind::kArchitectureComparison, {.data = &data}).front();
+  EXPECT_THAT(styles_of(one), ElementsAre(0)) << "a median with its interval";
+
+  Analysis analysis;
+  Efficiency share;
+  share.target = "cpu";
+  share.share = 0.4;
+  share.cells = 2;
+  analysis.efficiency = {share};
+  EXPECT_THAT(styles_of(make_charts(Kind::kHardwareEfficiency, {.data = &data, .analysis = &analysis}).front()),
+              ElementsAre(kHollow));
+}
+
 TEST(Charts, NoiseDoesNotMakeMemoryUncertain) {
   Dataset data;
   data.cells = {unranked(cell("cpu", "onnxruntime", 8))};
