@@ -58,7 +58,7 @@ CHARTS = ("hardware_comparison", "model_performance", "batch_size_scaling", "rel
 NEED_MORE = ("relative_speedup", "category_comparison", "hardware_efficiency", "optimization_opportunities", "history", "generation")
 # Those that look different with many models; charts.text checks the text of all.
 OF_MANY = ("hardware_comparison", "model_performance", "batch_size_scaling", "architecture_performance_matrix", "memory_scaling",
-           "optimization_opportunities", "latency_vs_batch_size", "history", "verification")
+           "optimization_opportunities", "latency_vs_batch_size", "latency_distribution", "history", "verification")
 NOT_RANKED = ("hardware_comparison", "model_performance", "relative_speedup", "memory_usage", "architecture_performance_matrix",
               "architecture_comparison", "category_comparison")
 CHART_FILES = [*(f"charts/{name}.one.svg" for name in CHARTS if name not in NEED_MORE),

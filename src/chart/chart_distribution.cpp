@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
+#include "analyse/analyse.hpp"
 #include "chart/cells_in_time.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
@@ -12,130 +14,225 @@
 #include "store/dataset.hpp"
 
 namespace assay::chart {
+namespace {
 
-std::vector<Chart> latency_distribution(const Source &source) {
-  constexpr std::size_t kMost = 6;
-  std::vector<CellShapes> cells = cells_with_shapes(source.input);
-  const std::size_t all = cells.size();
-  if (cells.size() > kMost)
-    cells.resize(kMost);
-  if (cells.empty())
-    return {};
+constexpr std::size_t kMostPanels = 6, kMostTargets = 4;
+constexpr const char* kPercentiles = "percentiles";
+
+// The same cell on several targets, the fastest first.
+using Group = std::vector<CellShapes>;
+
+// Each with the first cell that is not in one before, in the order of the cells.
+std::vector<Group> groups_of(const std::vector<CellShapes>& cells) {
+  std::vector<Group> groups;
+  for (const CellShapes& entry : cells) {
+    const auto own = std::ranges::find_if(groups, [&](const Group& group) {
+      return comparable(*group.front().cell, *entry.cell) && std::ranges::none_of(group, [&](const CellShapes& other) {
+               return target_key(*other.cell) == target_key(*entry.cell);
+             });
+    });
+    if (own == groups.end())
+      groups.push_back({entry});
+    else if (own->size() < kMostTargets)
+      own->push_back(entry);
+  }
+  if (groups.size() > kMostPanels) groups.resize(kMostPanels);
+  for (Group& group : groups)
+    std::ranges::stable_sort(group, {}, [](const CellShapes& entry) { return entry.cell->latency_p50_ms.value_or(0); });
+  return groups;
+}
+
+void add_curve(Picture& picture, int panel, const std::string& series, const std::string& group, const Look& look,
+               const std::vector<std::pair<double, double>>& points, const Json& dash) {
+  for (const auto& [time, share] : points) {
+    Row row;
+    row.panel = panel;
+    row.series = series;
+    row.group = group;
+    row.x = time;
+    row.value = share;
+    picture.add(row);
+  }
+  picture.plain_line(panel, series, look.colour.c_str(), dash, "end");
+}
+
+std::vector<std::pair<double, double>> curve_of(const LaunchShape& shape) {
+  std::vector<std::pair<double, double>> points;
+  for (std::size_t q = 0; q < shape.quantiles.size(); ++q)
+    points.emplace_back(time_of(shape.quantiles[q], shape),
+                        static_cast<double>(q) / static_cast<double>(shape.quantiles.size() - 1));
+  return points;
+}
+
+// The distribution of all launches together, each with the weight of its samples; as many points as one launch has.
+std::vector<std::pair<double, double>> curve_of_all(std::span<const LaunchShape* const> shapes) {
+  std::vector<std::pair<double, double>> steps;  // time, share that is added there
+  double all = 0;
+  for (const LaunchShape* shape : shapes) all += static_cast<double>(std::max<std::int64_t>(shape->steady, 1));
+  for (const LaunchShape* shape : shapes) {
+    const double weight = static_cast<double>(std::max<std::int64_t>(shape->steady, 1)) / all;
+    const auto count = static_cast<double>(shape->quantiles.size() - 1);
+    for (std::size_t q = 0; q < shape->quantiles.size(); ++q)
+      steps.emplace_back(time_of(shape->quantiles[q], *shape), q == 0 ? 0 : weight / count);
+  }
+  std::ranges::sort(steps);
+  const std::size_t most = shapes.front()->quantiles.size() - 1;
+  std::vector<std::pair<double, double>> points;
+  double share = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    share += steps[i].second;
+    const auto next = static_cast<double>(points.size()) / static_cast<double>(most);
+    if (i == 0 || i + 1 == steps.size() || share >= next) points.emplace_back(steps[i].first, std::min(share, 1.0));
+  }
+  points.back().second = 1;
+  return points;
+}
+
+struct Percentile {
+  const char* name;
+  double share;
+  Number value, low, high;
+  std::string quality;
+};
+
+std::array<Percentile, 4> percentiles_of(const Record& cell) {
+  return {
+      {{"p50", 0.5, cell.latency_p50_ms, cell.latency_p50_low_ms, cell.latency_p50_high_ms, cell.latency_p50_quality},
+       {"p90", 0.9, cell.latency_p90_ms, cell.latency_p90_low_ms, cell.latency_p90_high_ms, cell.latency_p90_quality},
+       {"p95", 0.95, cell.latency_p95_ms, cell.latency_p95_low_ms, cell.latency_p95_high_ms, cell.latency_p95_quality},
+       {"p99", 0.99, cell.latency_p99_ms, cell.latency_p99_low_ms, cell.latency_p99_high_ms,
+        cell.latency_p99_quality}}};
+}
+
+// The points of a cell. `alone`: in a panel of its own, where they have their names.
+void add_percentiles(Picture& picture, Table& table, int panel, const Record& cell, bool alone) {
+  const std::string series = alone ? kPercentiles : target_key(cell) + " " + kPercentiles;
+  for (const Percentile& one : percentiles_of(cell)) {
+    if (!one.value) continue;
+    Row row;
+    row.panel = panel;
+    row.series = series;
+    row.group = alone ? one.name : fmt::format("{}, {}", target_key(cell), one.name);
+    row.x = one.value;
+    row.value = one.share;
+    row.low = one.low;
+    row.high = one.high;
+    if (is_unranked(cell))
+      row.style = kUnranked;
+    else if (one.quality.starts_with("few") || !one.low || !one.high)
+      row.style = kHollow;
+    // p95 would be over p90 and p99.
+    if (alone && std::string_view(one.name) != "p95")
+      row.text = fmt::format("{} {}", one.name, number_words(*one.value));
+    picture.add(row);
+    table.rows.push_back(
+        {cell_words(cell), std::string(one.name), value_of(one.value), value_of(one.low), value_of(one.high)});
+  }
+  Json arguments = arguments_of(look_of(cell));
+  arguments.update({{"across", true}, {"size", 3.5}});
+  picture.draw(panel, series, "point", "point", arguments);
+  if (alone) picture.draw(panel, series, "name", "point", {{"ink", {{"$colour", "ink"}}}, {"left", true}});
+}
+
+// The target's name beside its curve, each at another height, so that they never lie over each other: that of the
+// fastest at the top and left of its curve, the others right of theirs.
+void add_names(Picture& picture, int panel, const Group& group) {
+  constexpr double kTop = 0.72, kBottom = 0.12;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const Record& cell = *group[i].cell;
+    const double share = kTop - (kTop - kBottom) * static_cast<double>(i) / static_cast<double>(group.size() - 1);
+    const std::vector<std::pair<double, double>> curve = curve_of_all(group[i].shapes);
+    const auto at = std::ranges::find_if(curve, [&](const auto& point) { return point.second >= share; });
+    Row row;
+    row.panel = panel;
+    row.series = i == 0 ? "name of the fastest" : "names";
+    row.x = at->first;
+    row.value = share;
+    row.text = cell.latency_p50_ms ? fmt::format("{} {}", target_key(cell), number_words(*cell.latency_p50_ms))
+                                   : target_key(cell);
+    picture.add(row);
+  }
+  for (const char* series : {"name of the fastest", "names"})
+    picture.draw(panel, series, "name", "point",
+                 {{"ink", {{"$colour", "ink"}}},
+                  {"paper", {{"$colour", "background"}}},
+                  {"left", std::string_view(series) != "names"},
+                  {"always", true}});
+}
+
+Frame frame_of(std::span<const Group> groups, std::size_t all) {
+  std::vector<const Record*> shown;
+  bool several = false, single = false;
+  for (const Group& group : groups) {
+    (group.size() > 1 ? several : single) = true;
+    for (const CellShapes& entry : group) shown.push_back(entry.cell);
+  }
   Frame frame;
   frame.name = "latency_distribution";
-  frame.title = cells.size() == 1
-                    ? "How are the times of " +
-                          cell_words(*cells.front().cell) + " distributed?"
+  const Record& first = *shown.front();
+  frame.title = shown.size() == 1 ? "How are the times of " + cell_words(first) + " distributed?"
+                : groups.size() == 1
+                    ? fmt::format("How are the times of {}, {} distributed?", first.model, shape_words(first))
                     : "How are the times distributed?";
-  std::vector<const Record *> shown;
-  std::vector<Record> copies;
-  for (const CellShapes &entry : cells) {
-    shown.push_back(entry.cell);
-    copies.push_back(*entry.cell);
-  }
-  frame.subtitle =
-      common_words(shown) + " · share of the samples that took at most this "
-                            "time, a line for each launch";
-  frame.notes = {"Points: p50, p90, p95 and p99 over all launches, each with "
-                 "its 95 % interval. Hollow: too few samples for that "
-                 "percentile, or no interval over launches."};
-  if (all > cells.size())
-    frame.notes.push_back(fmt::format(
-        "{} of {} cells; --cell KEY shows another one.", cells.size(), all));
-  if (std::ranges::any_of(cells, [](const CellShapes &entry) {
-        return is_unranked(*entry.cell);
-      }))
-    frame.notes.push_back(
-        legend_notes(std::vector{Row{.value = 1, .style = kUnranked}}).front());
+  frame.subtitle = common_words(shown) + " · share of the samples that took at most this time";
+  if (!several) frame.subtitle += ", a line for each launch";
+  frame.notes = {
+      "Points: p50, p90, p95 and p99 over all launches, each with its 95 % interval. Hollow: too few samples for that "
+      "percentile, or no interval over launches."};
+  if (several)
+    frame.notes.emplace_back(single ? "With several targets a line for each, of all launches, and its median in ms; "
+                                      "with one target a line for each launch."
+                                    : "A line for each target, of all launches, and its median in ms.");
+  if (all > shown.size())
+    frame.notes.push_back(fmt::format("{} of {} cells; --cell KEY shows another one.", shown.size(), all));
+  if (std::ranges::any_of(shown, [](const Record* cell) { return is_unranked(*cell); }))
+    frame.notes.push_back(legend_notes(std::vector{Row{.value = 1, .style = kUnranked}}).front());
+  return frame;
+}
+
+}  // namespace
+
+std::vector<Chart> latency_distribution(const Source& source) {
+  const std::vector<CellShapes> cells = cells_with_shapes(source.input);
+  if (cells.empty()) return {};
+  const std::vector<Group> groups = groups_of(cells);
   Table table{{{"cell", "cell", ""},
                {"percentile", "percentile", ""},
                {"time_ms", "time", "ms", Better::kLower},
                {"low", "95 % from", "ms"},
                {"high", "to", "ms"}},
               {}};
-  Picture picture(frame);
-  const std::size_t columns = cells.size() == 1 ? 1 : 2;
+  Picture picture(frame_of(groups, cells.size()));
+  const std::size_t columns = groups.size() == 1 ? 1 : 2;
   constexpr double kHeight = 210, kPitch = kHeight + 78, kLeft = 56;
-  const double column =
-      static_cast<double>(frame.width - 16) / static_cast<double>(columns);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
+  const double column = static_cast<double>(picture.frame().width - 16) / static_cast<double>(columns);
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto number = static_cast<int>(i);
-    const Record &cell = *cells[i].cell;
-    Panel panel{
-        static_cast<double>(i % columns) * column + kLeft,
-        static_cast<double>(i / columns) * kPitch + 30,
-        column - kLeft - 40,
-        kHeight,
-        columns == 1 ? "" : cut_to(cell_words(cell), column - kLeft - 16, 11),
-        number_axis("ms, lower is better", {"x", "low", "high"}, {number},
-                    "log"),
-        number_axis("", {"value"}, {number}, "share", true, {0, 1})};
-    picture.add(panel);
-    const Look look = look_of(cell);
-    for (const LaunchShape *shape : cells[i].shapes) {
-      const std::string series = fmt::format("{} {}", i, shape->launch_number);
-      for (std::size_t q = 0; q < shape->quantiles.size(); ++q) {
-        Row row;
-        row.panel = number;
-        row.series = series;
-        row.group = fmt::format("launch {}", shape->launch_number);
-        row.x = time_of(shape->quantiles[q], *shape);
-        row.value = static_cast<double>(q) /
-                    static_cast<double>(shape->quantiles.size() - 1);
-        picture.add(row);
-      }
-      picture.plain_line(number, series, look.colour.c_str(), "solid", "end");
+    const Group& group = groups[i];
+    const Record& first = *group.front().cell;
+    const bool alone = group.size() == 1;
+    const std::string title = alone ? cell_words(first) : fmt::format("{}, {}", first.model, shape_words(first));
+    picture.add({static_cast<double>(i % columns) * column + kLeft, static_cast<double>(i / columns) * kPitch + 30,
+                 column - kLeft - 40, kHeight, columns == 1 ? "" : cut_to(title, column - kLeft - 16, 11),
+                 number_axis("ms, lower is better", {"x", "low", "high"}, {number}, "log"),
+                 number_axis("", {"value"}, {number}, "share", true, {0, 1})});
+    for (const CellShapes& entry : group) {
+      const Look look = look_of(*entry.cell);
+      if (alone)
+        for (const LaunchShape* shape : entry.shapes)
+          add_curve(picture, number, fmt::format("{} {}", i, shape->launch_number),
+                    fmt::format("launch {}", shape->launch_number), look, curve_of(*shape), "solid");
+      else
+        add_curve(picture, number, look.name, look.name, look, curve_of_all(entry.shapes), look.dash);
+      add_percentiles(picture, table, number, *entry.cell, alone);
     }
-    struct Percentile {
-      const char *name;
-      double share;
-      Number value, low, high;
-      std::string quality;
-    };
-    const std::array<Percentile, 4> percentiles{
-        {{"p50", 0.5, cell.latency_p50_ms, cell.latency_p50_low_ms,
-          cell.latency_p50_high_ms, cell.latency_p50_quality},
-         {"p90", 0.9, cell.latency_p90_ms, cell.latency_p90_low_ms,
-          cell.latency_p90_high_ms, cell.latency_p90_quality},
-         {"p95", 0.95, cell.latency_p95_ms, cell.latency_p95_low_ms,
-          cell.latency_p95_high_ms, cell.latency_p95_quality},
-         {"p99", 0.99, cell.latency_p99_ms, cell.latency_p99_low_ms,
-          cell.latency_p99_high_ms, cell.latency_p99_quality}}};
-    for (const Percentile &one : percentiles) {
-      if (!one.value)
-        continue;
-      Row row;
-      row.panel = number;
-      row.series = "percentiles";
-      row.group = one.name;
-      row.x = one.value;
-      row.value = one.share;
-      row.low = one.low;
-      row.high = one.high;
-      if (is_unranked(cell))
-        row.style = kUnranked;
-      else if (one.quality.starts_with("few") || !one.low || !one.high)
-        row.style = kHollow;
-      // p95 would be over p90 and p99.
-      if (std::string_view(one.name) != "p95")
-        row.text = fmt::format("{} {}", one.name, number_words(*one.value));
-      picture.add(row);
-      table.rows.push_back({cell_words(cell), std::string(one.name),
-                            value_of(one.value), value_of(one.low),
-                            value_of(one.high)});
-    }
-    Json arguments = arguments_of(look);
-    arguments.update({{"across", true}, {"size", 3.5}});
-    picture.draw(number, "percentiles", "point", "point", arguments);
-    picture.draw(number, "percentiles", "name", "point",
-                 {{"ink", {{"$colour", "ink"}}}, {"left", true}});
+    if (!alone) add_names(picture, number, group);
+    shown += group.size();
   }
-  const double lines = std::ceil(static_cast<double>(cells.size()) /
-                                 static_cast<double>(columns));
-  return {picture.finish(
-      lines * kPitch, std::move(table),
-      fmt::format("Cumulative distributions of the times of {} cells.",
-                  cells.size()))};
+  const double lines = std::ceil(static_cast<double>(groups.size()) / static_cast<double>(columns));
+  return {picture.finish(lines * kPitch, std::move(table),
+                         fmt::format("Cumulative distributions of the times of {} cells.", shown))};
 }
 
-} // namespace assay::chart
+}  // namespace assay::chart

@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "chart/chart.hpp"
 #include "chart/picture.hpp"
+#include "store/dataset.hpp"
 
 namespace assay::chart {
 namespace {
@@ -196,6 +197,49 @@ TEST(Charts, WrongAndFailedCellsHaveNoTime) {
   const Chart errors = make_charts(Kind::kVerification, {.data = &data}).front();
   ASSERT_FALSE(errors.option.is_null());
   EXPECT_DOUBLE_EQ(std::get<double>(errors.table.rows.at(0).at(3)), 50) << "only the wrong one was compared";
+}
+
+LaunchShape shape_of(std::int64_t result, std::int64_t launch) {
+  LaunchShape shape;
+  shape.result_id = result;
+  shape.launch_number = launch;
+  shape.samples = shape.steady = 100;
+  shape.low_ns = 1'000'000 * result;
+  shape.high_ns = 2'000'000 * result;
+  shape.quantiles = {0, 32768, 65535};
+  return shape;
+}
+
+std::vector<std::string> series_of(const Chart& chart, std::string_view function) {
+  std::vector<std::string> names;
+  for (const Json& series : chart.option["series"])
+    if (series["type"] == function || (series.contains("renderItem") && series["renderItem"]["$fn"] == function))
+      names.push_back(series["$rows"]["series"]);
+  return names;
+}
+
+TEST(Charts, TheDistributionsOfACellOnSeveralTargetsAreInOnePanel) {
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", 8), cell("openvino", "openvino", 4)};
+  data.ids = {2, 1};
+  for (const std::int64_t result : {1, 2})
+    for (const std::int64_t launch : {1, 2}) data.shapes.push_back(shape_of(result, launch));
+  const Chart both = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
+  EXPECT_EQ(both.option["grid"].size(), 1U);
+  EXPECT_THAT(series_of(both, "line"), ElementsAre("openvino", "cpu")) << "the fastest first, a line each";
+  std::vector<std::string> names;
+  double last = 0;
+  for (const Json& row : both.option["dataset"]["source"]) {
+    if (row[2] == "names" || row[2] == "name of the fastest") names.push_back(row[9]);
+    if (row[2] == "cpu") last = row[4].get<double>();
+  }
+  EXPECT_THAT(names, ElementsAre("openvino 4.00", "cpu 8.00"));
+  EXPECT_EQ(last, 1) << "a line of all launches ends at all samples";
+
+  data.cells[1].batch_size = 4;
+  const Chart apart = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
+  EXPECT_EQ(apart.option["grid"].size(), 2U) << "another batch is another cell";
+  EXPECT_THAT(series_of(apart, "line"), SizeIs(4)) << "a line for each launch";
 }
 
 TEST(Charts, NamesAreThoseOfTheirKinds) {

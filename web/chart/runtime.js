@@ -436,13 +436,14 @@ var functions = {
     };
   },
 
-  // The text of a row beside its point, where no other text of the series is.
+  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through.
   name: function(args, owner) {
     var taken = [];
     return function(params, api) {
       if (params.dataIndex === 0) taken = [];
       var row = owner.rows[params.dataIndex], box = params.coordSys;
       if (!isNumber(row.value) || !row.text) return nothing();
+      var style = {fill: args.ink, stroke: args.paper, lineWidth: args.paper ? 3 : 0};
       var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, away = args.sized ? row.high + 4 : 8;
       var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
       var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
@@ -458,9 +459,9 @@ var functions = {
           if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
         if (!free) continue;
         taken.push([x, y, width]);
-        return text(row.text, x, y, {fill: args.ink});
+        return text(row.text, x, y, style);
       }
-      return nothing();
+      return args.always ? text(row.text, places[0][0], places[0][1], style) : nothing();
     };
   },
 
