@@ -127,6 +127,7 @@ std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis
                           Kind::kMemoryUsage,
                           Kind::kMemoryScaling,
                           Kind::kHardwareEfficiency,
+                          Kind::kVerification,
                           Kind::kOptimizationOpportunities};
   std::vector<PageChart> charts;
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis});

@@ -13,7 +13,7 @@ export function wholeCharts(document: AssayDocument) {
     const kind = name.replace(/_\d+$/, '');
     kinds.set(kind, [...(kinds.get(kind) ?? []), name].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })));
   }
-  const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'optimization_opportunities'];
+  const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities'];
   return [...kinds].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
 }
 
