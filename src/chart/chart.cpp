@@ -62,6 +62,14 @@ constexpr KindEntry kKinds[] = {
               "no generation was measured: `assay run --models-set small` measures t5 and whisper token by token"},
     KindEntry{Kind::kVerification, "verification", verification, "How close are the outputs to those of the reference?",
               "no output was compared with a reference: `assay run --models-set small` verifies what it measures"},
+    KindEntry{Kind::kComparison, "comparison", comparison, "How do two targets differ, cell by cell?",
+              "no cell has a time on two targets: `assay run --hardware all` measures on all hardware; `assay suite "
+              "--plot-comparison BEFORE AFTER` compares two folders of results"},
+    KindEntry{Kind::kPhases, "phases", phases, "Where does the time go, from loading to steady runs?",
+              "no cell has times of loading and warm-up: `assay run --models-set small` measures five models"},
+    KindEntry{
+        Kind::kMachineNoise, "machine_noise", machine_noise, "How quiet were the machines before each run?",
+        "no run has a score of its machine: the files of results of `assay run` have one; name them with --json-path"},
 };
 
 const KindEntry& entry_of(Kind kind) {

@@ -64,6 +64,9 @@ enum class Kind {
   kHistory,
   kGeneration,
   kVerification,
+  kComparison,
+  kPhases,
+  kMachineNoise,
 };
 [[nodiscard]] std::span<const Kind> all_kinds();
 /// "hardware_comparison".
@@ -75,9 +78,10 @@ struct Input {
   const Dataset* data = nullptr;
   const Analysis* analysis = nullptr;
   std::string model{};  ///< only this model; empty: all
-  std::string
-      cell{};  ///< task key of the cell of latency_distribution and samples_over_time; empty: the first with data
-  std::string series{};  ///< series key of the history; empty: those with the most results
+  std::string cell{};  ///< task key of the cell of latency_distribution, samples_over_time and phases; empty: the first
+                       ///< with data
+  const Dataset* before = nullptr;  ///< of the comparison: the other side; null: it compares two targets of `data`
+  std::string series{};             ///< series key of the history; empty: those with the most results
 };
 
 struct Source;

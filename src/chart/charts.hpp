@@ -62,5 +62,8 @@ struct Source {
 [[nodiscard]] std::vector<Chart> memory_usage_vs_batch_size(const Source& source);
 [[nodiscard]] std::vector<Chart> generation(const Source& source);
 [[nodiscard]] std::vector<Chart> verification(const Source& source);
+[[nodiscard]] std::vector<Chart> comparison(const Source& source);
+[[nodiscard]] std::vector<Chart> phases(const Source& source);
+[[nodiscard]] std::vector<Chart> machine_noise(const Source& source);
 
 }  // namespace assay::chart

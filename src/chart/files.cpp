@@ -25,6 +25,32 @@ void remove_pages(const std::filesystem::path& folder, std::string_view name, st
   }
 }
 
+// Each page of a chart in both formats.
+Status write_chart(Renderer& renderer, const ChartMaker& maker, Kind kind, const std::filesystem::path& folder,
+                   WrittenCharts& result) {
+  std::size_t pages = 0;
+  for (const Chart& chart : maker.make(kind)) {
+    if (chart.option.is_null()) {
+      result.without_data.emplace_back(name_of(kind));
+      continue;
+    }
+    ASSAY_TRY(const std::string svg, renderer.svg(chart, theme("light")));
+    ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".svg"), svg));
+    ++pages;
+    if (!result.notes.empty()) continue;
+    const Result<std::string> bytes = png(svg, kPngScale);
+    if (bytes) {
+      ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".png"), *bytes));
+      continue;
+    }
+    result.notes.push_back(fmt::format("only SVG files, no PNG: {}{}", bytes.error().message,
+                                       bytes.error().hint.empty() ? "" : "; " + bytes.error().hint));
+  }
+  remove_pages(folder, name_of(kind), pages);
+  result.pictures += pages;
+  return {};
+}
+
 }  // namespace
 
 Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder) {
@@ -33,26 +59,7 @@ Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::p
   const ChartMaker maker({.data = &data, .analysis = &analysis});
   ASSAY_TRY(Renderer renderer, Renderer::create());
   for (const Kind kind : all_kinds()) {
-    std::size_t pages = 0;
-    for (const Chart& chart : maker.make(kind)) {
-      if (chart.option.is_null()) {
-        result.without_data.emplace_back(name_of(kind));
-        continue;
-      }
-      ASSAY_TRY(const std::string svg, renderer.svg(chart, theme("light")));
-      ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".svg"), svg));
-      ++pages;
-      if (!result.notes.empty()) continue;
-      const Result<std::string> bytes = png(svg, kPngScale);
-      if (bytes) {
-        ASSAY_CHECK_OK(write_file_atomically(folder / (chart.name + ".png"), *bytes));
-        continue;
-      }
-      result.notes.push_back(fmt::format("only SVG files, no PNG: {}{}", bytes.error().message,
-                                         bytes.error().hint.empty() ? "" : "; " + bytes.error().hint));
-    }
-    remove_pages(folder, name_of(kind), pages);
-    result.pictures += pages;
+    ASSAY_CHECK_OK(write_chart(renderer, maker, kind, folder, result));
   }
   return result;
 }

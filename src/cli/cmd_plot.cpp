@@ -219,8 +219,9 @@ void register_plot(CLI::App& app, Commands& commands) {
   show_as(command->add_flag("--architecture-comparison", options->architecture_comparison,
                             "Only the chart architecture_comparison"),
           kSelected);
-  show_as(command->add_option("--cell", options->cell, "The cell of latency_distribution and samples_over_time"),
-          kSelected, "TASK_KEY");
+  show_as(
+      command->add_option("--cell", options->cell, "The cell of latency_distribution, samples_over_time and phases"),
+      kSelected, "TASK_KEY");
   show_as(command->add_option("--series", options->series, "The series of history"), kSelected, "SERIES_KEY");
   options->selection.add_to(*command);
   show_as(

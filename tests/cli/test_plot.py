@@ -34,7 +34,7 @@ class Plot(tool.ToolTest):
         named = {name for each in REPORTS for name in each if name}
         self.assertIn("hardware_comparison", named)
         self.assertEqual(named - set(CHARTS), set())
-        self.assertEqual(len(CHARTS), 19)
+        self.assertEqual(len(CHARTS), 22)
 
     def test_a_first_try_has_every_chart_that_one_target_can_have(self):
         rows = self.null("--save", batch="1 4")

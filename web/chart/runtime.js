@@ -373,6 +373,30 @@ var functions = {
     };
   },
 
+  // A part of a category's bar, as long as its value, that begins at x; the row's text after it.
+  segment: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], from = api.coord([row.x, row.group]), to = api.coord([row.x + row.value, row.group])[0];
+      var half = Math.min(18, api.size([0, 1])[1] * 0.8) / 2, children = [];
+      if (row.value > 0)
+        children.push({
+          type: 'rect',
+          shape: {x: from[0], y: from[1] - half, width: Math.max(0.5, to - from[0]), height: 2 * half},
+          style: {fill: args.colour, stroke: args.ink2, lineWidth: 0.5}
+        });
+      if (row.text) children.push(text(row.text, to + 6, from[1], {fill: args.ink}));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // The text of a row in its category's line, right of the panel.
+  beside: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      return row.text ? text(row.text, box.x + box.width + 8, api.coord([1, row.group])[1], {fill: args.ink}) : nothing();
+    };
+  },
+
   // A thin line from the least to the greatest value of a category's row.
   span: function(args, owner) {
     return function(params, api) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "chart/chart.hpp"
+#include "chart/picture.hpp"
+#include "result/launch_medians.hpp"
+#include "store/dataset.hpp"
+
+namespace assay::chart {
+namespace {
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// With three launches, of which the rounds of one run are pairs.
+Record cell(const std::string& hardware, const std::string& engine, const std::string& model, double p50) {
+  Record row;
+  row.model = model;
+  row.run_id = "run-1";
+  row.hardware = hardware;
+  row.engine = engine;
+  row.hardware_id = row.host = "laboratory";
+  row.precision = row.effective_precision = "float32";
+  row.contract = "e2e_host";
+  row.timestamp = "2026-03-02T12:34:56.000000Z";
+  row.batch_size = row.streams = 1;
+  row.status = CellStatus::kCompleted;
+  row.verification = Verification::kVerified;
+  row.latency_p50_ms = p50;
+  row.latency_p50_low_ms = 0.99 * p50;
+  row.latency_p50_high_ms = 1.01 * p50;
+  row.latency_p50_interval = "launches";
+  row.latency_p50_quality = "ok";
+  row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 0.999 * p50}, {2, p50}, {3, 1.001 * p50}});
+  row.launches = 3;
+  row.launch_spread = 0.001;
+  row.stop_reason = "precision_reached";
+  return row;
+}
+
+struct Drawn {
+  std::string group, series, text;
+  int style = 0, mark = 0;
+};
+std::vector<Drawn> drawn(const Chart& chart, int panel) {
+  std::vector<Drawn> rows;
+  const Json& source = chart.option["dataset"]["source"];
+  for (std::size_t i = 1; i < source.size(); ++i)
+    if (source[i][0] == panel && source[i][1] != "")
+      rows.push_back({source[i][1], source[i][2], source[i][9], source[i][8].get<int>(), source[i][7].get<int>()});
+  return rows;
+}
+
+TEST(Comparison, OfTwoTargetsClaimsWhatPairedLaunchesShow) {
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("openvino", "openvino", "bert", 4),
+                cell("cpu", "onnxruntime", "vit", 8), cell("openvino", "openvino", "vit", 8.001)};
+  data.ids = {0, 0, 0, 0};
+  data.cells[3].launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 8.08}, {2, 8}, {3, 7.93}});
+  ASSERT_TRUE(data.cells[0].ranked());
+  const Chart chart = make_charts(Kind::kComparison, {.data = &data}).front();
+  ASSERT_FALSE(chart.option.is_null());
+  const std::vector<Drawn> cells = drawn(chart, 1);
+  ASSERT_THAT(cells, SizeIs(2));
+  EXPECT_EQ(cells[0].group, "bert, batch 1") << "the largest effect first";
+  EXPECT_EQ(cells[0].style, 0);
+  EXPECT_EQ(cells[0].series, "openvino");
+  EXPECT_EQ(cells[1].style, kHollow) << "equal times";
+  EXPECT_EQ(cells[1].series, "no difference");
+  EXPECT_THAT(drawn(chart, 0).front().group, "geometric mean, 2 cells");
+  EXPECT_EQ(chart.table.rows.size(), 3U);
+}
+
+TEST(Comparison, OfTwoRunsClaimsNothing) {
+  Dataset before, after;
+  before.source = "old";
+  after.source = "new";
+  before.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("cpu", "onnxruntime", "vit", 8),
+                  cell("cpu", "onnxruntime", "t5", 8)};
+  after.cells = {cell("cpu", "onnxruntime", "bert", 4), cell("cpu", "onnxruntime", "vit", 8)};
+  for (Record& row : after.cells) row.run_id = "run-2";
+  after.cells[1].status = CellStatus::kFailed;
+  const Chart chart = make_charts(Kind::kComparison, {.data = &after, .before = &before}).front();
+  ASSERT_FALSE(chart.option.is_null());
+  EXPECT_EQ(chart.title, "How do before and after differ, cell by cell?");
+  EXPECT_EQ(chart.subtitle, "before: old · after: new");
+  const std::vector<Drawn> cells = drawn(chart, 1);
+  ASSERT_THAT(cells, SizeIs(2));
+  EXPECT_EQ(cells[0].style, kHollow);
+  EXPECT_EQ(cells[0].text, "0.500 (0.490 to 0.510)") << "the interval of one median over that of the other";
+  EXPECT_EQ(cells[1].mark, static_cast<int>(Mark::kFailed));
+  EXPECT_EQ(cells[1].text, "after: failed");
+  EXPECT_THAT(chart.notes, Contains("Only before: 1 cell."));
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("Nothing is claimed of times of two runs")));
+}
+
+TEST(Phases, AreThoseOfOneLaunchOneBehindTheOther) {
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", "bert", 8)};
+  data.ids = {0};
+  data.cells[0].runtime_load_ms = 30;
+  data.cells[0].model_load_time = 0.05;
+  data.cells[0].first_inference_ms = 20;
+  data.cells[0].warmup_time_ms = 300;       // of three launches
+  data.cells[0].window_ns = 2'700'000'000;  // likewise
+  const Chart chart = make_charts(Kind::kPhases, {.data = &data}).front();
+  ASSERT_FALSE(chart.option.is_null());
+  std::vector<double> begins, lengths;
+  for (const Json& row : chart.option["dataset"]["source"])
+    if (row[0] == 1 && row[2] != "sum") {
+      begins.push_back(row[3].get<double>());
+      lengths.push_back(row[4].get<double>());
+    }
+  const auto near = [](double value) { return testing::DoubleNear(value, 1e-9); };
+  EXPECT_THAT(begins, ElementsAre(near(0), near(0.03), near(0.08), near(0.1), near(0.2)));
+  EXPECT_THAT(lengths, ElementsAre(near(0.03), near(0.05), near(0.02), near(0.1), near(0.9)));
+  EXPECT_EQ(drawn(chart, 0).back().text, "100\u2009ms");
+  EXPECT_EQ(drawn(chart, 1).back().text, "1.10\u2009s");
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("1 of 1 rows have no time of compiling")));
+}
+
+TEST(MachineNoise, IsTheScoreBeforeEachRunOfAMachine) {
+  Dataset data;
+  for (const char* started : {"2026-03-03T00:00:00.000000Z", "2026-03-02T00:00:00.000000Z", "2026-03-01T00:00:00Z"}) {
+    RunFacts run;
+    run.host = run.machine = "laboratory";
+    run.started = started;
+    if (!data.runs.empty()) run.score = static_cast<int>(80 + data.runs.size());
+    data.runs.push_back(run);
+  }
+  const Chart chart = make_charts(Kind::kMachineNoise, {.data = &data}).front();
+  ASSERT_FALSE(chart.option.is_null());
+  const Json& source = chart.option["dataset"]["source"];
+  ASSERT_EQ(source.size(), 3U) << "a run without a score is not drawn";
+  EXPECT_EQ(source[1][3], 1772323200) << "2026-03-01, the earliest first";
+  EXPECT_EQ(source[1][4], 82);
+  EXPECT_EQ(source[2][4], 81);
+  EXPECT_THAT(chart.notes, Contains("1 run has no score."));
+}
+
+}  // namespace
+}  // namespace assay::chart
