@@ -114,6 +114,28 @@ TEST_F(DatasetTest, HasPeaksScoresAndShapes) {
   EXPECT_THAT(read_dataset(*store, {.shapes = false})->shapes, IsEmpty());
 }
 
+TEST_F(DatasetTest, OfWhatPagesAndChartsShowNothingIsReadFromSamples) {
+  for (const char* model : {"bert", "vit"})
+    for (const char* run : {"run-1", "run-2"}) add(model, run, "2026-03-01T00:00:00.000000Z");
+  Store store = ingested();
+  const auto before = read_dataset(store);
+  ASSERT_TRUE(before) << to_string(before.error());
+  { const Store closed = std::move(store); }
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(database->execute("DROP VIEW raw_benchmark_data; DROP TABLE samples"));
+  }
+  auto without = Store::open(path_, Store::Mode::kRead);
+  const auto after = read_dataset(*without);
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_THAT(after->ids, ElementsAre(before->ids[0], before->ids[1]));
+  for (std::size_t i = 0; i < before->cells.size(); ++i) EXPECT_EQ(to_json(after->cells[i]), to_json(before->cells[i]));
+  EXPECT_THAT(after->history, SizeIs(4));
+  ASSERT_EQ(after->shapes.size(), before->shapes.size());
+  for (std::size_t i = 0; i < before->shapes.size(); ++i)
+    EXPECT_EQ(after->shapes[i].quantiles, before->shapes[i].quantiles);
+}
+
 TEST_F(DatasetTest, SelectsByTime) {
   add("bert", "run-1", "2026-03-01T00:00:00.000000Z");
   add("bert", "run-2", "2026-03-02T00:00:00.000000Z");
