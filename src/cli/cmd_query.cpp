@@ -8,13 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/analysis.hpp"
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
-#include "cli/report_output.hpp"
-#include "cli/selection_options.hpp"
+#include "cli/report_question.hpp"
 #include "store/store.hpp"
 
 namespace assay::cli {
@@ -23,20 +21,20 @@ namespace {
 constexpr std::size_t kMostRows = 100'000;
 
 struct QueryOptions {
-  std::string report, sql, goal = "latency";
+  std::string report, sql;
   bool architectures = false, optimal = false;
-  SelectionOptions selection;
-  ReportOutput output;
+  ReportQuestion question;
 };
 
 Result<ExitCode> run_sql(const QueryOptions& options) {
-  ASSAY_TRY(Store store, Store::open(database_path(options.selection.db_path), Store::Mode::kRead));
+  ASSAY_TRY([[maybe_unused]] const std::string format, options.question.output.chosen_format());
+  ASSAY_TRY(Store store, Store::open(database_path(options.question.selection.db_path), Store::Mode::kRead));
   ASSAY_TRY(duckdb::Rows rows, store.ask_sql(options.sql, kMostRows + 1));
   if (rows.rows.size() > kMostRows) {
     std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);
     rows.rows.resize(kMostRows);
   }
-  ASSAY_CHECK_OK(options.output.write(rows, options.sql));
+  ASSAY_CHECK_OK(options.question.output.write(rows, options.sql));
   return ExitCode::kSuccess;
 }
 
@@ -57,12 +55,8 @@ Result<std::string> chosen_report(const QueryOptions& options) {
 
 Result<ExitCode> query(const QueryOptions& options) {
   ASSAY_TRY(const std::string name, chosen_report(options));
-  ASSAY_TRY([[maybe_unused]] const std::string format, options.output.chosen_format());
   if (name.empty()) return run_sql(options);
-  ASSAY_TRY(const Dataset data, options.selection.read());
-  const Analysis analysis = analyse(data, goal_from(options.goal).value_or(Goal::kLatency));
-  ASSAY_TRY(const Document document, make_report(name, data, analysis));
-  ASSAY_CHECK_OK(options.output.write(document, data, analysis));
+  ASSAY_CHECK_OK(options.question.answer(name));
   return ExitCode::kSuccess;
 }
 
@@ -72,8 +66,7 @@ void register_query(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<QueryOptions>();
   CLI::App* command = app.add_subcommand("query", "Ask the database: a report, or SQL");
   command->group(kResultCommands);
-  std::vector<std::string> names;
-  for (const ReportName& each : report_names()) names.emplace_back(each.name);
+  const std::vector<std::string> names = report_words();
   only_words(
       show_as(command->add_option("--report", options->report, "A report: " + join(names, ", ")), kSelected, "NAME"),
       names);
@@ -86,12 +79,7 @@ void register_query(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--sql", options->sql,
                               "One statement of SQL that only reads; the tables are those of docs/formats.md"),
           kSelected, "TEXT");
-  only_words(show_as(command->add_option("--goal", options->goal, "What to choose hardware by"), kSelected,
-                     "latency|throughput|memory|efficiency"),
-             {"latency", "throughput", "memory", "efficiency"})
-      ->default_str(options->goal);
-  options->selection.add_to(*command);
-  options->output.add_to(*command);
+  options->question.add_to(*command);
   command->footer(
       "Examples:\n"
       "  assay query --optimal-hardware-analysis --output optimal_hardware.md\n"

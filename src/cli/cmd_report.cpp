@@ -9,25 +9,18 @@
 #include "base/text.hpp"
 #include "cli/context.hpp"
 #include "cli/help.hpp"
-#include "cli/report_output.hpp"
-#include "cli/selection_options.hpp"
+#include "cli/report_question.hpp"
 
 namespace assay::cli {
 namespace {
 
 struct ReportOptions {
   std::string name = "overview";
-  std::string goal = "latency";
-  SelectionOptions selection;
-  ReportOutput output;
+  ReportQuestion question;
 };
 
 Result<ExitCode> report(const ReportOptions& options) {
-  ASSAY_TRY([[maybe_unused]] const std::string format, options.output.chosen_format());
-  ASSAY_TRY(const Dataset data, options.selection.read());
-  const Analysis analysis = analyse(data, goal_from(options.goal).value_or(Goal::kLatency));
-  ASSAY_TRY(const Document document, make_report(options.name, data, analysis));
-  ASSAY_CHECK_OK(options.output.write(document, data, analysis));
+  ASSAY_CHECK_OK(options.question.answer(options.name));
   return ExitCode::kSuccess;
 }
 
@@ -37,22 +30,15 @@ void register_report(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<ReportOptions>();
   CLI::App* command = app.add_subcommand("report", "Answer questions about the stored results");
   command->group(kResultCommands);
-  std::vector<std::string> names;
+  const std::vector<std::string> names = report_words();
   std::string meanings;
-  for (const ReportName& each : report_names()) {
-    names.emplace_back(each.name);
+  for (const ReportName& each : report_names())
     meanings += "\n  " + std::string(each.name) + ": " + std::string(each.meaning);
-  }
   only_words(show_as(command->add_option("REPORT,--report", options->name, "Which report: " + join(names, ", ")),
                      kSelected, "REPORT"),
              names)
       ->default_str(options->name);
-  only_words(show_as(command->add_option("--goal", options->goal, "What to choose hardware by"), kSelected,
-                     "latency|throughput|memory|efficiency"),
-             {"latency", "throughput", "memory", "efficiency"})
-      ->default_str(options->goal);
-  options->selection.add_to(*command);
-  options->output.add_to(*command);
+  options->question.add_to(*command);
   command->footer("Reports:" + meanings +
                   "\n\nExamples:\n"
                   "  assay report\n"

@@ -16,6 +16,7 @@
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/report_output.hpp"
+#include "cli/report_question.hpp"
 #include "cli/selection_options.hpp"
 #include "dashboard/page.hpp"
 
@@ -61,10 +62,7 @@ void CoverageAnswers::add_to(CLI::App& command) {
                                         "Of a report; without it that of the extension of --output, else text"),
                      kAnswers, "text|md|csv|json|html"),
              {"text", "md", "markdown", "csv", "json", "html"});
-  only_words(show_as(command.add_option("--goal", goal_, "What to choose hardware by"), kAnswers,
-                     "latency|throughput|memory|efficiency"),
-             {"latency", "throughput", "memory", "efficiency"})
-      ->default_str(goal_);
+  add_goal(command, goal_, kAnswers);
 }
 
 std::size_t CoverageAnswers::count() const {
