@@ -64,9 +64,9 @@ std::vector<KnownModel> published(const std::string& architecture) {
 }
 
 std::optional<KnownModel> tiny_model(const std::string& architecture) {
-  static const Json kTiny = Json::parse(embedded_files().at("tiny")).at("architectures");
-  const auto found = kTiny.find(architecture);
-  if (found == kTiny.end()) return std::nullopt;
+  static const Json tiny = Json::parse(embedded_files().at("tiny")).at("architectures");
+  const auto found = tiny.find(architecture);
+  if (found == tiny.end()) return std::nullopt;
   const std::string id = "zoo:" + architecture + "/tiny";
   KnownModel model{id, id, architecture, found->at("class").get<std::string>(), "tiny", found->at("config")};
   model.config["architectures"] = Json::array({model.model_class});
