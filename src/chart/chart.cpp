@@ -35,8 +35,8 @@ constexpr KindEntry kKinds[] = {
               "no cell was measured on two targets: `assay run --hardware all` measures on all hardware"},
     KindEntry{Kind::kHardwareEfficiency, "hardware_efficiency", hardware_efficiency,
               "How much of the measured peak is reached?",
-              "no measured peak of this machine is stored, to which rates could be compared: `assay run` measures that "
-              "of the CPU"},
+              "no measured peak of this machine is stored, to which rates could be compared: `assay doctor --peak` "
+              "measures it"},
     KindEntry{Kind::kMemoryScaling, "memory_scaling", memory_scaling,
               "How does memory grow with the size of the model and the batch?", kNoTimes},
     KindEntry{Kind::kOptimizationOpportunities, "optimization_opportunities", optimization_opportunities,

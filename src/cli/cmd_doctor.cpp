@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
+#include <optional>
 
+#include "analyse/analyse.hpp"
+#include "base/files.hpp"
+#include "base/hash.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
+#include "cli/cache_folder.hpp"
 #include "cli/help.hpp"
+#include "cli/known_engines.hpp"
+#include "cli/live.hpp"
 #include "cli/measuring_options.hpp"
+#include "cli/progress.hpp"
 #include "measure/doctor.hpp"
+#include "prepare/peak.hpp"
+#include "run/run_info.hpp"
+#include "store/peaks.hpp"
+#include "store/store.hpp"
 
 namespace assay::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct DoctorOptions {
   std::string db_path, spool;
   std::string output_format = "text";
+  bool peak = false;
 };
 
 void print(const Diagnosis& diagnosis, bool colour) {
@@ -30,23 +49,81 @@ void print(const Diagnosis& diagnosis, bool colour) {
   std::printf("\nscore: %d of 100: %s\n", diagnosis.score, std::string(score_words(diagnosis.score)).c_str());
 }
 
+void print(const MeasuredPeaks& measured, const fs::path& database) {
+  constexpr double kGiga = 1e9;
+  std::printf("\nmeasured peaks, the best of several multiplications of matrices:\n");
+  for (const MeasuredPeak& peak : measured.peaks)
+    std::printf("  %-9s %-9s %8s GFLOP/s %6s GB/s  %s %s, %d %s%s\n", peak.hardware.c_str(), peak.precision.c_str(),
+                in_words(peak.flops_per_s / kGiga).c_str(), in_words(peak.bytes_per_s / kGiga).c_str(),
+                peak.engine.c_str(), peak.engine_version.c_str(), peak.threads,
+                peak.threads == 1 ? "thread" : "threads", peak.disturbed ? "; disturbed: it may be too low" : "");
+  for (const std::string& line : measured.left_out) std::printf("  not measured: %s\n", sanitise(line).c_str());
+  if (!measured.peaks.empty()) std::printf("stored in %s\n", shown_path(database).c_str());
+}
+
+Result<MeasuredPeaks> measure_them(const fs::path& database, const Context& context) {
+  ASSAY_TRY([[maybe_unused]] const MeasuringMark mark, MeasuringMark::begin(database, context.command_line));
+  ASSAY_TRY(const CacheFolder cache, CacheFolder::open());
+  Progress progress(context.terminal, false);
+  return measure_peaks(engine_registry(), cache.path(), interrupted,
+                       [&](const std::string& what) { progress.set_step(what); });
+}
+
+// First a file beside the bundles, so that a busy or full database costs nothing.
+Status store_peaks(const MeasuredPeaks& measured, const fs::path& database, const fs::path& spool,
+                   const Context& context) {
+  RunInfo run =
+      make_run_info(context.command_line, detect_hardware(Host(), engine_registry().entries()), engine_registry());
+  run.run_id = make_uuid();
+  Json peaks = Json::array();
+  for (const MeasuredPeak& peak : measured.peaks) peaks.push_back(to_json(peak));
+  ASSAY_TRY(const fs::path file, write_peaks(spool, run, peaks));
+  const auto save = [&]() -> Status {
+    ASSAY_TRY(Store opened, Store::open(database, Store::Mode::kWrite, std::chrono::seconds(2)));
+    ASSAY_CHECK_OK(opened.ingest(spool));
+    ASSAY_CHECK_OK(opened.publish_snapshot());
+    return {};
+  };
+  return with_context(save(), fmt::format("while storing the peaks, which are safe in {}", shown_path(file)));
+}
+
+Result<ExitCode> doctor(const DoctorOptions& options, const Context& context) {
+  const fs::path database = database_path(options.db_path), spool = spool_path(options.spool, database);
+  const Diagnosis diagnosis = examine_machine(spool);
+  std::optional<MeasuredPeaks> measured;
+  if (options.peak) {
+    ASSAY_TRY(measured, measure_them(database, context));
+    if (!measured->peaks.empty()) ASSAY_CHECK_OK(store_peaks(*measured, database, spool, context));
+  }
+  if (options.output_format == "json") {
+    Json document = to_json(diagnosis);
+    if (measured) {
+      document["peaks"] = Json::array();
+      for (const MeasuredPeak& peak : measured->peaks) document["peaks"].push_back(to_json(peak));
+      document["not_measured"] = measured->left_out;
+    }
+    std::printf("%s\n", json_text(document, 2).c_str());
+  } else {
+    print(diagnosis, isatty(STDOUT_FILENO) == 1);
+    if (measured) print(*measured, database);
+  }
+  return measured && measured->peaks.empty() ? ExitCode::kCannotTell : ExitCode::kSuccess;
+}
+
 }  // namespace
 
 void register_doctor(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand("doctor", "Check how reliable timings on this machine are, and what to change")
                           ->group(kMachineCommands);
+  show_as(command->add_flag("--peak", options->peak,
+                            "Also measure the peak of each runtime, device and precision, and store it: with which the "
+                            "report and the chart of hardware efficiency compare; some seconds each"),
+          kMeasuring);
   add_storage_options(*command, options->db_path, options->spool);
   add_output_format(*command, options->output_format);
   command->footer("It also checks the disk of the spool (--spool).");
-  commands.add(command, [options](Context&) -> Result<ExitCode> {
-    const Diagnosis diagnosis = examine_machine(spool_path(options->spool, database_path(options->db_path)));
-    if (options->output_format == "json")
-      std::printf("%s\n", json_text(to_json(diagnosis), 2).c_str());
-    else
-      print(diagnosis, isatty(STDOUT_FILENO) == 1);
-    return ExitCode::kSuccess;
-  });
+  commands.add(command, [options](Context& context) { return doctor(*options, context); });
 }
 
 }  // namespace assay::cli

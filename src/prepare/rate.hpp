@@ -14,14 +14,16 @@
 #include "base/clock.hpp"
 #include "base/json.hpp"
 #include "engine/registry.hpp"
+#include "prepare/multiplication.hpp"
+#include "prepare/peak.hpp"
 #include "result/record.hpp"
 
 namespace assay {
 
 /// How fast a runtime multiplies matrices on this machine's processor, in float32. Estimates of time use it.
 struct MachineRate {
-  double flops_per_s = 0;        ///< [512, 2048] by [2048, 2048]: 2 × multiply-adds over time
-  double bytes_per_s = 0;        ///< [1, 4096] by [4096, 16384]: 268 MB of weights, more than fits in caches, over time
+  double flops_per_s = 0;        ///< of kWideProduct: 2 × multiply-adds over time
+  double bytes_per_s = 0;        ///< of kThinProduct: its weights over time
   std::string engine{};          ///< that it was measured with
   std::string engine_version{};  ///< of its runtime; may be empty
   bool disturbed = false;        ///< something else used the machine meanwhile: it may be too low
@@ -32,20 +34,6 @@ struct MachineRate {
 
 /// The runtimes that measure_rate() tries, in this order.
 [[nodiscard]] std::vector<EngineLocation> rate_runtimes(const EngineRegistry& registry);
-
-/// Some runs of one multiplication, right after each other.
-struct RunBurst {
-  std::vector<double> seconds;  ///< of each run; at least one
-  bool noisy = false;           ///< other processes, or a throttled processor, disturbed it
-};
-/// What undisturbed runs take.
-struct BestRun {
-  double seconds = 0;
-  bool disturbed = false;
-};
-/// The fastest run of up to four bursts. The first calm one is the last: it is not noisy, and three of its runs, the
-/// fastest of all bursts included, differ by less than 15 %. `disturbed`: none was calm. Errors: those of `burst`.
-[[nodiscard]] Result<BestRun> best_run(const std::function<Result<RunBurst>()>& burst);
 
 /// Takes about two seconds, four if something else uses the machine: a worker for each of the two, the best of several
 /// short measurements on `threads` (0: all that this process may use). Meanwhile 268 MB are in `folder`. Errors:
@@ -80,6 +68,10 @@ class RateKeeper {
   /// What get() returned, without measuring.
   [[nodiscard]] const std::optional<MachineRate>& known() const { return known_; }
 
+  /// The rate as a peak of the processor: nullopt if get() has not returned it, if it was disturbed, or if it is of
+  /// fewer threads than this process may use.
+  [[nodiscard]] std::optional<MeasuredPeak> peak() const;
+
   /// Compares the kept rate with rows of this machine. If the runtimes that it is measured with computed, in float32
   /// and with as many threads, more than twice as fast, it was measured on a disturbed machine, because nothing is
   /// faster than multiplying large matrices. Then the next run measures it again. If that one is calm and agrees, more
@@ -95,6 +87,7 @@ class RateKeeper {
 
   Services services_;
   std::optional<MachineRate> known_;
+  std::optional<WallTime> measured_;  ///< when; absent: an interrupted run knew it
 };
 
 }  // namespace assay

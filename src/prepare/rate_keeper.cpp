@@ -105,18 +105,38 @@ Result<MachineRate> RateKeeper::get() {
     const bool installed = rate && std::ranges::any_of(rate_runtimes(*services_.registry), [&](const auto& runtime) {
                              return runtime.engine == rate->engine && runtime.version == rate->engine_version;
                            });
-    if (installed) known_ = rate;
+    if (installed) {
+      known_ = rate;
+      measured_ = WallTime(std::chrono::seconds((*kept)[kMeasured].get<std::int64_t>()));
+    }
   }
   if (known_) return *known_;
   services_.measuring();
   ASSAY_TRY(const MachineRate rate, services_.measure(services_, threads()));
   known_ = rate;
+  measured_ = services_.now();
   Json& kept = all[key()];
   kept = to_json(rate);
-  kept[kMeasured] = unix_seconds(services_.now());
+  kept[kMeasured] = unix_seconds(*measured_);
   if (contradicted && !rate.disturbed && agree(*contradicted, rate)) kept[kConfirmed] = true;
   keep(all);
   return rate;
+}
+
+std::optional<MeasuredPeak> RateKeeper::peak() const {
+  if (!known_ || !measured_ || known_->disturbed || threads() < usable_threads()) return std::nullopt;
+  const EngineEntry* engine = services_.registry->entry(known_->engine);
+  MeasuredPeak peak;
+  peak.hardware = "cpu";
+  peak.device = engine == nullptr ? "" : engine->cpu_device;
+  peak.precision = "float32";
+  peak.engine = known_->engine;
+  peak.engine_version = known_->engine_version;
+  peak.flops_per_s = known_->flops_per_s;
+  peak.bytes_per_s = known_->bytes_per_s;
+  peak.threads = threads();
+  peak.measured_at = iso8601(*measured_);
+  return peak;
 }
 
 void RateKeeper::compare_with(std::span<const Record> rows) {

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "base/files.hpp"
+#include "measure/environment.hpp"
 #include "prepare/rate.hpp"
 
 namespace assay {
@@ -69,6 +71,31 @@ TEST_F(RateKeeperTest, TakesWhatAnEarlierRunOfThisMachineMeasured) {
   EXPECT_EQ(rates.get()->flops_per_s, 5e9);
   EXPECT_EQ(rates.known()->engine, "onnxruntime");
   EXPECT_EQ(measured_, 0);
+}
+
+TEST_F(RateKeeperTest, IsAPeakIfAllThreadsWereUsedUndisturbed) {
+  const int all = usable_threads();
+  const std::string key = "this machine threads=" + std::to_string(all);
+  keep(key, 5e9, "1.31.1", std::chrono::days(1));
+  RateKeeper rates = keeper("this machine", 0);
+  EXPECT_FALSE(rates.peak()) << "get() was not called";
+  ASSERT_TRUE(rates.get());
+  const auto peak = rates.peak();
+  ASSERT_TRUE(peak);
+  EXPECT_EQ(peak->flops_per_s, 5e9);
+  EXPECT_EQ(std::tuple(peak->hardware, peak->device, peak->precision), std::tuple("cpu", "cpu", "float32"));
+  EXPECT_EQ(std::tuple(peak->engine, peak->engine_version, peak->threads), std::tuple("onnxruntime", "1.31.1", all));
+  EXPECT_EQ(peak->measured_at, iso8601(now_ - std::chrono::days(1))) << "not when it was read";
+  if (all > 1) {
+    keep("this machine threads=1", 5e9);
+    RateKeeper fewer = keeper("this machine", 1);
+    ASSERT_TRUE(fewer.get());
+    EXPECT_FALSE(fewer.peak());
+  }
+  measures_ = MachineRate{5e9, 1e9, "onnxruntime", "1.31.1", true};
+  RateKeeper disturbed = keeper("another machine", 0);
+  ASSERT_TRUE(disturbed.get());
+  EXPECT_FALSE(disturbed.peak());
 }
 
 TEST_F(RateKeeperTest, MeasuresForAnotherMachineAndAnotherNumberOfThreads) {

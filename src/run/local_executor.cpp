@@ -40,11 +40,12 @@ ArtefactStore::Services artefact_services(const ExecutorServices& services) {
           services.cancelled, services.making,           services.timer};
 }
 
-RunContext context_of(const RunInfo& run) {
+RunContext context_of(const RunInfo& run, const Json& peaks) {
   RunContext context;
   context.started = run.started;
   context.command = run.command;
   context.environment = {{"system_info", run.system}, {"available_hardware", run.hardware}};
+  if (!peaks.empty()) context.environment["peaks"] = peaks;
   context.hardware = run.system;
   const auto column = [&](const char* name, const char* from, double scale) {
     if (run.system.contains(from) && run.system.at(from).is_number())
@@ -179,7 +180,7 @@ struct LocalExecutor::State {
 
 LocalExecutor::State::State(RunInfo info, ExecutorServices given, TemporaryDirectory folder)
     : run(std::move(info)),
-      context(context_of(run)),
+      context(context_of(run, given.peaks)),
       services(std::move(given)),
       scratch(std::move(folder)),
       memory_limit(services.memory_limit_bytes.value_or(free_memory() / 10 * 9)),

@@ -14,6 +14,7 @@
 #include <assay/result.hpp>
 
 #include "base/cancel.hpp"
+#include "base/json.hpp"
 #include "base/time_spent.hpp"
 #include "engine/registry.hpp"
 #include "result/run_info.hpp"
@@ -52,6 +53,7 @@ struct ExecutorServices {
   /// has_time() alone limits further rounds; else they take at most a quarter of the time of the model's planned
   /// rounds, or 15 s.
   bool has_budget = false;
+  Json peaks = Json::array();  ///< peaks of this machine that this run knows, for the row of the run
   /// Files of fixed shapes that stay on the disk between the launches of their cells, all together.
   std::uint64_t kept_bytes_limit = kKeptBytes;
 };

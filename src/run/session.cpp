@@ -82,6 +82,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   TimePlan time(request.settings.budget, clock, began_ns, plan.rates->known());
   if (const std::string version = python.wait(kPythonLimit, request.cancelled); !version.empty())
     out.run.system["python_version"] = version;
+  if (const auto peak = plan.rates->peak()) services.peaks.push_back(to_json(*peak));
   {
     const WorkTimer::Scope work(&timer, Work::kOther);
     const TimedStep step(fmt::format("ran {} cells", cells));

@@ -17,6 +17,7 @@
 #include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
+#include "store/peaks.hpp"
 #include "store/queries.hpp"
 #include "store/schema.hpp"
 #include "store/shapes_table.hpp"
@@ -118,6 +119,7 @@ Result<std::uint64_t> count(Database& database, const std::string& table) {
 Result<IngestReport> ingest_with_unsaved(Database& database, const fs::path& path, const fs::path& folder) {
   ASSAY_TRY(const MovedBundles moved, move_out_of_unsaved(folder));
   ASSAY_TRY(IngestReport report, duckdb::ingest_spool(database, path, moved.spool));
+  ASSAY_TRY([[maybe_unused]] const std::size_t peaks, duckdb::ingest_peaks(database, moved.spool));
   report.moved = moved.bundles;
   report.refused.insert(report.refused.begin(), moved.refused.begin(), moved.refused.end());
   return report;

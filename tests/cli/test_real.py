@@ -402,6 +402,38 @@ class Listings(tool.ToolTest):
         for word, entry in hardware.items():  # what else there is depends on the machine
             self.assertNotEqual(entry["available"], bool(entry.get("why_not")), word)
 
+    def test_doctor_measures_the_peaks_that_efficiency_is_of(self):
+        self.run_tool("db", "init", expect=0)
+        self.assertIn("`assay doctor --peak` measures it", self.run_tool("plot", "--chart", "hardware_efficiency", expect=4).stderr)
+        measured = self.run_json("doctor", "--peak")
+        self.assertEqual(measured["findings"][0]["item"], "governor")
+        peaks = {(peak["hardware"], peak["precision"], peak["engine"]): peak for peak in measured["peaks"]}
+        for key in (("cpu", "float32", "onnxruntime"), ("cpu", "float32", "openvino"), ("openvino", "float32", "openvino")):
+            self.assertGreater(peaks[key]["flops_per_s"], 1e8, key)
+            self.assertGreater(peaks[key]["threads"], 0)
+        self.assertTrue(all(line for line in measured["not_measured"]))
+        stored = self.run_json("query", "--sql", "SELECT command, environment->'$.peaks' AS peaks FROM benchmark_runs WHERE command LIKE '%doctor --peak%'")["rows"]
+        self.assertEqual([json.loads(row["peaks"]) for row in stored], [measured["peaks"]])
+
+        # The file in the spool outlives the database.
+        self.run_tool("db", "rebuild", expect=0)
+        self.assertEqual(self.run_json("query", "--sql", "SELECT command, environment->'$.peaks' AS peaks FROM benchmark_runs")["rows"], stored)
+        # Without a runtime there is nothing to measure with.
+        self.environment.update({"ASSAY_DEPS_DIR": str(self.folder / "none"), "PATH": "/usr/bin:/bin"})
+        engines = self.run_json("engines")["engines"]
+        if not any(engine["available"] and engine["needs_model"] for engine in engines):
+            self.assertIn("not measured: onnxruntime is not installed", self.run_tool("doctor", "--peak", expect=4).stdout)
+
+    def test_a_run_stores_the_rate_that_it_measures_as_a_peak(self):
+        self.run_tool("run", "--models-set", "small", "--specific-models", "bert", "--hardware", "cpu", "--batch-sizes", "1", "--budget", "60", *FAST, expect=0)
+        (rates,) = [json.loads(path.read_text()) for path in pathlib.Path(self.cache.name).glob("machine_rates.json")]
+        (row,) = self.run_json("query", "--sql", "SELECT environment->'$.peaks' AS peaks FROM benchmark_runs")["rows"]
+        calm = [rate for key, rate in rates.items() if not rate["disturbed"]]
+        if not calm:
+            return self.assertIsNone(row["peaks"], "a disturbed rate is none")
+        (peak,) = json.loads(row["peaks"])
+        self.assertEqual((peak["hardware"], peak["precision"], peak["flops_per_s"]), ("cpu", "float32", calm[0]["flops_per_s"]))
+
     def test_doctor_scores_the_machine(self):
         report = self.run_json("doctor")
         self.assertTrue(0 <= report["score"] <= 100)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The highest rates that runs measured on machines (`peaks` of the run's environment): for each device, precision and
--- engine the newest.
+-- The highest rates that runs and `assay doctor --peak` measured on machines (`peaks` of the run's environment): for each
+-- device, precision and engine the newest; one that something disturbed only if there is no other.
 -- parameters:
 -- columns: hardware_id hardware device precision engine engine_version flops_per_s bytes_per_s threads measured_at
 -- budget: 1 s
@@ -20,5 +20,8 @@ FROM (
   FROM (SELECT hardware_id, TRY_CAST(environment AS JSON) AS environment FROM benchmark_runs)
   WHERE json_type(environment, '$.peaks') = 'ARRAY'
 )
-QUALIFY row_number() OVER (PARTITION BY hardware_id, hardware, device, precision, engine ORDER BY measured_at DESC) = 1
+QUALIFY row_number() OVER (
+  PARTITION BY hardware_id, hardware, device, precision, engine
+  ORDER BY coalesce(TRY_CAST(peak->>'disturbed' AS BOOLEAN), false), measured_at DESC
+) = 1
 ORDER BY ALL

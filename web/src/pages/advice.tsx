@@ -46,7 +46,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
       <Section id="efficiency" title="How much of the measured peak is reached">
         {efficiency.length > 0 && <DataTable name="e" caption="Efficiency" noun="line" columns={efficiencyColumns} rows={efficiency} route={route} />}
         {efficiency_missing.map((sentence) => <p key={sentence} class="note"><Prose text={sentence} /></p>)}
-        {efficiency.length === 0 && efficiency_missing.length === 0 && <p class="empty">No peak of this machine is stored; <code>assay run</code> measures that of its CPU.</p>}
+        {efficiency.length === 0 && efficiency_missing.length === 0 && <p class="empty">No peak of this machine is stored; <code>assay doctor --peak</code> measures it.</p>}
       </Section>
     </>
   );
