@@ -178,7 +178,8 @@ void summarise(const Measurement& measurement, const Samples& samples, std::int6
   const std::size_t outliers = stats::count_outliers(series);
   record.outliers = static_cast<std::int64_t>(outliers);
   const std::vector<Run> all = runs_from(samples, 0);
-  record.latency_window_p50_ms = median_duration(all) / kNsPerMs;
+  record.latency_window_p50_ms =
+      all.size() == runs.size() ? record.latency_p50_ms : Number(median_duration(all) / kNsPerMs);
   set_throughput(measurement, all, runs, static_cast<double>(items_per_run), record);
 
   if (known) {

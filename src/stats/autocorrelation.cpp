@@ -17,63 +17,119 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// For a transform of n values: for each width 2, 4, … n, one after the other, the width / 2 roots of unity of its
-// butterflies. Kept, because a history has many series of few lengths.
-const std::vector<Complex>& roots_for(std::size_t n) {
-  static std::mutex mutex;
-  static std::map<std::size_t, std::vector<Complex>> known;
-  const std::lock_guard lock(mutex);
-  std::vector<Complex>& roots = known[n];
-  if (!roots.empty() || n < 2) return roots;
-  std::vector<Complex> all(n / 2);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
-  for (std::size_t width = 2; width <= n; width *= 2)
-    for (std::size_t k = 0; k < width / 2; ++k) roots.push_back(all[k * (n / width)]);
-  return roots;
+Complex times(const Complex& a, const Complex& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// Radix-2 fast Fourier transform in place; the size is a power of two.
-void transform(std::vector<Complex>& values) {
-  const std::size_t n = values.size();
+// What a transform of 2 n real numbers, as n complex ones, needs. Kept, because a history has many series of few
+// lengths. `roots`: for each width 2, 4, … 2 n, one after the other, the first width / 2 roots of unity.
+struct Plan {
+  std::vector<Complex> roots;
+  std::vector<std::pair<std::size_t, std::size_t>> swaps;  // places whose numbers have the same bits in reverse
+};
+
+const Plan& plan_for(std::size_t n) {
+  static std::mutex mutex;
+  static std::map<std::size_t, Plan> known;
+  const std::lock_guard lock(mutex);
+  Plan& plan = known[n];
+  if (!plan.roots.empty()) return plan;
+  std::vector<Complex> all(n);
+  for (std::size_t i = 0; i < n; ++i)
+    all[i] = std::polar(1.0, -std::numbers::pi * static_cast<double>(i) / static_cast<double>(n));
+  for (std::size_t width = 2; width <= 2 * n; width *= 2)
+    for (std::size_t k = 0; k < width / 2; ++k) plan.roots.push_back(all[k * (2 * n / width)]);
   for (std::size_t i = 1, j = 0; i < n; ++i) {
     std::size_t bit = n >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
-    if (i < j) std::swap(values[i], values[j]);
+    if (i < j) plan.swaps.emplace_back(i, j);
   }
-  const Complex* roots = roots_for(n).data();
-  for (std::size_t width = 2; width <= n; roots += width / 2, width *= 2) {
-    for (std::size_t start = 0; start < n; start += width) {
-      Complex* left = values.data() + start;
-      Complex* right = left + width / 2;
-      for (std::size_t k = 0; k < width / 2; ++k) {
-        const Complex root = roots[k], other = right[k];
-        const Complex lower{root.real() * other.real() - root.imag() * other.imag(),
-                            root.real() * other.imag() + root.imag() * other.real()};
-        right[k] = left[k] - lower;
-        left[k] += lower;
+  return plan;
+}
+
+// Fast Fourier transform in place; the size is a power of two. Two of its steps at once: a pass over the values costs
+// more than the arithmetic.
+void transform(std::vector<Complex>& values, const Plan& plan) {
+  const std::size_t n = values.size();
+  for (const auto& [i, j] : plan.swaps) std::swap(values[i], values[j]);
+  std::size_t part = 1;  // transforms of so many values are done
+  if (std::countr_zero(n) % 2 == 1) {
+    for (std::size_t i = 0; i < n; i += 2) {
+      const Complex other = values[i + 1];
+      values[i + 1] = values[i] - other;
+      values[i] += other;
+    }
+    part = 2;
+  }
+  for (; part < n; part *= 4) {
+    const Complex* first_roots = plan.roots.data() + (part - 1);
+    const Complex* second_roots = plan.roots.data() + (2 * part - 1);
+    for (std::size_t start = 0; start < n; start += 4 * part) {
+      Complex* quarter = values.data() + start;
+      for (std::size_t k = 0; k < part; ++k, ++quarter) {
+        const Complex left = times(first_roots[k], quarter[part]), right = times(first_roots[k], quarter[3 * part]);
+        const Complex even = times(second_roots[k], quarter[2 * part] + right);
+        const Complex turned = times(second_roots[k], quarter[2 * part] - right);
+        const Complex odd{turned.imag(), -turned.real()};
+        const Complex sum = quarter[0] + left, difference = quarter[0] - left;
+        quarter[0] = sum + even;
+        quarter[part] = difference + odd;
+        quarter[2 * part] = sum - even;
+        quarter[3 * part] = difference - odd;
       }
     }
   }
 }
 
+// Sums of products at the distances below `lags`, by Wiener and Khinchin: the transform of the power spectrum. With
+// zeros behind, so that the products around the end are 0.
+std::vector<double> all_sums(std::span<const double> series, std::size_t lags) {
+  const std::size_t half = std::bit_ceil(series.size() + lags) / 2;
+  const Plan& plan = plan_for(half);
+  const Complex* roots = plan.roots.data() + (half - 1);
+  // Even places are real parts, odd ones imaginary parts (Press and others, Numerical Recipes, "FFT of single real
+  // function"); so are those of the result.
+  std::vector<Complex> values(half);
+  for (std::size_t i = 0; i < series.size(); ++i)
+    (i % 2 == 0 ? values[i / 2].real(series[i]) : values[i / 2].imag(series[i]));
+  transform(values, plan);
+  for (std::size_t k = 0; k <= half / 2; ++k) {
+    const std::size_t mirror = (half - k) % half;
+    const Complex a = values[k], b = std::conj(values[mirror]);
+    const Complex even = 0.5 * (a + b), odd = times(roots[k], Complex{0.5 * (a - b).imag(), -0.5 * (a - b).real()});
+    const double low = std::norm(even + odd), high = std::norm(even - odd);  // of k, and of half a period on
+    const double mean = 0.5 * (low + high);
+    const Complex rest = times(roots[k], Complex{0.0, -0.5 * (low - high)});
+    values[k] = mean + rest;
+    if (mirror != k) values[mirror] = mean - std::conj(rest);
+  }
+  transform(values, plan);
+  std::vector<double> sums(lags);
+  for (std::size_t i = 0; i < lags; ++i)
+    sums[i] = (i % 2 == 0 ? values[i / 2].real() : -values[i / 2].imag()) / static_cast<double>(half);
+  return sums;
+}
+
 // Sums of products at a distance, of a series around its mean. Short lags, where most series end, are summed; the
-// first long one transforms all (Wiener and Khinchin).
+// first long one transforms.
 class Autocovariance {
  public:
-  explicit Autocovariance(std::span<const double> series) : centred_(series.begin(), series.end()) {
+  // The lags below `least` are needed in any case.
+  Autocovariance(std::span<const double> series, std::size_t least)
+      : centred_(series.begin(), series.end()), least_(std::min(least, series.size())) {
     const double centre = std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
     for (double& value : centred_) value -= centre;
   }
 
   double operator()(std::size_t lag) {
-    constexpr std::size_t kSummed = 64;
-    if (lag < kSummed) {
+    constexpr std::size_t kSummed = 64, kShare = 4;
+    if (lag < kSummed && least_ <= kSummed) {
       while (sums_.size() <= lag) sum_more();
       return sums_[lag];
     }
-    if (all_.empty()) transform_all();
+    const std::size_t n = centred_.size();
+    if (all_.size() <= lag) all_ = all_sums(centred_, lag < n / kShare ? std::max(n / kShare, least_) : n);
     return all_[lag];
   }
 
@@ -92,17 +148,8 @@ class Autocovariance {
     sums_.insert(sums_.end(), sums.begin(), sums.end());
   }
 
-  void transform_all() {
-    std::vector<Complex> values(std::bit_ceil(2 * centred_.size()));
-    std::copy(centred_.begin(), centred_.end(), values.begin());
-    transform(values);
-    for (Complex& value : values) value = std::norm(value);
-    transform(values);  // the spectrum is even and real: the transform is its own inverse except for the length
-    all_.resize(centred_.size());
-    for (std::size_t i = 0; i < all_.size(); ++i) all_[i] = values[i].real() / static_cast<double>(values.size());
-  }
-
   std::vector<double> centred_, sums_, all_;
+  std::size_t least_;
 };
 
 }  // namespace
@@ -110,7 +157,7 @@ class Autocovariance {
 CorrelationTime correlation_time(std::span<const double> series, std::size_t least_lags) {
   CorrelationTime result;
   if (series.size() < 4) return result;
-  Autocovariance covariance(series);
+  Autocovariance covariance(series, least_lags);
   const double variance = covariance(0);
   if (!(variance > 0.0)) return result;
   result.neighbours = covariance(1) / variance;

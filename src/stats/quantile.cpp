@@ -5,9 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <utility>
 #include <vector>
 
+#include "base/radix_sort.hpp"
 #include "stats/stats.hpp"
 
 namespace assay::stats {
@@ -70,16 +70,20 @@ struct Ranked {
 // One sort for both.
 Ranked ranked(std::span<const double> series) {
   const std::size_t n = series.size();
-  std::vector<std::pair<double, std::size_t>> order(n);
+  struct Place {
+    double value = 0.0;
+    std::size_t index = 0;
+  };
+  std::vector<Place> order(n);
   for (std::size_t i = 0; i < n; ++i) order[i] = {series[i], i};
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  sort_by_key(order, [](const Place& place) { return sort_key(place.value); });
   Ranked result{std::vector<double>(n), std::vector<double>(n)};
   for (std::size_t first = 0, last = 0; first < n; first = last) {
     last = first + 1;
-    while (last < n && order[last].first == order[first].first) ++last;
+    while (last < n && order[last].value == order[first].value) ++last;
     for (std::size_t i = first; i < last; ++i) {
-      result.sorted[i] = order[i].first;
-      result.ranks[order[i].second] = 0.5 * static_cast<double>(first + last);
+      result.sorted[i] = order[i].value;
+      result.ranks[order[i].index] = 0.5 * static_cast<double>(first + last);
     }
   }
   return result;

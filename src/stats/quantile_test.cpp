@@ -146,25 +146,46 @@ TEST(AutocorrelationTime, SurvivesTrendsConstantsAndTinySeries) {
   EXPECT_GT(autocorrelation_time(one_to(1000)), 100.0) << "long lags come from the transform";
 }
 
-TEST(AutocorrelationTime, SumsAndTransformAgree) {
-  // The definition, summed directly, on a series whose first non-positive pair is far beyond the summed lags.
-  Source source(2);
-  std::vector<double> series = source.autoregressive(3000, 0.99);
+// Sums of products at all distances, as they are defined.
+std::vector<double> covariances(const std::vector<double>& series) {
   const double centre = mean(series);
-  const auto covariance = [&](std::size_t lag) {
-    double sum = 0;
-    for (std::size_t i = 0; i + lag < series.size(); ++i) sum += (series[i] - centre) * (series[i + lag] - centre);
-    return sum;
-  };
+  std::vector<double> sums(series.size());
+  for (std::size_t lag = 0; lag < series.size(); ++lag)
+    for (std::size_t i = 0; i + lag < series.size(); ++i)
+      sums[lag] += (series[i] - centre) * (series[i + lag] - centre);
+  return sums;
+}
+
+CorrelationTime by_definition(const std::vector<double>& covariance, std::size_t least_lags) {
+  CorrelationTime expected;
   double sum = 0;
   std::size_t lag = 0;
-  for (; lag + 1 < series.size(); lag += 2) {
-    const double pair = covariance(lag) + covariance(lag + 1);
-    if (pair <= 0) break;
-    sum += pair;
-  }
-  ASSERT_GT(lag, 64U);
-  EXPECT_NEAR(autocorrelation_time(series), 2 * sum / covariance(0) - 1, 1e-9);
+  for (; lag + 1 < covariance.size() && covariance[lag] + covariance[lag + 1] > 0; lag += 2)
+    sum += covariance[lag] + covariance[lag + 1];
+  expected.tau = std::max(1.0, 2 * sum / covariance[0] - 1);
+  for (; lag < std::min(least_lags, covariance.size()); ++lag) sum += covariance[lag];
+  expected.tau = std::max(expected.tau, 2 * sum / covariance[0] - 1);
+  expected.lags = std::max<std::size_t>(lag, 1);
+  expected.neighbours = covariance[1] / covariance[0];
+  return expected;
+}
+
+TEST(AutocorrelationTime, SumsAndTransformAgree) {
+  // Lengths around powers of two; correlations that end within the summed lags, and far beyond a quarter of the series.
+  std::size_t longest = 0;
+  for (const std::size_t n : {70U, 255U, 256U, 257U, 1000U, 1365U, 3000U})
+    for (const double rho : {0.0, 0.9, 0.99, 0.9999}) {
+      Source source(n);
+      const std::vector<double> series = source.autoregressive(n, rho), covariance = covariances(series);
+      for (const std::size_t least : {std::size_t{0}, std::size_t{65}, n / 4 + 1, n / 2, n}) {
+        const CorrelationTime expected = by_definition(covariance, least), found = correlation_time(series, least);
+        EXPECT_NEAR(found.tau, expected.tau, 1e-9 * expected.tau) << n << ' ' << rho << ' ' << least;
+        EXPECT_EQ(found.lags, expected.lags) << n << ' ' << rho << ' ' << least;
+        EXPECT_NEAR(found.neighbours, expected.neighbours, 1e-12) << n << ' ' << rho << ' ' << least;
+        if (least == 0) longest = std::max(longest, 100 * found.lags / n);
+      }
+    }
+  EXPECT_GT(longest, 25U) << "percent of the series";
 }
 
 TEST(Outliers, AreCountedByTheFence) {

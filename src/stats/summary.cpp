@@ -6,6 +6,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/radix_sort.hpp"
 #include "stats/stats.hpp"
 
 namespace assay::stats {
@@ -26,11 +27,9 @@ std::size_t count_outliers(std::span<const double> series) {
   constexpr double kLeastFence = 0.001;
   constexpr double kMostOfTimer = 0.1;
   if (series.empty()) return 0;
-  std::vector<double> logs(series.size());
-  std::transform(series.begin(), series.end(), logs.begin(),
-                 [](double x) { return std::log(std::max(x, std::numeric_limits<double>::min())); });
-  std::vector<double> sorted = logs;
-  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> sorted(series.begin(), series.end());
+  sort_by_key(sorted, [](double x) { return sort_key(x); });
+  for (double& x : sorted) x = std::log(std::max(x, std::numeric_limits<double>::min()));
   const double median = quantile_sorted(sorted, 0.5);
   double tick = std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < sorted.size(); ++i)
@@ -38,7 +37,7 @@ std::size_t count_outliers(std::span<const double> series) {
   const double spread = 3.0 * (quantile_sorted(sorted, 0.75) - quantile_sorted(sorted, 0.25));
   const double fence = std::max({spread, std::min(3.0 * tick, kMostOfTimer), kLeastFence});
   return static_cast<std::size_t>(
-      std::count_if(logs.begin(), logs.end(), [&](double x) { return std::abs(x - median) > fence; }));
+      std::count_if(sorted.begin(), sorted.end(), [&](double x) { return std::abs(x - median) > fence; }));
 }
 
 RatioEstimate paired_ratio(std::span<const double> baseline, std::span<const double> candidate, double confidence) {

@@ -10,8 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
@@ -107,8 +111,8 @@ Result<Descriptor> create_locked_folder(const fs::path& folder) {
   }
 }
 
-Result<Json> read_versioned(const fs::path& path) {
-  ASSAY_TRY(Json json, read_json(path));
+Result<Json> parse_versioned(const std::string& text, const fs::path& path) {
+  ASSAY_TRY(Json json, parse_json(text, path.string()));
   const Json version = json.is_object() ? json.value("schema_version", Json()) : Json();
   if (!version.is_number_integer())
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no integer \"schema_version\"", path.string()));
@@ -258,24 +262,34 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   Bundle bundle;
   bundle.folder = folder;
   bundle.sha256 = sha256_hex(*done);
-  bool has_manifest = false, has_environment = false, has_outputs = false;
-  for (const std::string& line : split(*done, '\n')) {
+  // What is parsed later is read once.
+  std::map<std::string_view, std::string> texts{
+      {bundle_file::kManifest, {}}, {bundle_file::kEnvironment, {}}, {bundle_file::kOutputs, {}}};
+  std::set<std::string_view> named;
+  const auto hash_of = [&](std::string_view name) -> Result<std::string> {
+    const auto text = texts.find(name);
+    if (text == texts.end()) return sha256_file(folder / name);
+    ASSAY_TRY(text->second, read_file(folder / name));
+    return sha256_hex(text->second);
+  };
+  const std::vector<std::string> lines = split(*done, '\n');
+  for (const std::string& line : lines) {
     if (line.empty()) continue;
     const std::string_view name = line.size() > 66 ? std::string_view(line).substr(66) : std::string_view();
     if (!is_plain_name(name)) return mismatch(folder, "DONE is not a list of hashes and files");
-    const auto hash = sha256_file(folder / name);
+    const auto hash = hash_of(name);
     if (!hash && hash.error().code == ErrorCode::kNotFound)
       return mismatch(folder, fmt::format("'{}' is missing", name));
     if (!hash) return tl::unexpected<Error>(hash.error());
     if (line.compare(0, 64, *hash) != 0) return mismatch(folder, fmt::format("'{}' is not what was written", name));
-    has_manifest |= name == bundle_file::kManifest;
-    has_environment |= name == bundle_file::kEnvironment;
-    has_outputs |= name == bundle_file::kOutputs;
-    bundle.has_samples |= name == bundle_file::kSamples;
+    named.insert(name);
   }
-  if (!has_manifest || !has_environment) return mismatch(folder, "DONE does not name its manifest and environment");
+  bundle.has_samples = named.contains(bundle_file::kSamples);
+  if (!named.contains(bundle_file::kManifest) || !named.contains(bundle_file::kEnvironment))
+    return mismatch(folder, "DONE does not name its manifest and environment");
 
-  ASSAY_TRY(const Json manifest, read_versioned(folder / bundle_file::kManifest));
+  const auto parse = [&](std::string_view name) { return parse_versioned(texts.at(name), folder / name); };
+  ASSAY_TRY(const Json manifest, parse(bundle_file::kManifest));
   ASSAY_CHECK_OK(check_key_fields(folder, manifest));
   ASSAY_TRY(bundle.record, with_context(record_from_json(manifest.value("record", Json())),
                                         fmt::format("while reading '{}'", (folder / bundle_file::kManifest).string())));
@@ -283,7 +297,7 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   ASSAY_CHECK_OK(check_key(folder, manifest, "series_key", "series_key_fields"));
   bundle.record.task_key = task_key(bundle.record);
   bundle.record.series_key = series_key(bundle.record);
-  ASSAY_TRY(const Json environment, read_versioned(folder / bundle_file::kEnvironment));
+  ASSAY_TRY(const Json environment, parse(bundle_file::kEnvironment));
   const auto object = [](const Json& json, const char* key) {
     const auto found = json.find(key);
     return found != json.end() && found->is_object() ? *found : Json::object();
@@ -296,8 +310,8 @@ Result<Bundle> read_bundle(const fs::path& folder) {
   bundle.context = {text(run, "started"), text(run, "command"), object(environment, "environment"),
                     object(environment, "hardware")};
   bundle.attempt_environment = object(environment, "attempt");
-  if (has_outputs) {
-    ASSAY_TRY(bundle.outputs, read_json(folder / bundle_file::kOutputs));
+  if (named.contains(bundle_file::kOutputs)) {
+    ASSAY_TRY(bundle.outputs, parse_json(texts.at(bundle_file::kOutputs), (folder / bundle_file::kOutputs).string()));
   }
   return bundle;
 }

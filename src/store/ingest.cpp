@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <system_error>
 #include <tuple>
 
@@ -21,6 +22,7 @@
 #include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/cells.hpp"
+#include "store/fresh_bundles.hpp"
 #include "store/read_ahead.hpp"
 #include "store/sample_appender.hpp"
 #include "store/shape_codec.hpp"
@@ -31,7 +33,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kReaders = 2;  // they check and read files while the database is written
-constexpr std::size_t kWaitingManifests = 64;
 constexpr std::size_t kWaitingBundles =
     2000;                                 // some kilobytes each; a run, so that one is read while another is written
 constexpr std::size_t kWaitingCells = 8;  // some megabytes each
@@ -43,48 +44,6 @@ Result<std::set<std::string>> strings(Database& database, const std::string& sql
   for (const auto& row : rows.rows)
     if (row.at(0).is_string()) values.insert(row.at(0).get<std::string>());
   return values;
-}
-
-/// A bundle that is not in yet.
-struct FreshBundle {
-  std::string timestamp, attempt;
-  fs::path folder;
-  std::string run_id;
-  auto operator<=>(const FreshBundle&) const = default;
-};
-
-/// Only for the order; read_bundle() looks closely.
-FreshBundle find_place(const fs::path& folder) {
-  FreshBundle bundle{{}, folder.filename().string(), folder, {}};
-  const auto read = [&]() -> Status {
-    ASSAY_TRY(const Json manifest, read_json(folder / bundle_file::kManifest));
-    const Json& record = manifest.at("record");
-    bundle.timestamp = record.at("timestamp").get<std::string>();
-    if (record.contains("run_id")) bundle.run_id = sanitise(record["run_id"].get<std::string>());
-    return {};
-  };
-  static_cast<void>(guarded("while reading a manifest", read));
-  return bundle;
-}
-
-/// The bundles that are not in yet, oldest first, so that result ids follow time. What cannot be read is refused.
-Result<std::vector<FreshBundle>> fresh_bundles(const fs::path& spool, const std::set<std::string>& attempts,
-                                               IngestReport& report) {
-  ASSAY_TRY(const std::vector<fs::path> folders, list_bundles(spool, &report.refused));
-  std::vector<const fs::path*> unknown;
-  for (const fs::path& folder : folders) {
-    if (attempts.contains(folder.filename().string()))
-      ++report.known;
-    else
-      unknown.push_back(&folder);
-  }
-  ReadAhead<FreshBundle> ahead(unknown.size(), kReaders, kWaitingManifests,
-                               [&](std::size_t i) { return find_place(*unknown[i]); });
-  std::vector<FreshBundle> fresh;
-  fresh.reserve(unknown.size());
-  for (std::size_t i = 0; i < unknown.size(); ++i) fresh.push_back(ahead.next());
-  std::ranges::sort(fresh);
-  return fresh;
 }
 
 Status check_free_space(const fs::path& database_path, const std::vector<FreshBundle>& bundles) {

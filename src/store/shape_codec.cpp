@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/radix_sort.hpp"
+
 namespace assay {
 namespace {
 
@@ -20,32 +22,10 @@ struct Part {
   bool starts_known = true;
 };
 
-/// Three passes over differences of up to 33 bits cost a fifth of comparing.
-void sort_times(Times& times) {
-  const auto [least, greatest] = std::ranges::minmax(times);
-  constexpr unsigned kBits = 11, kPasses = 3;
-  constexpr std::size_t kBuckets = std::size_t{1} << kBits;
-  if (times.size() < kBuckets || greatest - least >= std::int64_t{1} << (kBits * kPasses)) {
-    std::ranges::sort(times);
-    return;
-  }
-  Times other(times.size());
-  for (unsigned pass = 0; pass < kPasses && (greatest - least) >> (pass * kBits) > 0; ++pass) {
-    const auto bucket = [&, low = least](std::int64_t time) {
-      return static_cast<std::size_t>((time - low) >> (pass * kBits)) & (kBuckets - 1);
-    };
-    std::array<std::size_t, kBuckets + 1> first{};
-    for (const std::int64_t time : times) ++first[bucket(time) + 1];
-    for (std::size_t i = 1; i <= kBuckets; ++i) first[i] += first[i - 1];
-    for (const std::int64_t time : times) other[first[bucket(time)]++] = time;
-    times.swap(other);
-  }
-}
-
 std::vector<std::uint16_t> quantiles_of(Times steady, std::int64_t low, std::int64_t high) {
   std::vector<std::uint16_t> codes;
   if (steady.empty()) return codes;
-  sort_times(steady);
+  sort_by_key(steady, [](std::int64_t time) { return sort_key(time); });
   const std::size_t n = steady.size(), k = std::min(kMostQuantiles, n);
   for (std::size_t i = 0; i < k; ++i) {
     const std::size_t rank = i == 0 ? 0 : (i * n + k - 2) / (k - 1) - 1;  // the nearest rank of i / (k - 1)
