@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exchange/readers.hpp"
+#include "measure/launches.hpp"
 #include "measure/samples_file.hpp"
 #include "store/bundle.hpp"
 

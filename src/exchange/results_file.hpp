@@ -17,9 +17,6 @@
 /// Files of results, our own and those of other tools, as rows. Out of scope: the database (import.hpp writes bundles).
 namespace assay::exchange {
 
-/// A row that was read from a file. Rows of other tools have it in the database only; it never changes a number.
-inline constexpr std::string_view kImportedFlag = "imported";
-
 enum class Format {
   kAssay,             ///< JSON of `run`, `suite` and `bench`: has a `schema_version`
   kAssayCsv,          ///< CSV of `run` and `bench`; also with the bench-runner guide's columns only

@@ -298,25 +298,13 @@ void set_load_times(const std::vector<const Record*>& rows, Record& cell) {
     cell.*time = middle(rows, time);
 }
 
-}  // namespace
-
-Samples steady_part(Samples samples, std::size_t first) {
-  const auto cut = [&](auto& column) {
-    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
-  };
-  cut(samples.kind);
-  cut(samples.stream);
-  cut(samples.start_ns);
-  cut(samples.duration_ns);
-  return samples;
-}
-
-std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
+/// counted_launches() among the rows `of` alone.
+std::vector<std::size_t> counted_among(std::span<const Record* const> rows, const std::vector<std::size_t>& of) {
   const auto attempt = [&](std::size_t i) { return rows[i]->attempt_number.value_or(1); };
   std::map<std::int64_t, std::size_t> newest;
   std::int64_t last_attempt = 0;
   bool any_whole = false;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (const std::size_t i : of) {
     if (!cut_short(*rows[i]) && !was_refused(*rows[i])) {
       any_whole = true;
       last_attempt = std::max(last_attempt, attempt(i));
@@ -335,6 +323,34 @@ std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
     counted.push_back(i);
   }
   return counted;
+}
+
+std::int64_t launches_of(std::span<const Record* const> rows, const std::vector<std::size_t>& of) {
+  std::int64_t launches = 0;
+  for (const std::size_t i : of)
+    if (rows[i]->latency_p50_ms) launches += rows[i]->launches.value_or(1);
+  return launches;
+}
+
+}  // namespace
+
+Samples steady_part(Samples samples, std::size_t first) {
+  const auto cut = [&](auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
+  };
+  cut(samples.kind);
+  cut(samples.stream);
+  cut(samples.start_ns);
+  cut(samples.duration_ns);
+  return samples;
+}
+
+std::vector<std::size_t> counted_launches(std::span<const Record* const> rows) {
+  std::vector<std::size_t> own, imported;
+  for (std::size_t i = 0; i < rows.size(); ++i) (rows[i]->has_flag(kImportedFlag) ? imported : own).push_back(i);
+  std::vector<std::size_t> of_launches = counted_among(rows, own), of_file = counted_among(rows, imported);
+  const bool more_in_file = launches_of(rows, of_file) > launches_of(rows, of_launches);
+  return own.empty() || more_in_file ? of_file : of_launches;
 }
 
 Record combine_launches(std::span<const LaunchSamples> launches) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "measure/measurement.hpp"
@@ -12,6 +13,9 @@
 /// so that a report and a query show the same numbers. Out of scope: which launches there are (plan/schedule.hpp), and
 /// whether two cells differ (stats/launches.hpp).
 namespace assay {
+
+/// A row that was read from a file of results, ours or another tool's. Rows of other tools have it in the database only.
+inline constexpr std::string_view kImportedFlag = "imported";
 
 /// One launch of a cell. Lifetime: both outlive the call.
 struct LaunchSamples {
@@ -28,7 +32,9 @@ struct LaunchSamples {
 ///   - launches that were cut short, if there is another that was not;
 ///   - launches for which there was no time (was_refused()), if there is another that was not cut short;
 ///   - launches that failed, or did not run, if an attempt with a higher `attempt_number` was not cut short: --resume
-///     ran the cell again.
+///     ran the cell again;
+///   - rows with the flag `imported`, each of a cell of its file, as soon as as many launches of that cell were measured
+///     here: they are the same ones. Until then the launches are left out instead.
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);
 
 /// The row of a cell. `launches`: all of one cell in one run, at least one, in any order; those that do not count are

@@ -328,6 +328,38 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   EXPECT_EQ(cell.message, "") << "--resume made it, in whatever order they are given";
 }
 
+// `db import` of a run's file, then `db ingest` of the same run's bundles, in either order and in parts.
+TEST(Launches, AnImportedCellCountsUntilAsManyOfItsLaunchesAreThere) {
+  std::vector<MeasuredLaunch> launches;
+  for (const std::int64_t number : {1, 2, 3}) launches.emplace_back(number, number * 2 * kMsOfLaunch);
+  const Record whole = combined(launches);
+  Record imported = whole;
+  imported.attempt_id = "imported";
+  imported.add_flag(kImportedFlag);
+  const auto with_import = [&](std::size_t own) {
+    std::vector<LaunchSamples> inputs{{&imported, nullptr}};
+    for (std::size_t i = 0; i < own; ++i) inputs.push_back(launches[i].input());
+    return combine_launches(inputs);
+  };
+  for (const std::size_t own : {0U, 1U, 2U}) EXPECT_EQ(to_json(with_import(own)), to_json(imported)) << own;
+  EXPECT_EQ(to_json(with_import(3)), to_json(whole));
+  EXPECT_EQ(with_import(3).iterations, 120);
+}
+
+TEST(Launches, AnImportedCellWithoutATimeDoesNotHideItsLaunches) {
+  MeasuredLaunch one(1, kMsOfLaunch), failed(2, kMsOfLaunch);
+  failed.row.latency_p50_ms.reset();
+  failed.row.status = CellStatus::kFailed;
+  for (const MeasuredLaunch* launch : {&one, &failed}) {
+    Record imported = launch->row;
+    imported.launch_number.reset();
+    imported.timestamp = "2026-04-01T00:00:00Z";
+    imported.add_flag(kImportedFlag);
+    const std::vector<LaunchSamples> inputs{{&imported, nullptr}, launch->input()};
+    EXPECT_FALSE(combine_launches(inputs).has_flag(kImportedFlag));
+  }
+}
+
 TEST(Launches, ACellThatWasNotMeasuredHasNoLaunches) {
   Record refused;
   refused.status = CellStatus::kUnsupported;
