@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <set>
@@ -15,27 +14,11 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "exchange/readers.hpp"
+#include "store/history_point.hpp"
 
 namespace assay::exchange {
 namespace fs = std::filesystem;
 namespace {
-
-bool has_result(const Record& row) {
-  if (row.has_flag(flag::kPartial)) return false;
-  if (row.status == CellStatus::kCompleted) return row.latency_p50_ms || row.latency_mean_ms;
-  return row.status != CellStatus::kSkipped && row.status != CellStatus::kUnavailable;
-}
-
-double seconds_since_1970(const std::string& timestamp) {
-  std::tm time{};
-  const char* rest = strptime(timestamp.c_str(), "%Y-%m-%dT%H:%M:%S", &time);
-  if (rest == nullptr) return 0;
-  const std::string_view after(rest);
-  const std::size_t end = after.find_first_not_of(".0123456789");
-  const double fraction =
-      after.starts_with('.') ? parse_number<double>("0" + std::string(after.substr(0, end))).value_or(0) : 0;
-  return static_cast<double>(timegm(&time)) + fraction;
-}
 
 /// The rows of all files in the order of time, each once.
 std::vector<const Record*> rows_in_order(const std::vector<ResultsFile>& files) {
@@ -49,37 +32,55 @@ std::vector<const Record*> rows_in_order(const std::vector<ResultsFile>& files) 
   return rows;
 }
 
-void add_runs_and_machines(const std::vector<ResultsFile>& files, Dataset& data) {
+void add_machine(MachineFacts facts, Dataset& data) {
+  const auto known = std::ranges::find(data.machines, facts.hardware_id, &MachineFacts::hardware_id);
+  if (known == data.machines.end()) {
+    data.machines.push_back(std::move(facts));
+    return;
+  }
+  known->first_seen = std::min(known->first_seen, facts.first_seen);
+  known->last_seen = std::max(known->last_seen, facts.last_seen);
+}
+
+void add_runs_of_files(const std::vector<ResultsFile>& files, Dataset& data) {
   for (const ResultsFile& file : files) {
     const RunInfo& run = file.run;
     if (std::ranges::find(data.runs, run.run_id, &RunFacts::run_id) == data.runs.end())
       data.runs.push_back({run.run_id, run.started, run.command, run.host, run.hardware_fingerprint, run.tool_version,
                            run.git_commit, Json(), 0, file.machine_score});
-    const auto machine = std::ranges::find(data.machines, run.hardware_fingerprint, &MachineFacts::hardware_id);
-    if (machine == data.machines.end()) {
-      data.machines.push_back(
-          {run.hardware_fingerprint, run.host, text_at(run.system, "processor"), run.system, run.started, run.started});
-    } else {
-      machine->first_seen = std::min(machine->first_seen, run.started);
-      machine->last_seen = std::max(machine->last_seen, run.started);
-    }
+    add_machine(
+        {run.hardware_fingerprint, run.host, text_at(run.system, "processor"), run.system, run.started, run.started},
+        data);
   }
-  std::ranges::stable_sort(data.runs, std::greater{}, &RunFacts::started);
 }
 
-HistoryPoint history_point(const Record& row) {
-  HistoryPoint point;
-  point.time_s = seconds_since_1970(row.timestamp);
-  point.status = row.status;
-  point.verification = row.verification;
-  point.ranked = row.ranked();
-  point.p50_ms = row.latency_p50_ms;
-  point.p50_low_ms = row.latency_p50_low_ms;
-  point.p50_high_ms = row.latency_p50_high_ms;
-  point.throughput_ips = row.throughput_ips;
-  point.memory_mb = row.memory_mb;
-  point.launches = row.launches.value_or(1);
-  return point;
+/// A file may have rows of other runs and machines than its own: of CSV several, and of those that were collected
+/// (suite/offline.hpp) all. Of these only what the rows themselves say is known.
+void add_runs_of_rows(const std::vector<const Record*>& oldest_first, Dataset& data) {
+  for (const Record* row : oldest_first) {
+    const auto known = std::ranges::find(data.runs, row->run_id, &RunFacts::run_id);
+    RunFacts& run = known != data.runs.end() ? *known
+                                             : data.runs.emplace_back(RunFacts{row->run_id,
+                                                                               row->timestamp,
+                                                                               "",
+                                                                               row->host,
+                                                                               row->hardware_id,
+                                                                               row->tool_version,
+                                                                               row->git_commit,
+                                                                               Json(),
+                                                                               0,
+                                                                               {}});
+    ++run.cells;
+    if (run.started.empty()) run.started = row->timestamp;  // what was skipped has no time
+    const std::string& seen = row->timestamp.empty() ? run.started : row->timestamp;
+    add_machine({row->hardware_id, row->host, "", Json(), seen, seen}, data);
+  }
+  std::erase_if(data.runs, [](const RunFacts& run) { return run.cells == 0; });
+  std::erase_if(data.machines, [&](const MachineFacts& machine) {
+    return std::ranges::none_of(oldest_first,
+                                [&](const Record* row) { return row->hardware_id == machine.hardware_id; });
+  });
+  std::ranges::stable_sort(data.runs, std::greater{}, &RunFacts::started);
 }
 
 }  // namespace
@@ -90,18 +91,17 @@ Dataset dataset_of(const std::vector<ResultsFile>& files) {
   for (const ResultsFile& file : files) names.push_back(file.path.string());
   data.source = join(names, ", ");
   data.made_at = iso8601(wall_now());
-  add_runs_and_machines(files, data);
   const std::vector<const Record*> rows = rows_in_order(files);
-  std::map<std::string, const Record*> newest;
-  for (const Record* row : rows) {
-    const Record*& best = newest[row->series_key];
-    if (best == nullptr || has_result(*row) || !has_result(*best)) best = row;
-  }
+  add_runs_of_files(files, data);
+  add_runs_of_rows(rows, data);
+  std::map<std::string, std::vector<const Record*>> by_series;
+  for (const Record* row : rows) by_series[row->series_key].push_back(row);
+  std::set<const Record*> cells;
+  for (const auto& [key, of_series] : by_series) cells.insert(&cell_of_series(of_series));
   // In the order of the files, which is that of execution.
   for (const ResultsFile& file : files)
     for (const ReadRow& row : file.rows)
-      if (const auto found = newest.find(row.record.series_key); found != newest.end() && found->second == &row.record)
-        data.cells.push_back(row.record);
+      if (cells.contains(&row.record)) data.cells.push_back(row.record);
   std::ranges::stable_sort(data.cells, std::greater{}, &Record::timestamp);
   data.ids.assign(data.cells.size(), 0);
   std::map<std::string, std::uint32_t> series;
@@ -116,10 +116,7 @@ Dataset dataset_of(const std::vector<ResultsFile>& files) {
     point.version = static_cast<std::uint32_t>(known - data.versions.begin());
     if (known == data.versions.end()) data.versions.push_back(version);
     const auto run = std::ranges::find(data.runs, row->run_id, &RunFacts::run_id);
-    if (run != data.runs.end()) {
-      point.run = static_cast<std::uint32_t>(run - data.runs.begin());
-      ++run->cells;
-    }
+    point.run = static_cast<std::uint32_t>(run - data.runs.begin());
     data.history.push_back(point);
   }
   std::ranges::stable_sort(data.history, {},

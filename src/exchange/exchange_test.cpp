@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "exchange/dataset_of_files.hpp"
 #include "exchange/results_file.hpp"
+#include "store/history_point.hpp"
 
 namespace assay::exchange {
 namespace {
@@ -61,7 +62,6 @@ TEST(Exchange, ReadsTheGuidesOwnExample) {
   EXPECT_EQ(row.latency_p50_ms, std::nullopt);
   EXPECT_EQ(row.verification, Verification::kUnverified);
   EXPECT_FALSE(row.ranked());
-  EXPECT_TRUE(is_foreign(file));
 }
 
 TEST(Exchange, ReadsTheBenchRunnersColumns) {
@@ -193,7 +193,6 @@ TEST_F(ExchangeFiles, OwnResultsAreReadWhole) {
   const auto from_bench = read_results(a);
   const auto from_guide = read_results(b);
   ASSERT_TRUE(from_bench && from_guide);
-  EXPECT_FALSE(is_foreign(*from_bench));
   row.task_key = from_bench->rows.at(0).record.task_key;
   row.series_key = from_bench->rows.at(0).record.series_key;
   EXPECT_EQ(row.series_key.size(), 64U);
@@ -238,6 +237,75 @@ TEST_F(ExchangeFiles, ANewerRunOfASeriesIsTheCellAndTheOlderIsHistory) {
   EXPECT_EQ(data->history[1].time_s - data->history[0].time_s, 7 * 86400);
   EXPECT_EQ(data->runs[0].run_id, "run-2");
   EXPECT_EQ(data->machines.size(), 1U);
+}
+
+// The rule of cells_latest.sql, of which the database's dataset is made.
+TEST(CellOfSeries, IsTheNewestThatHasATimeOrAVerdictThatHolds) {
+  const auto row = [](const char* time, CellStatus status, Verification verification, Number p50 = {},
+                      const char* flags = "") {
+    Record record;
+    record.timestamp = time;
+    record.status = status;
+    record.verification = verification;
+    record.latency_p50_ms = p50;
+    record.flags = flags;
+    return record;
+  };
+  const auto cell = [](const std::vector<Record>& rows) {
+    std::vector<const Record*> pointers;
+    for (const Record& each : rows) pointers.push_back(&each);
+    return &cell_of_series(pointers) - rows.data();
+  };
+  const Record timed = row("1", CellStatus::kCompleted, Verification::kVerified, 8);
+  const Record skipped = row("", CellStatus::kSkipped, Verification::kUnverified);
+  const Record verified = row("3", CellStatus::kCompleted, Verification::kVerified);
+  const Record wrong = row("2", CellStatus::kWrong, Verification::kWrong);
+  EXPECT_EQ(cell({timed, row("2", CellStatus::kCompleted, Verification::kVerified, 9)}), 1);
+  EXPECT_EQ(cell({skipped, timed}), 1);
+  EXPECT_EQ(cell({timed, row("2", CellStatus::kSkipped, Verification::kUnverified)}), 0);
+  EXPECT_EQ(cell({timed, row("2", CellStatus::kCompleted, Verification::kVerified, 9, "partial")}), 0);
+  EXPECT_EQ(cell({timed, wrong}), 1);
+  EXPECT_EQ(cell({wrong, verified}), 1) << "corrected";
+  EXPECT_EQ(cell({timed, wrong, verified}), 0) << "corrected: the time holds again";
+  EXPECT_EQ(cell({wrong, row("3", CellStatus::kCompleted, Verification::kUnverified)}), 0) << "nobody looked";
+}
+
+// `suite --aggregate-results` writes a file of its own run, whose rows are of others; so are those of one CSV.
+TEST_F(ExchangeFiles, RowsOfRunsAndMachinesThatTheirFileDoesNotDescribeKeepThem) {
+  Json rows = Json::array();
+  for (const char* name : {"1", "2"}) {
+    Record row;
+    row.run_id = row.attempt_id = std::string("run-") + name;
+    row.hardware_id = row.host = std::string("machine-") + name;
+    row.model = "bert";
+    row.hardware = "cpu";
+    row.engine = "null";
+    row.tool_version = "0.1.0";
+    row.status = CellStatus::kCompleted;
+    row.latency_p50_ms = 2;
+    row.timestamp = std::string("2026-03-0") + name + "T10:00:00.000000Z";
+    rows.push_back(to_json(row));
+  }
+  const std::vector<fs::path> files{write("all.json", json_text(Json{{"schema_version", "1.0"},
+                                                                     {"run",
+                                                                      {{"run_id", "collected"},
+                                                                       {"started", "2026-03-09T10:00:00.000000Z"},
+                                                                       {"host", "machine-9"},
+                                                                       {"hardware_id", "machine-9"}}},
+                                                                     {"results", rows}}))};
+  const auto data = dataset_of(files);
+  ASSERT_TRUE(data) << to_string(data.error());
+  ASSERT_EQ(data->history.size(), 2U);
+  for (const HistoryPoint& point : data->history) {
+    const RunFacts& run = data->runs.at(point.run);
+    EXPECT_EQ(run.run_id.substr(4), data->series.at(point.series) == data->cells.at(0).series_key ? "2" : "1");
+    EXPECT_EQ(run.started, "2026-03-0" + run.run_id.substr(4) + "T10:00:00.000000Z");
+    EXPECT_EQ(run.machine, "machine-" + run.run_id.substr(4));
+    EXPECT_EQ(run.cells, 1);
+  }
+  EXPECT_THAT(data->runs, testing::SizeIs(2)) << "nothing is of the run that collected them";
+  EXPECT_EQ(data->runs[0].run_id, "run-2") << "newest first";
+  EXPECT_THAT(data->machines, testing::SizeIs(2));
 }
 
 TEST_F(ExchangeFiles, WhatCannotBeReadIsNamed) {

@@ -137,8 +137,6 @@ std::optional<Format> find_format(std::string_view name) {
   return found == kFormats.end() ? std::nullopt : std::optional(*found);
 }
 
-bool is_foreign(const ResultsFile& file) { return file.format != Format::kAssay && file.format != Format::kAssayCsv; }
-
 Result<ResultsFile> read_results(const fs::path& path, std::optional<Format> as) {
   Source source{path, {}, {}};
   ASSAY_TRY(source.text, read_file(path));

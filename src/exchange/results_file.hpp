@@ -46,9 +46,6 @@ struct ResultsFile {
   std::vector<std::string> notes{};
 };
 
-/// Whether the rows are of another tool: they are `unverified`, and therefore never ranked.
-[[nodiscard]] bool is_foreign(const ResultsFile& file);
-
 /// Reads one file. Without `as` its content says which format it has.
 ///
 /// Times: those that the file states. A statistic that the file does not have is absent: of a mean no median is made.

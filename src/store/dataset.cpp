@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "store/history_point.hpp"
 #include "store/shape_codec.hpp"
 #include "store/store.hpp"
 
@@ -17,16 +16,6 @@ namespace assay {
 namespace {
 
 using duckdb::Rows;
-
-double seconds_since_1970(const std::string& timestamp) {
-  int year = 0;
-  unsigned month = 0, day = 0;
-  double hours = 0, minutes = 0, seconds = 0;
-  if (std::sscanf(timestamp.c_str(), "%d-%u-%uT%lf:%lf:%lf", &year, &month, &day, &hours, &minutes, &seconds) < 3)
-    return 0;
-  const std::chrono::sys_days date{std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day}};
-  return static_cast<double>(date.time_since_epoch().count()) * 86400 + hours * 3600 + minutes * 60 + seconds;
-}
 
 /// Names, each once, by which others are found.
 class Indices {
@@ -44,21 +33,6 @@ class Indices {
   std::vector<std::string>& names_;
   std::map<std::string, std::uint32_t> places_;
 };
-
-HistoryPoint point_of(const Record& row) {
-  HistoryPoint point;
-  point.time_s = seconds_since_1970(row.timestamp);
-  point.status = row.status;
-  point.verification = row.verification;
-  point.ranked = row.ranked();
-  point.p50_ms = row.latency_p50_ms;
-  point.p50_low_ms = row.latency_p50_low_ms;
-  point.p50_high_ms = row.latency_p50_high_ms;
-  point.throughput_ips = row.throughput_ips;
-  point.memory_mb = row.memory_mb;
-  point.launches = row.launches.value_or(1);
-  return point;
-}
 
 Json parameters_of(const Selection& selection) {
   Json parameters{{"models", selection.models},         {"families", selection.families},
@@ -97,7 +71,7 @@ Status read_history(Store& store, Dataset& data, std::vector<std::string>& runs)
   const std::size_t id = rows.column("result_id");
   Indices series(data.series), versions(data.versions), run_places(runs);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    HistoryPoint point = point_of(records[i]);
+    HistoryPoint point = history_point(records[i]);
     point.series = series.add(records[i].series_key);
     point.result_id = rows.rows[i][id].get<std::int64_t>();
     point.run = run_places.add(records[i].run_id);

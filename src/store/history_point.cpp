@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "store/history_point.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace assay {
+namespace {
+
+/// Whether no older row is shown instead of it. `verified_at`: when a row of the series was verified last.
+bool stands(const Record& row, const std::string& verified_at) {
+  if (row.has_flag(flag::kPartial)) return false;
+  switch (row.status) {
+    case CellStatus::kSkipped:
+    case CellStatus::kUnavailable:
+      return false;
+    case CellStatus::kCompleted:
+      return row.latency_p50_ms || row.latency_mean_ms;
+    case CellStatus::kWrong:
+    case CellStatus::kUnsupported:
+      return verified_at.empty() || verified_at < row.timestamp;
+    case CellStatus::kFailed:
+      return true;
+  }
+  return true;
+}
+
+}  // namespace
+
+const Record& cell_of_series(std::span<const Record* const> oldest_first) {
+  std::string verified_at;
+  for (const Record* row : oldest_first)
+    if (row->status == CellStatus::kCompleted && row->verification == Verification::kVerified)
+      verified_at = std::max(verified_at, row->timestamp);
+  const Record* cell = oldest_first.front();
+  bool found = stands(*cell, verified_at);
+  for (const Record* row : oldest_first.subspan(1)) {
+    const bool newer_stands = stands(*row, verified_at);
+    if (found && !newer_stands) continue;
+    cell = row;
+    found = newer_stands;
+  }
+  return *cell;
+}
+
+double seconds_since_1970(const std::string& timestamp) {
+  constexpr double kHour = 3600, kMinute = 60;
+  int year = 0;
+  unsigned month = 0, day = 0;
+  double hours = 0, minutes = 0, seconds = 0;
+  if (std::sscanf(timestamp.c_str(), "%d-%u-%uT%lf:%lf:%lf", &year, &month, &day, &hours, &minutes, &seconds) < 3)
+    return 0;
+  const std::chrono::sys_days date{std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day}};
+  return static_cast<double>(std::chrono::seconds(date.time_since_epoch()).count()) + hours * kHour +
+         minutes * kMinute + seconds;
+}
+
+HistoryPoint history_point(const Record& row) {
+  HistoryPoint point;
+  point.time_s = seconds_since_1970(row.timestamp);
+  point.status = row.status;
+  point.verification = row.verification;
+  point.ranked = row.ranked();
+  point.p50_ms = row.latency_p50_ms;
+  point.p50_low_ms = row.latency_p50_low_ms;
+  point.p50_high_ms = row.latency_p50_high_ms;
+  point.throughput_ips = row.throughput_ips;
+  point.memory_mb = row.memory_mb;
+  point.launches = row.launches.value_or(1);
+  return point;
+}
+
+}  // namespace assay

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "store/dataset.hpp"
+
+/// What every dataset makes of a row in the same way, whether it was read from the database or from files.
+namespace assay {
+
+/// Seconds since 1970 of a time in UTC, such as "2026-03-02T12:34:56.789012Z". A date alone is its beginning; other
+/// texts are 0.
+[[nodiscard]] double seconds_since_1970(const std::string& timestamp);
+
+/// Which of the rows of one series, at least one and oldest first, is its cell (Dataset::cells): the newest that has a
+/// time or a verdict, by the rule of queries/cells_latest.sql. A file's mean is a time, too.
+[[nodiscard]] const Record& cell_of_series(std::span<const Record* const> oldest_first);
+
+/// The point of a result, but for its indices and its result id.
+[[nodiscard]] HistoryPoint history_point(const Record& row);
+
+}  // namespace assay
