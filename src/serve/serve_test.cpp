@@ -197,6 +197,40 @@ TEST_F(WatchFiles, ADatabaseThatCannotBeReadDoesNotTakeAwayWhatWasRead) {
   EXPECT_THAT(watch.seen().missing, HasSubstr("there is no database"));
 }
 
+TEST_F(WatchFiles, WhatCouldNotBeReadIsTriedAgainAfterAPause) {
+  using std::chrono::milliseconds;
+  Watch patient(options_, content_), eager(options_, content_, milliseconds(0));
+  fail_ = true;
+  write("db.snapshot.duckdb", "a");
+  for (Watch* watch : {&patient, &eager})
+    for (int i = 0; i < 3; ++i) watch->look();
+  EXPECT_EQ(made_, 1 + 3);
+  fail_ = false;  // there was no memory, or no descriptor; the file is the same
+  patient.look();
+  eager.look();
+  EXPECT_EQ(patient.seen().document, nullptr);
+  ASSERT_NE(eager.seen().document, nullptr);
+  EXPECT_EQ(eager.seen().missing, "");
+}
+
+TEST_F(WatchFiles, ReadersLearnThatTheSnapshotIsGoneAndThatItIsBack) {
+  Watch watch(options_, content_);
+  const fs::path snapshot = folder_->path() / "db.snapshot.duckdb", aside = folder_->path() / "aside";
+  write("db.snapshot.duckdb", "a");
+  watch.look();
+  const std::uint64_t before = watch.seen().generation;
+  fs::rename(snapshot, aside);
+  fail_ = true;
+  watch.look();
+  EXPECT_GT(watch.seen().generation, before);
+  EXPECT_THAT(watch.seen().missing, HasSubstr("there is no database"));
+  EXPECT_EQ(watch.seen().document->bytes, "one");
+  fs::rename(aside, snapshot);
+  watch.look();
+  EXPECT_EQ(watch.seen().missing, "") << "the document is of this snapshot";
+  EXPECT_EQ(made_, 2);
+}
+
 TEST_F(WatchFiles, ProgressIsThatOfAProcessThatRuns) {
   Watch watch(options_, content_);
   write("db.progress.json", json_text(Json{{"pid", getpid()}, {"done", 3}}, 2));

@@ -56,7 +56,7 @@ void send_events(const std::shared_ptr<Watch>& watch, const std::shared_ptr<Acti
                  httplib::Response& response) {
   struct Reader {
     std::uint64_t generation = 0;
-    std::string etag, progress;
+    std::string etag, missing, progress;
     int beats = 0;
     bool begun = false;
   };
@@ -70,6 +70,8 @@ void send_events(const std::shared_ptr<Watch>& watch, const std::shared_ptr<Acti
         std::string text;
         const std::string etag = seen.document == nullptr ? "" : seen.document->etag;
         if (std::exchange(reader->etag, etag) != etag) text += event_text("snapshot", etag);
+        if (std::exchange(reader->missing, seen.missing) != seen.missing)
+          text += event_text("missing", seen.missing.empty() ? "null" : json_text(Json(seen.missing)));
         if (std::exchange(reader->progress, seen.progress) != seen.progress)
           text += event_text("progress", seen.progress.empty() ? "null" : seen.progress);
         if (text.empty() && ++reader->beats % kBeatsBetweenComments == 0) text = ": still here\n\n";

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "base/files.hpp"
@@ -17,6 +18,8 @@
 namespace assay::serve {
 namespace fs = std::filesystem;
 namespace {
+
+constexpr const char* kNoFile = "no file has this identity";
 
 /// What changes when a file is replaced or written; "" if it is not there.
 std::string identity_of(const fs::path& path) {
@@ -37,12 +40,14 @@ fs::path progress_path(const fs::path& database) {
   return database.parent_path() / (database.stem().string() + ".progress.json");
 }
 
-Watch::Watch(const ServeOptions& options, const Content& content)
+Watch::Watch(const ServeOptions& options, const Content& content, std::chrono::milliseconds pause)
     : snapshot_(snapshot_path(options.database)),
       database_(options.database),
       progress_(progress_path(options.database)),
       content_(content),
-      identity_("not looked at") {}
+      pause_(pause),
+      identity_(kNoFile),
+      failed_(kNoFile) {}
 
 std::string Watch::read_progress() const {
   constexpr std::uintmax_t kMostBytes = 1'000'000;
@@ -56,13 +61,19 @@ void Watch::look() {
   const std::string identity = identity_of(snapshot_);
   const std::string progress = read_progress();
   std::shared_ptr<const Document> document;
-  std::string missing;
-  const bool fresh = std::exchange(identity_, identity) != identity;
-  if (fresh) {
+  std::optional<std::string> missing;  // absent: as before
+  if (identity == identity_) {
+    missing = "";
+  } else if (identity != failed_ || std::chrono::steady_clock::now() >= retry_at_) {
     if (Result<std::string> bytes = guarded("while reading the database", content_.document)) {
       const std::string etag = "\"" + sha256_hex(*bytes).substr(0, 32) + "\"";
       document = std::make_shared<const Document>(Document{std::move(*bytes), etag});
+      identity_ = identity;
+      failed_ = kNoFile;
+      missing = "";
     } else {
+      failed_ = identity;
+      retry_at_ = std::chrono::steady_clock::now() + pause_;
       missing = to_string(bytes.error());
     }
   }
@@ -73,7 +84,7 @@ void Watch::look() {
     changed |= now_.document == nullptr || now_.document->etag != document->etag;
     now_.document = std::move(document);
   }
-  if (fresh) changed |= std::exchange(now_.missing, missing) != missing;
+  if (missing) changed |= std::exchange(now_.missing, *missing) != *missing;
   if (!changed) return;
   ++now_.generation;
   changed_.notify_all();

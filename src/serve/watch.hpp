@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -17,15 +18,17 @@ namespace assay::serve {
 /// Thread: any.
 class Watch {
  public:
-  Watch(const ServeOptions& options, const Content& content);
+  /// `pause`: before a snapshot that could not be read is read again.
+  Watch(const ServeOptions& options, const Content& content,
+        std::chrono::milliseconds pause = std::chrono::seconds(10));
 
-  /// Looks at the files, and makes the document again if the snapshot changed.
+  /// Looks at the files, and makes the document again if the snapshot is not the one that the document is of.
   void look();
 
   /// What readers see.
   struct Seen {
     std::shared_ptr<const Document> document;
-    std::string missing;
+    std::string missing;           ///< why there is no document, or why it is an old one; "" if it is of the snapshot
     std::string progress;          ///< JSON on one line; "" if nothing runs
     std::uint64_t generation = 0;  ///< grows with each change
     bool ended = false;
@@ -41,7 +44,9 @@ class Watch {
 
   std::filesystem::path snapshot_, database_, progress_;
   const Content& content_;
-  std::string identity_;  ///< of the snapshot that the document is of; only look() uses it
+  std::chrono::milliseconds pause_;
+  std::string identity_, failed_;  ///< of the snapshots that the document is of, and that could not be read last
+  std::chrono::steady_clock::time_point retry_at_{};  ///< the three are used by look() only
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Seen now_;

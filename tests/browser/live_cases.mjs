@@ -2,7 +2,7 @@
 // The page of `assay serve`: it waits for a database, follows what is measured, and says when the server has ended.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -40,6 +40,13 @@ waitingCases['the page of a server follows what is measured'] = async (tab) => {
     await page.screenshot({ path: tab.picture('live') });
     assert.deepEqual(await tab.accessibility(), []);
     unlinkSync(progress);
+    await strip.waitFor({ state: 'detached' });
+    // Its snapshot is gone, as with a database that was moved: the page says so, and keeps what it has.
+    const snapshot = join(folder, 'benchmark_db.snapshot.duckdb');
+    renameSync(snapshot, snapshot + '.aside');
+    await page.getByText('This page shows what was read before').waitFor();
+    assert.equal(await rows.count(), 2);
+    renameSync(snapshot + '.aside', snapshot);
     await strip.waitFor({ state: 'detached' });
     server.kill('SIGTERM');
     await page.getByText('does not answer').waitFor();

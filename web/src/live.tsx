@@ -38,11 +38,18 @@ export function NoAnswer() {
   return <p class="running"><code>assay serve</code> does not answer: this page shows what it sent last.</p>;
 }
 
+/** The database cannot be read any more: its snapshot is gone, damaged, or of a newer assay. */
+export function Stale({ why }: { why: string }) {
+  return <p class="running">The database cannot be read now: <code>{why}</code>. This page shows what was read before.</p>;
+}
+
 /** What the server says; each is called when something changed. */
 export interface Follower {
   document(deflated: Uint8Array): Promise<void>;
   /** There is no document: why, and what to do. */
   missing(words: string): void;
+  /** Why the document is an old one; undefined: it is that of the database. */
+  stale(why: string | undefined): void;
   /** undefined: nothing runs. */
   progress(progress: Progress | undefined): void;
   /** Whether the server answers. */
@@ -77,8 +84,16 @@ export async function follow(follower: Follower): Promise<void> {
   const poll = () => { timer ??= setInterval(() => void readNext(), pollEveryMs); };
   await readNext();
   const events = new EventSource('events');
-  events.addEventListener('open', () => follower.connected(true));
+  events.addEventListener('open', () => {
+    follower.connected(true);
+    follower.stale(undefined);  // if it is, the server says so again
+  });
   events.addEventListener('snapshot', (event) => { if ((event as MessageEvent<string>).data !== etag) void readNext(); });
+  events.addEventListener('missing', (event) => {
+    const why = (JSON.parse((event as MessageEvent<string>).data) as string | null) ?? undefined;
+    if (etag !== '') follower.stale(why);
+    else if (why !== undefined) follower.missing(why);
+  });
   events.addEventListener('progress', (event) => {
     follower.progress((JSON.parse((event as MessageEvent<string>).data) as Progress | null) ?? undefined);
   });

@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AssayDocument } from './document.ts';
-import { follow, NoAnswer, Running, type Progress } from './live.tsx';
+import { follow, NoAnswer, Running, Stale, type Progress } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';
@@ -150,10 +150,13 @@ function live(root: HTMLElement, show: (deflated: Uint8Array) => Promise<void>) 
   root.before(strip);
   let progress: Progress | undefined;
   let answers = true;
-  const draw = () => render(answers ? (progress ? <Running progress={progress} /> : null) : <NoAnswer />, strip);
+  let stale: string | undefined;
+  const lines = () => <>{stale !== undefined && <Stale why={stale} />}{progress && <Running progress={progress} />}</>;
+  const draw = () => render(answers ? lines() : <NoAnswer />, strip);
   return follow({
     document: show,
     missing: (words) => { root.textContent = words; },
+    stale: (why) => { stale = why; draw(); },
     progress: (now) => { progress = now; draw(); },
     connected: (yes) => { answers = yes; draw(); },
   });
