@@ -32,6 +32,7 @@ std::vector<CellShapes> cells_with_shapes(const Input& input) {
     const auto place = places.find(shape.result_id);
     if (place == places.end() || shape.kind != SampleKind::kRun || shape.quantiles.size() < 2) continue;
     const Record& cell = all[place->second];
+    if (!shows_values(cell)) continue;
     if (!input.cell.empty() && cell.task_key != input.cell) continue;
     if (!input.model.empty() && cell.model != input.model && cell.model_id != input.model) continue;
     CellShapes& entry = found[place->second];

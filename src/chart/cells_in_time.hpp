@@ -33,7 +33,8 @@ struct CellShapes {
   const Record* cell = nullptr;
   std::vector<const LaunchShape*> shapes;  ///< of whole runs, by launch
 };
-/// The cells that have shapes, in their order; only the chosen one if the input names one.
+/// The cells that have shapes and whose numbers are not wrong, in their order; only the chosen one if the input names
+/// one.
 [[nodiscard]] std::vector<CellShapes> cells_with_shapes(const Input& input);
 
 /// A time of a shape in ms.

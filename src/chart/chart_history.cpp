@@ -125,6 +125,7 @@ std::vector<Chart> history(const Source& source) {
                 number_axis("", {"x"}, {number}, "time"),
                 number_axis("", {"value", "low", "high"}, {number}, "auto")};
     panel.x["splitLine"]["show"] = false;
+    panel.y["$range"]["unit"] = "ms";
     picture.add(panel);
   }
   for (Row& row : rows) picture.add(std::move(row));

@@ -64,6 +64,7 @@ std::vector<Chart> samples_over_time(const Source& source) {
     panel.x["$range"] = {{"columns", {"x"}}, {"panels", {number}}, {"scale", "linear"}, {"zero", true}, {"count", 4}};
     panel.y["$range"]["columns"] = {"value", "low", "high"};
     panel.y["$range"]["series"] = "bins";
+    panel.y["$range"]["unit"] = "ms";
     picture.add(panel);
     const std::size_t bins = shape.bins.size() / 3;
     const double width = static_cast<double>(shape.window_ns) / kNsPerS / static_cast<double>(bins);

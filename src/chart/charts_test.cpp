@@ -124,6 +124,30 @@ TEST(Phases, AreThoseOfOneLaunchOneBehindTheOther) {
   EXPECT_THAT(chart.notes, Contains(HasSubstr("1 of 1 rows have no time of compiling")));
 }
 
+TEST(Distribution, HasNoTimesOfWrongNumbers) {
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("openvino", "openvino", "bert", 4)};
+  data.ids = {1, 2};
+  data.cells[1].status = CellStatus::kWrong;
+  data.cells[1].verification = Verification::kWrong;
+  data.cells[1].task_key = "wrong";
+  for (const std::int64_t id : data.ids) {
+    LaunchShape shape;
+    shape.result_id = id;
+    shape.launch_number = 1;
+    shape.low_ns = 1'000'000;
+    shape.high_ns = shape.window_ns = 2'000'000;
+    shape.quantiles = {0, 65535};
+    shape.bins = {0, 1, 2};
+    data.shapes.push_back(shape);
+  }
+  for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime}) {
+    const Chart both = make_charts(kind, {.data = &data}).front();
+    EXPECT_THAT(both.title, HasSubstr("bert on cpu, batch 1"));
+    EXPECT_TRUE(make_charts(kind, {.data = &data, .cell = "wrong"}).front().option.is_null()) << name_of(kind);
+  }
+}
+
 TEST(MachineNoise, IsTheScoreBeforeEachRunOfAMachine) {
   Dataset data;
   for (const char* started : {"2026-03-03T00:00:00.000000Z", "2026-03-02T00:00:00.000000Z", "2026-03-01T00:00:00Z"}) {
