@@ -7,8 +7,10 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
 #include "chart/chart.hpp"
 #include "store/dataset.hpp"
 
@@ -25,6 +27,24 @@ double rounded(double value) {
   return std::isfinite(power) && power > 0 ? std::round(value * power) / power : value;
 }
 
+Json table_json(const Table& table) {
+  Json columns = Json::array(), rows = Json::array();
+  for (const Column& column : table.columns) columns.push_back({{"heading", column.heading}, {"unit", column.unit}});
+  for (const std::vector<TableValue>& row : table.rows) {
+    Json values = Json::array();
+    for (const TableValue& value : row) {
+      if (const auto* number = std::get_if<double>(&value))
+        values.push_back(std::isfinite(*number) ? Json(rounded(*number)) : Json());
+      else if (const auto* text = std::get_if<std::string>(&value))
+        values.push_back(*text);
+      else
+        values.push_back(nullptr);
+    }
+    rows.push_back(std::move(values));
+  }
+  return {{"columns", std::move(columns)}, {"rows", std::move(rows)}};
+}
+
 Json json_of(const chart::Chart& made, bool with_rows) {
   Json option = made.option;
   Json& source = option["dataset"]["source"];
@@ -32,8 +52,10 @@ Json json_of(const chart::Chart& made, bool with_rows) {
   for (Json& row : source)
     for (Json& value : row)
       if (value.is_number_float()) value = rounded(value.get<double>());
-  return {{"title", made.title}, {"subtitle", made.subtitle}, {"summary", made.summary},    {"notes", made.notes},
-          {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
+  Json json{{"title", made.title}, {"subtitle", made.subtitle}, {"summary", made.summary},    {"notes", made.notes},
+            {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
+  if (with_rows) json["table"] = table_json(made.table);
+  return json;
 }
 
 void add(std::vector<PageChart>& charts, Kind kind, const chart::ChartMaker& maker, const std::string& of,
@@ -42,11 +64,24 @@ void add(std::vector<PageChart>& charts, Kind kind, const chart::ChartMaker& mak
     if (!made.option.is_null()) charts.push_back({made.name + of, json_of(made, with_rows)});
 }
 
+// The charts of the whole history; one without data says what is missing.
+void add_whole(std::vector<PageChart>& charts, Kind kind, const chart::ChartMaker& maker) {
+  for (const chart::Chart& made : maker.make(kind)) {
+    if (made.option.is_null())
+      charts.push_back({made.name, {{"title", made.title}, {"missing", made.notes.empty() ? "" : made.notes.front()}}});
+    else
+      charts.push_back({made.name, json_of(made, true)});
+  }
+}
+
 // What a chart of one cell looks like does not depend on its numbers: only on its target, and on how many launches it
-// has. These shapes have everything that a picture may show.
+// has. These shapes have everything that a picture may show. Words and notes are those of this cell: the page has its
+// own.
 Dataset prototype(const Record& cell, std::size_t launches) {
   Dataset data;
   data.cells = {cell};
+  data.cells.front().status = CellStatus::kCompleted;  // wrong numbers are not drawn
+  data.cells.front().verification = Verification::kVerified;
   data.ids = {1};
   data.series = {cell.series_key};
   data.versions = {"1", "2"};
@@ -98,18 +133,19 @@ void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
 }
 
 void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Record>> selections;
+  std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Record>> selections;
+  const std::map<std::string, std::string> machines = machine_names(data.cells);
   for (Record& row : with_distinct_names(data.cells)) {
     const std::string tokens = row.sequence_length ? std::to_string(*row.sequence_length) : "";
-    auto& rows = selections[{row.model, tokens, row.precision}];
+    auto& rows = selections[{row.model, tokens, row.precision, machines.at(row.hardware_id)}];
     rows.push_back(std::move(row));
   }
   for (auto& [selection, rows] : selections) {
-    const auto& [model, tokens, precision] = selection;
+    const auto& [model, tokens, precision, machine] = selection;
     Dataset one;
     one.cells = std::move(rows);
     std::string of = "/";
-    of += model + "/" + tokens + "/" + precision;
+    of += model + "/" + tokens + "/" + precision + (machine.empty() ? "" : "/" + machine);
     const chart::ChartMaker maker({.data = &one});
     for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, maker, of, true);
   }
@@ -131,7 +167,7 @@ std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis
                           Kind::kOptimizationOpportunities};
   std::vector<PageChart> charts;
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis});
-  for (const Kind kind : kWhole) add(charts, kind, maker, "", true);
+  for (const Kind kind : kWhole) add_whole(charts, kind, maker);
   add_of_models(charts, data);
   add_of_cells(charts, data);
   return charts;

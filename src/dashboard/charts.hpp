@@ -13,13 +13,14 @@ struct Analysis;
 
 namespace dashboard {
 
-/// A chart of the page: {"title", "subtitle", "summary", "notes", "width", "height", "option"}; `option` is that of
-/// chart::Chart, which the page draws with the same script as the program.
+/// A chart of the page: {"title", "subtitle", "summary", "notes", "width", "height", "option", "table"}; `option` is
+/// that of chart::Chart, which the page draws with the same script as the program, `table` is {"columns": [{"heading",
+/// "unit"}], "rows"}. Of a chart without data: {"title", "missing": what is missing, and the command that measures it}.
 struct PageChart {
   /// KIND or KIND_2: a chart of the whole history, with its rows.
-  /// KIND/MODEL/TOKENS/PRECISION: of one model, with its rows.
-  /// KIND/TARGET/N, history/TARGET: of one cell with N launches, or of one series, without rows: the page fills them
-  /// in from the shapes and the history that it has (web/src/chart_rows.ts).
+  /// KIND/MODEL/TOKENS/PRECISION: of one model, with its rows; /MACHINE follows if there are several.
+  /// KIND/TARGET/N, history/TARGET: of one cell with N launches, or of one series, without rows and table: the page
+  /// fills them in from the shapes and the history that it has, and its own words (web/src/cell_charts.ts).
   std::string name;
   Json chart;
 };

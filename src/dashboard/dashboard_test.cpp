@@ -10,6 +10,7 @@
 #include "base/base64.hpp"
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "chart/chart.hpp"
 #include "dashboard/page.hpp"
 #include "dashboard/reproduce.hpp"
 #include "store/dataset.hpp"
@@ -211,12 +212,64 @@ TEST(Charts, OfAModelHaveTheirRowsThoseOfCellsHaveNone) {
                                      "batch_size_scaling/bert/128/float32", "latency_distribution/cpu/3",
                                      "samples_over_time/openvino/3", "history/cpu"}));
   for (const PageChart& one : charts) {
+    if (one.chart.contains("missing")) continue;
     const std::size_t rows = one.chart["option"]["dataset"]["source"].size();
     const bool of_cell =
         one.name.starts_with("latency_d") || one.name.starts_with("samples") || one.name.starts_with("history");
     EXPECT_EQ(rows == 1, of_cell) << one.name;
+    EXPECT_EQ(one.chart.contains("table"), !of_cell) << one.name;
     EXPECT_NE(one.chart["title"], "") << one.name;
   }
+}
+
+Json chart_of(const std::vector<PageChart>& charts, const std::string& name) {
+  for (const PageChart& one : charts)
+    if (one.name == name) return one.chart;
+  return {};
+}
+
+TEST(Charts, HaveTheirTableWithHeadingsAndUnits) {
+  const Dataset data = two_targets();
+  const Json table = chart_of(page_charts(data, analyse(data)), "hardware_comparison")["table"];
+  const Table whole = chart::make_charts(chart::Kind::kHardwareComparison, {.data = &data}).front().table;
+  ASSERT_EQ(table["columns"].size(), whole.columns.size());
+  bool has_ms = false;
+  for (std::size_t i = 0; i < whole.columns.size(); ++i) {
+    EXPECT_EQ(table["columns"][i]["heading"], whole.columns[i].heading);
+    EXPECT_EQ(table["columns"][i]["unit"], whole.columns[i].unit);
+    has_ms |= whole.columns[i].unit == "ms";
+  }
+  EXPECT_TRUE(has_ms);
+  ASSERT_EQ(table["rows"].size(), whole.rows.size());
+  EXPECT_THAT(table["rows"].dump(), HasSubstr("8.123457"));
+}
+
+TEST(Charts, WithoutDataSayWhatIsMissingAndTheCommand) {
+  const Dataset data = two_targets();
+  const Json missing = chart_of(page_charts(data, analyse(data)), "hardware_efficiency");
+  EXPECT_EQ(missing["title"], "How much of the measured peak is reached?");
+  EXPECT_THAT(missing["missing"].get<std::string>(), HasSubstr("`assay doctor --peak`"));
+}
+
+TEST(Charts, OfCellsAreThereAlsoIfTheFirstCellOfTheTargetIsWrong) {
+  Dataset data = two_targets(2);
+  data.cells[1].status = CellStatus::kWrong;
+  data.cells[1].verification = Verification::kWrong;
+  EXPECT_THAT(names_of(page_charts(data, analyse(data))),
+              testing::IsSupersetOf({"latency_distribution/openvino/3", "samples_over_time/openvino/3"}));
+}
+
+TEST(Charts, OfAModelAreOfOneMachine) {
+  Dataset data = two_targets();
+  Record laptop = data.cells[0];
+  laptop.hardware_id = "other";
+  laptop.host = "laptop";
+  data.cells.push_back(laptop);
+  data.ids.push_back(9);
+  data.series.push_back("laptop");
+  const std::vector<PageChart> charts = page_charts(data, analyse(data));
+  EXPECT_EQ(chart_of(charts, "batch_size_scaling/bert/128/float32/bench-1")["table"]["rows"].size(), 2);
+  EXPECT_EQ(chart_of(charts, "batch_size_scaling/bert/128/float32/laptop")["table"]["rows"].size(), 1);
 }
 
 TEST(Charts, StandInTheDocumentUntilCellsAreLeftOut) {
@@ -224,13 +277,16 @@ TEST(Charts, StandInTheDocumentUntilCellsAreLeftOut) {
   const Analysis analysis = analyse(data);
   const std::vector<PageChart> charts = page_charts(data, analysis);
   const Json all = header_of(document(data, analysis, charts));
-  EXPECT_EQ(all["charts"].size(), charts.size());
+  EXPECT_EQ(all["charts"].size() + all["missing_charts"].size(), charts.size());
+  EXPECT_TRUE(all["missing_charts"].contains("hardware_efficiency"));
+  EXPECT_EQ(all["charts_left_out"], 0);
   EXPECT_EQ(all["themes"]["dark"].size(), all["themes"]["light"].size());
   Detail detail;
   detail.charts = false;
   const Json few = header_of(document(data, analysis, charts, detail));
   EXPECT_TRUE(few["charts"].contains("history/cpu"));
   EXPECT_FALSE(few["charts"].contains("hardware_comparison"));
+  EXPECT_GT(few["charts_left_out"], 0);
 }
 
 TEST(Pack, IsWholeWhileItFitsAndThenCoarser) {

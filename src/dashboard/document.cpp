@@ -347,10 +347,19 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
               {"targets", targets_json(rows)},
               {"analysis", analysis_json(data, analysis, rows.size())}};
   add_shapes(header, columns, data, rows, detail);
-  Json pictures = Json::object();
-  for (const PageChart& one : charts)
-    if (detail.charts || one.chart["option"]["dataset"]["source"].size() < 2) pictures[one.name] = one.chart;
+  Json pictures = Json::object(), missing = Json::object();
+  std::size_t dropped = 0;
+  for (const PageChart& one : charts) {
+    if (one.chart.contains("missing"))
+      missing[one.name] = one.chart;
+    else if (detail.charts || one.chart["option"]["dataset"]["source"].size() < 2)
+      pictures[one.name] = one.chart;
+    else
+      ++dropped;
+  }
   header["charts"] = std::move(pictures);
+  header["missing_charts"] = std::move(missing);
+  header["charts_left_out"] = dropped;
   for (const char* theme : {"light", "dark"}) header["themes"][theme] = chart::theme(theme).tokens;
   return columns.finish(std::move(header));
 }
