@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { cases, fail, open, usePlaces, waitingCases } from './harness.mjs';
 import './cases.mjs';
 import './live_cases.mjs';
+import './shown_cases.mjs';
 
 const [work, only = ''] = process.argv.slice(2);
 const { ASSAY_DEPS_DIR: deps, ASSAY_PAGES: pages, ASSAY_BINARY: assay } = process.env;

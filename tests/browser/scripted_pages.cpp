@@ -339,7 +339,10 @@ Json charts_of_cells(const Dataset& data) {
         list.push_back({{"name", made.name},
                         {"of", of},
                         {"rows", made.option["dataset"]["source"]},
-                        {"title", made.option["title"]}});
+                        {"table", rows_json(made.table)},
+                        {"title", made.title},
+                        {"subtitle", made.subtitle},
+                        {"notes", made.notes}});
   };
   for (std::size_t i = 0; i < data.cells.size(); i += 11) {
     const Record& cell = data.cells[i];

@@ -6,7 +6,8 @@
 //   {"$fn": NAME, …}                a function of `functions` below; the other keys are its arguments
 //   series.$rows {panel, series}    the rows with these values become the data of the series
 //   axis.$categories {panel}        the groups of the rows with that panel, in order
-//   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks
+//   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks;
+//     `unit` is that of its values, for tooltips
 
 var COLUMNS = ['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'];
 var MARKS = ['', '≠ wrong', '✕ failed', '– unsupported', '∅ unavailable', '… skipped', '? unverified', '∅ no common cell', '· not measured'];
@@ -552,13 +553,14 @@ var functions = {
     };
   },
 
-  // A short tick at the top of the panel with the row's text.
+  // A dotted line through the panel with the row's text at its top: right of it, or left of it where the picture ends.
   event: function(args, owner) {
     return function(params, api) {
       var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
+      var width = owner.measure(row.text || '', '11px'), ends = x + 4 + width > box.x + box.width + 32;
       return {type: 'group', children: [
         path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])),
-        text(row.text || '', x + 4, box.y + 9 + 13 * (params.dataIndex % 3), {fill: args.ink2})
+        text(row.text || '', ends ? Math.max(box.x + 2, x - 4 - width) : x + 4, box.y + 9 + 13 * (params.dataIndex % 3), {fill: args.ink2})
       ]};
     };
   },
@@ -573,19 +575,26 @@ var functions = {
     };
   },
 
+  // What a row is of, its value with unit and interval, and what its mark means.
   tooltip: function(args, owner) {
     return function(params) {
-      var rows = owner.all[params.seriesIndex] || [], row = rows[params.dataIndex];
+      var shown = owner.all[params.seriesIndex], row = shown && shown.rows[params.dataIndex];
       if (!row) return '';
-      var words = [row.group, row.series].filter(function(word) { return word; }).join(', ');
-      if (isNumber(row.value)) {
-        words += '\n' + formatNumber(row.value) + (args.unit ? ' ' + args.unit : '');
-        if (isNumber(row.low) && isNumber(row.high)) words += ' (' + formatNumber(row.low) + ' to ' + formatNumber(row.high) + ')';
+      var words = [row.group, INTERNAL.indexOf(row.series) < 0 ? row.series : ''].filter(function(word) { return word; }).join(', ');
+      if (shown.time && isNumber(row.x)) words += '\n' + formatTime(row.x, true);
+      if (shown.batch && isNumber(row.x)) words += '\nbatch ' + formatTick(row.x);
+      var value = shown.across ? row.x : row.value;
+      function number(of) { return formatNumber(shown.percent ? 100 * of : of); }
+      if (isNumber(value)) {
+        words += '\n' + number(value) + (shown.percent ? THIN + '%' : shown.unit === '×' ? '×' : shown.unit ? ' ' + shown.unit : '');
+        if (isNumber(row.low) && isNumber(row.high)) words += ' (' + number(row.low) + ' to ' + number(row.high) + ')';
       } else if (row.mark) {
         words += '\n' + MARKS[row.mark];
       }
+      if (shown.across) words += '\n' + formatTick(100 * row.value) + THIN + '% of the samples took at most this time';
       if (row.style & STYLE.unranked && String(row.text).indexOf('not ranked') < 0) words += ', not ranked';
-      return row.text ? words + '\n' + row.text : words;
+      if (row.style & STYLE.hatched) words += ', simulated or software';
+      return row.text && !shown.across ? words + '\n' + row.text : words;
     };
   },
 
@@ -645,6 +654,31 @@ function dataOf(series, rows) {
   return rows.map(function(row) { return [row.value, row.group]; });
 }
 
+// The series of rows that have no name of their own.
+var INTERNAL = ['points', 'percentiles', 'bins'];
+var UNIT = /(?:^|[ (,])(ms|s|MB|items\/s|tokens\/s)(?:$|[ ),])/;
+
+// What a tooltip must know of a series. The unit is in the range of the axis that has the values, or in its name, or in the title of
+// the panel: "latency (ms, lower is better)".
+function shownBy(series, rows, result, ranges) {
+  var draws = series.renderItem || {}, x = series.xAxisIndex || 0, y = series.yAxisIndex || 0;
+  var along = draws.across || series.$by === 'category', axis = along ? result.xAxis[x] : result.yAxis[y];
+  var range = (along ? ranges.xAxis[x] : ranges.yAxis[y]) || {}, grid = (result.grid || [])[x] || {}, unit = draws.unit || range.unit || '';
+  var titles = (result.title || []).filter(function(title) { return title.left === grid.left && Math.abs(title.top - grid.top + 20) < 0.5; });
+  [axis && axis.name, titles.length ? titles[0].text : ''].forEach(function(words) {
+    var found = UNIT.exec(words || '');
+    if (!unit && found && series.$by !== 'cell') unit = found[1];
+  });
+  return {
+    rows: rows,
+    across: draws.across,
+    percent: draws.percent,
+    unit: unit,
+    batch: result.xAxis[x].name === 'batch size',
+    time: (ranges.xAxis[x] || {}).scale === 'time'
+  };
+}
+
 /**
  * The option for ECharts. `tokens`: the theme's colours. `measure(text, font)`: the width of a text in pixels.
  * The option is not changed; call it again with other rows in `dataset.source` to draw them.
@@ -652,9 +686,11 @@ function dataOf(series, rows) {
 function resolve(option, tokens, measure) {
   measure = measure || function(words) { return words.length * 7; };
   var rows = rowsOf(option.dataset), result = withColours(option, tokens), all = [];
+  var ranges = {xAxis: [], yAxis: []};
   delete result.dataset;
   ['xAxis', 'yAxis'].forEach(function(name) {
     (result[name] || []).forEach(function(axis) {
+      ranges[name].push(axis.$range);
       if (axis.$range) setRange(axis, rows);
       if (axis.$categories) setCategories(axis, rows);
       withFunctions(axis, {measure: measure});
@@ -664,9 +700,9 @@ function resolve(option, tokens, measure) {
     var own = series.$rows ? rows.filter(function(row) { return matches(row, series.$rows); }) : [{}];
     var xAxis = result.xAxis[series.xAxisIndex || 0], yAxis = result.yAxis[series.yAxisIndex || 0];
     series.data = series.$rows ? dataOf(series, own) : [[xAxis.min, yAxis.data ? yAxis.data[0] : yAxis.min]];
+    all.push(shownBy(series, own, result, ranges));
     var panel = series.$rows ? rows.filter(function(row) { return row.panel === series.$rows.panel; }) : [];
     withFunctions(series, {rows: own, panel: panel, xAxis: xAxis, yAxis: yAxis, log: xAxis.type === 'log', logY: yAxis.type === 'log', measure: measure});
-    all.push(own);
     delete series.$rows;
     delete series.$by;
   });

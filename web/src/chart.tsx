@@ -4,9 +4,11 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { init, resolve, type Drawn } from '../chart/entry.mjs';
-import { fit, rowAt, rowsOf, type PlainRow } from './chart_layout.ts';
-import type { PageChart, Themes } from './document.ts';
-import { number } from './format.ts';
+import { fit, rowAt, withWords, type PlainRow } from './chart_layout.ts';
+import type { ChartTable, PageChart, Themes } from './document.ts';
+import { count, number } from './format.ts';
+import { Prose } from './parts.tsx';
+import { isPrinting, onPrint } from './print.ts';
 
 let pen: CanvasRenderingContext2D | null | undefined;
 
@@ -18,19 +20,15 @@ function measure(words: string, font: string): number {
   return pen.measureText(words).width;
 }
 
-let printing = false;
 const isDark = () => {
   const chosen = document.documentElement.dataset.theme;
-  return !printing && (chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches));
+  return !isPrinting() && (chosen === 'dark' || (chosen !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches));
 };
 
 /** Every chart that is on the page draws itself anew when the theme or the medium changes. */
 const onPage = new Set<(whole: boolean) => void>();
 const drawAll = (whole: boolean) => { for (const draw of onPage) draw(whole); };
-const print = (now: boolean) => { printing = now; drawAll(now); };
-addEventListener('beforeprint', () => print(true));
-addEventListener('afterprint', () => print(false));
-matchMedia('print').addEventListener('change', (event) => print(event.matches));
+onPrint(drawAll);
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => drawAll(false));
 new MutationObserver(() => drawAll(false)).observe(document.documentElement, { attributeFilter: ['data-theme'] });
 
@@ -103,28 +101,31 @@ function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: Read
   );
 }
 
-const columns = [['group', ''], ['series', ''], ['x', 'x'], ['value', 'value'], ['low', 'from'], ['high', 'to'], ['text', '']] as const;
+/** Longer tables of numbers are not printed. */
+const mostOnPaper = 100;
 
-function Numbers({ rows }: { rows: PlainRow[] }) {
-  const used = columns.filter(([key]) => rows.some((row) => row[key] !== null && row[key] !== ''));
+/** Every number of a chart; a text column is one that has a text. */
+function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: string }) {
+  const numeric = columns.map((_, i) => rows.every((row) => typeof row[i] !== 'string'));
   return (
-    <div class="scroll numbers">
+    <div class="scroll numbers" tabIndex={0} role="group" aria-label={`Numbers of ${name}`}>
       <table>
-        <thead><tr>{used.map(([key, title]) => <th key={key} scope="col" class={title ? 'numeric' : ''}>{title || <span class="sr">{key}</span>}</th>)}</tr></thead>
-        <tbody>{rows.map((row, i) => <tr key={i}>{used.map(([key, title]) => { const value = row[key]; return <td key={key} class={title ? 'numeric' : ''}>{typeof value === 'number' ? number(value, 4) : value}</td>; })}</tr>)}</tbody>
+        <thead><tr>{columns.map(({ heading, unit }, i) => <th key={i} scope="col" class={numeric[i] ? 'numeric' : ''}>{heading}{unit && <small> {unit}</small>}</th>)}</tr></thead>
+        <tbody>{rows.map((row, at) => <tr key={at}>{row.map((value, i) => <td key={i} class={numeric[i] ? 'numeric' : ''}>{typeof value === 'string' ? value : Number.isInteger(value) ? count(value) : number(value, 4)}</td>)}</tr>)}</tbody>
       </table>
     </div>
   );
 }
 
 /**
- * `name`: of files that are saved. `title`: instead of the chart's. `numbers`: whether the page has no other table of them.
+ * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it is of.
  * `linkOf`: where a click on a mark leads.
  */
-export function Chart({ chart, themes, name, title, numbers, linkOf, children }: {
-  chart: PageChart; themes: Themes; name: string; title?: string; numbers?: boolean; linkOf?: (row: PlainRow) => string | undefined; children?: ComponentChildren;
+export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, linkOf, children }: {
+  chart: PageChart; themes: Themes; name: string; title?: string; subtitle?: string; linkOf?: (row: PlainRow) => string | undefined; children?: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
+  const [wide, setWide] = useState(false);
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
   const drawn = useRef<Drawn | null>(null);
   const now = useRef({ chart, hidden, linkOf });
@@ -142,6 +143,7 @@ export function Chart({ chart, themes, name, title, numbers, linkOf, children }:
       const fitted = fit(of, parent.clientWidth);
       const size = { width: fitted.width, height: fitted.height };
       Object.assign(element.style, { width: `${size.width}px`, height: `${size.height}px` });
+      setWide(size.width > parent.clientWidth);
       if (!drawn.current) {
         drawn.current = init(element, null, { renderer: 'svg', ...size });
         drawn.current.on('click', (event) => {
@@ -180,6 +182,7 @@ export function Chart({ chart, themes, name, title, numbers, linkOf, children }:
   useEffect(() => { if (drawn.current) redraw.current(false); }, [chart, hidden]);
 
   const targets = targetsOf(chart);
+  const file = () => withWords(chart, measure);
   const toggle = (target: string) => {
     const next = new Set(hidden);
     if (!next.delete(target)) next.add(target);
@@ -188,15 +191,15 @@ export function Chart({ chart, themes, name, title, numbers, linkOf, children }:
   return (
     <figure class="chart">
       <figcaption>{title ?? chart.title}</figcaption>
-      {chart.subtitle && <p class="note">{chart.subtitle}</p>}
+      {subtitle && <p class="note">{subtitle}</p>}
       {targets.length > 0 && <Legend targets={targets} hidden={hidden} onToggle={toggle} />}
-      <div class="scroll" tabIndex={-1}><div ref={box} class="drawing" role="img" aria-label={`${title ?? chart.title}. ${chart.summary}`} /></div>
-      {chart.notes.map((note) => <p key={note} class="note">{note}</p>)}
+      <div class="scroll" tabIndex={wide ? 0 : -1} role="group" aria-label={title ?? chart.title}><div ref={box} class="drawing" role="img" aria-label={`${title ?? chart.title}. ${chart.summary}`} /></div>
+      {chart.notes.map((note) => <p key={note} class="note"><Prose text={note} /></p>)}
       {children}
       <div class="chart-tools">
-        {numbers && <details><summary>Numbers</summary><Numbers rows={rowsOf(chart)} /></details>}
-        <button type="button" class="small" aria-label={`Save ${name} as SVG`} onClick={() => save(`${name}.svg`, dataUrl(svgText(chart, themes)))}>SVG</button>
-        <button type="button" class="small" aria-label={`Save ${name} as PNG`} onClick={() => void savePng(`${name}.png`, svgText(chart, themes), chart.width, chart.height)}>PNG</button>
+        {chart.table && <details class={chart.table.rows.length > mostOnPaper ? 'too-long' : undefined}><summary>Numbers</summary><Numbers table={chart.table} name={name} /></details>}
+        <button type="button" class="small" aria-label={`Save ${name} as SVG`} onClick={() => save(`${name}.svg`, dataUrl(svgText(file(), themes)))}>SVG</button>
+        <button type="button" class="small" aria-label={`Save ${name} as PNG`} onClick={() => { const whole = file(); void savePng(`${name}.png`, svgText(whole, themes), whole.width, whole.height); }}>PNG</button>
       </div>
     </figure>
   );

@@ -25,8 +25,8 @@ export function fit(chart: PageChart, width: number): Fitted {
   const titles: any[] = source.title ?? [];
   const panelTitles = titles.filter((title) => isPanelTitle(title, grids));
   const bottoms = grids.map((grid) => grid.top + grid.height);
-  const notes = titles.length > 1 && chart.notes.length > 0 ? titles.at(-1) : null;
-  const end = notes && notes.top > Math.max(...bottoms) ? notes.top - 4 : chart.height - 10;
+  const notes = titles.find((title) => title.top > Math.max(...bottoms));
+  const end = notes ? notes.top - 4 : chart.height - 10;
   const below = Math.max(34, end - Math.max(...bottoms));
   const tops = [...new Set(grids.map((grid) => grid.top))].sort((a, b) => a - b);
   const onTop: number[] = source.xAxis.flatMap((axis: any) => (axis.position === 'top' && axis.axisLabel?.show !== false ? [(axis.axisLabel?.margin ?? 8) + 18] : []));
@@ -97,10 +97,58 @@ export function fit(chart: PageChart, width: number): Fitted {
 export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<PageChart, 'title' | 'subtitle' | 'summary' | 'notes'>>, panels: string[] = []): PageChart {
   const { option } = chart;
   let panel = 0;
-  const title = option.title.map((one: any, i: number) => i === 0 ? { ...one, text: words.title ?? one.text }
-    : isPanelTitle(one, option.grid) ? { ...one, text: panels[panel++] ?? one.text }
-    : i === 1 && chart.subtitle ? { ...one, text: words.subtitle ?? one.text } : one);
-  return { ...chart, ...words, option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } } };
+  const title = option.title.map((one: any) => isPanelTitle(one, option.grid) ? { ...one, text: panels[panel++] ?? one.text } : one);
+  return { ...chart, ...words, filled: true, option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } } };
+}
+
+const lineCount = (text: string) => text.split('\n').length;
+
+function wrapped(text: string, width: number, measure: (words: string) => number): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && measure(`${line} ${word}`) > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join('\n');
+}
+
+/**
+ * The chart as a file: with its words in the picture, in the places where src/chart/picture.cpp has them. A template has those of the
+ * cell that it was made of; panels move up or down as the lines need it.
+ */
+export function withWords(chart: PageChart, measure: (words: string, font: string) => number): PageChart {
+  if (!chart.filled) return chart;
+  const { option } = chart;
+  const [margin, top, titleLine, subtitleLine, noteLine] = [16, 12, 21, 16, 15];
+  const bottom = Math.max(...option.grid.map((grid: Box) => grid.top + grid.height));
+  const panels = option.title.filter((one: any) => isPanelTitle(one, option.grid));
+  const others = option.title.filter((one: any) => !panels.includes(one));
+  const below = others.filter((one: any) => one.top > bottom);
+  const [title, subtitle] = others.filter((one: any) => one.top < bottom);
+  const before = top + titleLine * lineCount(title.text) + 2 + (subtitle ? subtitleLine * lineCount(subtitle.text) : 0);
+  const inside = chart.width - 2 * margin;
+  const headTitle = wrapped(chart.title, inside, (words) => measure(words, 'bold 16px'));
+  const headSubtitle = chart.subtitle && wrapped(chart.subtitle, inside, (words) => measure(words, '12px'));
+  const subtitleTop = top + titleLine * lineCount(headTitle) + 2;
+  const shift = subtitleTop + (headSubtitle ? subtitleLine * lineCount(headSubtitle) : 0) - before;
+  const end = (below[0] ? below[0].top - 4 : chart.height - 10) + shift;
+  const notes = chart.notes.map((note) => wrapped(note, inside, (words) => measure(words, '11px'))).join('\n');
+  const moved = (one: any) => ({ ...one, top: one.top + shift });
+  const small = (text: string, at: number, size: number, lineHeight: number) =>
+    ({ text, left: margin, top: at, padding: 0, textStyle: { fontSize: size, fontWeight: 'normal', lineHeight, color: { $colour: 'ink-2' } } });
+  return {
+    ...chart,
+    height: Math.ceil(end + (notes ? 6 + noteLine * lineCount(notes) : 0) + 10),
+    option: {
+      ...option,
+      title: [{ ...title, text: headTitle }, ...(headSubtitle ? [small(headSubtitle, subtitleTop, 12, subtitleLine)] : []), ...panels.map(moved), ...(notes ? [small(notes, end + 4, 11, noteLine)] : [])],
+      grid: option.grid.map(moved),
+      ...(option.legend ? { legend: moved(option.legend) } : {}),
+    },
+  };
 }
 
 export interface PlainRow { panel: number; group: string; series: string; x: number | null; value: number | null; low: number | null; high: number | null; text: string }

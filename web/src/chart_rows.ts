@@ -15,7 +15,7 @@ const hollow = 1;
 const unranked = 16;
 
 /** Its value is shown but not ranked; simulated and software devices have a mark of their own. */
-const isUnranked = (cell: Cell) => cell.text('status') === 'completed' && cell.text('verification') !== 'wrong' && !cell.ranked && !/(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
+const isUnranked = (cell: Cell) => cell.shown && !cell.ranked && !/(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
 
 export const percentiles = [['p50', 0.5], ['p90', 0.9], ['p95', 0.95], ['p99', 0.99]] as const;
 
@@ -53,7 +53,7 @@ export function historyRows(points: HistoryPoint[], words: string): ChartRow[] {
   const rows: ChartRow[] = [];
   let version = points[0]?.version;
   for (const point of points) {
-    if (point.status === 'completed' && point.verification !== 'wrong' && point.p50 !== null)
+    if (point.shown && point.p50 !== null)
       rows.push([0, words, 'points', point.time, point.p50, point.low, point.high, 0, !point.ranked ? unranked : point.launches < 2 ? hollow : 0, '']);
     else
       rows.push([0, words, 'points', point.time, null, null, null, point.verification === 'wrong' ? wrong : point.status === 'failed' ? failed : noValue, 0, '']);

@@ -17,6 +17,8 @@ export interface Cell {
   target: string;
   shape: string;
   ranked: boolean;
+  /** Whether its numbers may be shown as results: it ran, and they are not wrong. */
+  shown: boolean;
   reproduce: string;
   text(name: string): string;
   number(name: string): number | null;
@@ -46,6 +48,8 @@ export interface HistoryPoint {
   status: string;
   verification: string;
   ranked: boolean;
+  /** As of a cell. */
+  shown: boolean;
   p50: number | null;
   low: number | null;
   high: number | null;
@@ -197,6 +201,12 @@ export interface Peak {
   measured_at: string;
 }
 
+/** Every number of a chart, with what it is. */
+export interface ChartTable {
+  columns: { heading: string; unit: string }[];
+  rows: Value[][];
+}
+
 /** A chart of src/chart (src/dashboard/charts.hpp). */
 export interface PageChart {
   title: string;
@@ -206,6 +216,10 @@ export interface PageChart {
   width: number;
   height: number;
   option: any;
+  /** Absent of charts whose rows the page fills in. */
+  table?: ChartTable;
+  /** Its words are not those in its option: the page has filled it in. */
+  filled?: boolean;
 }
 
 /** Colours by name. */
@@ -229,5 +243,9 @@ export interface AssayDocument {
   peaks: Peak[];
   analysis: Analysis;
   charts: Record<string, PageChart>;
+  /** Charts of the whole history without data: their question, what is missing, and the command that measures it. */
+  missingCharts: Record<string, { title: string; missing: string }>;
+  /** So many charts the document has not, because it would be too large. */
+  chartsLeftOut: number;
   themes: Themes;
 }

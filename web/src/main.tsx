@@ -3,6 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AssayDocument } from './document.ts';
+import { Help } from './help.tsx';
 import { follow, NoAnswer, Running, Stale, type Progress } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
@@ -20,11 +21,6 @@ import { link, linkOf, parseRoute } from './state.ts';
 import { notReadable } from './words.ts';
 
 const pages = [['', 'Overview', 'o'], ['matrix', 'Matrix', 'm'], ['cells', 'Cells', 'a'], ['compare', 'Compare', 'c'], ['charts', 'Charts', 'p'], ['advice', 'Advice', 'r'], ['history', 'History', 'h'], ['machines', 'Machines', 'k']] as const;
-
-const keys: [string, string][] = [
-  ['/', 'search'], ['g then o, m, a, c, p, r, h, k', 'overview, matrix, all cells, compare, charts (pictures), advice (recommendations), history, machines'], ['arrow keys', 'move in a table; Enter opens'],
-  ['[ and ]', 'previous and next cell'], ['t', 'light or dark'], ['?', 'this list'], ['Esc', 'close'],
-];
 
 const themes = ['system', 'light', 'dark'] as const;
 type Theme = (typeof themes)[number];
@@ -73,8 +69,11 @@ function App({ document: data }: { document: AssayDocument }) {
     let waiting = false;
     const key = (event: KeyboardEvent) => {
       const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement || event.target instanceof HTMLTextAreaElement;
-      if (event.key === 'Escape') { setHelp(false); return; }
       if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (document.querySelector('dialog[open]')) {
+        if (event.key === '?') setHelp(false);
+        return;
+      }
       if (waiting) {
         waiting = false;
         const page = pages.find(([, , letter]) => letter === event.key);
@@ -91,7 +90,7 @@ function App({ document: data }: { document: AssayDocument }) {
       else if (event.key === '[') step(-1);
       else if (event.key === ']') step(1);
       else if (event.key === 't') setTheme((now) => (now === 'dark' || (now === 'system' && matchMedia('(prefers-color-scheme: dark)').matches) ? 'light' : 'dark'));
-      else if (event.key === '?') setHelp((now) => !now);
+      else if (event.key === '?') setHelp(true);
     };
     addEventListener('keydown', key);
     return () => removeEventListener('keydown', key);
@@ -122,13 +121,7 @@ function App({ document: data }: { document: AssayDocument }) {
         <button type="button" class="small theme" title="Theme: as the system, light or dark (t)" onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % 3]!)}>{theme === 'system' ? 'Theme' : theme}</button>
       </header>
       <main ref={main} tabIndex={-1} key={place}>{page}</main>
-      {help && (
-        <div class="dialog" role="dialog" aria-modal="true" aria-labelledby="keys-title">
-          <h2 id="keys-title">Keys</h2>
-          <dl>{keys.map(([key, words]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{words}</dd></div>)}</dl>
-          <button type="button" ref={(button) => button?.focus()} onClick={() => setHelp(false)}>Close</button>
-        </div>
-      )}
+      {help && <Help onClose={() => setHelp(false)} />}
     </>
   );
 }

@@ -4,8 +4,11 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AssayDocument, Cell, States } from './document.ts';
 import { counted, number, plusMinus } from './format.ts';
+import { resultOf } from './results.ts';
 import { link } from './state.ts';
 import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
+
+export { cellWords, distinct, shapeWords } from './cell_words.ts';
 
 /** The class that sets the colour of a hardware; unknown ones are grey. */
 export const hardwareClass = (hardware: string) => `hw hw-${hardware.replace(/[^a-z0-9]/g, '')}`;
@@ -60,33 +63,23 @@ export function StateCounts({ counts }: { counts: States }) {
 export const importantChanges = (document: AssayDocument) =>
   document.analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'fixed'].includes(change.what) || (change.what === 'moved' && change.beyond_spread));
 
-/** A sentence of C++; what stands in `backticks` is a command or a name. */
+/** A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit. */
 export function Prose({ text }: { text: string }) {
-  return <>{text.split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
+  return <>{text.replace(/([\d±]) (?=[\d%]|ms\b|MB\b)/g, '$1\u00a0').split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
 export const cellLink = (cell: Cell) => link('cell', cell.key);
 
-/** "bert on cpu, batch 1, 128 tokens": what a cell is called. */
-export function cellWords(cell: Cell): string {
-  return `${cell.text('model')} on ${cell.target}, ${shapeWords(cell)}`;
-}
-
-export function shapeWords(cell: Cell): string {
-  const parts = [`batch ${cell.number('batch_size') ?? '–'}`];
-  const tokens = cell.number('sequence_length');
-  if (tokens !== null) parts.push(`${tokens} tokens`);
-  const output = cell.number('output_tokens');
-  if (output !== null) parts.push(`${output} new tokens`);
-  const precision = cell.text('precision');
-  if (precision && precision !== 'float32') parts.push(precision);
-  return parts.join(', ');
+/** In the place of a number that is absent, or wrong. */
+function NoResult({ cell }: { cell: Cell }) {
+  const state = stateOf(cell);
+  return <span class="quiet" title={states[state].meaning}>{state === 'wrong' ? `${states.wrong.symbol} wrong` : '–'}</span>;
 }
 
 /** The median in ms with its interval: "4.00 ± 0.5 %". */
 export function Median({ cell }: { cell: Cell }) {
-  const p50 = cell.number('latency_p50_ms');
-  if (p50 === null) return <span class="quiet">–</span>;
+  const p50 = resultOf(cell, 'latency_p50_ms');
+  if (p50 === null) return <NoResult cell={cell} />;
   const interval = plusMinus(p50, cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms'));
   const one = cell.text('latency_p50_interval') === 'one_process';
   return (
@@ -156,11 +149,6 @@ export function Select({ label, value, options, onChange }: {
       </select>
     </label>
   );
-}
-
-/** The distinct values, in order. */
-export function distinct<T extends string | number>(values: Iterable<T>): T[] {
-  return [...new Set(values)].sort((a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true })));
 }
 
 /** The state of a cell with its reason. */

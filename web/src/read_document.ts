@@ -26,6 +26,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
       target: rows.text('target', index),
       shape: rows.text('shape', index),
       ranked: rows.number('ranked', index) === 1,
+      shown: rows.number('shown', index) === 1,
       reproduce: rows.text('reproduce', index),
       text: (name) => rows.text(name, index),
       number: (name) => rows.number(name, index),
@@ -45,6 +46,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
       status: past.text('status', i),
       verification: past.text('verification', i),
       ranked: past.number('ranked', i) === 1,
+      shown: past.number('shown', i) === 1,
       p50: past.number('p50', i),
       low: past.number('low', i),
       high: past.number('high', i),
@@ -76,6 +78,8 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     peaks: header.peaks,
     analysis: header.analysis,
     charts: header.charts,
+    missingCharts: header.missing_charts ?? {},
+    chartsLeftOut: header.charts_left_out ?? 0,
     themes: header.themes,
   };
 }

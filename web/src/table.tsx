@@ -2,13 +2,15 @@
 // A table that sorts, filters, searches, pages and copies; what it shows is in the link.
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
+import { distinctKeys } from './distinct_keys.ts';
 import { count, counted, fieldText, number } from './format.ts';
 import { Copy, distinct } from './parts.tsx';
+import { usePrinting } from './print.ts';
 import { plain, selectRows, tableState, toCsv, toMarkdown, type Column } from './rows.ts';
 import { changeQuery, type Route } from './state.ts';
 
 /** Arrow keys move the focus between cells, Home and End to the ends of a row; Enter follows the link of the row. */
-function moveFocus(event: KeyboardEvent) {
+export function moveFocus(event: KeyboardEvent) {
   const cell = (event.target as HTMLElement).closest<HTMLElement>('td,th');
   if (!cell || event.altKey || event.ctrlKey || event.metaKey) return;
   const row = cell.parentElement as HTMLTableRowElement;
@@ -19,7 +21,9 @@ function moveFocus(event: KeyboardEvent) {
     (cell.querySelector('a,button') as HTMLElement | null ?? row.querySelector('a') as HTMLElement | null)?.click();
     return;
   }
-  const to = event.key === 'ArrowDown' ? rows[at + 1]?.cells[column] : event.key === 'ArrowUp' ? rows[at - 1]?.cells[column]
+  // A row that is one cell, of a group, is passed over.
+  const beside = (step: number) => { let next = at + step; while (rows[next] && !rows[next]!.cells[column]) next += step; return rows[next]?.cells[column]; };
+  const to = event.key === 'ArrowDown' ? beside(1) : event.key === 'ArrowUp' ? beside(-1)
     : event.key === 'ArrowRight' ? row.cells[column + 1] : event.key === 'ArrowLeft' ? row.cells[column - 1]
     : event.key === 'Home' ? row.cells[0] : event.key === 'End' ? row.cells[row.cells.length - 1] : undefined;
   if (!to) return;
@@ -29,7 +33,7 @@ function moveFocus(event: KeyboardEvent) {
   to.focus();
 }
 
-export function DataTable<Row extends object>({ name = '', caption, columns, rows, route, pageSize = 50, search, link, tools, noun = 'row' }: {
+export function DataTable<Row extends object>({ name = '', caption, columns, rows, route, pageSize = 50, search, link, tools, noun = 'row', empty }: {
   name?: string;
   caption: string;
   columns: Column<Row>[];
@@ -40,10 +44,14 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
   link?: (row: Row) => string;
   tools?: ComponentChildren;
   noun?: string;
+  /** Without any row: why, and what to do. */
+  empty?: ComponentChildren;
 }) {
   const state = tableState(route.query, name);
   const key = JSON.stringify(state);
-  const { seen, matching } = useMemo(() => selectRows(rows, columns, state, pageSize), [rows, columns, key, pageSize]);
+  const printing = usePrinting();
+  const { seen: onPage, matching } = useMemo(() => selectRows(rows, columns, state, pageSize), [rows, columns, key, pageSize]);
+  const seen = printing ? matching : onPage;
   const table = useRef<HTMLTableElement>(null);
   const change = (changes: Record<string, string | undefined>, replace = false) => {
     const named = Object.fromEntries(Object.entries({ p: undefined, ...changes }).map(([id, value]) => [name + id, value]));
@@ -53,6 +61,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
     column, values: distinct(rows.map((row) => plain(column.value(row)))),
   })).filter(({ column, values }) => values.length > 1 || state.choices[column.id]);
   const visible = columns.filter((column) => !column.hidden);
+  const keys = distinctKeys(seen.map((row, at) => (link ? link(row) : String(at))));
   const pages = Math.max(1, Math.ceil(matching.length / pageSize));
   const filtered = state.search !== '' || Object.keys(state.choices).length > 0;
   const sortBy = (column: Column<Row>) => {
@@ -108,7 +117,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
           </thead>
           <tbody>
             {seen.map((row, at) => (
-              <tr role="row" key={link ? link(row) : at}>
+              <tr role="row" key={keys[at]}>
                 {visible.map((column, i) => {
                   const value = column.value(row);
                   const shown = column.view ? column.view(row) : typeof value === 'number' ? (column.unit ? number(value) : fieldText(value, '')) : value ?? '–';
@@ -123,7 +132,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
             ))}
           </tbody>
         </table>
-        {seen.length === 0 && <p class="empty">No {noun} matches{filtered ? ' this filter' : ''}.</p>}
+        {seen.length === 0 && <p class="empty">{filtered ? `No ${noun} matches this filter.` : empty ?? `There is no ${noun}.`}</p>}
       </div>
       {pages > 1 && (
         <nav class="pages" aria-label={`Pages of ${caption}`}>

@@ -16,11 +16,12 @@ export const states: Record<State, { symbol: string; meaning: string }> = {
 };
 export const stateOrder = Object.keys(states) as State[];
 
-export function stateOf(cell: Cell): State {
-  const status = cell.text('status');
-  if (status === 'completed') return cell.text('verification') === 'verified' ? 'verified' : 'unverified';
+export function stateFrom(status: string, verification: string): State {
+  if (verification === 'wrong') return 'wrong';
+  if (status === 'completed') return verification === 'verified' ? 'verified' : 'unverified';
   return status in states ? (status as State) : 'failed';
 }
+export const stateOf = (cell: Cell): State => stateFrom(cell.text('status'), cell.text('verification'));
 
 export const isUnreal = (cell: Cell) => /(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
 

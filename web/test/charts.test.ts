@@ -5,13 +5,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
-import { distributionRows, historyRows, overTimeRows, type ChartRow } from '../src/chart_rows.ts';
-import { fit, filled } from '../src/chart_layout.ts';
+import { distributionChart, historyChart, overTimeChart } from '../src/cell_charts.ts';
+import { overTimeRows, type ChartRow } from '../src/chart_rows.ts';
+import { fit, filled, withWords } from '../src/chart_layout.ts';
 import type { PageChart } from '../src/document.ts';
 import { readDocument } from '../src/read_document.ts';
-import { resolve } from '../chart/runtime.js';
+import { formatNumber, resolve } from '../chart/runtime.js';
 
-interface Made { name: string; of: string; rows: unknown[][]; title: { text: string }[] }
+interface Made { name: string; of: string; rows: unknown[][]; table: Record<string, unknown>[]; title: string; subtitle: string; notes: string[] }
 
 const read = (name: string) => readFileSync(`${process.env.ASSAY_PAGES}/${name}`);
 const data = readDocument(new Uint8Array(read('document.bin')));
@@ -35,12 +36,12 @@ test('the page fills in the rows that C++ would draw', () => {
     const wanted = one.rows.slice(1);
     const what = `${one.name} of ${cell.text('model')} on ${cell.target}`;
     seen.add(one.name);
-    if (one.name === 'latency_distribution') sameRows(distributionRows(cell, shapes), wanted, what);
-    else if (one.name === 'samples_over_time') sameRows(overTimeRows(shapes), wanted, what);
-    else {
-      const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
-      sameRows(historyRows(points, wanted[0]![1] as string), wanted, what);
-    }
+    const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
+    const chart = one.name === 'latency_distribution' ? distributionChart(data, cell, shapes) : one.name === 'samples_over_time' ? overTimeChart(data, cell, shapes) : historyChart(data, cell, points);
+    assert.ok(chart, what);
+    sameRows(chart.option.dataset.source.slice(1), wanted, what);
+    assert.deepEqual([chart.title, chart.subtitle, chart.notes], [one.title, one.subtitle, one.notes], what);
+    if (chart.table) sameRows(chart.table.rows as never, one.table.map((row) => ['launch', 'time_s', 'median_ms', 'least_ms', 'most_ms'].map((key) => row[key])), `table of ${what}`);
   }
   assert.deepEqual([...seen].sort(), ['history', 'latency_distribution', 'samples_over_time']);
 });
@@ -105,4 +106,69 @@ test('a chart that is filled in has its words and titles, and the template keeps
   assert.equal(JSON.stringify(chart), before);
   const option = fit(full, 1000).option;
   assert.deepEqual(option.title.map((title: { text: string }) => title.text), ['one', 'two', 'three']);
+});
+
+/** What is said of a row under the pointer. */
+function tooltips(chart: PageChart): string[] {
+  const option = resolve(chart.option, data.themes.light, (words: string) => words.length * 7);
+  return chart.option.series.flatMap((series: any, seriesIndex: number) => {
+    if (series.silent || !series.$rows) return [];
+    return option.series[seriesIndex].data.map((_: unknown, dataIndex: number) => option.tooltip.formatter({ seriesIndex, dataIndex }) as string);
+  });
+}
+
+test('a tooltip of a percentile says its time, with the interval, and the share', () => {
+  const cell = data.cells.find((one) => one.ranked && data.shapesOf(one).length === 3)!;
+  const chart = distributionChart(data, cell, data.shapesOf(cell))!;
+  const words = tooltips(chart).filter((one) => one.startsWith('p50'))[0]!;
+  const [low, high] = ['low', 'high'].map((end) => formatNumber(cell.number(`latency_p50_${end}_ms`)));
+  assert.equal(words, `p50\n${formatNumber(cell.number('latency_p50_ms'))} ms (${low} to ${high})\n50\u2009% of the samples took at most this time`);
+  assert.match(tooltips(chart).find((one) => one.startsWith('p95'))!, /^p95\n[\d.]+ ms \([\d.]+ to [\d.]+\)\n95\u2009%/);
+});
+
+test('a tooltip says the unit, and the batch of what is drawn against it', () => {
+  const scaling = tooltips(data.charts['batch_size_scaling/bert/128/float32']!);
+  assert.ok(scaling.some((words) => /^bert, openvino\nbatch 4\n[\d.]+ ms \([\d.]+ to [\d.]+\)$/.test(words)), scaling.join('\n'));
+  assert.ok(scaling.some((words) => /^bert, cpu\nbatch 8\n[\d.]+ items\/s/.test(words)));
+  assert.ok(scaling.some((words) => /^bert, cpu\nbatch 8\n[\d.]+ MB/.test(words)));
+  const bars = tooltips(data.charts['hardware_comparison']!);
+  assert.ok(bars.some((words) => /^bert, cpu\n[\d.]+ ms \([\d.]+ to [\d.]+\)$/.test(words)));
+  assert.ok(bars.some((words) => /^bert, cpu\n[\d.]+ items\/s/.test(words)));
+  assert.ok(tooltips(data.charts['relative_speedup']!).some((words) => /^all models, openvino\n[\d.]+× \(/.test(words)));
+  const cell = data.cells.find((one) => one.ranked)!;
+  const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
+  assert.match(tooltips(historyChart(data, cell, points)!).at(-1)!, /^.+ on .+, batch \d+.*\n03-02 10:00\n[\d.]+ ms \(/);
+});
+
+test('a file of a filled chart has the words of its cell, and its panels make room for them', () => {
+  const cell = data.cells.find((one) => one.ranked && data.shapesOf(one).length === 3)!;
+  const measure = (words: string, font: string) => words.length * (font.startsWith('bold') ? 9 : 7);
+  const chart = overTimeChart(data, cell, data.shapesOf(cell))!;
+  const file = withWords({ ...chart, title: `${chart.title} ${'long '.repeat(40)}`, notes: ['a note'] }, measure);
+  const words: { text: string; top: number; left: number; textStyle: { lineHeight?: number } }[] = file.option.title;
+  assert.equal(words[0]!.text.replace(/\n/g, ' '), `${chart.title} ${'long '.repeat(40)}`);
+  assert.ok(words[0]!.text.split('\n').length > 1);
+  assert.equal(words[1]!.text.replace(/\n/g, ' '), chart.subtitle);
+  assert.equal(words.at(-1)!.text, 'a note');
+  const ends = words.slice(0, 2).map((one) => one.top + one.textStyle.lineHeight! * one.text.split('\n').length);
+  assert.ok(ends[0]! <= words[1]!.top && ends[1]! <= file.option.grid[0].top - 20);
+  assert.equal(words.filter((one) => /^launch \d/.test(one.text) && file.option.grid.some((grid: { left: number; top: number }) => grid.left === one.left && grid.top - 20 === one.top)).length, 3);
+  assert.ok(words.at(-1)!.top + 15 <= file.height);
+  // What C++ has filled in is left as it is.
+  const whole = data.charts['hardware_comparison']!;
+  assert.equal(withWords(whole, measure), whole);
+});
+
+test('the version of the newest run stands within the picture', () => {
+  const cell = data.cells.find((one) => one.ranked)!;
+  const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
+  const version = 'onnxruntime 1.31.1, assay 0.1.0';
+  const chart = historyChart(data, cell, points.map((point, i) => ({ ...point, version: i === points.length - 1 ? version : 'before' })))!;
+  const option = resolve(chart.option, data.themes.light, (words: string) => words.length * 7);
+  const at = chart.option.series.findIndex((series: any) => series.renderItem?.$fn === 'event');
+  const [box] = option.grid;
+  const drawnAt = (x: number) => option.series[at].renderItem({ dataIndex: 0, coordSys: { x: box.left, y: box.top, width: box.width, height: box.height } }, { coord: () => [x, 0] }).children[1].style;
+  const right = box.left + box.width;
+  assert.ok(drawnAt(right).x + version.length * 7 <= right);
+  assert.equal(drawnAt(box.left + 10).x, box.left + 14);
 });

@@ -171,6 +171,8 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
   const ranked = rows.map((row) => row.status === 'completed' && !(row.flags as string).includes('software'));
   const writer = new DocumentWriter();
   const shapeOf = (row: Row) => `batch_${row.batch_size}${row.sequence_length ? `_seq_${row.sequence_length}` : ''}`;
+  const cellName = (row: Row) => `${row.model} ${shapeOf(row)}`;
+  const cellNames = [...new Set(rows.flatMap((row) => [cellName(row), cellName({ ...row, batch_size: 1 })]))];
   const targetOf = (row: Row) => targets.find((t) => t.hardware === row.hardware && t.engine === row.engine)!.key;
   const column = (name: string, type: ColumnType, values: Value[]) => writer.column(name, type, values);
   const cells = {
@@ -179,6 +181,11 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
       ...fields.map((field) => column(field.name, columnType(field.name, field.type), rows.map((row) => row[field.name]!))),
       column('result_id', 'f64', rows.map((row) => row.result_id!)),
       column('ranked', 'u8', ranked.map(Number)),
+      column('shown', 'u8', rows.map((row) => Number(row.status === 'completed'))),
+      column('machine', 'text', rows.map(() => '')),
+      column('comparable', 'f64', rows.map((row) => cellNames.indexOf(cellName(row)))),
+      column('alike', 'f64', rows.map((row) => cellNames.indexOf(cellName({ ...row, batch_size: 1 })))),
+      column('usable', 'u8', rows.map((row, i) => Number(ranked[i] && row.latency_p50_ms !== null && !rows.some((one) => one.status === 'wrong' && one.model === row.model && one.hardware === row.hardware)))),
       column('target', 'text', rows.map(targetOf)),
       column('shape', 'text', rows.map(shapeOf)),
       column('reproduce', 'text', rows.map((row) => `assay bench --model-id ${row.model_id} --device ${row.hardware} --engine ${row.engine} --precision float32 --batch-sizes ${row.batch_size}${row.sequence_length ? ` --sequence-lengths ${row.sequence_length}` : ''} --launches 3`)),
@@ -190,11 +197,11 @@ export function synthetic(options: SyntheticOptions = {}): Uint8Array {
     const p50 = (row.latency_p50_ms as number) * (i === 0 ? 1 : Math.exp(0.01 * normal()) * (s % 11 === 3 && i > 1 ? 0.9 : 1));
     return { series: s, result_id: i === 0 ? row.result_id! : 0, time: Date.parse(run.started) / 1000, run: run.run_id,
       version: `${row.engine} ${i > 1 && row.engine === 'openvino' ? '2026.3.0' : row.engine_version}, assay 0.1.0`, status: row.status!, verification: row.verification!,
-      ranked: Number(ranked[s]), p50, low: p50 * 0.99, high: p50 * 1.011, ips: (1000 * (row.batch_size as number)) / p50, mb: row.memory_mb!, launches: row.launches! };
+      ranked: Number(ranked[s]), shown: Number(row.status === 'completed'), p50, low: p50 * 0.99, high: p50 * 1.011, ips: (1000 * (row.batch_size as number)) / p50, mb: row.memory_mb!, launches: row.launches! };
   }).reverse());
   const historyColumn = (name: string, type: ColumnType, key: keyof (typeof points)[number]) => column(name, type, points.map((point) => point[key] as Value));
   const history = { n: points.length, columns: [historyColumn('series', 'f64', 'series'), historyColumn('result_id', 'f64', 'result_id'), historyColumn('time', 'f64', 'time'), historyColumn('run', 'text', 'run'),
-    historyColumn('version', 'text', 'version'), historyColumn('status', 'text', 'status'), historyColumn('verification', 'text', 'verification'), historyColumn('ranked', 'u8', 'ranked'), historyColumn('p50', 'f64', 'p50'),
+    historyColumn('version', 'text', 'version'), historyColumn('status', 'text', 'status'), historyColumn('verification', 'text', 'verification'), historyColumn('ranked', 'u8', 'ranked'), historyColumn('shown', 'u8', 'shown'), historyColumn('p50', 'f64', 'p50'),
     historyColumn('low', 'f32', 'low'), historyColumn('high', 'f32', 'high'), historyColumn('throughput', 'f32', 'ips'), historyColumn('memory', 'f32', 'mb'), historyColumn('launches', 'f64', 'launches')] };
 
   const delta = (codes: number[]) => codes.map((code, i) => (code - (i === 0 ? 0 : codes[i - 1]!)) & 0xffff);

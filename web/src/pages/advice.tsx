@@ -2,10 +2,12 @@
 // Which hardware for which architecture, and what would help most. All sentences are C++'s.
 import type { AssayDocument, Choice, Efficiency, Opportunity } from '../document.ts';
 import { counted, number, plainWords } from '../format.ts';
+import { missingWords, nothingRanked } from '../missing.ts';
 import { cellLink, Prose, Section, TargetKey } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
+import { whyUnranked } from '../words.ts';
 
 /** Two are measured, and no difference is shown. */
 const isOpen = (choice: Choice) => !choice.claimed && choice.runner_up !== '';
@@ -17,12 +19,12 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
     { id: 'category', title: 'Category', choice: true, value: (choice) => plainWords(choice.category) },
     { id: 'use', title: 'Use', choice: true, value: (choice) => isOpen(choice) ? `${choice.best} or ${choice.runner_up}` : choice.best,
       view: (choice) => !choice.best ? '–' : <span class="use"><TargetKey document={document} target={choice.best} />{isOpen(choice) && <><span class="quiet"> or </span><TargetKey document={document} target={choice.runner_up} /></>}</span> },
-    { id: 'words', title: 'Why', value: (choice) => choice.words },
+    { id: 'words', title: 'Why', value: (choice) => choice.words, view: (choice) => <Prose text={choice.words} /> },
     { id: 'how_sure', title: 'How sure', value: (choice) => choice.how_sure, view: (choice) => <small class="unbroken">{choice.how_sure}</small> },
     { id: 'left_out', title: 'Not compared', value: (choice) => choice.left_out.join('; '), view: (choice) => choice.left_out.length > 0 ? <small>{choice.left_out.join('; ')}</small> : '' },
   ];
   const opportunityColumns: Column<Opportunity>[] = [
-    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <>{one.words}{one.cell !== null && <> <a href={cellLink(document.cells[one.cell]!)}>the cell</a></>}</> },
+    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <><Prose text={one.words} />{one.cell !== null && <> <a href={cellLink(document.cells[one.cell]!)}>the cell</a></>}</> },
     { id: 'kind', title: 'Kind', choice: true, value: (one) => one.kind },
     { id: 'factor', title: 'Factor', numeric: true, value: (one) => one.factor, view: (one) => `${number(one.factor)}×` },
     { id: 'interval', title: '95 % interval', value: (one) => one.low === null ? '' : `${number(one.low)} to ${number(one.high)}` },
@@ -39,7 +41,8 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   return (
     <>
       <h1>{choices.length === 0 ? 'Nothing can be recommended yet' : `For ${counted(choices.filter((choice) => choice.claimed).length, 'architecture')} of ${choices.length} a best hardware is shown`}</h1>
-      <Section id="choices" title="Which hardware for which architecture"><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route} /></Section>
+      <Section id="choices" title="Which hardware for which architecture"><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route}
+        empty={<Prose text={missingWords(document, 'architecture_performance_matrix') || nothingRanked(whyUnranked(document.cells))} />} /></Section>
       <Section id="opportunities" title="What would help most">
         {opportunities.length === 0 ? <p class="empty">Nothing larger than what can be shown.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
       </Section>

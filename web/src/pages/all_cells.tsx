@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import type { AssayDocument, Cell } from '../document.ts';
 import { counted, number } from '../format.ts';
 import { CellState, cellLink, Median, TargetName } from '../parts.tsx';
+import { resultOf, shownValue } from '../results.ts';
 import type { Column } from '../rows.ts';
 import { changeQuery, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
@@ -12,24 +13,25 @@ import { stateOf, unrankedBecause } from '../words.ts';
 const standardColumns: Column<Cell>[] = [
   { id: 'model', title: 'Model', choice: true, value: (cell) => cell.text('model') },
   { id: 'target', title: 'Target', choice: true, meaning: 'Hardware and runtime', value: (cell) => cell.target, view: (cell) => <TargetName cell={cell} /> },
+  { id: 'machine', title: 'Machine', choice: true, value: (cell) => cell.text('machine') },
   { id: 'batch_size', title: 'Batch', choice: true, numeric: true, value: (cell) => cell.number('batch_size') },
   { id: 'sequence_length', title: 'Tokens', choice: true, numeric: true, meaning: 'Sequence length', value: (cell) => cell.number('sequence_length') },
   { id: 'precision', title: 'Precision', choice: true, value: (cell) => cell.text('precision') },
   { id: 'state', title: 'State', choice: true, value: stateOf, view: (cell) => <CellState cell={cell} /> },
-  { id: 'latency_p50_ms', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency, with its 95 % interval; less is better', value: (cell) => cell.number('latency_p50_ms'), view: (cell) => <Median cell={cell} /> },
-  { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items in a second; more is better', value: (cell) => cell.number('throughput_ips') },
-  { id: 'memory_mb', title: 'Memory', unit: 'MB', numeric: true, meaning: 'Peak memory in the steady phase', value: (cell) => cell.number('memory_mb') },
+  { id: 'latency_p50_ms', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency, with its 95 % interval; less is better', value: (cell) => resultOf(cell, 'latency_p50_ms'), view: (cell) => <Median cell={cell} /> },
+  { id: 'throughput_ips', title: 'Items/s', numeric: true, meaning: 'Items in a second; more is better', value: (cell) => resultOf(cell, 'throughput_ips') },
+  { id: 'memory_mb', title: 'Memory', unit: 'MB', numeric: true, meaning: 'Peak memory in the steady phase', value: (cell) => resultOf(cell, 'memory_mb') },
   { id: 'reason', title: 'Note', meaning: 'Why it did not run, or is not ranked', value: (cell) => cell.text('message') || unrankedBecause(cell),
     view: (cell) => { const note = cell.text('message') || unrankedBecause(cell); return note ? <small class="clip two-lines" title={note}>{note}</small> : ''; } },
 ];
 
-/** Without those that say nothing: the precision if all have the same, tokens and notes if there are none. */
+/** Without those that say nothing: the precision if all have the same, tokens and notes if there are none; there is no column for the machine if there is one only. */
 export function columnsOf(cells: Cell[]): Column<Cell>[] {
   const says = (column: Column<Cell>) => {
     const values = new Set(cells.map(column.value));
-    return column.id === 'precision' ? values.size > 1 : !['sequence_length', 'reason'].includes(column.id) || [...values].some((value) => value !== null && value !== '');
+    return column.id === 'precision' ? values.size > 1 : !['sequence_length', 'reason', 'machine'].includes(column.id) || [...values].some((value) => value !== null && value !== '');
   };
-  return standardColumns.map((column) => (says(column) ? column : { ...column, hidden: true }));
+  return standardColumns.filter((column) => column.id !== 'machine' || says(column)).map((column) => (says(column) ? column : { ...column, hidden: true }));
 }
 
 export function AllCells({ document, route }: { document: AssayDocument; route: Route }) {
@@ -37,9 +39,9 @@ export function AllCells({ document, route }: { document: AssayDocument; route: 
   const columns = useMemo(() => [
     ...columnsOf(document.cells),
     ...document.fields.filter((field) => extra.includes(field.name)).map((field): Column<Cell> => ({
-      id: field.name, title: field.name, unit: field.unit, meaning: field.meaning, value: (cell) => cell.value(field.name),
+      id: field.name, title: field.name, unit: field.unit, meaning: field.meaning, value: (cell) => shownValue(cell, field),
       numeric: document.cells.some((cell) => typeof cell.value(field.name) === 'number'),
-      view: (cell) => { const value = cell.value(field.name); return typeof value === 'number' ? number(value) : <small class="clip">{value}</small>; },
+      view: (cell) => { const value = shownValue(cell, field); return typeof value === 'number' ? number(value) : <small class="clip">{value}</small>; },
     })),
   ], [document, extra.join(',')]);
   const shown = new Set(standardColumns.map((column) => column.id));

@@ -3,11 +3,11 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
-import { filled } from '../chart_layout.ts';
-import { distributionRows, overTimeRows } from '../chart_rows.ts';
+import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
 import type { AssayDocument, Cell, Shape } from '../document.ts';
-import { count, counted, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
+import { count, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
+import { resultOf, shownValue } from '../results.ts';
 import { link, type Route } from '../state.ts';
 import { Errors, Launches, Memory, Phases } from './cell_tables.tsx';
 import { courseWords, evidenceWords, qualityWords, stateOf, states, stopWords, unrankedBecause } from '../words.ts';
@@ -22,23 +22,10 @@ const labels: Record<string, string> = {
 
 /** How the times are distributed, and whether they were steady: charts of src/chart with the rows of this cell. */
 function Samples({ document, cell, shapes }: { document: AssayDocument; cell: Cell; shapes: Shape[] }) {
-  const [overTime, distribution] = useMemo(() => {
-    const of = (kind: string) => document.charts[`${kind}/${cell.target}/${shapes.length}`];
-    const [time, ecdf] = [of('samples_over_time'), of('latency_distribution')];
-    const few = shapes.slice(0, 6);
-    const notes = [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []),
-      ...(shapes.every((shape) => shape.wholeWindow) ? [] : ['Only the steady part of the samples is stored.'])];
-    return [
-      time && few.every((shape) => shape.bins.length > 0) && filled(time, overTimeRows(few), { title: 'Was it steady?', subtitle: 'ms, lower is better; line: medians, band: from the shortest to the longest sample',
-        summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`, notes }, few.map((shape) => `launch ${shape.launch} (${count(shape.samples)} samples, ${count(shape.steady)} steady)`)),
-      ecdf && filled(ecdf, distributionRows(cell, shapes), { title: 'How are the times distributed?', subtitle: 'share of the samples that took at most this time, a line for each launch',
-        summary: `p50 ${withUnit(cell.number('latency_p50_ms'), 'ms')}, p99 ${withUnit(cell.number('latency_p99_ms'), 'ms')}, over ${counted(shapes.length, 'launch', 'launches')}.` }),
-    ];
-  }, [document, cell]);
-  const name = `${cell.text('model')}_${cell.target.replace('@', '_')}`;
+  const [overTime, distribution] = useMemo(() => [overTimeChart(document, cell, shapes), distributionChart(document, cell, shapes)], [document, cell]);
   return <>
-    {overTime && <Chart key={`time ${cell.key}`} chart={overTime} themes={document.themes} name={`${name}_over_time`} numbers />}
-    {distribution && <Chart key={`distribution ${cell.key}`} chart={distribution} themes={document.themes} name={`${name}_distribution`} />}
+    {overTime && <Chart key={`time ${cell.key}`} chart={overTime} themes={document.themes} name={fileName(cell, 'over_time')} title="Was it steady?" subtitle="ms, lower is better; line: medians, band: from the shortest to the longest sample" />}
+    {distribution && <Chart key={`distribution ${cell.key}`} chart={distribution} themes={document.themes} name={fileName(cell, 'distribution')} title="How are the times distributed?" subtitle="share of the samples that took at most this time, a line for each launch" />}
   </>;
 }
 
@@ -55,8 +42,9 @@ function verdictSentence(cell: Cell): string {
 export function CellPage({ document, route }: { document: AssayDocument; route: Route }) {
   const cell = document.byKey.get(route.argument);
   if (!cell) return <><h1>There is no cell {route.argument} in this file</h1><p><a href={link('cells')}>All cells</a></p></>;
-  const shapes = document.shapesOf(cell).filter((shape) => shape.kind === 0);
-  const p50 = cell.number('latency_p50_ms');
+  const shapes = cell.shown ? document.shapesOf(cell).filter((shape) => shape.kind === 0) : [];
+  const p50 = resultOf(cell, 'latency_p50_ms');
+  const wrong = stateOf(cell) === 'wrong';
   const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
   const run = document.runs.find((one) => one.run_id === cell.text('run_id'));
   const latency = (['p50', 'p90', 'p95', 'p99'] as const).map((p) => ({ p, value: cell.number(`latency_${p}_ms`), low: cell.number(`latency_${p}_low_ms`), high: cell.number(`latency_${p}_high_ms`), quality: cell.text(`latency_${p}_quality`) })).filter((row) => row.value !== null);
@@ -67,9 +55,10 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
   };
   return (
     <>
-      <p class="crumbs"><a href={link('model', cell.text('model'))}>{cell.text('model')}</a> / <TargetName cell={cell} /> / {shapeWords(cell)}</p>
+      <p class="crumbs"><a href={link('model', cell.text('model'), { machine: cell.text('machine') })}>{cell.text('model')}</a> / <TargetName cell={cell} /> / {shapeWords(cell)}{cell.text('machine') && ` / ${cell.text('machine')}`}</p>
       <h1>{p50 === null ? <CellState cell={cell} /> : <>{withUnit(p50, 'ms')} <small>median, {plusMinus(p50, low, high)}</small></>}</h1>
       <p class="verdict"><CellState cell={cell} /> {verdictSentence(cell)}</p>
+      {wrong && cell.number('latency_p50_ms') !== null && <p class="note">Its times are not shown as results: they are those of a computation with other numbers. The record below has them.</p>}
       {cell.text('hint') && <p class="hint"><b>What to do:</b> <Prose text={cell.text('hint')} /></p>}
       <Section id="repeat" title="Repeat it">
         <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>
@@ -105,13 +94,13 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
           text('effective_threads'), text('shapes'), text('input_shape'), text('host'), ['run', <a href={link('history', cell.text('series_key'))}>{cell.text('run_id')}</a>], ['time', when(cell.text('timestamp'))], ['command of the run', run && <code>{run.command}</code>]]} />
       </Section>
       <details>
-        <summary>All {count(document.fields.filter((field) => cell.value(field.name) !== null && cell.value(field.name) !== '').length)} fields of the record</summary>
+        <summary>All {count(document.fields.filter((field) => cell.value(field.name) !== null && cell.value(field.name) !== '').length)} fields of the record{wrong ? ', of wrong numbers' : ''}</summary>
         <div class="scroll">
           <table>
             <thead><tr><th scope="col">Field</th><th scope="col">Value</th><th scope="col">Unit</th><th scope="col">Meaning</th></tr></thead>
             <tbody>{document.fields.map((field) => {
               const value = cell.value(field.name);
-              return value === null || value === '' ? null : <tr key={field.name}><th scope="row"><code>{field.name}</code></th><td class="break">{String(value)}</td><td>{field.unit}</td><td>{field.meaning}</td></tr>;
+              return value === null || value === '' ? null : <tr key={field.name}><th scope="row"><code>{field.name}</code></th><td class="break">{String(value)}{shownValue(cell, field) === null && <small> {states.wrong.symbol} wrong numbers</small>}</td><td>{field.unit}</td><td>{field.meaning}</td></tr>;
             })}</tbody>
           </table>
         </div>

@@ -3,6 +3,8 @@
 import { Chart } from '../chart.tsx';
 import type { AssayDocument } from '../document.ts';
 import { counted } from '../format.ts';
+import { leftOutWords, missingWords } from '../missing.ts';
+import { Prose } from '../parts.tsx';
 import { link, type Route } from '../state.ts';
 
 /** Kinds in their order, each with its pages: those without a slash belong to no model and no cell. */
@@ -13,15 +15,19 @@ export function wholeCharts(document: AssayDocument) {
     const kind = name.replace(/_\d+$/, '');
     kinds.set(kind, [...(kinds.get(kind) ?? []), name].sort((a, b) => a.localeCompare(b, 'en', { numeric: true })));
   }
-  const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities'];
   return [...kinds].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
 }
+
+const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities'];
 
 export const kindWords = (kind: string) => kind.replaceAll('_', ' ');
 
 export function Charts({ document, route }: { document: AssayDocument; route: Route }) {
   const kinds = wholeCharts(document);
-  const chosen = kinds.filter(([kind]) => route.argument === '' || kind === route.argument);
+  const wanted = (kind: string) => route.argument === '' || kind === route.argument;
+  const chosen = kinds.filter(([kind]) => wanted(kind));
+  const absent = order.filter((kind) => wanted(kind) && kind in document.missingCharts);
+  const leftOut = leftOutWords(document);
   return (
     <>
       <h1>{counted(kinds.length, 'picture')} of these results</h1>
@@ -32,12 +38,18 @@ export function Charts({ document, route }: { document: AssayDocument; route: Ro
       {chosen.map(([kind, names]) => (
         <section key={kind} aria-label={kindWords(kind)}>
           {names.map((name) => (
-            <Chart key={name} chart={document.charts[name]!} themes={document.themes} name={name} numbers
+            <Chart key={name} chart={document.charts[name]!} themes={document.themes} name={name}
               linkOf={(row) => { const model = [row.group, row.series].find((word) => document.cells.some((cell) => cell.text('model') === word)); return model && link('model', model); }} />
           ))}
         </section>
       ))}
-      {chosen.length === 0 && <p class="empty">There is no such picture: nothing was measured that it could show.</p>}
+      {absent.map((kind) => (
+        <section key={kind} aria-label={kindWords(kind)}>
+          <h2>{document.missingCharts[kind]!.title}</h2>
+          <p class="empty"><Prose text={missingWords(document, kind)} /></p>
+        </section>
+      ))}
+      {leftOut ? <p class="empty"><Prose text={leftOut} /></p> : chosen.length + absent.length === 0 && <p class="empty">There is no picture “{route.argument}”.</p>}
     </>
   );
 }

@@ -3,6 +3,7 @@
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
+import { leftOutWords } from '../missing.ts';
 import { cellLink, distinct, Prose, Section, Select, shapeWords } from '../parts.tsx';
 import { DataTable } from '../table.tsx';
 import { stateOf, stateOrder, whyUnranked } from '../words.ts';
@@ -11,9 +12,11 @@ import { columnsOf } from './all_cells.tsx';
 
 export function ModelPage({ document, route }: { document: AssayDocument; route: Route }) {
   const name = route.argument;
-  const cells = document.cells.filter((cell) => cell.text('model') === name);
+  const lines = document.analysis.models.filter((one) => one.model === name);
+  const machine = lines.find((one) => one.machine === route.query.machine)?.machine ?? lines[0]?.machine ?? '';
+  const cells = document.cells.filter((cell) => cell.text('model') === name && cell.text('machine') === machine);
   if (cells.length === 0) return <h1>There is no model {name} in this file</h1>;
-  const line = document.analysis.models.find((one) => one.model === name);
+  const line = lines.find((one) => one.machine === machine);
   const first = cells[0]!;
   const targets = document.targets.map((target) => target.key);
   const size = (cell: Cell) => [cell.number('sequence_length') ?? 0, cell.number('batch_size') ?? 0];
@@ -24,26 +27,28 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
   const precision = route.query.precision ?? (precisions.includes('float32') ? 'float32' : precisions[0]!);
   const shown = cells.filter((cell) => (cell.number('sequence_length') === null || String(cell.number('sequence_length')) === tokens) && cell.text('precision') === precision);
   const charts = ['batch_size_scaling', 'generation'].flatMap((kind) => {
-    const chart = document.charts[`${kind}/${name}/${tokens}/${precision}`];
+    const chart = document.charts[`${kind}/${name}/${tokens}/${precision}${machine ? `/${machine}` : ''}`];
     return chart ? [[kind, chart] as const] : [];
   });
   const best = line?.latency ? document.cells[line.latency.cell]! : null;
-  const choices = document.analysis.opportunities.filter((one) => one.cell !== null && document.cells[one.cell]!.text('model') === name);
+  const choices = document.analysis.opportunities.filter((one) => one.cell !== null && cells.includes(document.cells[one.cell]!));
   return (
     <>
       <p class="crumbs">{plainWords(first.text('category'))}</p>
-      <h1>{name}: {best && line?.latency ? <>{best.target} takes {withUnit(best.number('latency_p50_ms'), 'ms')} at {shapeWords(best)}; {line.latency.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
+      <h1>{name}{machine && ` on ${machine}`}: {best && line?.latency ? <>{best.target} takes {withUnit(best.number('latency_p50_ms'), 'ms')} at {shapeWords(best)}; {line.latency.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
       {!best && whyUnranked(cells) && <p class="verdict">Not ranked: {whyUnranked(cells)}.</p>}
       <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && `${stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ')}.`}</p>
-      {(lengths.length > 1 || precisions.length > 1) && (
+      {(lengths.length > 1 || precisions.length > 1 || lines.length > 1) && (
         <div class="tools">
+          {lines.length > 1 && <Select label="Machine" value={machine} options={lines.map((one) => one.machine)} onChange={(value) => changeQuery(route, { machine: value })} />}
           {lengths.length > 1 && <Select label="Tokens" value={tokens} options={lengths.map(String)} onChange={(value) => changeQuery(route, { tokens: value })} />}
           {precisions.length > 1 && <Select label="Precision" value={precision} options={precisions} onChange={(value) => changeQuery(route, { precision: value })} />}
         </div>
       )}
+      {charts.length === 0 && leftOutWords(document) && <p class="empty"><Prose text={leftOutWords(document)} /></p>}
       {charts.length > 0 && <p class="note">A click on a point opens its cell.</p>}
       {charts.map(([kind, chart]) => (
-        <Chart key={`${kind} ${tokens} ${precision}`} chart={chart} themes={document.themes} name={`${name}_${kind}`}
+        <Chart key={`${kind} ${tokens} ${precision} ${machine}`} chart={chart} themes={document.themes} name={[name, kind, tokens, precision, machine].filter(Boolean).join('_').replace(/[^\w.-]+/g, '_')}
           linkOf={(row) => {
             const cell = shown.find((one) => one.target === row.series && one.number('batch_size') === row.x);
             return cell && cellLink(cell);

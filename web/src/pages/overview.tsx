@@ -4,38 +4,12 @@ import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.t
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { cellLink, cellWords, importantChanges, Prose, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
 import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
+import { resultOf } from '../results.ts';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
-import { stateOrder, whyUnranked, type State } from '../words.ts';
-
-const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
-
-/** "Use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." */
-export function headline(document: AssayDocument): string {
-  const { models } = document.analysis;
-  if (models.length === 0) return 'Nothing was measured yet.';
-  const wins = new Map<string, number>();
-  for (const line of models) {
-    if (!line.latency?.claimed) continue;
-    const target = document.cells[line.latency.cell]!.target;
-    wins.set(target, (wins.get(target) ?? 0) + 1);
-  }
-  const sorted = [...wins].sort((a, b) => b[1] - a[1]);
-  const unsettled = models.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up !== null).length;
-  const single = models.filter((line) => line.latency && line.latency.runner_up === null).length;
-  const unranked = models.filter((line) => !line.latency && line.states.verified > 0).length;
-  const none = models.filter((line) => !line.latency && line.states.verified === 0).length;
-  const sentences: string[] = [];
-  if (sorted.length > 0)
-    sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(models.length, 'model')}` : ''}`))}.`);
-  if (unsettled > 0)
-    sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(models.length, 'model')}.`);
-  if (single > 0) sentences.push(`${counted(single, 'model')} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
-  if (unranked > 0) sentences.push(`${counted(unranked, 'model')} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
-  if (none > 0) sentences.push(`${counted(none, 'model')} ${none === 1 ? 'has' : 'have'} no verified result.`);
-  return sentences.join(' ');
-}
+import { headline, modelCount, notVerified, stateWords } from '../overview_words.ts';
+import { isUnreal, whyUnranked, type State } from '../words.ts';
 
 function Sure({ best }: { best: Best }) {
   if (best.claimed) return <span class="sure shown" title="The launches of both, compared round by round, show the difference.">shown</span>;
@@ -46,13 +20,12 @@ function Sure({ best }: { best: Best }) {
 /** The number of a target's marker in charts. */
 function markerOf(document: AssayDocument, target: string): number {
   const series: { renderItem?: { marker?: string } }[] = document.charts[`history/${target}`]?.option.series ?? [];
-  return Math.max(0, ['circle', 'diamond', 'rect', 'triangle'].indexOf(series.find((one) => one.renderItem?.marker)?.renderItem?.marker ?? ''));
+  return Math.max(0, ['circle', 'diamond', 'rect', 'triangle', 'pin'].indexOf(series.find((one) => one.renderItem?.marker)?.renderItem?.marker ?? ''));
 }
 
 /** The medians of all targets of a model at one cell, on one logarithmic scale. */
 function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
-  const same = document.cells.filter((other) => other.text('model') === cell.text('model') && other.shape === cell.shape &&
-    other.text('hardware_id') === cell.text('hardware_id') && other.number('latency_p50_ms') !== null && other.text('status') === 'completed');
+  const same = document.cells.filter((other) => other.number('comparable') === cell.number('comparable') && resultOf(other, 'latency_p50_ms') !== null);
   const ends = same.flatMap((other) => ['latency_p50_ms', 'latency_p50_low_ms', 'latency_p50_high_ms'].map((name) => other.number(name) ?? 0));
   const place = logarithmic(spanLog(ends, 0.08));
   const words = same.map((other) => `${other.target} ${withUnit(other.number('latency_p50_ms'), 'ms')}`).join(', ');
@@ -65,7 +38,7 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
         return (
           <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
             <Point at={place(other.number('latency_p50_ms')!)} low={low && place(low)} high={high && place(high)}
-              marker={markerOf(document, other.target)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
+              marker={markerOf(document, other.target)} crossed={isUnreal(other)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
               title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`} />
           </g>
         );
@@ -74,21 +47,20 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
   );
 }
 
-const nothing = (line: ModelLine) => stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ');
-
 function modelColumns(document: AssayDocument): Column<ModelLine>[] {
   const cell = (best: Best | null) => (best ? document.cells[best.cell]! : null);
   const p50 = (best: Best | null) => cell(best)?.number('latency_p50_ms') ?? null;
   return [
-    { id: 'model', title: 'Model', value: (line) => line.machine ? `${line.model} (${line.machine})` : line.model,
+    { id: 'model', title: 'Model', value: (line) => line.model,
       view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{plainWords(line.category)}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
+    ...(document.analysis.models.some((line) => line.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (line: ModelLine) => line.machine }] : []),
     { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => plainWords(line.category) },
     { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
       value: (line) => !line.latency ? (line.states.verified > 0 ? 'nothing ranked' : 'nothing verified') : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
         : `${cell(line.latency)!.target} or ${document.cells[line.latency.runner_up]!.target}`,
       view: (line) => {
-        if (!line.latency && line.states.verified > 0) return <span class="quiet">nothing ranked: {whyUnranked(document.cells.filter((one) => one.text('model') === line.model)) || 'no time'}</span>;
-        if (!line.latency) return <span class="quiet">nothing verified: {nothing(line)}</span>;
+        if (!line.latency && line.states.verified > 0) return <span class="quiet">nothing ranked: {whyUnranked(document.cells.filter((one) => one.text('model') === line.model && one.text('machine') === line.machine)) || 'no time'}</span>;
+        if (!line.latency) return <span class="quiet">nothing verified: {stateWords(line.states)}</span>;
         const best = cell(line.latency)!;
         const other = line.latency.runner_up === null ? null : document.cells[line.latency.runner_up]!;
         return <span class="use"><TargetName cell={best} />{!line.latency.claimed && other && <><span class="quiet"> or </span><TargetName cell={other} /></>}</span>;
@@ -100,15 +72,16 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
         return <a class="split" href={cellLink(best)} title={shapeWords(best)}><span>{withUnit(p50(line.latency), '')}</span> <small>{plusMinus(p50(line.latency), best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
       } },
     { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up === null ? 'one choice' : 'not shown',
-      view: (line) => line.latency ? <span><Sure best={line.latency} /> <small>{line.latency.words}</small></span> : <span class="quiet">–</span> },
-    { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process', value: () => null,
+      view: (line) => line.latency ? <span><Sure best={line.latency} /> <small><Prose text={line.latency.words} /></small></span> : <span class="quiet">–</span> },
+    { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; crossed: simulated, or emulated in software', value: () => null,
       view: (line) => line.latency ? <Strip document={document} cell={cell(line.latency)!} /> : '' },
     { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => cell(line.throughput)?.number('throughput_ips') ?? null,
       view: (line) => {
         const best = cell(line.throughput);
-        return best ? <a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> : '–';
+        return best ? <><a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> <span class="under"><Sure best={line.throughput!} /></span></> : '–';
       } },
-    { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, value: (line) => line.least_memory === null ? null : document.cells[line.least_memory]!.number('memory_mb'),
+    { id: 'throughput_sure', title: 'Most items/s, how sure', hidden: true, value: (line) => line.throughput?.words ?? '' },
+    { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, meaning: 'The lowest peak at the shape of the median; that others need more is not claimed', value: (line) => line.least_memory === null ? null : document.cells[line.least_memory]!.number('memory_mb'),
       view: (line) => {
         const best = line.least_memory === null ? null : document.cells[line.least_memory]!;
         return best ? <a class="split" href={cellLink(best)}><span>{withUnit(best.number('memory_mb'), '')}</span> <small>{best.target}</small></a> : '–';
@@ -150,8 +123,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
   const since = (route.query.since ?? 'last_run') as keyof typeof analysis.changes;
   const changes = analysis.changes[since] ?? [];
   const latest = document.runs[0];
-  const bad: State[] = ['wrong', 'failed', 'unsupported', 'skipped', 'unavailable'];
-  const cellsBad = bad.filter((state) => analysis.states[state] > 0);
+  const bad = notVerified(analysis.states);
   const important = importantChanges(document);
   const others = analysis.changes.last_run.filter(isOnlyOther).length;
   return (
@@ -161,8 +133,9 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         <div>
           <h2>What ran, what failed</h2>
           <p class="big"><StateCounts counts={analysis.states} /></p>
-          <p>{cellsBad.length === 0 ? 'Every cell ran and was verified.' : <>
-            {cellsBad.map((state) => `${counted(analysis.states[state], 'cell')} ${state}`).join(', ')}; {counted(analysis.failures.length, 'cause')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'failed' } })}>Causes and what to do</a></>}</p>
+          <p>{bad === '' ? 'Every cell ran and was verified.' : <>
+            {bad}{analysis.failures.length === 0 ? '. ' : <>; {counted(analysis.failures.length, 'cause')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'failed' } })}>Causes and what to do</a>. </>}
+            {analysis.states.unverified > 0 && <><a href={link('cells', '', { 'f.state': 'unverified' })}>Cells whose outputs could not be judged</a>.</>}</>}</p>
         </div>
         <div>
           <h2>What changed since the run before</h2>
@@ -180,10 +153,10 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
       <Section id="models" title="Which runtime for which model"
         note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
         <DataTable caption="Which runtime for which model" noun="model" columns={modelColumns(document)} rows={analysis.models} route={route}
-          search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model)} />
+          search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model, { machine: line.machine })} />
       </Section>
       <Section id="failed" title="What failed, and why">
-        {analysis.failures.length === 0 ? <p>Nothing.</p> : (
+        {analysis.failures.length === 0 ? <p>Nothing failed{analysis.states.unverified > 0 && `; the outputs of ${counted(analysis.states.unverified, 'cell')} could not be judged`}.</p> : (
           <div class="failures">
             {analysis.failures.map((failure, i) => (
               <article key={i} class={`failure failure-${failure.status}`}>
@@ -211,7 +184,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         {changes.length === 0 ? <p class="empty">Nothing changed.</p> : <ChangeList document={document} changes={changes} />}
       </Section>
       <p class="note">
-        {counted(document.cells.length, 'cell')} of {counted(analysis.models.length, 'model')} on {counted(document.machines.length, 'machine')}
+        {counted(document.cells.length, 'cell')} of {counted(modelCount(analysis.models), 'model')} on {counted(document.machines.length, 'machine')}
         {latest && <>; newest run {when(latest.started)} UTC on {latest.host}</>}. Made {when(document.madeAt)} UTC by {document.tool} from {document.source}.
         {document.leftOut > 0 && ` ${count(document.leftOut)} older cells are not in this file.`}
         {document.detail !== 'full' && ` To keep the file small it has ${document.detail}; \`assay serve\` shows everything.`}

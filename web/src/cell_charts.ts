@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The charts of one cell and of one series: a template of the document with the rows and the words that C++ would give them.
+// web/test/charts.test.ts compares both.
+import { cellWords } from './cell_words.ts';
+import { filled } from './chart_layout.ts';
+import { legendNotes } from './chart_notes.ts';
+import { distributionRows, historyRows, overTimeRows } from './chart_rows.ts';
+import type { AssayDocument, Cell, ChartTable, HistoryPoint, PageChart, Shape } from './document.ts';
+import { count, counted, when, withUnit } from './format.ts';
+import { medianOf } from './results.ts';
+
+const mostLaunches = 6;
+const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
+
+/** "batch 1 · 128 tokens · float32 · laboratory · 3 launches · 2026-03-02": common_words() of one row. */
+function commonWords(cell: Cell): string {
+  const n = (name: string) => cell.number(name);
+  return [
+    n('batch_size') !== null && `batch ${n('batch_size')}`, n('sequence_length') && `${n('sequence_length')} tokens`, cell.text('precision'), cell.text('host'),
+    n('launches') && `${n('launches')} ${n('launches') === 1 ? 'launch' : 'launches'}`, cell.text('timestamp').slice(0, 10),
+  ].filter(Boolean).join(' · ');
+}
+
+/** What a file of a chart of this cell is called. */
+export const fileName = (cell: Cell, kind: string) => `${cell.text('model')}_${cell.target}_${cell.shape}_${kind}`.replace(/[^\w.-]+/g, '_');
+
+const templateOf = (document: AssayDocument, kind: string, cell: Cell, shapes: Shape[]): PageChart | undefined => document.charts[`${kind}/${cell.target}/${shapes.length}`];
+
+export function overTimeTable(shapes: Shape[]): ChartTable {
+  return {
+    columns: [['launch', ''], ['from', 's'], ['median', 'ms'], ['shortest', 'ms'], ['longest', 'ms']].map(([heading, unit]) => ({ heading: heading!, unit: unit! })),
+    rows: shapes.flatMap((shape) => shape.bins.flatMap((bin, i) => (bin ? [[shape.launch, ((i + 0.5) * shape.windowSeconds) / shape.bins.length, bin.median, bin.min, bin.max]] : []))),
+  };
+}
+
+/** The times of each launch in their order; undefined if they are not in the document. */
+export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape[]): PageChart | undefined {
+  const template = templateOf(document, 'samples_over_time', cell, shapes);
+  const few = shapes.slice(0, mostLaunches);
+  if (!template || few.some((shape) => shape.bins.length === 0)) return undefined;
+  return {
+    ...filled(template, overTimeRows(few), {
+      title: `Was the measurement of ${cellWords(cell)} steady?`,
+      subtitle: `${commonWords(cell)} · ms, lower is better; line: medians, band: from the shortest to the longest sample`,
+      summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`,
+      notes: [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []), ...(few.every((shape) => shape.wholeWindow) ? [] : [onlySteady])],
+    }, few.map((shape) => `launch ${shape.launch} (${shape.samples} samples, ${shape.steady} steady)`)),
+    table: overTimeTable(few),
+  };
+}
+
+export function distributionChart(document: AssayDocument, cell: Cell, shapes: Shape[]): PageChart | undefined {
+  const template = templateOf(document, 'latency_distribution', cell, shapes);
+  if (!template) return undefined;
+  const rows = distributionRows(cell, shapes);
+  return filled(template, rows, {
+    title: `How are the times of ${cellWords(cell)} distributed?`,
+    subtitle: `${commonWords(cell)} · share of the samples that took at most this time, a line for each launch`,
+    summary: `p50 ${withUnit(cell.number('latency_p50_ms'), 'ms')}, p99 ${withUnit(cell.number('latency_p99_ms'), 'ms')}, over ${counted(shapes.length, 'launch', 'launches')}.`,
+    // What its points are, which the template says, and what the rows need.
+    notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
+  });
+}
+
+/** Of a series; undefined if none of its results has a time. */
+export function historyChart(document: AssayDocument, cell: Cell, points: HistoryPoint[]): PageChart | undefined {
+  const template = document.charts[`history/${cell.target}`];
+  const measured = points.filter((point) => medianOf(point) !== null);
+  if (!template || measured.length === 0) return undefined;
+  const rows = historyRows(points, cellWords(cell));
+  return filled(template, rows, {
+    title: `How did ${cellWords(cell)} change?`,
+    summary: `${count(measured.length)} medians: ${measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}`,
+    notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
+  });
+}

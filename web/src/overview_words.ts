@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the overview says above its tables.
+import type { AssayDocument, ModelLine, States } from './document.ts';
+import { counted } from './format.ts';
+import { stateOrder } from './words.ts';
+
+const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+
+/** Models by their names: a line is one model on one machine. */
+export const modelCount = (lines: ModelLine[]) => new Set(lines.map((line) => line.model)).size;
+
+/** Of the models of one machine; `noun` counts lines. */
+function sentencesOf(lines: ModelLine[], targetOf: (cell: number) => string, noun: string): string[] {
+  const wins = new Map<string, number>();
+  for (const { latency } of lines) if (latency?.claimed) wins.set(targetOf(latency.cell), (wins.get(targetOf(latency.cell)) ?? 0) + 1);
+  const sorted = [...wins].sort((a, b) => b[1] - a[1]);
+  const unsettled = lines.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up !== null).length;
+  const single = lines.filter((line) => line.latency && line.latency.runner_up === null).length;
+  const unranked = lines.filter((line) => !line.latency && line.states.verified > 0).length;
+  const none = lines.filter((line) => !line.latency && line.states.verified === 0).length;
+  const sentences: string[] = [];
+  if (sorted.length > 0)
+    sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(lines.length, noun)}` : ''}`))}.`);
+  if (unsettled > 0)
+    sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(lines.length, noun)}.`);
+  if (single > 0) sentences.push(`${counted(single, noun)} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
+  if (unranked > 0) sentences.push(`${counted(unranked, noun)} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
+  if (none > 0) sentences.push(`${counted(none, noun)} ${none === 1 ? 'has' : 'have'} no verified result.`);
+  return sentences;
+}
+
+const mostMachines = 3;
+
+/** "For the lowest latency use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." Of several machines, each by itself. */
+export function headline({ analysis, cells }: Pick<AssayDocument, 'analysis' | 'cells'>): string {
+  const { models } = analysis;
+  if (models.length === 0) return 'Nothing was measured yet.';
+  const targetOf = (cell: number) => cells[cell]!.target;
+  const machines = [...new Set(models.map((line) => line.machine))];
+  if (machines.length < 2) return sentencesOf(models, targetOf, 'model').join(' ');
+  if (machines.length > mostMachines)
+    return `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, targetOf, 'case').join(' ')}`;
+  return machines.map((machine) => {
+    const sentences = sentencesOf(models.filter((line) => line.machine === machine), targetOf, 'model');
+    return `On ${machine}: ${sentences.join(' ')}`;
+  }).join(' ');
+}
+
+/** "1 cell wrong, 2 cells unverified": every state but verified that occurs; "" if all cells are verified. */
+export const notVerified = (states: States) =>
+  (['wrong', 'failed', 'unverified', 'unsupported', 'skipped', 'unavailable'] as const).filter((state) => states[state] > 0).map((state) => `${counted(states[state], 'cell')} ${state}`).join(', ');
+
+/** "1 wrong, 4 skipped": all states of a model that occur. */
+export const stateWords = (states: States) => stateOrder.filter((state) => states[state] > 0).map((state) => `${states[state]} ${state}`).join(', ');
