@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scripted_pages OUT: writes what the tests of the dashboard read into the folder OUT: pages of invented results
 // (normal.html, thousand.html, one.html, empty.html), the document of normal.html with the charts that C++ makes of its
-// cells (document.bin, charts.json), and comparisons with their results (comparisons.json).
+// cells (document.bin, charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as a
+// document, and with what C++ says of them (mixed.html, mixed.bin, mixed.json).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "chart/chart.hpp"
 #include "dashboard/page.hpp"
 #include "result/launch_medians.hpp"
+#include "scripted_mixed.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -374,6 +376,10 @@ Status write_all(const std::filesystem::path& folder) {
   ASSAY_CHECK_OK(write_file_atomically(
       folder / "document.bin", dashboard::document(normal, analysis, dashboard::page_charts(normal, analysis))));
   ASSAY_CHECK_OK(write_file_atomically(folder / "charts.json", json_text(charts_of_cells(normal))));
+  const Dataset mixed = mixed_cells();
+  ASSAY_CHECK_OK(page_of("mixed", mixed));
+  ASSAY_CHECK_OK(write_file_atomically(folder / "mixed.bin", dashboard::document(mixed, analyse(mixed), {})));
+  ASSAY_CHECK_OK(write_file_atomically(folder / "mixed.json", json_text(answers_about(mixed))));
   constexpr std::size_t kComparisons = 2000;
   return write_file_atomically(folder / "comparisons.json", json_text(comparisons(kComparisons)));
 }

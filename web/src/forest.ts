@@ -4,51 +4,78 @@
 import type { ChartRow } from './chart_rows.ts';
 import type { PageChart } from './document.ts';
 import { counted, ratio } from './format.ts';
-import type { Comparison } from './stats.ts';
+import { noClaimWords, type Comparison } from './stats.ts';
 
 export interface ForestRow {
+  /** Of no other row. */
   words: string;
   found: Comparison;
   hardwareA: string;
   hardwareB: string;
 }
 
+export const meanName = 'geometric mean';
+
 const colour = (name: string) => ({ $colour: name });
 const hollow = 1;
 const mostRows = 80;
 
-export function forest(pairs: ForestRow[], together: Comparison | null, nameA: string, nameB: string, tokens: Record<string, string>): PageChart {
-  const known = (hardware: string) => (hardware in tokens ? hardware : 'ink-2');
+export interface ForestWords {
+  nameA: string;
+  nameB: string;
+  /** ", batch 4, float16": what all pairs have. */
+  common: string;
+  perItem: boolean;
+}
+
+/** `tokens`: the names of colours. */
+export function forest(pairs: ForestRow[], together: Comparison | null, { nameA, nameB, common, perItem }: ForestWords, tokens: Record<string, string>): PageChart {
   const shown = pairs.slice(0, mostRows);
-  const sides = [
-    { name: `${nameB} is faster`, colour: known(shown[0]?.hardwareB ?? ''), marker: 'diamond' },
-    { name: `${nameA} is faster`, colour: known(shown[0]?.hardwareA ?? ''), marker: 'circle' },
-    { name: 'no difference shown', colour: 'ink-3', marker: 'rect' },
-  ];
-  const sideOf = (found: Comparison) => sides[found.difference === 'faster' ? 0 : found.difference === 'slower' ? 1 : 2]!.name;
+  // The hardware's colour, if it is the same in all pairs of the series.
+  const colourOf = (rows: ForestRow[], hardware: (row: ForestRow) => string) => {
+    const names = new Set(rows.map(hardware));
+    const name = names.size === 1 ? [...names][0]! : '';
+    return name in tokens ? name : 'ink';
+  };
+  const of = (difference: Comparison['difference']) => shown.filter(({ found }) => found.difference === difference);
+  const sides: Record<Comparison['difference'], { name: string; colour: string; marker: string; fill?: string }> = {
+    faster: { name: `${nameB} is faster`, colour: colourOf(of('faster'), (row) => row.hardwareB), marker: 'diamond' },
+    slower: { name: `${nameA} is faster`, colour: colourOf(of('slower'), (row) => row.hardwareA), marker: 'circle' },
+    not_shown: { name: 'no difference shown', colour: 'ink-3', marker: 'rect' },
+    not_compared: { name: 'not compared', colour: 'ink-3', marker: 'triangle', fill: 'background' },
+  };
   const rows: ChartRow[] = [[0, '', 'equal', null, null, 1 / 1.01, 1.01, 0, 0, '']];
-  const add = (words: string, found: Comparison) => rows.push([0, words, sideOf(found), null, found.ratio, found.low, found.high, 0, found.low === null ? hollow : 0,
-    found.low === null ? 'no interval: one process each' : '']);
-  if (together && pairs.length > 1) add('geometric mean', together);
+  const add = (words: string, found: Comparison) => rows.push([0, words, sides[found.difference].name, null, found.ratio, found.low, found.high, 0, found.low === null ? hollow : 0, noClaimWords(found)]);
+  if (together && pairs.length > 1) add(meanName, together);
   for (const pair of shown) add(pair.words, pair.found);
-  const used = sides.filter((side) => rows.some((row) => row[2] === side.name));
-  const left = 264;
+  const used = Object.values(sides).filter((side) => rows.some((row) => row[2] === side.name));
+  const left = Math.min(400, Math.max(160, 24 + 6.7 * Math.max(...shown.map((pair) => pair.words.length))));
+  const top = 96;
   const height = Math.max(40, (rows.length - 1) * 22);
   const words = (size: number, name: string) => ({ color: colour(name), fontSize: size });
+  const title = `Time of ${nameB} over that of ${nameA}${common}`;
+  const subtitle = `${perItem ? 'ratio of the times of one item' : 'ratio of the times'}, below 1: ${nameB} takes less time; whiskers: 95 % interval over rounds; grey band: ± 1 %`;
+  const notes = pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : [];
+  const cut = { width: 1000 - 32, overflow: 'truncate' };
   return {
-    title: `Time of ${nameB} over that of ${nameA}`,
-    subtitle: 'ratio of the times, below 1: the second takes less time; whiskers: 95 % interval over rounds; grey band: ± 1 %',
+    title,
+    subtitle,
     summary: `${counted(pairs.length, 'cell')}, from ${ratio(pairs[0]?.found.ratio)} to ${ratio(pairs.at(-1)?.found.ratio)}`,
-    notes: pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : [],
+    notes,
     width: 1000,
-    height: height + 120,
+    height: top + height + 52 + 18 * notes.length,
     option: {
       backgroundColor: colour('background'),
-      title: [],
+      // For files: the page has these words itself.
+      title: [
+        { text: title, left: 16, top: 10, textStyle: { ...words(16, 'ink'), ...cut } },
+        { text: subtitle, left: 16, top: 34, textStyle: { ...words(12, 'ink-2'), fontWeight: 'normal', ...cut } },
+        ...notes.map((note) => ({ text: note, left: 16, top: top + height + 46, textStyle: { ...words(11, 'ink-2'), fontWeight: 'normal', ...cut } })),
+      ],
       dataset: { source: [['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'], ...rows] },
-      grid: [{ left, top: 60, width: 1000 - left - 30, height, outerBoundsMode: 'none' }],
-      legend: { data: used.map((side) => ({ name: side.name, icon: side.marker, itemStyle: { color: colour(side.colour), borderColor: colour(side.colour) }, lineStyle: { color: colour(side.colour), type: 'solid' } })),
-        left: 16, top: 16, textStyle: words(12, 'ink') },
+      grid: [{ left, top, width: 1000 - left - 30, height, outerBoundsMode: 'none' }],
+      legend: { data: used.map((side) => ({ name: side.name, icon: side.marker, itemStyle: { color: colour(side.fill ?? side.colour), borderColor: colour(side.colour) }, lineStyle: { color: colour(side.colour), type: 'solid' } })),
+        left: 16, top: 58, textStyle: words(12, 'ink') },
       xAxis: [{ type: 'value', gridIndex: 0, $range: { columns: ['value', 'low', 'high'], panels: [0], scale: 'log', include: [0.9, 1.12], zero: false },
         name: 'ratio of times, logarithmic', nameLocation: 'middle', nameGap: 26, nameTextStyle: words(12, 'ink-2'),
         axisLine: { show: true, onZero: false, lineStyle: { color: colour('ink-3') } }, axisTick: { show: true, lineStyle: { color: colour('ink-3') } },

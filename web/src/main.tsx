@@ -2,6 +2,7 @@
 // The page: reads its document, follows the link, and knows the keys.
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Boundary } from './boundary.tsx';
 import type { AssayDocument } from './document.ts';
 import { Help } from './help.tsx';
 import { follow, NoAnswer, Running, Stale, type Progress } from './live.tsx';
@@ -120,7 +121,7 @@ function App({ document: data }: { document: AssayDocument }) {
         <button type="button" class="small" aria-label="Keys" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
         <button type="button" class="small theme" title="Theme: as the system, light or dark (t)" onClick={() => setTheme(themes[(themes.indexOf(theme) + 1) % 3]!)}>{theme === 'system' ? 'Theme' : theme}</button>
       </header>
-      <main ref={main} tabIndex={-1} key={place}>{page}</main>
+      <main ref={main} tabIndex={-1} key={place}><Boundary place={linkOf(route)}>{page}</Boundary></main>
       {help && <Help onClose={() => setHelp(false)} />}
     </>
   );

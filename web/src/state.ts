@@ -7,7 +7,7 @@ export interface Route {
   query: Record<string, string>;
 }
 
-const decode = (text: string) => {
+export const decode = (text: string) => {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -9,10 +9,13 @@ export interface Timed {
   launches: string;
   launchNumber: number | null;
   p50: number | null;
+  /** What the times are divided by, if it is the time of one item that is compared. */
+  items?: number;
 }
 
 export type Difference = 'not_compared' | 'not_shown' | 'faster' | 'slower';
-export type Evidence = 'rounds' | 'one_process' | 'no_common_rounds' | 'different_runs';
+/** Of `different_machines` and of cells that differ in more than one thing (`different_things`) nothing is said. */
+export type Evidence = 'rounds' | 'one_process' | 'no_common_rounds' | 'different_runs' | 'different_machines' | 'different_things';
 
 export interface Comparison {
   /** The candidate's time over the baseline's. */
@@ -161,9 +164,9 @@ export function launchMedians(row: Timed): Map<number, number> {
     const match = /^(\d+):(.+)$/.exec(part);
     const p50 = match ? Number(match[2]) : NaN;
     if (!match || !Number.isFinite(p50)) return new Map();
-    medians.push([Number(match[1]), p50]);
+    medians.push([Number(match[1]), p50 / (row.items ?? 1)]);
   }
-  if (row.launches === '' && row.p50 !== null) medians.push([row.launchNumber ?? 1, row.p50]);
+  if (row.launches === '' && row.p50 !== null) medians.push([row.launchNumber ?? 1, row.p50 / (row.items ?? 1)]);
   return new Map(medians.sort((a, b) => a[0] - b[0]));
 }
 
@@ -202,10 +205,12 @@ function combinedRounds(pairs: Pair[], oneRun: boolean): { baseline: number[]; c
   return { baseline, candidate };
 }
 
+const timeOf = (row: Timed) => (row.p50 ?? 1) / (row.items ?? 1);
+
 /** The geometric mean of the ratios of several pairs over their common rounds. At least one pair, each with a median. */
 export function compareTogether(pairs: Pair[], among = 2): Comparison {
   const result: Comparison = {
-    ratio: Math.exp(mean(pairs.map((pair) => Math.log((pair.candidate.p50 ?? 1) / (pair.baseline.p50 ?? 1))))),
+    ratio: Math.exp(mean(pairs.map((pair) => Math.log(timeOf(pair.candidate) / timeOf(pair.baseline))))),
     low: null,
     high: null,
     difference: 'not_compared',
@@ -248,6 +253,8 @@ export function noClaimWords(comparison: Comparison): string {
   if (comparison.difference === 'faster' || comparison.difference === 'slower') return '';
   if (comparison.evidence === 'one_process') return 'not compared: one process each';
   if (comparison.evidence === 'no_common_rounds') return 'not compared: no common rounds';
+  if (comparison.evidence === 'different_machines') return 'not compared: measured on different machines';
+  if (comparison.evidence === 'different_things') return 'not compared: they differ in more than one thing';
   if (comparison.evidence === 'different_runs') return 'not compared: measured in different runs';
   const least = comparison.smallestDetectable ?? 0;
   if (least <= 1) return `no difference shown (± ${differenceWords(least)})`;

@@ -1,64 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any two selections: a forest of the cells that both have, the mean over them, and what only one side has.
 import { useMemo } from 'preact/hooks';
+import { distinct, distinctNames, shapeWords } from '../cell_words.ts';
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
-import { forest } from '../forest.ts';
-import { counted, number, ratio, when, withUnit } from '../format.ts';
-import { cellLink, distinct, Section, shapeWords } from '../parts.tsx';
-import { changeQuery, type Route } from '../state.ts';
-import { compareTogether, enoughRounds, fewRoundsFactor, noClaimWords, type Comparison } from '../stats.ts';
-import { DataTable } from '../table.tsx';
+import { environmentDifferences, type Difference } from '../environments.ts';
+import { forest, meanName } from '../forest.ts';
+import { counted, ratio, withUnit } from '../format.ts';
+import { claimWords, choiceText, commonWords, contrastOf, heading, keys, pairUp, pairWords, parseChoice, sideName, tally, valueOf, type Alone, type Choice, type Pairing, type Row } from '../pairs.ts';
+import { cellLink, Section, TargetName } from '../parts.tsx';
 import type { Column } from '../rows.ts';
-import { timedOf } from '../timed.ts';
+import { changeQuery, type Route } from '../state.ts';
+import { enoughRounds, fewRoundsFactor } from '../stats.ts';
+import { DataTable } from '../table.tsx';
+import { isUsable } from '../timed.ts';
 
-const keys = [['target', 'Target'], ['run_id', 'Run'], ['engine_version', 'Version'], ['precision', 'Precision'], ['batch_size', 'Batch'], ['host', 'Machine']] as const;
-type Choice = Record<string, string>;
-
-/** "target:cpu,precision:float32" */
-export function parseChoice(text: string): Choice {
-  const choice: Choice = {};
-  for (const part of text.split(',')) {
-    const colon = part.indexOf(':');
-    if (colon > 0) choice[part.slice(0, colon)] = decodeURIComponent(part.slice(colon + 1));
-  }
-  return choice;
-}
-export const choiceText = (choice: Choice) => Object.entries(choice).filter(([, value]) => value).map(([key, value]) => `${key}:${encodeURIComponent(value)}`).join(',');
-
-const valueOf = (cell: Cell, key: string) => key === 'target' ? cell.target : String(cell.value(key) ?? '');
-
-export interface Row { a: Cell; b: Cell; found: Comparison }
-
-/** Cells of both sides that are the same but for what was chosen. */
-export function pairUp(cells: Cell[], a: Choice, b: Choice) {
-  const mine = (choice: Choice) => cells.filter((cell) => Object.entries(choice).every(([key, value]) => valueOf(cell, key) === value));
-  const same = ['batch_size', 'precision'].filter((key) => !(key in a) && !(key in b));
-  const identity = (cell: Cell) => [cell.text('model'), cell.number('sequence_length'), cell.number('output_tokens'), cell.text('contract'), cell.number('streams'), ...same.map((key) => valueOf(cell, key)),
-    ...('target' in a || 'target' in b ? [] : [cell.target])].join('|');
-  const left = mine(a).filter((cell) => cell.ranked && cell.number('latency_p50_ms') !== null);
-  const right = mine(b).filter((cell) => cell.ranked && cell.number('latency_p50_ms') !== null);
-  const rows: Row[] = [];
-  const used = new Set<Cell>();
-  for (const cell of left) {
-    const other = right.find((one) => !used.has(one) && one !== cell && identity(one) === identity(cell));
-    if (!other) continue;
-    used.add(other);
-    used.add(cell);
-    rows.push({ a: cell, b: other, found: compareTogether([{ baseline: timedOf(cell), candidate: timedOf(other) }]) });
-  }
-  return { rows: rows.sort((x, y) => x.found.ratio - y.found.ratio), onlyA: left.filter((cell) => !used.has(cell)), onlyB: right.filter((cell) => !used.has(cell)) };
-}
-
-const pairWords = (cell: Cell) => `${cell.text('model')}, ${shapeWords(cell)}`;
 const percentOfFew = Math.round((fewRoundsFactor - 1) * 100);
-const sideName = (document: AssayDocument, choice: Choice) => Object.entries(choice).filter(([, value]) => value).map(([key, value]) => optionWords(document, key, value)).join(', ') || 'all cells';
-
-/** A run is known by its time, not by its number. */
-const optionWords = (document: AssayDocument, key: string, value: string) => {
-  const run = key === 'run_id' && document.runs.find((one) => one.run_id === value);
-  return run ? `${when(run.started)} on ${run.host}` : value;
-};
 
 function Side({ document, label, choice, onChange }: { document: AssayDocument; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
   return (
@@ -66,11 +23,14 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
       <legend>{label}</legend>
       {keys.map(([key, name]) => {
         const values = distinct(document.cells.map((cell) => valueOf(cell, key)).filter((value) => value !== ''));
-        if (values.length < 2 && key !== 'target') return null;
+        const chosen = choice[key];
+        // What a link names and nothing has is still shown.
+        if (chosen !== undefined && !values.includes(chosen)) values.push(chosen);
+        if (values.length < 2 && key !== 'target' && chosen === undefined) return null;
         return (
           <label key={key} class="field"><span>{name}</span>
-            <select value={choice[key] ?? ''} onChange={(event) => onChange({ ...choice, [key]: event.currentTarget.value })}>
-              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{optionWords(document, key, value)}</option>)}
+            <select value={chosen ?? ''} onChange={(event) => onChange({ ...choice, [key]: event.currentTarget.value || undefined })}>
+              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{value}</option>)}
             </select>
           </label>
         );
@@ -79,55 +39,110 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
   );
 }
 
-const pairColumns = (nameA: string, nameB: string): Column<Row>[] => [
-  { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model') },
-  { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a) },
-  { id: 'a', title: nameA, unit: 'ms', numeric: true, value: (row) => row.a.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.a)}>{withUnit(row.a.number('latency_p50_ms'), '')}</a> },
-  { id: 'b', title: nameB, unit: 'ms', numeric: true, value: (row) => row.b.number('latency_p50_ms'), view: (row) => <a href={cellLink(row.b)}>{withUnit(row.b.number('latency_p50_ms'), '')}</a> },
-  { id: 'ratio', title: 'Ratio', numeric: true, meaning: `Time of ${nameB} over that of ${nameA}; below 1: ${nameB} takes less time`, value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
-  { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
-  { id: 'claim', title: 'What is shown', choice: true, value: (row) => row.found.difference === 'faster' ? `${nameB} is faster` : row.found.difference === 'slower' ? `${nameA} is faster` : noClaimWords(row.found).split(' (')[0]!, view: (row) => noClaimWords(row.found) || (row.found.difference === 'faster' ? `${nameB} is faster` : `${nameA} is faster`) },
+const timeOf = (cell: Cell, perItem: boolean) => cell.number('latency_p50_ms')! / (perItem ? (cell.number('batch_size') ?? 1) * (cell.number('streams') ?? 1) : 1);
+
+/** `more`: what tells it from pairs of the same model and shape. */
+interface Named extends Row { words: string; more: string }
+
+function pairColumns(nameA: string, nameB: string, { contrast, perItem, rows }: Pairing): Column<Named>[] {
+  const several = (value: (row: Row) => string) => new Set(rows.map(value)).size > 1;
+  const time = (side: 'a' | 'b', name: string): Column<Named> => ({
+    id: side, title: name, unit: perItem ? 'ms per item' : 'ms', numeric: true, value: (row) => timeOf(row[side], perItem),
+    view: (row) => <a href={cellLink(row[side])} title={shapeWords(row[side])}>{withUnit(timeOf(row[side], perItem), '')}</a>,
+  });
+  return [
+    { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model'), view: (row) => <bdi>{row.a.text('model')}</bdi> },
+    { id: 'target', title: 'Target', choice: true, hidden: contrast.includes('target') || !several(({ a }) => a.target), value: (row) => row.a.target, view: (row) => <TargetName cell={row.a} /> },
+    { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a, contrast) + row.more },
+    { id: 'machine', title: 'Machine', choice: true, hidden: contrast.includes('machine') || !several(({ a }) => a.text('machine')), value: (row) => row.a.text('machine') },
+    time('a', nameA),
+    time('b', nameB),
+    { id: 'ratio', title: 'Ratio', numeric: true, meaning: `Time of ${nameB} over that of ${nameA}; below 1: ${nameB} takes less time`, value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
+    { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
+    { id: 'claim', title: 'What is shown', choice: true, value: (row) => claimWords(row.found, nameA, nameB).split(' (')[0]!, view: (row) => claimWords(row.found, nameA, nameB) },
+  ];
+}
+
+const aloneColumns = (machines: boolean): Column<Alone>[] => [
+  { id: 'side', title: 'Side', choice: true, value: ({ side }) => side },
+  { id: 'model', title: 'Model', choice: true, value: ({ cell }) => cell.text('model'), view: ({ cell }) => <a href={cellLink(cell)}><bdi>{cell.text('model')}</bdi></a> },
+  { id: 'target', title: 'Target', choice: true, value: ({ cell }) => cell.target, view: ({ cell }) => <TargetName cell={cell} /> },
+  { id: 'shape', title: 'Shape', choice: true, value: ({ cell }) => shapeWords(cell) },
+  { id: 'machine', title: 'Machine', choice: true, hidden: !machines, value: ({ cell }) => cell.text('machine') },
+  { id: 'why', title: 'Why it is not compared', choice: true, meaning: 'What the other side has of the same cell', value: ({ why }) => why, view: ({ why, other }) => other ? <a href={cellLink(other)}>{why}</a> : why },
 ];
 
+const environmentColumns: Column<Difference>[] = [
+  { id: 'what', title: 'What', value: ({ what }) => what },
+  { id: 'a', title: 'A', value: ({ a }) => a },
+  { id: 'b', title: 'B', value: ({ b }) => b },
+];
+
+/** If each side is of one run, and these are two. */
+function Environments({ document, rows, route }: { document: AssayDocument; rows: Row[]; route: Route }) {
+  const runs = (['a', 'b'] as const).map((side) => new Set(rows.map((row) => row[side].text('run_id'))));
+  const [a, b] = runs.map((ids) => ids.size === 1 ? document.runs.find((run) => ids.has(run.run_id)) : undefined);
+  if (!a || !b || a === b) return null;
+  const { differences, known } = environmentDifferences(a, b);
+  return (
+    <Section id="environments" title="How the two runs differ">
+      {!known && <p class="note">The environment of {a.environment ? 'B' : b.environment ? 'A' : 'both'} is not stored.</p>}
+      {differences.length > 0 ? <DataTable name="e" caption="How the two runs differ" noun="difference" columns={environmentColumns} rows={differences} route={route} pageSize={20} /> : <p class="empty">Nothing else is known to differ.</p>}
+    </Section>
+  );
+}
+
+/** Without a choice: the first two targets that are ranked. */
+function choices(document: AssayDocument, route: Route): [Choice, Choice] {
+  const [first, second] = document.targets.filter((target) => document.cells.some((cell) => isUsable(cell) && cell.target === target.key));
+  const side = (text: string | undefined, target: { key: string } | undefined): Choice => text !== undefined ? parseChoice(text) : target ? { target: target.key } : {};
+  return [side(route.query.a, first), side(route.query.b, second)];
+}
+
+function Nothing({ document }: { document: AssayDocument }) {
+  const usable = document.cells.filter(isUsable);
+  const targets = distinct(usable.map((cell) => cell.target));
+  if (targets.length > 1) return null;
+  return <p class="note">{targets.length === 0 ? 'No cell has a time that is ranked.' : `Only ${targets[0]} has times that are ranked.`} <code>assay run --hardware all</code> measures on all hardware.</p>;
+}
+
 export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
-  const ranked = document.targets.filter((target) => document.cells.some((cell) => cell.ranked && cell.target === target.key));
-  const a = parseChoice(route.query.a ?? `target:${encodeURIComponent(ranked[0]?.key ?? '')}`);
-  const b = parseChoice(route.query.b ?? `target:${encodeURIComponent(ranked[1]?.key ?? ranked[0]?.key ?? '')}`);
-  const { rows, onlyA, onlyB } = useMemo(() => pairUp(document.cells, a, b), [document, choiceText(a), choiceText(b)]);
-  const together = rows.length > 0 ? compareTogether(rows.map((row) => ({ baseline: timedOf(row.a), candidate: timedOf(row.b) }))) : null;
-  const [nameA, nameB] = [sideName(document, a), sideName(document, b)];
-  const picture = useMemo(() => rows.length === 0 ? null : forest(rows.map(({ a: left, b: right, found }) => ({ words: pairWords(left), found, hardwareA: left.text('hardware'), hardwareB: right.text('hardware') })),
-    together, nameA, nameB, document.themes.light), [rows]);
-  const columns = useMemo(() => pairColumns(nameA, nameB), [nameA, nameB]);
+  const [a, b] = choices(document, route);
+  const place = `${choiceText(a)} ${choiceText(b)}`;
+  const pairing = useMemo(() => pairUp(document.cells, a, b), [document, place]);
+  const { rows, alone, together, contrast, perItem, leftOut } = pairing;
+  const words = { nameA: sideName(a, contrast), nameB: sideName(b, contrast), common: commonWords(a, b, contrast), perItem };
+  const { nameA, nameB } = words;
+  const named = useMemo(() => {
+    const of = new Map(rows.map((row) => [row.a, row]));
+    const names = distinctNames(rows.map((row) => row.a), (cell) => pairWords(of.get(cell)!, contrast, rows));
+    return rows.map((row, i): Named => ({ ...row, words: names[i]!, more: names[i]!.slice(pairWords(row, contrast, rows).length) }));
+  }, [pairing]);
+  const picture = useMemo(() => rows.length === 0 ? null : forest(named.map((row) => ({ words: row.words, found: row.found, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), together, words, document.themes.light), [named]);
+  const columns = useMemo(() => pairColumns(nameA, nameB, pairing), [pairing]);
   const few = rows.some(({ found }) => found.difference === 'not_shown' && found.rounds < enoughRounds && (found.low! > 1 || found.high! < 1));
-  const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { [side]: choiceText(choice) || 'all:' });
-  const claimed = together && (together.difference === 'faster' || together.difference === 'slower');
-  const speed = together ? 1 / together.ratio : 1;
-  const shownFaster = rows.filter((row) => row.found.difference === 'faster').length;
-  const shownSlower = rows.filter((row) => row.found.difference === 'slower').length;
+  const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { a: choiceText(a) || 'any', b: choiceText(b) || 'any', [side]: choiceText(choice) || 'any' });
+  const shown = tally(rows);
   return (
     <>
-      <h1>{!together ? `${nameA} and ${nameB} have no ranked cell in common`
-        : claimed ? `${nameB} is ${ratio(speed)} as fast as ${nameA} (95 %: ${number(1 / together.high!)} to ${number(1 / together.low!)}) over ${counted(rows.length, 'cell')}`
-        : `${nameB} and ${nameA}: ${noClaimWords(together)}, over ${counted(rows.length, 'cell')}`}</h1>
-      {together && <p>Cell by cell: {nameB} is faster in {shownFaster}, {nameA} in {shownSlower}; in {rows.length - shownFaster - shownSlower} nothing is shown.</p>}
+      <h1>{heading(a, b, pairing)}</h1>
+      {rows.length > 0 && <p>Cell by cell: {nameB} is faster in {shown.faster}, {nameA} in {shown.slower}; in {shown.notShown} no difference is shown{shown.notCompared > 0 && <>, {shown.notCompared} {shown.notCompared === 1 ? 'is' : 'are'} not compared</>}.{leftOut > 0 && ` The mean is over the ${counted(rows.length - leftOut, 'cell')} with common rounds.`}</p>}
+      {together?.evidence === 'different_things' && <p class="note">The two sides differ in {contrastOf(a, b).map((key) => keys.find(([one]) => one === key)![1].toLowerCase()).join(' and ')}. A ratio would not say which of them it comes from, so that nothing is called faster: choose one of them to differ.</p>}
       <div class="sides">
         <Side document={document} label="A" choice={a} onChange={set('a')} />
         <Side document={document} label="B" choice={b} onChange={set('b')} />
-        <button type="button" onClick={() => changeQuery(route, { a: choiceText(b), b: choiceText(a) })}>Swap A and B</button>
+        <button type="button" onClick={() => changeQuery(route, { a: choiceText(b) || 'any', b: choiceText(a) || 'any' })}>Swap A and B</button>
       </div>
-      {rows.length > 0 && <>
-        <Chart key={`${nameA} ${nameB}`} chart={picture!} themes={document.themes} name="comparison"
-          linkOf={(row) => { const found = rows.find((one) => pairWords(one.a) === row.group); return found && cellLink(found.b); }} />
+      {rows.length === 0 && <Nothing document={document} />}
+      {picture && <>
+        <Chart key={`${nameA} ${nameB}`} chart={picture} themes={document.themes} name="comparison"
+          linkOf={(row) => { const found = row.group === meanName ? undefined : named.find((one) => one.words === row.group); return found && cellLink(found.b); }} />
+        {contrast.includes('precision') && <p class="note">Outputs of another precision differ; each is verified with the limit of its precision.</p>}
         {few && <p class="note">Some are “not shown” although their interval does not contain 1: with fewer than {enoughRounds} launches only differences of {percentOfFew} % and more are claimed. <code>--launches {enoughRounds}</code> shows smaller ones.</p>}
-        <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={rows} route={route} /></Section>
+        <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={named} route={route} /></Section>
       </>}
-      {(onlyA.length > 0 || onlyB.length > 0) && (
-        <Section id="only" title="Cells that only one side has">
-          <p>A: {onlyA.length === 0 ? 'none' : onlyA.slice(0, 30).map((cell, i) => <>{i > 0 && '; '}<a href={cellLink(cell)}>{cell.text('model')}, {shapeWords(cell)}</a></>)}{onlyA.length > 30 && ` and ${onlyA.length - 30} more`}.</p>
-          <p>B: {onlyB.length === 0 ? 'none' : onlyB.slice(0, 30).map((cell, i) => <>{i > 0 && '; '}<a href={cellLink(cell)}>{cell.text('model')}, {shapeWords(cell)}</a></>)}{onlyB.length > 30 && ` and ${onlyB.length - 30} more`}.</p>
-        </Section>
-      )}
+      {rows.length > 0 && <Environments document={document} rows={rows} route={route} />}
+      {alone.length > 0 && <Section id="only" title="Cells that only one side has"><DataTable name="o" caption="Cells that only one side has" noun="cell" columns={aloneColumns(new Set(document.cells.map((cell) => cell.text('machine'))).size > 1)} rows={alone} route={route} pageSize={20} /></Section>}
     </>
   );
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What differed around two runs.
+import type { Run } from './document.ts';
+
+export interface Difference {
+  what: string;
+  a: string;
+  b: string;
+}
+
+/** Each value of a tree by its path: "doctor.score". */
+function flat(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
+  if (value !== null && typeof value === 'object') for (const [key, part] of Object.entries(value)) flat(part, path ? `${path}.${key}` : key, found);
+  else if (value !== null && value !== undefined && path) found.set(path, String(value));
+  return found;
+}
+
+const isKnown = (run: Run) => run.environment !== null && typeof run.environment === 'object' && Object.keys(run.environment).length > 0;
+
+const factsOf = (run: Run) => new Map([
+  ...Object.entries({ host: run.host, machine: run.machine, command: run.command, 'version of assay': run.tool_version, commit: run.git_commit, 'score of the machine': run.score === null ? '' : String(run.score) }),
+  ...flat(run.environment),
+]);
+
+/** What two runs differ in, and whether the environment of both is known. */
+export function environmentDifferences(a: Run, b: Run): { differences: Difference[]; known: boolean } {
+  const [of, other] = [factsOf(a), factsOf(b)];
+  const known = isKnown(a) && isKnown(b);
+  const differences: Difference[] = [];
+  for (const what of new Set([...of.keys(), ...other.keys()])) {
+    const [one, two] = [of.get(what) ?? '', other.get(what) ?? ''];
+    // Of a run without an environment it is not known whether it differed.
+    if (one !== two && (known || (one !== '' && two !== ''))) differences.push({ what, a: one, b: two });
+  }
+  return { differences, known };
+}

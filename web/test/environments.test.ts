@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Run } from '../src/document.ts';
+import { environmentDifferences } from '../src/environments.ts';
+
+const run = (given: Partial<Run>): Run => ({ run_id: 'r', started: '', command: 'assay run', host: 'h', machine: 'm', tool_version: '1', git_commit: 'c', environment: null, cells: 1, score: null, ...given });
+
+test('only what differs is said, of trees by its path', () => {
+  const a = run({ environment: { governor: 'performance', doctor: { score: 74, findings: ['a'] }, threads: 2 }, tool_version: '1' });
+  const b = run({ environment: { governor: 'powersave', doctor: { score: 74, findings: ['a', 'b'] }, threads: 2 }, tool_version: '2' });
+  assert.deepEqual(environmentDifferences(a, b), { known: true, differences: [
+    { what: 'version of assay', a: '1', b: '2' }, { what: 'governor', a: 'performance', b: 'powersave' }, { what: 'doctor.findings.1', a: '', b: 'b' }] });
+  assert.deepEqual(environmentDifferences(a, a), { known: true, differences: [] });
+});
+
+test('of a run without an environment nothing of it is called different', () => {
+  const a = run({ environment: { governor: 'performance' }, score: 74, host: 'one' });
+  assert.deepEqual(environmentDifferences(a, run({ host: 'two' })), { known: false, differences: [{ what: 'host', a: 'one', b: 'two' }] });
+  assert.deepEqual(environmentDifferences(run({ environment: {} }), a).known, false);
+});
