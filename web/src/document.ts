@@ -64,10 +64,17 @@ export interface Target {
   engine: string;
 }
 
-/** The best cell of a model and by how much; `cell` and `runner_up` are indices of cells. */
+/** The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document leaves out. */
 export interface Best {
-  cell: number;
+  cell: number | null;
+  target: string;
+  p50_ms: number | null;
+  throughput_ips: number | null;
+  /** "batch 4, 128 tokens" */
+  shape: string;
   runner_up: number | null;
+  /** "": there is nothing to compare with. */
+  runner_up_target: string;
   claimed: boolean;
   ratio: number;
   low: number | null;
@@ -91,6 +98,8 @@ export interface ModelLine {
   latency: Best | null;
   throughput: Best | null;
   least_memory: number | null;
+  least_memory_target: string;
+  least_memory_mb: number | null;
   states: States;
 }
 

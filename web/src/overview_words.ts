@@ -10,12 +10,12 @@ const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${pa
 export const modelCount = (lines: ModelLine[]) => new Set(lines.map((line) => line.model)).size;
 
 /** Of the models of one machine; `noun` counts lines. */
-function sentencesOf(lines: ModelLine[], targetOf: (cell: number) => string, noun: string): string[] {
+function sentencesOf(lines: ModelLine[], noun: string): string[] {
   const wins = new Map<string, number>();
-  for (const { latency } of lines) if (latency?.claimed) wins.set(targetOf(latency.cell), (wins.get(targetOf(latency.cell)) ?? 0) + 1);
+  for (const { latency } of lines) if (latency?.claimed) wins.set(latency.target, (wins.get(latency.target) ?? 0) + 1);
   const sorted = [...wins].sort((a, b) => b[1] - a[1]);
-  const unsettled = lines.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up !== null).length;
-  const single = lines.filter((line) => line.latency && line.latency.runner_up === null).length;
+  const unsettled = lines.filter((line) => line.latency && !line.latency.claimed && line.latency.runner_up_target !== '').length;
+  const single = lines.filter((line) => line.latency && line.latency.runner_up_target === '').length;
   const unranked = lines.filter((line) => !line.latency && line.states.verified > 0).length;
   const none = lines.filter((line) => !line.latency && line.states.verified === 0).length;
   const sentences: string[] = [];
@@ -32,16 +32,15 @@ function sentencesOf(lines: ModelLine[], targetOf: (cell: number) => string, nou
 const mostMachines = 3;
 
 /** "For the lowest latency use openvino for 8 of 12 models, cpu for 1. For 3 no difference is shown." Of several machines, each by itself. */
-export function headline({ analysis, cells }: Pick<AssayDocument, 'analysis' | 'cells'>): string {
+export function headline({ analysis }: Pick<AssayDocument, 'analysis'>): string {
   const { models } = analysis;
   if (models.length === 0) return 'Nothing was measured yet.';
-  const targetOf = (cell: number) => cells[cell]!.target;
   const machines = [...new Set(models.map((line) => line.machine))];
-  if (machines.length < 2) return sentencesOf(models, targetOf, 'model').join(' ');
+  if (machines.length < 2) return sentencesOf(models, 'model').join(' ');
   if (machines.length > mostMachines)
-    return `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, targetOf, 'case').join(' ')}`;
+    return `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, 'case').join(' ')}`;
   return machines.map((machine) => {
-    const sentences = sentencesOf(models.filter((line) => line.machine === machine), targetOf, 'model');
+    const sentences = sentencesOf(models.filter((line) => line.machine === machine), 'model');
     return `On ${machine}: ${sentences.join(' ')}`;
   }).join(' ');
 }

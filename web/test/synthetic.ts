@@ -238,14 +238,15 @@ function analysis(rows: Row[], ranked: boolean[], targetOf: (row: Row) => string
     const row = sorted[0];
     if (!row) return null;
     const runnerUp = sorted.find((other) => targetOf(other) !== targetOf(row));
-    if (!runnerUp) return { cell: rows.indexOf(row), runner_up: null, claimed: false, ratio: 1, low: null, high: null, words: 'the only verified choice here', of: 1 };
+    const says = { cell: rows.indexOf(row), target: targetOf(row), p50_ms: row.latency_p50_ms, throughput_ips: row.throughput_ips, shape: `batch ${row.batch_size}${row.sequence_length ? `, ${row.sequence_length} tokens` : ''}` };
+    if (!runnerUp) return { ...says, runner_up: null, runner_up_target: '', claimed: false, ratio: 1, low: null, high: null, words: 'the only verified choice here', of: 1 };
     const scale = (r: Row): Timed => ({ ...timed(r), p50: time(r), launches: (r.launch_p50_ms as string).split(' ').map((part) => { const [n, ms] = part.split(':'); return `${n}:${Number(ms) / (perItem ? (r.batch_size as number) : 1)}`; }).join(' ') });
     const found = compareTogether([{ baseline: scale(row), candidate: scale(runnerUp) }], sorted.length);
     const claimed = found.difference === 'slower';
     const other = targetOf(runnerUp);
     const words = claimed ? `${found.ratio.toFixed(2)}× as fast as ${other} (95 %: ${found.low!.toFixed(2)} to ${found.high!.toFixed(2)})`
       : noClaimWords(found).replace(/^(no difference shown|not compared)/, `$1 with ${other}`);
-    return { cell: rows.indexOf(row), runner_up: rows.indexOf(runnerUp), claimed, ratio: found.ratio, low: found.low, high: found.high, words, of: sorted.length };
+    return { ...says, runner_up: rows.indexOf(runnerUp), runner_up_target: other, claimed, ratio: found.ratio, low: found.low, high: found.high, words, of: sorted.length };
   };
   const names = [...new Set(rows.map((row) => row.model as string))];
   const models = names.map((model) => {
@@ -256,7 +257,7 @@ function analysis(rows: Row[], ranked: boolean[], targetOf: (row: Row) => string
     const memory = [...latencyRows].sort((a, b) => (a.memory_mb as number) - (b.memory_mb as number))[0];
     const first = mine[0]!;
     return { model, machine: '', model_id: first.model_id, size: first.size, family: first.family, category: first.category, architecture: first.architecture,
-      latency: best(latencyRows, false), throughput: best(rankedRows, true), least_memory: memory ? rows.indexOf(memory) : null, states: states(mine) };
+      latency: best(latencyRows, false), throughput: best(rankedRows, true), least_memory: memory ? rows.indexOf(memory) : null, least_memory_target: memory ? targetOf(memory) : '', least_memory_mb: memory ? memory.memory_mb : null, states: states(mine) };
   });
   const groups = new Map<string, Row[]>();
   for (const row of rows.filter((r) => r.status !== 'completed')) {

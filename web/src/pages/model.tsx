@@ -30,12 +30,13 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
     const chart = document.charts[`${kind}/${name}/${tokens}/${precision}${machine ? `/${machine}` : ''}`];
     return chart ? [[kind, chart] as const] : [];
   });
-  const best = line?.latency ? document.cells[line.latency.cell]! : null;
+  const best = line?.latency ?? null;
+  const bestCell = best && best.cell !== null ? document.cells[best.cell]! : null;
   const choices = document.analysis.opportunities.filter((one) => one.cell !== null && cells.includes(document.cells[one.cell]!));
   return (
     <>
       <p class="crumbs">{plainWords(first.text('category'))}</p>
-      <h1>{name}{machine && ` on ${machine}`}: {best && line?.latency ? <>{best.target} takes {withUnit(best.number('latency_p50_ms'), 'ms')} at {shapeWords(best)}; {line.latency.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
+      <h1>{name}{machine && ` on ${machine}`}: {best ? <>{best.target} takes {withUnit(best.p50_ms, 'ms')} at {bestCell ? shapeWords(bestCell) : best.shape}; {best.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
       {!best && whyUnranked(cells) && <p class="verdict">Not ranked: {whyUnranked(cells)}.</p>}
       <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && `${stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ')}.`}</p>
       {(lengths.length > 1 || precisions.length > 1 || lines.length > 1) && (
