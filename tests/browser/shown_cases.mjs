@@ -102,3 +102,18 @@ cases['a chart that is wider than the window is scrolled by keyboard'] = async (
   await page.keyboard.press('ArrowRight');
   await page.waitForFunction(() => document.querySelector('figure.chart > .scroll').scrollLeft > 0);
 };
+
+cases['machines are told apart on the overview, among the cells and on the page of a model'] = async (tab) => {
+  const page = await tab.goto('mixed');
+  assert.match(await tab.heading(), /On laboratory 1a2b3c: .*On laboratory 9f8e7d: /);
+  const places = async () => [...new Set(await page.locator('td[data-title="Machine"]').allInnerTexts())].sort();
+  assert.deepEqual(await places(), ['laboratory 1a2b3c', 'laboratory 9f8e7d']);
+  await tab.screenshot('mixed_overview');
+  await tab.to('#/cells');
+  assert.deepEqual(await places(), ['laboratory 1a2b3c', 'laboratory 9f8e7d']);
+  await tab.to('#/');
+  await page.locator('tr', { hasText: 'laboratory 9f8e7d' }).locator('a').first().click();
+  await page.waitForFunction(() => /machine=laboratory\+9f8e7d/.test(location.hash));
+  assert.match(await tab.heading(), / on laboratory 9f8e7d: /);
+  assert.deepEqual(await places(), ['laboratory 9f8e7d']);
+};

@@ -77,7 +77,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       )}
       {p50 !== null && (
         shapes.length > 0 ? <Samples document={document} cell={cell} shapes={shapes} />
-          : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' ? ` (${document.detail}); \`assay serve\` shows it` : ''}.</p>
+          : <p class="note">The distribution of the samples is not in this file{document.detail !== 'full' && <> ({document.detail}); <code>assay serve</code> shows it</>}.</p>
       )}
       {p50 !== null && (
         <div class="pictures">
