@@ -2,7 +2,7 @@
 // What should I use, how sure is that, what is broken, what changed?
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
-import { cellLink, cellWords, importantChanges, Prose, Section, StateCounts, StateMark, TargetName, shapeWords } from '../parts.tsx';
+import { cellLink, cellWords, importantChanges, Prose, Section, StateCounts, StateMark, TargetKey, TargetName, shapeWords } from '../parts.tsx';
 import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { resultOf } from '../results.ts';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
@@ -13,7 +13,7 @@ import { isUnreal, whyUnranked, type State } from '../words.ts';
 
 function Sure({ best }: { best: Best }) {
   if (best.claimed) return <span class="sure shown" title="The launches of both, compared round by round, show the difference.">shown</span>;
-  if (best.runner_up === null) return <span class="sure only">one choice</span>;
+  if (best.runner_up_target === '') return <span class="sure only">one choice</span>;
   return <span class="sure open" title="What was measured does not show a difference.">not shown</span>;
 }
 
@@ -48,42 +48,46 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
 }
 
 function modelColumns(document: AssayDocument): Column<ModelLine>[] {
-  const cell = (best: Best | null) => (best ? document.cells[best.cell]! : null);
-  const p50 = (best: Best | null) => cell(best)?.number('latency_p50_ms') ?? null;
+  const cellAt = (index: number | null) => (index === null ? null : document.cells[index]!);
+  const cell = (best: Best | null) => cellAt(best?.cell ?? null);
+  const name = (index: number | null, target: string) => { const known = cellAt(index); return known ? <TargetName cell={known} /> : <TargetKey document={document} target={target} />; };
   return [
     { id: 'model', title: 'Model', value: (line) => line.model,
       view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{plainWords(line.category)}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
     ...(document.analysis.models.some((line) => line.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (line: ModelLine) => line.machine }] : []),
     { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => plainWords(line.category) },
     { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
-      value: (line) => !line.latency ? (line.states.verified > 0 ? 'nothing ranked' : 'nothing verified') : line.latency.claimed || line.latency.runner_up === null ? cell(line.latency)!.target
-        : `${cell(line.latency)!.target} or ${document.cells[line.latency.runner_up]!.target}`,
+      value: (line) => !line.latency ? (line.states.verified > 0 ? 'nothing ranked' : 'nothing verified') : line.latency.claimed || line.latency.runner_up_target === '' ? line.latency.target
+        : `${line.latency.target} or ${line.latency.runner_up_target}`,
       view: (line) => {
         if (!line.latency && line.states.verified > 0) return <span class="quiet">nothing ranked: {whyUnranked(document.cells.filter((one) => one.text('model') === line.model && one.text('machine') === line.machine)) || 'no time'}</span>;
         if (!line.latency) return <span class="quiet">nothing verified: {stateWords(line.states)}</span>;
-        const best = cell(line.latency)!;
-        const other = line.latency.runner_up === null ? null : document.cells[line.latency.runner_up]!;
-        return <span class="use"><TargetName cell={best} />{!line.latency.claimed && other && <><span class="quiet"> or </span><TargetName cell={other} /></>}</span>;
+        const { latency } = line;
+        return <span class="use">{name(latency.cell, latency.target)}{!latency.claimed && latency.runner_up_target && <><span class="quiet"> or </span>{name(latency.runner_up, latency.runner_up_target)}</>}</span>;
       } },
-    { id: 'latency', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency of the target on the left; less is better', value: (line) => p50(line.latency),
+    { id: 'latency', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency of the target on the left; less is better', value: (line) => line.latency?.p50_ms ?? null,
       view: (line) => {
         const best = cell(line.latency);
-        if (!best) return '–';
-        return <a class="split" href={cellLink(best)} title={shapeWords(best)}><span>{withUnit(p50(line.latency), '')}</span> <small>{plusMinus(p50(line.latency), best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
+        if (!line.latency) return '–';
+        const { p50_ms: p50, shape } = line.latency;
+        if (!best) return <span title={`${shape}; the cell is not in this file`}>{withUnit(p50, '')}</span>;
+        return <a class="split" href={cellLink(best)} title={shapeWords(best)}><span>{withUnit(p50, '')}</span> <small>{plusMinus(p50, best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
       } },
-    { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up === null ? 'one choice' : 'not shown',
+    { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up_target === '' ? 'one choice' : 'not shown',
       view: (line) => line.latency ? <span><Sure best={line.latency} /> <small><Prose text={line.latency.words} /></small></span> : <span class="quiet">–</span> },
     { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; crossed: simulated, or emulated in software', value: () => null,
-      view: (line) => line.latency ? <Strip document={document} cell={cell(line.latency)!} /> : '' },
-    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => cell(line.throughput)?.number('throughput_ips') ?? null,
+      view: (line) => { const best = cell(line.latency); return best ? <Strip document={document} cell={best} /> : ''; } },
+    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => line.throughput?.throughput_ips ?? null,
       view: (line) => {
         const best = cell(line.throughput);
+        if (!best && line.throughput) return <span title="The cell is not in this file">{withUnit(line.throughput.throughput_ips, '')} <small>{line.throughput.target}, {line.throughput.shape}</small></span>;
         return best ? <><a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> <span class="under"><Sure best={line.throughput!} /></span></> : '–';
       } },
     { id: 'throughput_sure', title: 'Most items/s, how sure', hidden: true, value: (line) => line.throughput?.words ?? '' },
-    { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, meaning: 'The lowest peak at the shape of the median; that others need more is not claimed', value: (line) => line.least_memory === null ? null : document.cells[line.least_memory]!.number('memory_mb'),
+    { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, meaning: 'The lowest peak at the shape of the median; that others need more is not claimed', value: (line) => line.least_memory_mb,
       view: (line) => {
-        const best = line.least_memory === null ? null : document.cells[line.least_memory]!;
+        const best = cellAt(line.least_memory);
+        if (!best && line.least_memory_mb !== null) return <span title="The cell is not in this file">{withUnit(line.least_memory_mb, '')} <small>{line.least_memory_target}</small></span>;
         return best ? <a class="split" href={cellLink(best)}><span>{withUnit(best.number('memory_mb'), '')}</span> <small>{best.target}</small></a> : '–';
       } },
     { id: 'cells', title: 'Cells', meaning: 'Cells of this model by state', value: (line) => line.states.wrong * 1000 + line.states.failed, view: (line) => <StateCounts counts={line.states} /> },
