@@ -111,6 +111,8 @@ cases['machines are told apart on the overview, among the cells and on the page 
   await tab.screenshot('mixed_overview');
   await tab.to('#/cells');
   assert.deepEqual(await places(), ['laboratory 1a2b3c', 'laboratory 9f8e7d']);
+  await tab.to('#/advice');
+  assert.deepEqual(await places(), ['laboratory 1a2b3c', 'laboratory 9f8e7d']);
   await tab.to('#/');
   await page.locator('tr', { hasText: 'laboratory 9f8e7d' }).locator('a').first().click();
   await page.waitForFunction(() => /machine=laboratory\+9f8e7d/.test(location.hash));

@@ -12,10 +12,15 @@ import { whyUnranked } from '../words.ts';
 /** Two are measured, and no difference is shown. */
 const isOpen = (choice: Choice) => !choice.claimed && choice.runner_up !== '';
 
+/** Only if there are several. */
+const machineColumn = <Row extends { machine: string }>(rows: Row[]): Column<Row>[] =>
+  rows.some((row) => row.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (row) => row.machine }] : [];
+
 export function Advice({ document, route }: { document: AssayDocument; route: Route }) {
   const { choices, opportunities, efficiency, efficiency_missing } = document.analysis;
   const choiceColumns: Column<Choice>[] = [
-    { id: 'architecture', title: 'Architecture', value: (choice) => choice.machine ? `${choice.architecture} (${choice.machine})` : choice.architecture },
+    { id: 'architecture', title: 'Architecture', value: (choice) => choice.architecture },
+    ...machineColumn(choices),
     { id: 'category', title: 'Category', choice: true, value: (choice) => plainWords(choice.category) },
     { id: 'use', title: 'Use', choice: true, value: (choice) => isOpen(choice) ? `${choice.best} or ${choice.runner_up}` : choice.best,
       view: (choice) => !choice.best ? '–' : <span class="use"><TargetKey document={document} target={choice.best} />{isOpen(choice) && <><span class="quiet"> or </span><TargetKey document={document} target={choice.runner_up} /></>}</span> },
@@ -25,6 +30,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   ];
   const opportunityColumns: Column<Opportunity>[] = [
     { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <><Prose text={one.words} />{one.cell !== null && <> <a href={cellLink(document.cells[one.cell]!)}>the cell</a></>}</> },
+    ...machineColumn(opportunities),
     { id: 'kind', title: 'Kind', choice: true, value: (one) => one.kind },
     { id: 'factor', title: 'Factor', numeric: true, value: (one) => one.factor, view: (one) => `${number(one.factor)}×` },
     { id: 'interval', title: '95 % interval', value: (one) => one.low === null ? '' : `${number(one.low)} to ${number(one.high)}` },
@@ -32,6 +38,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   ];
   const efficiencyColumns: Column<Efficiency>[] = [
     { id: 'target', title: 'Target', value: (one) => one.target, view: (one) => <TargetKey document={document} target={one.target} /> },
+    ...machineColumn(efficiency),
     { id: 'category', title: 'Category', choice: true, value: (one) => plainWords(one.category) },
     { id: 'precision', title: 'Precision', choice: true, value: (one) => one.precision },
     { id: 'share', title: 'Share of the peak', unit: '%', numeric: true, value: (one) => one.share * 100 },
