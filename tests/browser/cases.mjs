@@ -135,6 +135,16 @@ cases['a value is that of the database'] = async (tab) => {
   }
 };
 
+cases['where no difference is shown, both targets are named, and no change is claimed'] = async (tab) => {
+  const page = await tab.goto('normal', '#/advice');
+  const rows = page.locator('main table[role=grid]').first().locator('tbody tr');
+  const open = rows.filter({ hasText: 'no difference shown' });
+  assert.ok(await open.count() > 0 && await open.count() < await rows.count());
+  for (const row of await open.all()) assert.equal(await row.locator('.use .target').count(), 2);
+  await tab.to('#/history');
+  assert.equal(await tab.heading(), 'Nothing changed since the run before');
+};
+
 cases['only the keyboard'] = async (tab) => {
   const page = await tab.goto('normal');
   await page.keyboard.press('/');
