@@ -1,12 +1,16 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- For each series that the filters select: the newest result; those without a time and a verdict (skipped, not
--- available, cut short, or only verified again) do not hide an older one that has them. Newest first, at most `most`
--- (none: all). `matching`: how many there are.
+-- available, cut short, or only verified again) do not hide an older one that has them; but what is wrong or unsupported
+-- is not so any more if a newer result is verified. Newest first, at most `most` (none: all). `matching`: how many there
+-- are.
 -- parameters: models VARCHAR[], families VARCHAR[], categories VARCHAR[], architectures VARCHAR[], hardware VARCHAR[], engines VARCHAR[], precisions VARCHAR[], runs VARCHAR[], machines VARCHAR[], batch_size BIGINT, sequence_length BIGINT, since VARCHAR, until VARCHAR, most BIGINT
 -- columns: result_id matching fields
 -- budget: 1 s
-WITH chosen AS (
-  SELECT result_id, timestamp
+WITH selected AS (
+  SELECT
+    result_id, series_key, timestamp, status, flags, latency_p50_ms,
+    max(timestamp) FILTER (WHERE status = 'completed' AND verification = 'verified')
+      OVER (PARTITION BY series_key) AS verified_at
   FROM benchmark_results
   WHERE
     ($models IS NULL OR list_contains($models, model) OR list_contains($models, model_id))
@@ -22,12 +26,24 @@ WITH chosen AS (
     AND ($sequence_length IS NULL OR sequence_length = $sequence_length)
     AND ($since IS NULL OR timestamp >= $since)
     AND ($until IS NULL OR timestamp <= $until)
+),
+chosen AS (
+  SELECT result_id, timestamp
+  FROM selected
   QUALIFY
     row_number() OVER (
       PARTITION BY series_key
       ORDER BY
         NOT list_contains(string_split(coalesce(flags, ''), ','), 'partial')
-          AND coalesce(status NOT IN ('completed', 'skipped', 'unavailable') OR (status = 'completed' AND latency_p50_ms IS NOT NULL), false) DESC,
+          AND coalesce(
+            CASE
+              WHEN status IN ('skipped', 'unavailable') THEN false
+              WHEN status = 'completed' THEN latency_p50_ms IS NOT NULL
+              WHEN status IN ('wrong', 'unsupported') THEN verified_at IS NULL OR verified_at < timestamp
+              ELSE status IS NOT NULL
+            END,
+            false
+          ) DESC,
         timestamp DESC,
         result_id DESC
     ) = 1
