@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -65,13 +66,22 @@ Status read_cells(Store& store, const Selection& selection, Dataset& data) {
   return {};
 }
 
-Status read_history(Store& store, Dataset& data, std::vector<std::string>& runs) {
+/// What came after the last of the cells does not belong to their history, if the selection names runs or an end.
+double end_of_history(const Selection& selection, const Dataset& data) {
+  double end = selection.runs.empty() && !selection.until ? std::numeric_limits<double>::infinity() : 0;
+  for (const Record& cell : data.cells) end = std::max(end, history_point(cell).time_s);
+  return end;
+}
+
+Status read_history(Store& store, const Selection& selection, Dataset& data, std::vector<std::string>& runs) {
   ASSAY_TRY(const Rows rows, store.ask("series_history", {{"series", data.series}}));
   ASSAY_TRY(const std::vector<Record> records, rows.records());
   const std::size_t id = rows.column("result_id");
   Indices series(data.series), versions(data.versions), run_places(runs);
+  const double end = end_of_history(selection, data);
   for (std::size_t i = 0; i < records.size(); ++i) {
     HistoryPoint point = history_point(records[i]);
+    if (point.time_s > end) continue;
     point.series = series.add(records[i].series_key);
     point.result_id = rows.rows[i][id].get<std::int64_t>();
     point.run = run_places.add(records[i].run_id);
@@ -173,7 +183,7 @@ Result<Dataset> read_dataset(Store& store, const Selection& selection) {
   data.made_at = iso8601(wall_now());
   ASSAY_CHECK_OK(read_cells(store, selection, data));
   std::vector<std::string> runs;
-  if (selection.history) ASSAY_CHECK_OK(read_history(store, data, runs));
+  if (selection.history) ASSAY_CHECK_OK(read_history(store, selection, data, runs));
   Indices run_places(runs);
   for (const Record& cell : data.cells) run_places.add(cell.run_id);
   ASSAY_CHECK_OK(read_runs(store, data, runs));

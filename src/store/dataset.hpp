@@ -85,14 +85,15 @@ struct Dataset {
   std::string made_at;  ///< UTC
   /// The newest result of each series (a series is of one machine). A result that has no time
   /// and no verdict (it was skipped, cut short, not available, or only verified again) does not hide an older one that
-  /// has. Newest first.
+  /// has; a newer verdict `verified` does hide `wrong` and `unsupported`. Newest first.
   std::vector<Record> cells;
   std::vector<std::int64_t> ids;      ///< the result_id of each cell; 0 for those from files
   std::vector<std::string> series;    ///< series keys: those of `cells`
   std::vector<std::string> versions;  ///< "onnxruntime 1.31.1, assay 0.1.0"
-  std::vector<HistoryPoint> history;  ///< by series, then time
-  std::vector<LaunchShape> shapes;    ///< in the order of cells, then by launch and kind
-  std::vector<RunFacts> runs;         ///< those of cells and history, newest first
+  /// By series, then time. If a selection names runs or an end, until the last of the cells.
+  std::vector<HistoryPoint> history;
+  std::vector<LaunchShape> shapes;  ///< in the order of cells, then by launch and kind
+  std::vector<RunFacts> runs;       ///< those of cells and history, newest first
   std::vector<MachineFacts> machines;
   std::vector<MachinePeak> peaks;
   std::size_t left_out = 0;

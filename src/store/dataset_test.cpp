@@ -145,7 +145,24 @@ TEST_F(DatasetTest, SelectsByTime) {
   const auto data = read_dataset(store, selection);
   ASSERT_THAT(data->cells, SizeIs(1));
   EXPECT_EQ(data->cells[0].run_id, "run-1");
-  EXPECT_THAT(data->history, SizeIs(2)) << "what came later is history too";
+  EXPECT_THAT(data->history, SizeIs(1)) << "what came later is not what the cells are compared with";
+  EXPECT_THAT(data->runs, SizeIs(1));
+}
+
+TEST_F(DatasetTest, OfAnOlderRunTheHistoryEndsWithIt) {
+  for (const char* run : {"1", "2", "3"})
+    add("bert", std::string("run-") + run, std::string("2026-03-0") + run + "T00:00:00.000000Z");
+  Store store = ingested();
+  Selection selection;
+  selection.runs = {"run-2"};
+  const auto data = read_dataset(store, selection);
+  ASSERT_THAT(data->cells, SizeIs(1));
+  ASSERT_THAT(data->history, SizeIs(2));
+  EXPECT_EQ(data->runs[data->history[0].run].run_id, "run-1");
+  EXPECT_EQ(data->history[1].result_id, data->ids[0]);
+  selection.runs.clear();
+  selection.since = WallTime(std::chrono::sys_days(std::chrono::year{2026} / 3 / 3));
+  EXPECT_THAT(read_dataset(store, selection)->history, SizeIs(3)) << "what came before is history";
 }
 
 TEST_F(DatasetTest, OfAnEmptyDatabaseIsEmpty) {
