@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
@@ -134,13 +135,16 @@ const Record* representative(std::span<const Record> rows, const std::string& mo
 }
 
 std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model) {
+  const std::vector<bool> usable = usable_rows(rows);
   std::vector<const Record*> best;
-  for (const Record& first : rows) {
-    if (first.model != model || !timed(first)) continue;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Record& first = rows[i];
+    if (first.model != model || !usable[i]) continue;
     std::vector<const Record*> alike;
-    for (const Record& row : rows) {
+    for (std::size_t j = 0; j < rows.size(); ++j) {
+      const Record& row = rows[j];
       const auto same_target = [&](const Record* other) { return target_key(*other) == target_key(row); };
-      if (timed(row) && comparable(first, row) && std::none_of(alike.begin(), alike.end(), same_target))
+      if (usable[j] && comparable(first, row) && std::none_of(alike.begin(), alike.end(), same_target))
         alike.push_back(&row);
     }
     if (alike.size() > best.size() || (alike.size() == best.size() && size_of(first) < size_of(*best.front())))
@@ -154,10 +158,11 @@ std::vector<const Record*> throughput_cells(std::span<const Record> rows, const 
   const auto kind = [](const Record& row) {
     return std::tuple(row.effective_precision, row.sequence_length, row.output_tokens);
   };
+  const WrongTargets wrong(rows);
   std::vector<const Record*> cells;
   for (const Record& row : rows)
     if (row.model == model && (target.empty() || target_key(row) == target) && kind(row) == kind(like) &&
-        row.ranked() && row.throughput_ips)
+        row.ranked() && row.throughput_ips && !wrong.has_target_of(row))
       cells.push_back(&row);
   return cells;
 }

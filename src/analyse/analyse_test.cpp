@@ -427,6 +427,18 @@ TEST(Representatives, AreAllOfTheCellThatMostTargetsHave) {
   EXPECT_EQ(best_throughput(rows, "m", "cuda", rows[0]), nullptr) << "another length is another work";
 }
 
+TEST(Representatives, AreNotOfATargetThatComputesWrongNumbersAtAnotherShape) {
+  std::vector<Record> rows{row("m", "cpu", "onnxruntime", 9), row("m", "openvino", "openvino", 5),
+                           row("m", "openvino", "openvino", 7, 4)};
+  EXPECT_EQ(representatives(rows, "m").size(), 2U);
+  rows[2].status = CellStatus::kWrong;
+  const auto stand = representatives(rows, "m");
+  ASSERT_EQ(stand.size(), 1U);
+  EXPECT_EQ(stand[0], &rows[0]);
+  EXPECT_EQ(best_throughput(rows, "m", "openvino", rows[0]), nullptr);
+  EXPECT_EQ(speedups_against_cpu(rows).size(), 0U);
+}
+
 TEST(Comparable, OnlyRowsOfOneModelWhateverItsName) {
   Record a = row("m", "cpu", "onnxruntime", 1), b = row("m", "openvino", "openvino", 2);
   a.graph_hash = b.graph_hash = "g";

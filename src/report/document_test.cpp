@@ -62,6 +62,16 @@ Document made(std::string_view name, const Dataset& data) {
   return *document;
 }
 
+TEST(Reports, OfTwoMachinesOfOneHostCountModelsAndNameBoth) {
+  Dataset data = small_dataset();
+  data.cells.push_back(reported("vit", "cpu", 9));
+  data.cells.back().hardware_id = "another-1";
+  EXPECT_THAT(made("overview", data).answer, HasSubstr("of 4 cases (3 models on 2 machines) (latency)."));
+  EXPECT_THAT(made("overview", small_dataset()).answer, HasSubstr("of 3 models (latency)."));
+  const std::string cells = to_markdown(made("comprehensive-benchmarks", data));
+  EXPECT_THAT(cells, AllOf(HasSubstr("laboratory machin"), HasSubstr("laboratory anothe")));
+}
+
 TEST(Reports, ExistUnderEachOfTheirNames) {
   const Dataset data = small_dataset();
   for (const ReportName& each : report_names()) {

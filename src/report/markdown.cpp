@@ -160,9 +160,13 @@ std::string grid(const std::vector<Record>& rows, Pick pick, Print print) {
         cells.push_back(print(*row));
         continue;
       }
-      const auto any = std::find_if(rows.begin(), rows.end(),
-                                    [&](const Record& r) { return r.model == model && target_key(r) == target; });
-      cells.push_back(any == rows.end() ? "–" : why_no_number(*any));
+      const auto of_pair = [&](const Record& r) { return r.model == model && target_key(r) == target; };
+      const auto any = std::ranges::find_if(rows, of_pair);
+      const auto wrong =
+          std::ranges::find_if(rows, [&](const Record& r) { return of_pair(r) && r.status == CellStatus::kWrong; });
+      cells.push_back(any == rows.end()                      ? "–"
+                      : any->ranked() && wrong != rows.end() ? "wrong at " + shape_key(*wrong)
+                                                             : why_no_number(*any));
     }
     out += line_of(cells);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "analyse/pairs.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/report.hpp"
@@ -122,10 +123,6 @@ bool plain(const Record& row) {
   return row.engine_options.empty() && row.shapes != "dynamic" && row.streams.value_or(1) == 1 &&
          row.threads.value_or(0) == 0 && usual_spin && (row.kv_cache.empty() || row.kv_cache == "growing") &&
          usual_precision;
-}
-
-std::string cell_key(const Record& row) {
-  return fmt::format("{} {} {}", shape_key(row), row.effective_precision, row.contract);
 }
 
 // By model, the cells that every hardware with numbers has: a mean over them can be compared. Those with the default

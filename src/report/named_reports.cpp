@@ -27,14 +27,24 @@ struct Answered {
   std::size_t open = 0, alone = 0, none = 0;
 };
 
-std::string how_many_words(const Answered& answered, const char* what, std::size_t all) {
+// "12 models"; of several machines "10 cases (5 models on 2 machines)": each is one of a model on a machine.
+template <class Line>
+std::string cases_words(const Analysis& analysis, const std::vector<Line>& lines, std::string Line::*name,
+                        const char* plural) {
+  if (analysis.machines < 2) return fmt::format("{} {}", lines.size(), plural);
+  std::set<std::string> names;
+  for (const Line& line : lines) names.insert(line.*name);
+  return fmt::format("{} cases ({} {} on {} machines)", lines.size(), names.size(), plural, analysis.machines);
+}
+
+std::string how_many_words(const Answered& answered, const std::string& all) {
   std::vector<std::pair<std::string, std::size_t>> order(answered.claimed.begin(), answered.claimed.end());
   std::ranges::stable_sort(order, std::greater<>(), [](const auto& each) { return each.second; });
   std::vector<std::string> parts;
   for (const auto& [target, count] : order) parts.push_back(fmt::format("{} for {}", target, count));
   std::string words = parts.empty() ? std::string("No target is shown to be best for any of")
                                     : fmt::format("Best where a difference is shown: {}, of", join(parts, ", "));
-  words += fmt::format(" {} {}.", all, what);
+  words += fmt::format(" {}.", all);
   if (answered.open > 0)
     words += fmt::format(" For {} no difference is shown, or nothing was compared.", answered.open);
   if (answered.alone > 0) words += fmt::format(" For {} only one target has a result.", answered.alone);
@@ -64,9 +74,7 @@ Section failure_section(const Analysis& analysis) {
 
 Section sure_section(const Dataset& data) {
   Section section{"How sure this is", {}, {}, {}, {}};
-  std::optional<int> score;
-  if (!data.runs.empty()) score = data.runs.front().score;
-  section.points = how_sure_lines(data.cells, score);
+  section.points = how_sure_lines(data.cells, machine_score(data));
   constexpr std::size_t kMost = 12;
   if (section.points.size() > kMost) {
     const std::size_t more = section.points.size() - kMost;
@@ -135,17 +143,8 @@ Answered answered_by(const std::vector<CategoryLine>& lines) {
       ++answered.alone;
       continue;
     }
-    const CategoryLine::Target* best = nullptr;
-    bool faster_than_baseline = false, all_slower = true;
-    for (const CategoryLine::Target& target : line.targets) {
-      if (!target.latency_ms) continue;
-      if (best == nullptr || *target.latency_ms < *best->latency_ms) best = &target;
-      if (target.target != line.baseline)
-        all_slower = all_slower && target.against.difference == stats::Difference::kFaster;
-    }
-    faster_than_baseline = best->target != line.baseline && best->against.difference == stats::Difference::kSlower;
-    if (faster_than_baseline || (best->target == line.baseline && all_slower))
-      ++answered.claimed[best->target];
+    if (!line.best.empty())
+      ++answered.claimed[line.best];
     else
       ++answered.open;
   }
@@ -153,20 +152,21 @@ Answered answered_by(const std::vector<CategoryLine>& lines) {
 }
 
 Document architectures(const Dataset& data, const Analysis& analysis) {
-  return {
-      "architecture-performance-comparison",
-      "Architectures across hardware",
-      fmt::format("Times are geometric means of medians over the cells that all targets of an architecture have; "
-                  "speed is given against the baseline. {}",
-                  how_many_words(answered_by(analysis.architectures), "architectures", analysis.architectures.size())),
-      {{"Architectures",
-        {},
-        {},
-        {groups_table(analysis.architectures, analysis)},
-        {"architecture_performance_matrix", "architecture_comparison"}},
-       {"Categories", {}, {}, {groups_table(analysis.categories, analysis)}, {"category_comparison"}},
-       failure_section(analysis),
-       sure_section(data)}};
+  return {"architecture-performance-comparison",
+          "Architectures across hardware",
+          fmt::format("Times are geometric means of medians over the cells that all targets of an architecture have; "
+                      "speed is given against the baseline. {}",
+                      how_many_words(
+                          answered_by(analysis.architectures),
+                          cases_words(analysis, analysis.architectures, &CategoryLine::architecture, "architectures"))),
+          {{"Architectures",
+            {},
+            {},
+            {groups_table(analysis.architectures, analysis)},
+            {"architecture_performance_matrix", "architecture_comparison"}},
+           {"Categories", {}, {}, {groups_table(analysis.categories, analysis)}, {"category_comparison"}},
+           failure_section(analysis),
+           sure_section(data)}};
 }
 
 Document optimal_hardware(const Dataset& data, const Analysis& analysis) {
@@ -178,7 +178,7 @@ Document optimal_hardware(const Dataset& data, const Analysis& analysis) {
       ++answered.none;
     else if (choice.runner_up.empty())
       ++answered.alone;
-    else if (choice.ahead.claimed())
+    else if (choice.ahead.baseline_ahead())
       ++answered.claimed[choice.best];
     else
       ++answered.open;
@@ -193,7 +193,8 @@ Document optimal_hardware(const Dataset& data, const Analysis& analysis) {
   if (analysis.goal == Goal::kEfficiency) sections.push_back(efficiency_section(analysis));
   sections.push_back(sure_section(data));
   return {"optimal-hardware", fmt::format("Optimal hardware for {}", to_string(analysis.goal)),
-          how_many_words(answered, "architectures", analysis.choices.size()), std::move(sections)};
+          how_many_words(answered, cases_words(analysis, analysis.choices, &Choice::architecture, "architectures")),
+          std::move(sections)};
 }
 
 Document optimization(const Dataset& data, const Analysis& analysis) {
@@ -308,7 +309,8 @@ std::string overview_answer(const Analysis& analysis) {
     else
       ++answered.open;
   }
-  std::string words = how_many_words(answered, "models (latency)", analysis.models.size());
+  std::string words =
+      how_many_words(answered, cases_words(analysis, analysis.models, &ModelLine::model, "models") + " (latency)");
   if (const std::string states = state_words(analysis.states); !states.empty()) words += " Cells: " + states + ".";
   return words;
 }

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyse/groups.hpp"
 #include "base/text.hpp"
 #include "report/format.hpp"
 #include "report/named_reports.hpp"
@@ -31,8 +32,6 @@ std::string interval_of(const CellComparison& comparison) {
   return comparison.interval ? fmt::format("{:.2f} to {:.2f}", comparison.interval->low, comparison.interval->high)
                              : std::string();
 }
-
-std::string host_of(const Record& row) { return row.host.empty() ? row.hardware_id : row.host; }
 
 TableValue at_batch(const Best& best) {
   return TableValue(fmt::format("{}, batch {}", target_key(*best.row), best.row->batch_size.value_or(1)));
@@ -94,8 +93,10 @@ Table cells_table(const Dataset& data, const Analysis& analysis) {
                {"memory_mb", "memory", "MB", Better::kLower},
                {"launches", "launches", ""},
                {"timestamp", "measured", ""}});
+  const std::vector<Record> rows = with_distinct_names(data.cells);
+  const std::map<std::string, std::string> machines = machine_names(rows);
   std::vector<const Record*> order;
-  for (const Record& row : data.cells) order.push_back(&row);
+  for (const Record& row : rows) order.push_back(&row);
   std::ranges::stable_sort(order, [](const Record* a, const Record* b) {
     const auto key = [](const Record& row) {
       return std::tuple(row.category, row.architecture, row.model, target_key(row), row.sequence_length.value_or(0),
@@ -108,7 +109,7 @@ Table cells_table(const Dataset& data, const Analysis& analysis) {
     std::string measured = row->timestamp.substr(0, kMinutes);
     std::ranges::replace(measured, 'T', ' ');
     add_row(
-        table, analysis, host_of(*row),
+        table, analysis, machines.at(row->hardware_id),
         {text_or_absent(row->category), text_or_absent(row->architecture), TableValue(row->model),
          TableValue(target_key(*row)), row->batch_size ? TableValue(shape_key(*row)) : TableValue(),
          TableValue(verdict_text(*row)), value_of(row->latency_p50_ms), value_of(row->latency_p50_low_ms),
@@ -185,10 +186,11 @@ Table choices_table(const Analysis& analysis) {
             {text_or_absent(choice.category), TableValue(choice.architecture), text_or_absent(choice.best),
              value_of(choice.value), text_or_absent(choice.runner_up), value_of(choice.runner_up_value), factor,
              text_or_absent(interval_of(choice.ahead)),
-             !two                     ? TableValue()
-             : !timed                 ? TableValue("not compared: no interval")
-             : choice.ahead.claimed() ? TableValue("yes")
-                                      : TableValue(no_claim_words(choice.ahead)),
+             !two                            ? TableValue()
+             : !timed                        ? TableValue("not compared: no interval")
+             : choice.ahead.baseline_ahead() ? TableValue("yes")
+             : choice.ahead.claimed()        ? TableValue("the runner-up is faster in paired rounds")
+                                             : TableValue(no_claim_words(choice.ahead)),
              TableValue(static_cast<double>(choice.cells))});
   }
   return table;
@@ -241,9 +243,9 @@ Table coverage_table(const Dataset& data, const Analysis& analysis) {
   std::map<Key, std::size_t> places;
   std::vector<std::string> targets = targets_of(data.cells);
   std::ranges::sort(targets);
+  const std::map<std::string, std::string> machines = machine_names(data.cells);
   for (const Record& row : data.cells) {
-    const Key key{row.category, row.architecture.empty() ? row.model : row.architecture,
-                  analysis.machines > 1 ? host_of(row) : ""};
+    const Key key{row.category, row.architecture.empty() ? row.model : row.architecture, machines.at(row.hardware_id)};
     const auto [place, is_new] = places.emplace(key, lines.size());
     if (is_new) lines.push_back({key, {}});
     count_state(lines[place->second].second[target_key(row)], row);
@@ -254,13 +256,13 @@ Table coverage_table(const Dataset& data, const Analysis& analysis) {
   for (const std::string& target : targets) columns.push_back({target, target, ""});
   begin_table(table, analysis, std::move(columns));
   for (const auto& [key, counts] : lines) {
-    const auto& [category, architecture, host] = key;
+    const auto& [category, architecture, machine] = key;
     std::vector<TableValue> row{text_or_absent(category), TableValue(architecture)};
     for (const std::string& target : targets) {
       const auto found = counts.find(target);
       row.push_back(found == counts.end() ? TableValue() : TableValue(state_words(found->second)));
     }
-    add_row(table, analysis, host, std::move(row));
+    add_row(table, analysis, machine, std::move(row));
   }
   return table;
 }
