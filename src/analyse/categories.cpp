@@ -15,6 +15,7 @@ std::string shown_best(const CommonCells& common) {
     for (std::size_t other = 0; ahead && other < common.targets.size(); ++other) {
       if (other == t) continue;
       std::vector<CellPair> pairs;
+      pairs.reserve(common.cells.size());
       for (const auto& cell : common.cells) pairs.push_back({cell[t], cell[other]});
       ahead = compare_together(pairs, common.targets.size()).baseline_ahead();
     }

@@ -29,6 +29,7 @@ std::optional<Best> best_latency(const RowGroup& usable, const RowGroup& all, st
     return best;
   }
   std::vector<CellComparison> with;
+  with.reserve(order.size());
   for (std::size_t i = 1; i < order.size(); ++i) with.push_back(compare_cells(*order[0], *order[i], order.size()));
   const std::size_t other = deciding(with);
   best.runner_up = usable.original(order[other + 1]);
@@ -63,6 +64,7 @@ std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
 
 const Record* least_memory_of(const std::vector<const Record*>& rows) {
   std::vector<Record> copies;
+  copies.reserve(rows.size());
   for (const Record* row : rows) copies.push_back(*row);
   const std::string kind = most_common_memory_kind(copies);
   const Record* least = nullptr;

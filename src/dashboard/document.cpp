@@ -96,6 +96,7 @@ Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>
   text("shape", shape_key);
   const auto why_not = collect<Text>(rows, [&](const Record& row) { return why_not_repeatable(row, data); });
   std::vector<Text> commands;
+  commands.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i)
     commands.push_back(why_not[i].empty() ? reproduce_command(rows[i]) : "");
   list.push_back(columns.texts("reproduce", commands));

@@ -96,6 +96,7 @@ Table cells_table(const Dataset& data, const Analysis& analysis) {
   const std::vector<Record> rows = with_distinct_names(data.cells);
   const std::map<std::string, std::string> machines = machine_names(rows);
   std::vector<const Record*> order;
+  order.reserve(rows.size());
   for (const Record& row : rows) order.push_back(&row);
   std::ranges::stable_sort(order, [](const Record* a, const Record* b) {
     const auto key = [](const Record& row) {
