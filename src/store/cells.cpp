@@ -180,6 +180,13 @@ Result<std::vector<Error>> check_cells(Database& database) {
     return {};
   };
   ASSAY_CHECK_OK(for_each_cell(database, check));
+  ASSAY_TRY(const Rows alone, database.query("SELECT result_id FROM benchmark_results WHERE result_id NOT IN (SELECT "
+                                             "result_id FROM launches) ORDER BY result_id"));
+  for (const auto& row : alone.rows)
+    findings.push_back({ErrorCode::kMismatch,
+                        fmt::format("the row {} of benchmark_results has no launches", row.at(0).dump()),
+                        {},
+                        "run `assay db rebuild`"});
   return findings;
 }
 

@@ -282,6 +282,21 @@ TEST_F(CellsTest, VerifyFindsAShapeThatIsNotThatOfItsSamples) {
   EXPECT_THAT(findings->front().message, HasSubstr("shapes"));
 }
 
+TEST_F(CellsTest, VerifyFindsShapesThatAreMissingAndRowsWithoutLaunches) {
+  for (const char* model : {"a", "b"}) add(model, 1);
+  ingest();
+  {
+    auto database = duckdb::open_database(path_, duckdb::Access::kReadWrite);
+    ASSERT_TRUE(
+        database->execute("DELETE FROM launch_shapes WHERE launch_id = 2; "
+                          "INSERT INTO benchmark_results (result_id, model) VALUES (77, 'of nothing')"));
+  }
+  const auto findings = open().verify(spool_);
+  ASSERT_THAT(*findings, SizeIs(2));
+  EXPECT_THAT(findings->front().message, HasSubstr("the row 77 of benchmark_results has no launches"));
+  EXPECT_THAT(findings->back().message, HasSubstr("are missing"));
+}
+
 TEST_F(CellsTest, VerifyFindsARowThatIsNotThatOfItsLaunches) {
   add("a", 1);
   add("a", 2);

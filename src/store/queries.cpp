@@ -157,7 +157,8 @@ Result<Rows> ask_sql(Database& database, std::string_view sql, std::size_t most_
     text.pop_back();
   ASSAY_TRY(const std::size_t statements, database.count_statements(text));
   if (statements != 1)
-    return fail(ErrorCode::kUnsupported, fmt::format("{} statements of SQL, and one is expected", statements), kReads);
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} statements of SQL, and one is expected", statements),
+                kReads);
   const std::string describe = fmt::format("DESCRIBE SELECT * FROM {}", in_parentheses(text));
   if (!database.count_statements(describe))
     return fail(ErrorCode::kInvalidArgument, fmt::format("not a statement that only reads: {}", shown(trim(text))),

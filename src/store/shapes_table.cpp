@@ -82,8 +82,8 @@ Result<std::vector<Error>> check_shapes(Database& database, const std::filesyste
   ASSAY_TRY(
       const Rows launches,
       database.query("SELECT b.launch_id, b.path, coalesce(l.steady_from, 0) FROM bundles AS b JOIN launches AS l "
-                     "USING (launch_id) WHERE b.launch_id IN (SELECT launch_id FROM launch_shapes WHERE "
-                     "whole_window) ORDER BY b.launch_id"));
+                     "USING (launch_id) WHERE b.samples > 0 AND b.launch_id NOT IN (SELECT launch_id FROM "
+                     "launch_shapes WHERE NOT whole_window) ORDER BY b.launch_id"));
   std::vector<Error> findings;
   for (const auto& row : launches.rows) {
     const auto name = row[1].get<std::string>();
@@ -95,7 +95,8 @@ Result<std::vector<Error>> check_shapes(Database& database, const std::filesyste
     ASSAY_TRY(const std::set<std::string> found, stored_shapes(database, row[0]));
     if (found != expected)
       findings.push_back({ErrorCode::kMismatch,
-                          fmt::format("the shapes of the launch '{}' are not those of its samples", name),
+                          fmt::format("the shapes of the launch '{}' {}", name,
+                                      found.empty() ? "are missing" : "are not those of its samples"),
                           {},
                           "run `assay db rebuild`"});
   }

@@ -26,8 +26,8 @@ inline const std::array<std::string, 11> kShapeColumns{"launch_id",    "kind",  
 /// transaction. Errors: those of Database::execute.
 [[nodiscard]] Status add_missing_shapes(Database& database);
 
-/// A finding for each launch whose shapes are not those of its bundle in the spool; of those that were made from a
-/// whole window. Samples that cannot be read are left out.
+/// A finding for each launch with steady samples whose shapes are missing or not those of its bundle in the spool. Left
+/// out are shapes that were made from steady samples alone, and samples that cannot be read.
 [[nodiscard]] Result<std::vector<Error>> check_shapes(Database& database, const std::filesystem::path& spool);
 
 }  // namespace assay::duckdb

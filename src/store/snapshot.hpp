@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 
 #include <assay/result.hpp>
 
@@ -13,8 +14,12 @@ namespace assay {
 /// `<name>.snapshot<extension>`, beside the database.
 [[nodiscard]] std::filesystem::path snapshot_path(const std::filesystem::path& database);
 
-/// Writes the snapshot of the open database, whose file is `path`. Returns its path. Errors: those of DuckDB, and
-/// internal for the file; then an older snapshot stays.
+/// What a query of samples answers in a snapshot, as an error of DuckDB, also to readers that are not assay.
+inline constexpr std::string_view kNoSamples = "a snapshot has no samples: query the database itself";
+
+/// Writes the snapshot of the open database, whose file is `path`. Returns its path. In place of the table `samples` it
+/// has a view with the same columns, which answers kNoSamples to a query of the samples of any launch. Errors: those of
+/// DuckDB, and internal for the file; then an older snapshot stays.
 [[nodiscard]] Result<std::filesystem::path> write_snapshot(duckdb::Database& database,
                                                            const std::filesystem::path& path);
 

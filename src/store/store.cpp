@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <set>
 #include <system_error>
@@ -115,6 +118,13 @@ Result<std::uint64_t> count(Database& database, const std::string& table) {
   return rows.rows.at(0).at(0).get<std::uint64_t>();
 }
 
+tl::unexpected<Error> no_samples(const fs::path& snapshot, const char* purpose, const char* else_do = "") {
+  return fail(ErrorCode::kStoreBusy,
+              fmt::format("another process writes the database; its snapshot '{}' has no samples to {}",
+                          snapshot.string(), purpose),
+              fmt::format("wait for it to end{}", else_do));
+}
+
 // What is ingested must stay, so unsaved bundles move to their spool first.
 Result<IngestReport> ingest_with_unsaved(Database& database, const fs::path& path, const fs::path& folder) {
   ASSAY_TRY(const MovedBundles moved, move_out_of_unsaved(folder));
@@ -190,6 +200,26 @@ Result<Store> Store::open_snapshot(const fs::path& database) {
   }
   ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));
   return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
+}
+
+Result<Store::Writable> Store::check_writable(const fs::path& database) {
+  ASSAY_CHECK_OK(check_replaceable(database));
+  const bool absent = is_empty_or_absent(database);
+  const fs::path folder = database.has_parent_path() ? database.parent_path() : fs::path(".");
+  for (const fs::path& path : {folder, absent ? folder : database})
+    if (std::error_code ignored; ::access(path.c_str(), W_OK) != 0 && (path != folder || fs::exists(folder, ignored)))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)),
+                  "name a database in a folder that you may write to with --db-path");
+  Writable writable;
+  if (absent) return writable;
+  ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kShared, {}));
+  const Result<Database> opened = duckdb::open_database(database, Access::kReadOnly);
+  if (opened) return writable;
+  ASSAY_CHECK_OK(duckdb::refuse_newer(database));
+  if (opened.error().code != ErrorCode::kUnsupported) return tl::unexpected<Error>(opened.error());
+  writable.older = true;
+  return writable;
 }
 
 Result<std::vector<fs::path>> Store::init(const fs::path& database, const fs::path& spool, bool overwrite) {
@@ -296,7 +326,10 @@ Result<Rows> Store::ask(std::string_view query, const Json& parameters) {
 
 Result<Rows> Store::ask_sql(std::string_view sql, std::size_t most_rows) {
   ASSAY_CHECK(!state_->writing, "the user's SQL runs in a database that is open for reading only");
-  return duckdb::ask_sql(state_->database, sql, most_rows);
+  Result<Rows> rows = duckdb::ask_sql(state_->database, sql, most_rows);
+  if (!rows && !state_->lock && rows.error().message.find(kNoSamples) != std::string::npos)
+    return no_samples(path(), "query");
+  return rows;
 }
 
 Result<std::vector<Record>> Store::results(const ResultFilter& filter) {
@@ -323,32 +356,25 @@ Result<Samples> Store::samples(std::string_view attempt_id) {
             state_->database.query("SELECT launch_id, samples FROM bundles WHERE attempt_id = $1", attempt));
   if (launch.rows.empty())
     return fail(ErrorCode::kNotFound, fmt::format("no attempt '{}' in '{}'", attempt_id, path().string()));
+  if (!state_->lock) return no_samples(path(), "read");
   ASSAY_TRY(Samples samples, duckdb::read_steady_samples(state_->database, launch.rows[0][0].get<std::int64_t>()));
   if (samples.size() != launch.rows[0][1].get<std::uint64_t>())
     return fail(ErrorCode::kNotFound,
                 fmt::format("'{}' has {} of the {} samples of attempt '{}'", path().string(), samples.size(),
                             launch.rows[0][1].dump(), attempt_id),
-                "a snapshot has no samples: query the database itself");
+                "run `assay db rebuild`");
   return samples;
 }
 
 Result<fs::path> Store::publish_snapshot() { return write_snapshot(state_->database, state_->path); }
 
 Result<std::vector<ExportedTable>> Store::export_tables(const fs::path& folder, ExportFormat format, bool samples) {
-  if (samples && !state_->lock)
-    return fail(ErrorCode::kStoreBusy,
-                fmt::format("another process writes the database; its snapshot '{}' has no samples to export",
-                            state_->path.string()),
-                "wait for it to end, or export without --samples");
+  if (samples && !state_->lock) return no_samples(path(), "export", ", or export without --samples");
   return assay::export_tables(state_->database, folder, format, samples);
 }
 
 Result<std::vector<Error>> Store::verify(const fs::path& spool) {
-  if (!state_->lock)
-    return fail(ErrorCode::kStoreBusy,
-                fmt::format("another process writes the database; its snapshot '{}' has no samples to compare",
-                            state_->path.string()),
-                "wait for it to end");
+  if (!state_->lock) return no_samples(path(), "compare");
   ASSAY_TRY(
       const Rows bundles,
       state_->database.query(
@@ -381,7 +407,8 @@ Result<StoreSummary> Store::summary() {
   StoreSummary summary;
   ASSAY_TRY(summary.runs, count(state_->database, "benchmark_runs"));
   ASSAY_TRY(summary.results, count(state_->database, "benchmark_results"));
-  ASSAY_TRY(summary.samples, count(state_->database, "samples"));
+  ASSAY_TRY(const Rows samples, state_->database.query("SELECT coalesce(sum(samples), 0)::BIGINT FROM bundles"));
+  summary.samples = samples.rows.at(0).at(0).get<std::uint64_t>();
   ASSAY_TRY(summary.bundles, count(state_->database, "bundles"));
   std::error_code ignored;
   summary.database_bytes = fs::file_size(state_->path, ignored);

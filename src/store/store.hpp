@@ -70,6 +70,13 @@ class Store {
   /// Errors: not_found (there is no snapshot; says how to get one), those of reading.
   [[nodiscard]] static Result<Store> open_snapshot(const std::filesystem::path& database);
 
+  /// Whether open() for writing would succeed now, with its errors, without changing the file: an older schema stays as
+  /// it is. A database that does not exist can be written if its folder can.
+  struct Writable {
+    bool older = false;  ///< opening it for writing brings its schema up to date
+  };
+  [[nodiscard]] static Result<Writable> check_writable(const std::filesystem::path& database);
+
   /// Makes an empty database. With `overwrite`, an older one and its spool are moved aside, not deleted: returns
   /// where to. Errors: invalid_argument (it exists and `overwrite` is false), those of open().
   [[nodiscard]] static Result<std::vector<std::filesystem::path>> init(const std::filesystem::path& database,
@@ -115,7 +122,8 @@ class Store {
   /// The answer of the user's SQL, at most `most_rows` of its rows: one statement that only reads and can stand in
   /// parentheses (SELECT, FROM, WITH, DESCRIBE, SUMMARIZE, SHOW). Columns of types that Rows has no cell for become
   /// text. The store must be open for reading; from then on it cannot open other files.
-  /// Errors: invalid_argument (it writes, or with DuckDB's words, which quote `sql`); unsupported (several or none).
+  /// Errors: invalid_argument (it writes; several or none; or with DuckDB's words, which quote `sql`); store_busy (it
+  /// reads samples, and only the snapshot could be opened).
   [[nodiscard]] Result<duckdb::Rows> ask_sql(std::string_view sql, std::size_t most_rows);
 
   /// Rows of cells, each derived from the launches of one run (measure/launches.hpp). Oldest first.
@@ -129,12 +137,13 @@ class Store {
   /// time when it was written.
   [[nodiscard]] Result<std::map<std::string, std::filesystem::path>> bundle_paths(std::string_view run_id = {});
 
-  /// The steady samples of an attempt (one launch), in order. Not in a snapshot: not_found.
+  /// The steady samples of an attempt (one launch), in order. Errors: not_found; store_busy (only the snapshot could be
+  /// opened).
   [[nodiscard]] Result<Samples> samples(std::string_view attempt_id);
 
   /// Writes `<name>.snapshot<extension>` beside the database, with everything but the samples, atomically: readers
-  /// and writers do not disturb each other. Tables that users added are copied, too; one that cannot be copied is empty
-  /// there, with a warning. Returns its path.
+  /// and writers do not disturb each other. A query of samples is an error there, also for other programs. Tables that
+  /// users added are copied, too; one that cannot be copied is empty there, with a warning. Returns its path.
   [[nodiscard]] Result<std::filesystem::path> publish_snapshot();
 
   /// export_tables() of store/export.hpp. Errors: store_busy too: only the snapshot could be opened, which has no

@@ -449,13 +449,62 @@ TEST_F(StoreTest, ReadersUseTheSnapshotWhileAWriterWorks) {
   ASSERT_THAT(*results, SizeIs(1));
   EXPECT_EQ(to_json(results->front()), to_json(cell_of(record)));
   EXPECT_EQ(to_json(reader.launches()->front()), to_json(record));
-  EXPECT_EQ(reader.summary()->samples, 0U);
-  EXPECT_EQ(reader.samples(record.attempt_id).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(reader.summary()->samples, 50U);
+  EXPECT_EQ(reader.samples(record.attempt_id).error().code, ErrorCode::kStoreBusy);
   EXPECT_EQ(reader.verify(spool_).error().code, ErrorCode::kStoreBusy) << "all samples would seem lost";
 }
 
+TEST_F(StoreTest, SqlOnSamplesIsRefusedWhileAWriterWorksInsteadOfAnsweredWithNone) {
+  add("a");
+  Store writer = open();
+  ASSERT_TRUE(writer.ingest(spool_));
+  ASSERT_TRUE(writer.publish_snapshot());
+  Store reader = open(Store::Mode::kRead);
+  for (const char* sql :
+       {"SELECT count(*), avg(duration_ns) FROM raw_benchmark_data", "SELECT count(*) FROM samples",
+        "SELECT model, median(duration_ns) FROM benchmark_results JOIN raw_benchmark_data USING (result_id) WHERE kind "
+        "= "
+        "'run' GROUP BY ALL",
+        "WITH s AS (SELECT * FROM main.samples) SELECT (SELECT max(seq) FROM s)", "SUMMARIZE raw_benchmark_data"}) {
+    const auto rows = reader.ask_sql(sql, 10);
+    ASSERT_FALSE(rows) << sql;
+    EXPECT_EQ(rows.error().code, ErrorCode::kStoreBusy) << rows.error().message;
+    EXPECT_THAT(rows.error().message, HasSubstr("history.snapshot.duckdb' has no samples to query"));
+  }
+  EXPECT_TRUE(reader.ask_sql("SELECT count(*) FROM benchmark_results", 10));
+  EXPECT_TRUE(reader.ask_sql("DESCRIBE samples", 10));
+  // A notebook that opens the snapshot, as the manual says.
+  auto notebook = duckdb::open_database(reader.path(), duckdb::Access::kReadOnly);
+  EXPECT_THAT(notebook->query("SELECT count(*) FROM raw_benchmark_data").error().message,
+              HasSubstr("a snapshot has no samples"));
+  const auto exported = open(Store::Mode::kRead).export_tables(folder_.path() / "out", ExportFormat::kCsv, false);
+  ASSERT_TRUE(exported) << to_string(exported.error());
+  EXPECT_EQ(exported->back().rows, 50U);
+}
+
+TEST_F(StoreTest, LookingWhetherItCanBeWrittenChangesNothing) {
+  EXPECT_FALSE(Store::check_writable(path_)->older);
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
+  ASSERT_TRUE(duckdb::create_database(path_, duckdb::migrations().first(duckdb::migrations().size() - 1)));
+  const std::string before = *sha256_file(path_);
+  const auto older = Store::check_writable(path_);
+  ASSERT_TRUE(older) << to_string(older.error());
+  EXPECT_TRUE(older->older);
+  EXPECT_EQ(*sha256_file(path_), before) << "an older assay can still read it";
+  {
+    const Store writer = open();
+    EXPECT_EQ(Store::check_writable(path_).error().code, ErrorCode::kStoreBusy);
+  }
+  EXPECT_FALSE(Store::check_writable(path_)->older);
+  ASSERT_TRUE(duckdb::Database::open(path_, duckdb::Access::kReadWrite)
+                  ->execute("INSERT INTO schema_version (version) VALUES (99)"));
+  EXPECT_THAT(Store::check_writable(path_).error().message, HasSubstr("has schema version 99"));
+  std::ofstream(path_, std::ios::trunc) << "not a database, but long enough to be looked at";
+  EXPECT_FALSE(Store::check_writable(path_));
+}
+
 TEST_F(StoreTest, ADatabaseOfAnyNameHasASnapshotWithTheSameTablesAndViews) {
-  for (const char* name : {"main.duckdb", "snapshot.duckdb", "it's \"mine\".duckdb"}) {
+  for (const char* name : {"main.duckdb", "snapshot.duckdb", "a.b.duckdb", "temp.duckdb", "it's \"mine\".duckdb"}) {
     auto writer = Store::open(folder_.path() / name, Store::Mode::kWrite);
     ASSERT_TRUE(writer) << to_string(writer.error());
     const auto snapshot = writer->publish_snapshot();
