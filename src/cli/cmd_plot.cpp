@@ -49,7 +49,7 @@ bool is_selected(const Record& row, const Selection& chosen) {
     return !wanted || wanted == value;
   };
   const bool at_time = (!chosen.since || row.timestamp >= iso8601(*chosen.since)) &&
-                       (!chosen.until || row.timestamp < iso8601(*chosen.until));
+                       (!chosen.until || row.timestamp <= iso8601(*chosen.until));
   return (among(chosen.models, row.model) || among(chosen.models, row.model_id)) &&
          among(chosen.families, row.family) && among(chosen.categories, row.category) &&
          among(chosen.architectures, row.architecture) && among(chosen.hardware, row.hardware) &&
@@ -61,10 +61,24 @@ bool is_selected(const Record& row, const Selection& chosen) {
 Result<Dataset> read_files(const PlotOptions& options) {
   const std::vector<fs::path> paths(options.json_paths.begin(), options.json_paths.end());
   ASSAY_TRY(const Selection chosen, options.selection.selection());
-  ASSAY_TRY(Dataset data, exchange::dataset_of(paths));
-  const bool any = !data.cells.empty();
+  ASSAY_TRY(std::vector<exchange::ResultsFile> files, exchange::read_all(paths));
+  // As in the database: the newest result of what is selected, and what was before it is its history.
+  Selection of_any_age = chosen;
+  of_any_age.since.reset();
+  bool any = false;
+  for (exchange::ResultsFile& file : files) {
+    any |= !file.rows.empty();
+    std::erase_if(file.rows, [&](const exchange::ReadRow& row) { return !is_selected(row.record, of_any_age); });
+  }
+  Dataset data = exchange::dataset_of(files);
   std::erase_if(data.cells, [&](const Record& row) { return !is_selected(row, chosen); });
   data.ids.assign(data.cells.size(), 0);  // results of files have none
+  data.source = join(options.json_paths, ", ");
+  if (data.cells.size() > chosen.most_cells) {
+    data.left_out = data.cells.size() - chosen.most_cells;
+    data.cells.resize(chosen.most_cells);
+    data.ids.resize(chosen.most_cells);
+  }
   if (any && data.cells.empty())
     return fail(ErrorCode::kNotFound, fmt::format("no result of '{}' has all that was requested", data.source),
                 "leave out one of the options that select");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,7 +29,12 @@ struct QueryOptions {
 
 Result<ExitCode> run_sql(const QueryOptions& options) {
   ASSAY_TRY([[maybe_unused]] const std::string format, options.question.output.chosen_format());
-  ASSAY_TRY(Store store, Store::open(database_path(options.question.selection.db_path), Store::Mode::kRead));
+  if (options.question.selection.select() || options.question.goal != ReportQuestion().goal)
+    return fail(ErrorCode::kInvalidArgument, "an option that selects results, or --goal, does not select for --sql",
+                "write it into the SQL, as WHERE model = 'bert'");
+  // A writer is often done in a moment; its snapshot has no samples.
+  constexpr std::chrono::seconds kPatience(2);
+  ASSAY_TRY(Store store, Store::open(database_path(options.question.selection.db_path), Store::Mode::kRead, kPatience));
   ASSAY_TRY(duckdb::Rows rows, store.ask_sql(options.sql, kMostRows + 1));
   if (rows.rows.size() > kMostRows) {
     std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -45,6 +46,9 @@ Result<std::optional<WallTime>> time_option(const char* option, const std::strin
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not a time", option, text),
               "valid: a date (2026-03-02), a time in UTC (2026-03-02T12:00:00Z), 7d or 12h ago, yesterday");
 }
+
+// A date without a time is its beginning; as an end it is the whole day.
+bool is_day(const std::string& text) { return text.find('T') == std::string::npos && parse_date(text).has_value(); }
 
 // The values of each option that some result has.
 using KnownWords = std::map<std::string, std::vector<std::string>>;
@@ -103,7 +107,8 @@ void SelectionOptions::add_to(CLI::App& command) {
   show_as(command.add_option("--sequence-length", words_.sequence_length, "Sequence length"), kSelection, "N");
   show_as(command.add_option("--since", since_, "Results since this time: 2026-03-02, 7d, yesterday"), kSelection,
           "TIME");
-  show_as(command.add_option("--until", until_, "Results until this time"), kSelection, "TIME");
+  show_as(command.add_option("--until", until_, "Results until this time; of a date until its end"), kSelection,
+          "TIME");
   list("--run", words_.runs, "Runs, by their ids");
   list("--machine", words_.machines, "Machines, by their hardware_id");
   constexpr std::size_t kMostCells = 10'000'000;
@@ -115,10 +120,20 @@ void SelectionOptions::add_to(CLI::App& command) {
       ->default_str("$ASSAY_DB_PATH or ./benchmark_db.duckdb");
 }
 
+bool SelectionOptions::select() const {
+  const Selection& w = words_;
+  return std::ranges::any_of(std::array{&w.models, &w.families, &w.categories, &w.architectures, &w.hardware,
+                                        &w.engines, &w.precisions, &w.runs, &w.machines},
+                             [](const auto* list) { return !list->empty(); }) ||
+         w.batch_size || w.sequence_length || w.most_cells != Selection().most_cells || !since_.empty() ||
+         !until_.empty();
+}
+
 Result<Selection> SelectionOptions::selection() const {
   Selection selection = words_;
   ASSAY_TRY(selection.since, time_option("--since", since_));
   ASSAY_TRY(selection.until, time_option("--until", until_));
+  if (selection.until && is_day(until_)) *selection.until += Days(1) - WallTime::duration(1);
   std::ranges::replace(selection.hardware, std::string("qualcomm"), std::string("qnn"));
   if (std::ranges::find(selection.hardware, "all") != selection.hardware.end()) selection.hardware.clear();
   return selection;
