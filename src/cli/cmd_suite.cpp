@@ -244,8 +244,12 @@ Result<ExitCode> work_on_folders(const SuiteOptions& options, Context& context) 
     for (const std::string& folder : {options.plot_only, options.update_matrix_only})
       if (!folder.empty()) read.push_back(folder);
     const bool made = !options.aggregate.empty() || !options.comparison.empty();
-    std::printf("reads %s; writes into %s; measures nothing\n", join(read, ", ").c_str(),
-                made ? ("a new folder of " + output_dir.string()).c_str() : read.front().c_str());
+    const std::string into = made ? output_dir.string() : read.front();
+    if (context.json)
+      print_document({{"reads", read}, {"writes_into", into}, {"new_folder", made}});
+    else
+      std::printf("reads %s; writes into %s%s; measures nothing\n", join(read, ", ").c_str(),
+                  made ? "a new folder of " : "", into.c_str());
     return ExitCode::kSuccess;
   }
   const auto paths = [](const std::vector<std::string>& names) {

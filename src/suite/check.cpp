@@ -61,10 +61,14 @@ Prerequisite database(const SessionRequest& request) {
     found.words = "does not exist yet; the suite makes it";
     return found;
   }
-  const Result<Store> store = Store::open(request.database, Store::Mode::kWrite, std::chrono::milliseconds(0));
-  found.met = store.has_value();
-  found.words = store ? "can be written" : store.error().message;
-  if (!store && !store.error().hint.empty()) found.words += "; " + store.error().hint;
+  const Result<Store::Writable> writable = Store::check_writable(request.database);
+  found.met = writable.has_value();
+  if (writable)
+    found.words = writable->older ? "can be written; the suite brings its schema up to date, which an older assay "
+                                    "cannot read any more"
+                                  : "can be written";
+  else
+    found.words = writable.error().message + (writable.error().hint.empty() ? "" : "; " + writable.error().hint);
   return found;
 }
 

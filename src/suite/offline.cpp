@@ -19,6 +19,7 @@
 #include "exchange/dataset_of_files.hpp"
 #include "report/report.hpp"
 #include "store/store.hpp"
+#include "suite/collected.hpp"
 #include "suite/comparison.hpp"
 #include "suite/folder.hpp"
 #include "suite/pictures.hpp"
@@ -34,24 +35,16 @@ std::vector<Record> rows_of(const std::vector<exchange::ResultsFile>& files) {
   return rows;
 }
 
-// The newest row of each task; rows of one attempt are in several files.
-std::vector<Record> newest(std::vector<Record> rows) {
-  std::ranges::stable_sort(rows, {}, &Record::timestamp);
-  std::map<std::string, std::size_t> last;  // by task and names of the model
-  const auto key = [](const Record& row) { return row.task_key + "\n" + row.model + "\n" + row.host; };
-  for (std::size_t i = 0; i < rows.size(); ++i) last[key(rows[i])] = i;
-  std::vector<Record> kept;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (last[key(rows[i])] == i) kept.push_back(std::move(rows[i]));
-  return kept;
-}
-
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
-// The history has other models of these machines: the matrix keeps them.
-Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::path& database) {
+bool is_there(const fs::path& database) {
   std::error_code absent;
-  if (rows.empty() || fs::file_size(database, absent) == 0 || absent) return rows;
+  return fs::file_size(database, absent) > 0 && !absent;
+}
+
+// The history has other models of this machine: the matrix keeps them.
+Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::path& database) {
+  if (rows.empty() || !is_there(database)) return rows;
   std::set<std::string> machines, attempts;
   for (const Record& row : rows) {
     machines.insert(row.hardware_id);
@@ -74,15 +67,45 @@ Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::pat
   return rows;
 }
 
+// An existing matrix is never replaced by one that has less.
 Status write_matrix(const fs::path& folder, const std::vector<Record>& rows, const std::string& host) {
-  return write_file_atomically(folder / kMatrixFile,
-                               json_text(compatibility_matrix(rows, host, iso8601(wall_now())), 2) + "\n");
+  const Json matrix = compatibility_matrix(rows, host, iso8601(wall_now()));
+  ASSAY_CHECK_OK(check_nothing_lost(folder / kMatrixFile, matrix, rows));
+  return write_file_atomically(folder / kMatrixFile, json_text(matrix, 2) + "\n");
 }
 
 // A new folder stays only with what it is made for.
 Status complete_or_removed(const fs::path& folder, Status written) {
   std::error_code ignored;
   if (!written) fs::remove_all(folder, ignored);
+  return written;
+}
+
+// A new folder with the results of one machine.
+Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& files, const fs::path& output_dir,
+                                  const std::string& command) {
+  ReportInput input;
+  input.run = run_of(files);
+  input.run.run_id = make_uuid();
+  input.run.command = command;
+  input.rows = cells_of(files);
+  std::set<std::string> runs;
+  for (const Record& row : rows_of(files)) runs.insert(row.run_id);
+  input.notes.push_back(
+      fmt::format("aggregated from {} of 1 machine, {}: where several runs measured a cell, the newest result is "
+                  "shown; runs are not averaged",
+                  counted(runs.size(), "run"), input.run.host.empty() ? "whose name is not known" : input.run.host));
+  ASSAY_TRY(fs::path folder, make_folder(output_dir));
+  const auto write = [&]() -> Status {
+    ASSAY_CHECK_OK(write_results(folder, input));
+    return write_matrix(folder, input.rows, input.run.host);
+  };
+  ASSAY_CHECK_OK(complete_or_removed(folder, write()));
+  const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
+  ASSAY_CHECK_OK(with_context(status_of(pictures),
+                              fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
+  Written written{{folder}, input.notes};
+  std::ranges::copy(pictures.notes, std::back_inserter(written.notes));
   return written;
 }
 
@@ -100,42 +123,34 @@ Result<Written> plot_only(const fs::path& folder) {
 
 Result<Written> update_matrix_only(const fs::path& folder, const fs::path& database) {
   ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(std::array{folder}));
+  const std::size_t machines = by_machine(files).size();
+  if (machines > 1)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} has results of {} machines, and a matrix is of one", shown_path(folder), machines),
+                "--aggregate-results makes a folder of each machine");
   ASSAY_TRY(const std::vector<Record> rows, with_history(rows_of(files), database));
-  ASSAY_CHECK_OK(write_matrix(folder, rows, files.empty() ? "" : files.front().run.host));
-  return Written{{folder / kMatrixFile}, {}};
+  ASSAY_CHECK_OK(write_matrix(folder, rows, run_of(files).host));
+  Written written{{folder / kMatrixFile}, {}};
+  if (!is_there(database))
+    written.notes.push_back(
+        fmt::format("there is no database {}: the matrix has the results of the folder alone", shown_path(database)));
+  return written;
 }
 
 Result<Written> aggregate(std::span<const fs::path> folders, const fs::path& output_dir, const std::string& command) {
-  ASSAY_TRY(const std::vector<exchange::ResultsFile> files, exchange::read_all(folders));
-  ReportInput input;
-  std::set<std::string> runs, machines;
-  for (const exchange::ResultsFile& file : files) {
-    if (input.run.started < file.run.started) input.run = file.run;
-    if (!file.run.run_id.empty()) runs.insert(file.run.run_id);
+  ASSAY_TRY(std::vector<exchange::ResultsFile> read, exchange::read_all(folders));
+  const auto machines = by_machine(std::move(read));
+  if (machines.empty()) return fail(ErrorCode::kNotFound, "these folders have no result");
+  Written written;
+  for (const std::vector<exchange::ResultsFile>& files : machines) {
+    ASSAY_TRY(Written folder, aggregate_machine(files, output_dir, command));
+    for (std::string& note : folder.notes)
+      written.notes.push_back(machines.size() == 1 ? note : folder.files.front().string() + ": " + note);
+    std::ranges::move(folder.files, std::back_inserter(written.files));
   }
-  const std::vector<Record> all = rows_of(files);
-  for (const Record& row : all) {
-    runs.insert(row.run_id);
-    machines.insert(row.hardware_id + row.host);
-  }
-  input.run.run_id = make_uuid();
-  input.run.command = command;
-  input.rows = newest(all);
-  input.notes.push_back(
-      fmt::format("aggregated from {} of {}: where several runs measured a cell, the newest is shown; "
-                  "runs are not averaged",
-                  counted(runs.size(), "run"), counted(machines.size(), "machine")));
-  ASSAY_TRY(fs::path folder, make_folder(output_dir));
-  const auto write = [&]() -> Status {
-    ASSAY_CHECK_OK(write_results(folder, input));
-    return write_matrix(folder, input.rows, input.run.host);
-  };
-  ASSAY_CHECK_OK(complete_or_removed(folder, write()));
-  const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
-  ASSAY_CHECK_OK(with_context(status_of(pictures),
-                              fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
-  Written written{{folder}, input.notes};
-  std::ranges::copy(pictures.notes, std::back_inserter(written.notes));
+  if (machines.size() > 1)
+    written.notes.push_back(
+        fmt::format("the results are of {} machines: each has a folder of its own", machines.size()));
   return written;
 }
 
@@ -148,7 +163,15 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
   ASSAY_TRY(const fs::path folder, make_folder(output_dir, "comparison_"));
   Written written;
   Status drawn;
-  std::vector<std::string> pictures{"\n## Charts\n\nEach side alone, from its own results:\n\n"};
+  const Result<chart::WrittenCharts> together = guarded({}, [&] {
+    return chart::write_comparison(exchange::dataset_of(sides[0].files), exchange::dataset_of(sides[1].files),
+                                   folder / kPlotsFolder);
+  });
+  if (!together) drawn = with_context(Status(tl::unexpected<Error>(together.error())), "while drawing the comparison");
+  const bool has_both = together && together->pictures > 0;
+  std::vector<std::string> pictures{fmt::format(
+      "\n## Charts\n\n{}Each side alone, from its own results:\n\n",
+      has_both ? fmt::format("![The times of both sides, cell by cell]({}/comparison.svg)\n\n", kPlotsFolder) : "")};
   for (const auto& [side, name] : {std::pair(&sides[0], "before"), std::pair(&sides[1], "after")}) {
     const fs::path plots = fs::path(kPlotsFolder) / name;
     const Result<chart::WrittenCharts> charts =

@@ -23,19 +23,20 @@ struct Written {
 [[nodiscard]] Result<Written> plot_only(const std::filesystem::path& folder);
 
 /// Writes the compatibility matrix from the folder's results and, if there is a database, from the history of the same
-/// machines. Errors: not_found and invalid_argument (it has no results, or damaged ones); those of Store::open, after
-/// which an existing matrix stays; those of writing a file.
+/// machine. Errors: not_found and invalid_argument (it has no results, or damaged ones, or those of several machines);
+/// those of Store::open and check_nothing_lost(), after which an existing matrix stays; those of writing a file.
 [[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,
                                                  const std::filesystem::path& database);
 
-/// Puts the results of several folders into a new one, in `output_dir`. Of a cell that several runs measured the newest
-/// is the row; runs are not averaged, and machines neither. A folder without all results and the matrix is removed
-/// again. Errors: as above.
+/// Puts the results of several folders into a new one for each machine that they are of, in `output_dir`. Of a cell that
+/// several runs measured the newest result is the row; what was skipped or cut short hides no older one, and runs are
+/// not averaged. A folder without all results and the matrix is removed again. Errors: as above.
 [[nodiscard]] Result<Written> aggregate(std::span<const std::filesystem::path> folders,
                                         const std::filesystem::path& output_dir, const std::string& command);
 
 /// Compares the results of two folders (suite/comparison.hpp) in a new folder comparison_YYYYMMDD_HHMMSS of
-/// `output_dir`: comparison.md, .csv and .json, and the charts of each side in plots/before and plots/after.
+/// `output_dir`: comparison.md, .csv and .json, the chart `comparison` in plots, and the charts of each side in plots/before and
+/// plots/after.
 /// A folder without all documents is removed again. Errors: as above.
 [[nodiscard]] Result<Written> plot_comparison(const std::filesystem::path& before, const std::filesystem::path& after,
                                               const std::filesystem::path& output_dir);

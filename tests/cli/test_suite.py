@@ -74,6 +74,19 @@ class Configuration(SuiteTest):
         self.assertFalse((self.folder / "benchmark_results").exists())
         self.assertFalse((self.folder / "benchmark_db.duckdb").exists())
 
+    def test_check_leaves_an_older_database_as_it_is(self):
+        self.run_tool("db", "init", expect=0)
+        database = self.folder / "benchmark_db.duckdb"
+        with duckdb.connect(str(database)) as connection:
+            connection.execute("DELETE FROM schema_version WHERE version = (SELECT max(version) FROM schema_version)")
+        before = database.read_bytes()
+        found = self.run_json("suite", "--config", self.config(), *NULL, "--check")["prerequisites"]
+        (entry,) = [each for each in found if each["kind"] == "database"]
+        self.assertTrue(entry["met"])
+        self.assertIn("the suite brings its schema up to date", entry["words"])
+        self.assertEqual(database.read_bytes(), before)
+        self.assertEqual(list(self.folder.glob("*.bak")), [])
+
 
 class Folder(SuiteTest):
     def test_a_suite_has_a_folder_with_the_names_of_the_guide(self):
@@ -231,8 +244,14 @@ class Matrix(SuiteTest):
         self.assertIn("cannot open the database 'benchmark_db.duckdb'", error)
         self.assertIn("while reading the history", error)
         self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
-        # Without a history it is that of the folder alone.
-        self.assertEqual(set(self.update(self.embedding, "--db-path", "none.duckdb")), {"embedding"})
+        # Nor does one that is not there, as from another folder.
+        error = self.run_tool("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb", expect=2).stderr
+        self.assertRegex(error, "stays as it is: it has vit of vision on cpu.* that neither these results nor the history has")
+        self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
+        (self.embedding / "hardware_compatibility_matrix.json").unlink()
+        notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
+        self.assertEqual(notes, ["there is no database 'none.duckdb': the matrix has the results of the folder alone"])
+        self.assertEqual(set(self.entries(self.embedding)), {"embedding"})
 
 
 class Pictures(SuiteTest):
@@ -281,6 +300,8 @@ class Pictures(SuiteTest):
         self.assertIn("1 cell of both folders: 1 change of verdict or status", text)
         self.assertIn("none is called different", text)
         self.assertIn("](plots/after)", text)
+        self.assertIn("](plots/comparison.svg)", text)
+        self.assertIn("How do before and after differ", (folder / "plots" / "comparison.svg").read_text())
         self.assertEqual(json.loads((folder / "comparison.json").read_text())["changes"], 1)
         self.assertTrue(list((folder / "plots" / "before").glob("*.svg")))
 
@@ -299,6 +320,14 @@ class Pictures(SuiteTest):
 
 
 class Plan(SuiteTest):
+    def test_that_of_folders_is_one_document(self):
+        for words, plan in ((["--plot-only", "a"], (["a"], "a", False)), (["--update-matrix-only", "a"], (["a"], "a", False)),
+                            (["--aggregate-results", "a", "b"], (["a", "b"], "benchmark_results", True)),
+                            (["--plot-comparison", "a", "b", "--output-dir", "out"], (["a", "b"], "out", True))):
+            document = self.run_json("suite", *words, "--plan")
+            self.assertEqual((document["reads"], document["writes_into"].removeprefix("./"), document["new_folder"]), plan)
+            self.assertIn("measures nothing", self.run_tool("suite", *words, "--plan", expect=0).stdout)
+
     def test_nothing_runs_and_nothing_is_written(self):
         bench = ["bench", "--engine", "null", "--model", "prajjwal1/bert-tiny", "--batch-sizes", "1", "2", "--iterations", "5"]
         text = self.run_tool(*bench, "--plan", expect=0).stdout
