@@ -3,10 +3,13 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/log.hpp"
@@ -53,10 +56,11 @@ struct CoverageOptions {
   }
 };
 
-// Which cells are wanted, and how many were left out.
+// Which cells are wanted, and how many were left out; of those that were, the models of cells without any result.
 struct Choice {
   suite::Covered covered;
-  std::size_t wanted = 0, left_out = 0;
+  std::size_t wanted = 0, left_out = 0, without_result = 0;
+  std::set<std::string> models_without_result;
 };
 
 Result<SessionRequest> coverage_request(const CoverageOptions& options, const Context& context) {
@@ -73,9 +77,9 @@ Result<std::shared_ptr<Choice>> choose(const CoverageOptions& options, SessionRe
   const std::string machine = machine_fingerprint(detect_hardware(Host(), engine_registry().entries()));
   if (options.update) {
     const std::optional<double> days = parse_number<double>(options.older_than);
-    if (!days || *days < 0)
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("--older-than: '{}' is not a number of days", options.older_than));
+    if (!days || !(*days >= 0 && *days <= suite::kMostDays))
+      return fail(ErrorCode::kInvalidArgument, fmt::format("--older-than: '{}' is not a number of days from 0 to {}",
+                                                           options.older_than, suite::kMostDays));
     ASSAY_TRY(choice->covered, suite::Covered::older_than(request.database, machine, *days));
   } else {
     ASSAY_TRY(choice->covered, suite::Covered::read(request.database, machine));
@@ -83,17 +87,47 @@ Result<std::shared_ptr<Choice>> choose(const CoverageOptions& options, SessionRe
   request.wanted = [choice, update = options.update](const Record& row) {
     const bool wanted = choice->covered.has(row) == update;
     ++(wanted ? choice->wanted : choice->left_out);
+    if (update && !choice->covered.has_any(row)) {
+      ++choice->without_result;
+      choice->models_without_result.insert(row.model);
+    }
     return wanted;
   };
   return choice;
 }
 
+// "bert, vit and 3 others".
+std::string some_of(const std::set<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  const std::vector<std::string> shown(names.begin(), std::next(names.begin(), std::min(kShown, names.size())));
+  return names.size() <= kShown ? join(shown, ", ")
+                                : fmt::format("{} and {} others", join(shown, ", "), names.size() - kShown);
+}
+
 std::string left_out_words(const CoverageOptions& options, const Choice& choice) {
-  if (options.update)
-    return fmt::format("--update-benchmarks: {} of {} cells have a result older than {} days", choice.wanted,
-                       choice.wanted + choice.left_out, options.older_than);
-  return fmt::format("--incremental-benchmarks: {} of {} cells have a result with this version of their engine",
-                     choice.left_out, choice.wanted + choice.left_out);
+  const std::size_t all = choice.wanted + choice.left_out;
+  if (!options.update)
+    return fmt::format("--incremental-benchmarks: {} of {} cells have a result with this version of their engine",
+                       choice.left_out, all);
+  const std::string old = fmt::format("--update-benchmarks: {} of {} cells have a result older than {} days",
+                                      choice.wanted, all, options.older_than);
+  if (choice.without_result == 0) return old;
+  return fmt::format("{}; without a result: {} ({}), which --incremental-benchmarks measures", old,
+                     choice.without_result, some_of(choice.models_without_result));
+}
+
+// Everything was left out, and nothing else stood in the way.
+ExitCode nothing_to_do(const CoverageOptions& options, const Choice& choice, const Context& context) {
+  const bool up_to_date = choice.without_result == 0;
+  const std::string words = left_out_words(options, choice) + (up_to_date ? ": everything is up to date" : "");
+  if (context.json)
+    print_document({{"up_to_date", up_to_date},
+                    {"left_out", choice.left_out},
+                    {"without_result", choice.without_result},
+                    {"note", words}});
+  else
+    std::printf("%s\n", words.c_str());
+  return ExitCode::kSuccess;
 }
 
 Result<ExitCode> measure_coverage(const CoverageOptions& options, Context& context) {
@@ -113,14 +147,8 @@ Result<ExitCode> measure_coverage(const CoverageOptions& options, Context& conte
         fmt::format("{} architectures of the catalogue are not part of this version: `assay zoo list` "
                     "shows those that are",
                     suite::architectures_not_built()));
-  if (chosen && choice->wanted == 0 && !session.interrupted) {
-    const std::string words = left_out_words(options, *choice) + ": everything is up to date";
-    if (context.json)
-      print_document({{"up_to_date", true}, {"left_out", choice->left_out}, {"note", words}});
-    else
-      std::printf("%s\n", words.c_str());
-    return ExitCode::kSuccess;
-  }
+  if (choice->left_out > 0 && session.rows.empty() && !session.interrupted)
+    return nothing_to_do(options, *choice, context);
   const ReportInput input = report_input(session);
   Output output;
   output.document = [&] { return guide_json(input); };
@@ -154,8 +182,11 @@ Result<Selection> selection_of(const CoverageOptions& options) {
 Result<ExitCode> answer(const CoverageOptions& options, Context& context) {
   const std::filesystem::path database = database_path(options.measuring.db_path);
   if (options.measuring.plan) {
-    std::printf("reads %s; writes %s; measures nothing\n", database.c_str(),
-                join(options.answers.places(), ", ").c_str());
+    const std::vector<std::string> places = options.answers.places();
+    if (context.json)
+      print_document({{"reads", Json::array({database.string()})}, {"writes", places}});
+    else
+      std::printf("reads %s; writes %s; measures nothing\n", database.c_str(), join(places, ", ").c_str());
     return ExitCode::kSuccess;
   }
   ASSAY_TRY(const Selection selection, selection_of(options));
@@ -179,7 +210,7 @@ Status check_options(const CoverageOptions& options, const Context& context) {
   if (options.measures() && options.answers.count() > 0 && context.json)
     return wrong("--output-format json prints one document, and two are asked",
                  "measure first, then ask in a second call");
-  return options.answers.check();
+  return options.answers.check(context.json);
 }
 
 Result<ExitCode> coverage(const CoverageOptions& options, Context& context) {

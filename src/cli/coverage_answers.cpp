@@ -71,7 +71,7 @@ std::size_t CoverageAnswers::count() const {
          static_cast<std::size_t>(memory_);
 }
 
-Status CoverageAnswers::check() const {
+Status CoverageAnswers::check(bool json) const {
   const bool report = comparative_ || optimization_;
   if (!output_.empty() && count() != 1)
     return fail(ErrorCode::kInvalidArgument,
@@ -88,6 +88,10 @@ Status CoverageAnswers::check() const {
     return fail(ErrorCode::kInvalidArgument, fmt::format("--output '{}': the chart is a page, FILE.html", output_),
                 "`assay plot` draws SVG and PNG");
   if (!report) return {};
+  const bool prints_json = output_.empty() && (format_ == "json" || (json && format_.empty()));
+  if (comparative_ && optimization_ && prints_json)
+    return fail(ErrorCode::kInvalidArgument, "two reports as JSON are two documents, and one is printed",
+                "choose one report at a time");
   const ReportOutput output{format_, output_};
   return with_context(output.chosen_format().map([](const std::string&) {}), "while reading --output");
 }

@@ -23,8 +23,9 @@ class CoverageAnswers {
   void add_to(CLI::App& command);
 
   [[nodiscard]] std::size_t count() const;
-  /// Errors: invalid_argument (one --output for several answers; a format that the answer does not have).
-  [[nodiscard]] Status check() const;
+  /// `json`: of --output-format json. Errors: invalid_argument (one --output for several answers; a format that the
+  /// answer does not have; more or less than one document of JSON on standard output).
+  [[nodiscard]] Status check(bool json) const;
   /// Where the answers go: paths, or "standard output".
   [[nodiscard]] std::vector<std::string> places() const;
   /// Prints and writes them. With --output-format json, a report that goes to standard output is JSON; else the

@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "model/classify.hpp"
 #include "store/store.hpp"
@@ -27,6 +28,13 @@ std::string reference_of(const zoo::Architecture& architecture, const std::strin
 bool has_content(const fs::path& database) {
   std::error_code absent;
   return fs::file_size(database, absent) > 0 && !absent;
+}
+
+std::string text(const Json& cell) { return cell.is_string() ? cell.get<std::string>() : ""; }
+
+/// `refusal` is empty for a cell that has a result.
+std::string name_of(const std::string& series, const std::string& version, const std::string& refusal) {
+  return join({series, version, refusal}, "\n");
 }
 
 bool listed(const std::vector<std::string>& words, const std::string& word) {
@@ -70,16 +78,25 @@ bool is_architecture(const std::string& name) {
 
 std::size_t architectures_not_built() { return zoo::catalogue().planned.size(); }
 
+Result<duckdb::Rows> Covered::read_series(Store& store, const std::string& machine) {
+  ASSAY_TRY(duckdb::Rows rows, store.ask("coverage_done", {{"machine", machine}}));
+  const std::size_t series = rows.column("series_key");
+  for (const auto& row : rows.rows) series_.insert(text(row.at(series)));
+  return rows;
+}
+
 Result<Covered> Covered::read(const fs::path& database, const std::string& machine) {
   Covered covered;
   if (!has_content(database)) return covered;
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
-  ASSAY_TRY(const duckdb::Rows rows, store.ask("coverage_done", {{"machine", machine}}));
-  const std::size_t series = rows.column("series_key"), version = rows.column("engine_version");
+  ASSAY_TRY(const duckdb::Rows rows, covered.read_series(store, machine));
+  const std::size_t series = rows.column("series_key"), version = rows.column("engine_version"),
+                    refused_by = rows.column("refused_by");
   for (const auto& row : rows.rows)
     if (row.at(series).is_string())
-      covered.cells_.insert(row.at(series).get<std::string>() + " " +
-                            (row.at(version).is_string() ? row.at(version).get<std::string>() : ""));
+      covered.cells_.insert(
+          name_of(text(row.at(series)), text(row.at(version)),
+                  row.at(refused_by).is_string() ? "refused by " + text(row.at(refused_by)) : std::string()));
   return covered;
 }
 
@@ -90,6 +107,7 @@ Result<Covered> Covered::older_than(const fs::path& database, const std::string&
   const auto age =
       std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double, std::ratio<86400>>(days));
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
+  ASSAY_CHECK_OK(covered.read_series(store, machine));
   ASSAY_TRY(const duckdb::Rows rows,
             store.ask("coverage_stale", {{"machine", machine}, {"before", iso8601(wall_now() - age)}}));
   ASSAY_TRY(const std::vector<Record> records, rows.records());
@@ -98,7 +116,9 @@ Result<Covered> Covered::older_than(const fs::path& database, const std::string&
 }
 
 bool Covered::has(const Record& row) const {
-  return cells_.contains(by_version_ ? row.series_key + " " + row.engine_version : row.series_key);
+  if (!by_version_) return cells_.contains(row.series_key);
+  return cells_.contains(name_of(row.series_key, row.engine_version, "")) ||
+         cells_.contains(name_of(row.series_key, row.engine_version, "refused by " + row.tool_version));
 }
 
 }  // namespace assay::suite

@@ -10,9 +10,17 @@
 
 #include "prepare/settings.hpp"
 #include "result/record.hpp"
+#include "store/rows.hpp"
+
+namespace assay {
+class Store;
+}
 
 /// Which models and cells `assay coverage` measures.
 namespace assay::suite {
+
+/// A hundred years: the most that --older-than takes.
+inline constexpr double kMostDays = 36'500;
 
 /// The architectures that the zoo builds, in its order. `size`: of --size; with "tiny" nothing is looked up elsewhere
 /// and the weights are random; else the published checkpoint, where there is one. Empty lists do not select. Errors:
@@ -32,19 +40,25 @@ class Covered {
  public:
   /// Nothing is known.
   Covered() = default;
-  /// Cells that are settled with a version of their engine. A database that does not exist has none.
+  /// Cells that are settled with a version of their engine; those that are unsupported only for the version of assay
+  /// that refused them. A database that does not exist has none.
   /// Errors: those of Store::open and Store::ask.
   [[nodiscard]] static Result<Covered> read(const std::filesystem::path& database, const std::string& machine);
-  /// Cells whose newest settled result is older than so many days. Errors: as above.
+  /// Cells whose newest settled result is older than so many days (0 to kMostDays). Errors: as above.
   [[nodiscard]] static Result<Covered> older_than(const std::filesystem::path& database, const std::string& machine,
                                                   double days);
 
   /// Whether the planned row, with its keys, is one of them.
   [[nodiscard]] bool has(const Record& row) const;
-  [[nodiscard]] std::size_t size() const { return cells_.size(); }
+  /// Whether there is a settled result of the row's series, of whatever age and version.
+  [[nodiscard]] bool has_any(const Record& row) const { return series_.contains(row.series_key); }
 
  private:
-  std::set<std::string> cells_;  ///< series key, and the engine's version if it decides
+  /// All settled series of `machine`. Returns the rows of coverage_done.
+  Result<duckdb::Rows> read_series(Store& store, const std::string& machine);
+
+  std::set<std::string> series_;
+  std::set<std::string> cells_;  ///< series keys, with the versions if those decide
   bool by_version_ = true;
 };
 

@@ -56,9 +56,27 @@ class Measuring(Coverage):
         plan = self.run_json("coverage", "--incremental-benchmarks", "--model", "bert", *NULL, *SHORT, "--plan")
         self.assertEqual(plan["cells"], [])
         answer = self.run_json("coverage", "--incremental-benchmarks", "--model", "bert", *NULL, *SHORT)
-        self.assertEqual((answer["up_to_date"], answer["left_out"]), (True, 1))
+        self.assertEqual((answer["up_to_date"], answer["left_out"], answer["without_result"]), (True, 1, 0))
         # Other settings are other cells.
         self.assertIn("0 of 1 cells", self.coverage("--incremental-benchmarks", "--model", "bert", "--batch-sizes", "2").stdout)
+
+    def test_what_cannot_run_is_not_up_to_date(self):
+        for words in (["--incremental-benchmarks"], ["--update-benchmarks", "--older-than", "30"]):
+            with self.subTest(words=words):
+                words += ["--model", "bert", "--hardware", "mps", "--quiet", *SHORT]
+                done = self.run_tool("coverage", *words, expect=4)
+                self.assertNotIn("up to date", done.stdout + done.stderr)
+                answer = self.run_json("coverage", *words, expect=4)
+                self.assertNotIn("up_to_date", answer)
+
+    def test_an_update_names_what_was_never_measured(self):
+        words = ["--update-benchmarks", "--older-than", "30", "--model", "bert", "vit"]
+        said = self.coverage(*words).stdout
+        self.assertIn("without a result: 2 (bert, vit), which --incremental-benchmarks measures", said)
+        self.assertNotIn("up to date", said)
+        answer = self.run_json("coverage", *words, *NULL, *SHORT)
+        self.assertEqual((answer["up_to_date"], answer["left_out"], answer["without_result"]), (False, 2, 2))
+        self.assertEqual(self.run_json("coverage", *words, *NULL, *SHORT, "--plan")["cells"], [])
 
     def test_an_update_measures_what_is_old(self):
         self.coverage("--model", "bert")
@@ -71,10 +89,13 @@ class Measuring(Coverage):
         for words, said in ((["--model", "brt"], "did you mean"), (["--benchmark-category", "text_encoder"], "text_encoders"),
                             ([], "coverage requires what to do"), (["--update-benchmarks"], "--older-than"),
                             (["--older-than", "3", "--benchmark-all"], "--older-than"),
-                            (["--update-benchmarks", "--older-than", "x"], "'x' is not a number of days"),
+                            *((["--update-benchmarks", "--older-than", days], f"'{days}' is not a number of days from 0 to 36500")
+                              for days in ("x", "nan", "inf", "1e300", "-1", "36501")),
                             (["--incremental-benchmarks", "--update-benchmarks", "--older-than", "3"], "cannot be combined"),
                             (["--all-models", "--model", "bert"], "cannot be combined"),
                             (["--comparative-report", "--memory-scaling-chart", "--output", "x.html"], "2 are asked"),
+                            (["--comparative-report", "--generate-optimization-report", "--output-format", "json"], "one report at a time"),
+                            (["--comparative-report", "--generate-optimization-report", "--format", "json"], "one report at a time"),
                             (["--benchmark-all", "--output", "x.html"], "nothing is asked"),
                             (["--generate-dashboard", "--format", "md"], "--format is that of a report"),
                             (["--memory-scaling-chart", "--output", "memory.svg"], "FILE.html")):
@@ -124,6 +145,8 @@ class Answers(Coverage):
     def test_a_plan_says_what_is_read_and_written(self):
         said = self.run_tool("coverage", "--generate-dashboard", "--plan", expect=0).stdout
         self.assertIn("reads benchmark_db.duckdb; writes ./dashboard/index.html", said)
+        plan = self.run_json("coverage", "--generate-dashboard", "--plan")
+        self.assertEqual((plan["reads"], plan["writes"]), (["benchmark_db.duckdb"], ["./dashboard/index.html"]))
         self.assertFalse((self.folder / "dashboard").exists())
 
     def test_an_empty_database_says_what_to_run(self):

@@ -1,10 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What one machine has measured: of each series and version of its engine, the time of the newest result that is
--- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short.
+-- settled (Record::settled): completed with a time, wrong, or unsupported, and not cut short. What is unsupported may be
+-- supported by the next assay, so that `refused_by` is the version of the assay that says so; otherwise it is NULL.
 -- parameters: machine VARCHAR
--- columns: series_key engine engine_version tool_version timestamp
+-- columns: series_key engine engine_version refused_by timestamp
 -- budget: 1 s
-SELECT series_key, engine, engine_version, tool_version, max(timestamp) AS timestamp
+SELECT
+  series_key, engine, engine_version, CASE WHEN status = 'unsupported' THEN tool_version END AS refused_by,
+  max(timestamp) AS timestamp
 FROM benchmark_results
 WHERE
   ($machine IS NULL OR hardware_id = $machine)
