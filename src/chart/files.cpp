@@ -64,4 +64,13 @@ Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::p
   return result;
 }
 
+Result<WrittenCharts> write_comparison(const Dataset& before, const Dataset& after,
+                                       const std::filesystem::path& folder) {
+  WrittenCharts result;
+  ASSAY_TRY(Renderer renderer, Renderer::create());
+  ASSAY_CHECK_OK(
+      write_chart(renderer, ChartMaker({.data = &after, .before = &before}), Kind::kComparison, folder, result));
+  return result;
+}
+
 }  // namespace assay::chart

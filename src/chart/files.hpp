@@ -23,4 +23,8 @@ struct WrittenCharts {
 /// Renderer::create.
 [[nodiscard]] Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder);
 
+/// Likewise the chart `comparison` of two histories, such as those of two folders.
+[[nodiscard]] Result<WrittenCharts> write_comparison(const Dataset& before, const Dataset& after,
+                                                     const std::filesystem::path& folder);
+
 }  // namespace assay::chart
