@@ -138,7 +138,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
         <Chart key={`${nameA} ${nameB}`} chart={picture} themes={document.themes} name="comparison"
           linkOf={(row) => { const found = row.group === meanName ? undefined : named.find((one) => one.words === row.group); return found && cellLink(found.b); }} />
         {contrast.includes('precision') && <p class="note">Outputs of another precision differ; each is verified with the limit of its precision.</p>}
-        {few && <p class="note">Some are “not shown” although their interval does not contain 1: with fewer than {enoughRounds} launches only differences of {percentOfFew} % and more are claimed. <code>--launches {enoughRounds}</code> shows smaller ones.</p>}
+        {few && <p class="note">Some are “not shown” although their interval does not contain 1: with fewer than {enoughRounds} launches a difference is claimed only from {percentOfFew} % on, and with more certainty than the interval’s 95 %. <code>--launches {enoughRounds}</code> shows smaller ones.</p>}
         <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={named} route={route} /></Section>
       </>}
       {rows.length > 0 && <Environments document={document} rows={rows} route={route} />}
