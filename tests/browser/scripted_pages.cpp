@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // scripted_pages OUT: writes what the tests of the dashboard read into the folder OUT: pages of invented results
 // (normal.html, thousand.html, one.html, empty.html), the document of normal.html with the charts that C++ makes of its
-// cells (document.bin, charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as a
-// document, and with what C++ says of them (mixed.html, mixed.bin, mixed.json).
+// cells (document.bin, charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as
+// a document, and with what C++ says of them (mixed.html, mixed.bin, mixed.json).
 #include <fmt/format.h>
 
 #include <algorithm>
