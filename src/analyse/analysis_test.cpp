@@ -166,6 +166,16 @@ TEST(Failures, HaveEachCauseOnce) {
   EXPECT_THAT(failures[1].cells, ElementsAre(&data.cells[0], &data.cells[1]));
 }
 
+TEST(Failures, OfSeveralMachinesNameTheMachine) {
+  Dataset data = dataset({ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "too slow"),
+                          ended(result("bert", "cpu", 1), CellStatus::kFailed, "timeout", "too slow")});
+  data.cells[1].hardware_id = "machine-2";
+  data.cells[1].host = "workshop";
+  const std::vector<Failure> failures = analyse(data).failures;
+  ASSERT_THAT(failures, SizeIs(1));
+  EXPECT_THAT(failures[0].where, ElementsAre("bert on cpu of laboratory: batch_1", "bert on cpu of workshop: batch_1"));
+}
+
 TEST(Failures, OfTwoOperatorsOrTypesAreTwo) {
   std::vector<Record> rows;
   for (const char* message :

@@ -53,8 +53,9 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
   return fmt::format("{} and {} more", join(first, ", "), names.size() - most);
 }
 
-// By target; of one model with its shapes, of several by name.
-std::vector<std::string> places_of(const std::vector<const Record*>& rows) {
+// By target, and machine if there are several; of one model with its shapes, of several by name.
+std::vector<std::string> places_of(const std::vector<const Record*>& rows,
+                                   const std::map<std::string, std::string>& machines) {
   constexpr std::size_t kMostNames = 6;
   std::vector<std::string> targets;
   std::map<std::string, std::vector<std::string>> models;
@@ -63,7 +64,8 @@ std::vector<std::string> places_of(const std::vector<const Record*>& rows) {
     if (std::ranges::find(list, word) == list.end()) list.push_back(word);
   };
   for (const Record* row : rows) {
-    const std::string target = target_key(*row);
+    const std::string& machine = machines.at(row->hardware_id);
+    const std::string target = target_key(*row) + (machine.empty() ? "" : " of " + machine);
     once(targets, target);
     once(models[target], row->model);
     if (row->batch_size) once(shapes[{target, row->model}], shape_key(*row));
@@ -101,6 +103,7 @@ std::vector<Failure> failures_of(std::span<const Record> rows) {
   std::map<Cause, std::size_t> places;
   std::vector<Failure> failures;
   std::vector<std::vector<const Record*>> named;  // with distinct names, for each failure
+  const std::map<std::string, std::string> names = machine_names(rows);
   const std::vector<RowGroup> machines = groups_by_machine(rows);
   for (const RowGroup& machine : machines)
     for (std::size_t i = 0; i < machine.rows.size(); ++i) {
@@ -115,7 +118,7 @@ std::vector<Failure> failures_of(std::span<const Record> rows) {
       failures[place->second].cells.push_back(machine.from[i]);
       named[place->second].push_back(&row);
     }
-  for (std::size_t i = 0; i < failures.size(); ++i) failures[i].where = places_of(named[i]);
+  for (std::size_t i = 0; i < failures.size(); ++i) failures[i].where = places_of(named[i], names);
   std::ranges::stable_sort(failures, {}, [](const Failure& failure) { return urgency_of(failure.status); });
   return failures;
 }
