@@ -50,7 +50,7 @@ PLACEHOLDERS = {
 NULL_BENCH = ["assay", "bench", "--engine", "null", "--engine-option", "cost_ns=100000", "--batch-sizes", "1,4", "--iterations", "5",
               "--warmup", "2", "--quiet"]
 # Charts of invented results (tests/approved/scripted_charts.cpp): with a single cell, with five models, with
-# thirty, and with times that are not ranked.
+# thirty, with times that are not ranked, and with long names.
 CHARTS = ("hardware_comparison", "model_performance", "batch_size_scaling", "relative_speedup", "memory_usage",
           "architecture_performance_matrix", "category_comparison", "hardware_efficiency", "memory_scaling", "optimization_opportunities",
           "latency_vs_batch_size", "throughput_vs_batch_size", "memory_usage_vs_batch_size", "architecture_comparison",
@@ -63,10 +63,12 @@ OF_MANY = ("hardware_comparison", "model_performance", "batch_size_scaling", "ar
            "machine_noise")
 NOT_RANKED = ("hardware_comparison", "model_performance", "relative_speedup", "memory_usage", "architecture_performance_matrix",
               "architecture_comparison", "category_comparison", "comparison")
+LONG_NAMES = ("hardware_comparison", "model_performance", "architecture_performance_matrix", "history")
 CHART_FILES = [*(f"charts/{name}.one.svg" for name in CHARTS if name not in NEED_MORE),
                *(f"charts/{name}.normal.svg" for name in CHARTS),
                *(f"charts/{name}.thirty.svg" for name in OF_MANY),
                *(f"charts/{name}.unranked.svg" for name in NOT_RANKED),
+               *(f"charts/{name}.long.svg" for name in LONG_NAMES),
                *(f"charts/{name}.normal.dark.svg" for name in CHARTS[:3]), "charts/comparison.two_runs.svg",
                "charts/without_data.txt"]
 

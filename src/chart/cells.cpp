@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
 #include "store/dataset.hpp"
@@ -18,23 +20,21 @@ namespace {
 // What all rows say, or "".
 template <class Get>
 std::string common(std::span<const Record* const> rows, Get get) {
-  std::string value;
-  for (const Record* row : rows) {
-    const std::string own = get(*row);
-    if (own.empty()) continue;
-    if (value.empty()) value = own;
-    if (value != own) return "";
-  }
-  return value;
+  if (rows.empty()) return "";
+  const std::string value = get(*rows.front());
+  return std::ranges::all_of(rows, [&](const Record* row) { return get(*row) == value; }) ? value : "";
 }
 
 bool is_measured(const Record& row, Number Record::*value) { return shows_values(row) && (row.*value).value_or(0) > 0; }
 
-// As representatives(), of measurements that are not ranked: of the cell that most targets have, one for each.
+// As representatives(), of measurements that are not ranked: of the cell that most targets have, one for each. A target
+// that computes wrong numbers for the model at another shape has none either.
 std::vector<const Record*> most_common(std::span<const Record> rows, const std::string& model, Number Record::*value,
                                        bool simulated) {
+  const WrongTargets wrong(rows);
   const auto taken = [&](const Record& row) {
-    return row.model == model && is_measured(row, value) && (simulated || !is_simulated(row));
+    return row.model == model && is_measured(row, value) && (simulated || !is_simulated(row)) &&
+           !wrong.has_target_of(row);
   };
   const auto size_of = [](const Record& row) {
     return std::pair(row.batch_size.value_or(0), row.sequence_length.value_or(0));
@@ -65,9 +65,10 @@ std::vector<const Record*> typical_cells(std::span<const Record> rows, const std
   std::set<std::string> targets;
   for (const Record* row : found) targets.insert(target_key(*row));
   const Record& like = *found.front();
+  const WrongTargets wrong(rows);
   for (const Record& row : rows)
     if (row.model == model && is_unranked(row) && is_measured(row, value) && comparable(like, row) &&
-        targets.insert(target_key(row)).second)
+        !wrong.has_target_of(row) && targets.insert(target_key(row)).second)
       found.push_back(&row);
   return found;
 }
@@ -80,18 +81,22 @@ Cells cells_of(const Input& input) {
                   [&](const Record& row) { return row.model != input.model && row.model_id != input.model; });
   // Times of different machines are never in one picture: that of the newest cell stays.
   std::map<std::string, std::size_t> others;
+  const std::map<std::string, std::string> machines = machine_names(cells.rows);
   if (!cells.rows.empty()) {
     const Record& newest = *std::ranges::max_element(cells.rows, {}, &Record::timestamp);
     const std::string kept = newest.hardware_id;
-    cells.machine = newest.host;
+    cells.hardware_id = kept;
+    cells.machine = machines.size() > 1 ? machines.at(kept) : newest.host;
     std::erase_if(cells.rows, [&](const Record& row) {
       if (row.hardware_id == kept) return false;
-      ++others[row.host];
+      ++others[machines.at(row.hardware_id)];
       return true;
     });
   }
-  for (const auto& [host, count] : others)
-    cells.notes.push_back(fmt::format("Not shown: {} cells of the machine {}.", count, host));
+  for (const auto& [machine, count] : others)
+    cells.notes.push_back(
+        fmt::format("Not shown: {} {} of the machine {}.", count, count == 1 ? "cell" : "cells", machine));
+  cells.other_machines = cells.notes;
   if (input.data->left_out > 0)
     cells.notes.push_back(
         fmt::format("Not shown: {} older cells; a filter such as --model selects fewer.", input.data->left_out));
@@ -135,14 +140,15 @@ std::string common_words(std::span<const Record* const> rows) {
   }));
   add(common(rows, [](const Record& row) { return row.precision; }));
   add(common(rows, [](const Record& row) { return row.host; }));
-  std::int64_t most = 0;
-  std::string newest;
-  for (const Record* row : rows) {
-    most = std::max(most, row->launches.value_or(0));
-    newest = std::max(newest, row->timestamp.substr(0, 10));
-  }
-  if (most > 0) add(fmt::format("{} {}", most, most == 1 ? "launch" : "launches"));
-  add(newest);
+  if (rows.empty()) return words;
+  const auto launches_of = [](const Record* row) { return row->launches.value_or(0); };
+  const auto date_of = [](const Record* row) { return row->timestamp.substr(0, 10); };
+  const auto [least, most] = std::ranges::minmax(rows | std::views::transform(launches_of));
+  if (least > 0)
+    add(least == most ? fmt::format("{} {}", most, most == 1 ? "launch" : "launches")
+                      : fmt::format("{} to {} launches", least, most));
+  const auto [oldest, newest] = std::ranges::minmax(rows | std::views::transform(date_of));
+  add(oldest.empty() || oldest == newest ? newest : fmt::format("{} to {}", oldest, newest));
   return words;
 }
 

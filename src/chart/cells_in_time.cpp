@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analyse/analyse.hpp"
+#include "chart/charts.hpp"
 #include "store/shape_codec.hpp"
 
 namespace assay::chart {
@@ -23,7 +24,8 @@ CellOrder::Place CellOrder::place_of(const Record& cell) const {
   return {smaller, cell.model, look, size_of(cell)};
 }
 
-std::vector<CellShapes> cells_with_shapes(const Input& input) {
+std::vector<CellShapes> cells_with_shapes(const Source& source) {
+  const Input& input = source.input;
   const std::vector<Record>& all = input.data->cells;
   std::map<std::int64_t, std::size_t> places;
   for (std::size_t i = 0; i < input.data->ids.size() && i < all.size(); ++i) places[input.data->ids[i]] = i;
@@ -33,7 +35,7 @@ std::vector<CellShapes> cells_with_shapes(const Input& input) {
     if (place == places.end() || shape.kind != SampleKind::kRun || shape.quantiles.size() < 2) continue;
     const Record& cell = all[place->second];
     if (!shows_values(cell)) continue;
-    if (!input.cell.empty() && cell.task_key != input.cell) continue;
+    if (input.cell.empty() ? cell.hardware_id != source.cells.hardware_id : cell.task_key != input.cell) continue;
     if (!input.model.empty() && cell.model != input.model && cell.model_id != input.model) continue;
     CellShapes& entry = found[place->second];
     entry.cell = &cell;

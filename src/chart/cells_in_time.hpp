@@ -33,9 +33,9 @@ struct CellShapes {
   const Record* cell = nullptr;
   std::vector<const LaunchShape*> shapes;  ///< of whole runs, by launch
 };
-/// The cells that have shapes and whose numbers are not wrong, in their order; only the chosen one if the input names
-/// one.
-[[nodiscard]] std::vector<CellShapes> cells_with_shapes(const Input& input);
+/// The cells of one machine that have shapes and whose numbers are not wrong, in their order; only the chosen one if
+/// the input names one.
+[[nodiscard]] std::vector<CellShapes> cells_with_shapes(const Source& source);
 
 /// A time of a shape in ms.
 [[nodiscard]] double time_of(std::uint16_t code, const LaunchShape& shape);

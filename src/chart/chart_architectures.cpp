@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
 #include "chart/charts.hpp"
 #include "chart/dots.hpp"
 #include "chart/layout.hpp"
@@ -14,11 +14,7 @@
 namespace assay::chart {
 namespace {
 
-double geometric_mean(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
+std::string architecture_of(const Record& row) { return row.architecture.empty() ? row.model : row.architecture; }
 
 // The geometric mean of an architecture's models on each target, over the models that all its targets have.
 struct ArchitectureLine {
@@ -33,7 +29,7 @@ std::vector<ArchitectureLine> architectures_of(const Cells& cells) {
   std::map<std::string, std::vector<std::string>> models;
   std::map<std::string, std::string> categories;
   for (const Record& row : cells.rows) {
-    const std::string name = row.architecture.empty() ? row.model : row.architecture;
+    const std::string name = architecture_of(row);
     if (!models.contains(name)) order.push_back(name);
     std::vector<std::string>& own = models[name];
     if (std::ranges::find(own, row.model) == own.end()) own.push_back(row.model);
@@ -69,29 +65,99 @@ double mean_latency(std::span<const Record* const> rows) {
   return geometric_mean(times);
 }
 
-bool any_unranked(std::span<const Record* const> rows) {
-  return std::ranges::any_of(rows, [](const Record* row) { return is_unranked(*row); });
+// What may be said of a mean: the worst of its rows decides.
+enum class Standing { kRanked, kUnranked, kSimulated };
+Standing standing_of(std::span<const Record* const> rows) {
+  if (std::ranges::any_of(rows, [](const Record* row) { return is_simulated(*row); })) return Standing::kSimulated;
+  if (std::ranges::all_of(rows, [](const Record* row) { return row->ranked(); })) return Standing::kRanked;
+  return Standing::kUnranked;
 }
 
-// The fastest target among the ranked ones; without these, among all.
+// The fastest target among the ranked ones; without these, among those that are not simulated.
 std::string fastest_target(const ArchitectureLine& line) {
   std::string best;
-  std::pair<bool, double> least;
+  std::pair<Standing, double> least;
   for (const auto& [target, rows] : line.rows)
-    if (const std::pair key(any_unranked(rows), mean_latency(rows)); best.empty() || key < least) {
+    if (const std::pair key(standing_of(rows), mean_latency(rows)); best.empty() || key < least) {
       best = target;
       least = key;
     }
   return best;
 }
 
-Mark mark_of_architecture(const Cells& cells, const ArchitectureLine& line, const std::string& target) {
-  Mark mark = Mark::kNoValue;
-  for (const Record& row : cells.rows)
-    if ((row.architecture.empty() ? row.model : row.architecture) == line.architecture && target_key(row) == target &&
-        mark_of(row) != Mark::kNone)
-      return mark_of(row);
-  return mark;
+// Simulated times of a target in the cells that the best target has: of each of them, or none.
+std::vector<const Record*> simulated_rows(const Cells& cells, std::span<const Record* const> best,
+                                          const std::string& target) {
+  std::vector<const Record*> found;
+  for (const Record* like : best) {
+    const auto row = std::ranges::find_if(cells.rows, [&](const Record& record) {
+      return target_key(record) == target && is_simulated(record) && shows_values(record) && record.latency_p50_ms &&
+             comparable(*like, record);
+    });
+    if (row == cells.rows.end()) return {};
+    found.push_back(&*row);
+  }
+  return found;
+}
+
+// Why a target has no value that can be set against the best one: wrong numbers at any shape, what became of the same
+// cell, a time of another cell, what became of another cell.
+Mark mark_of_architecture(const Cells& cells, const ArchitectureLine& line, const Record& like,
+                          const std::string& target) {
+  Mark alike = Mark::kNone, other = Mark::kNone;
+  bool measured = false;
+  for (const Record& row : cells.rows) {
+    if (architecture_of(row) != line.architecture || target_key(row) != target) continue;
+    const Mark mark = mark_of(row);
+    if (mark == Mark::kWrong) return mark;
+    if (shows_values(row)) {
+      measured |= row.latency_p50_ms.has_value();
+      continue;
+    }
+    if ((!row.batch_size || row.batch_size == like.batch_size) && is_asked_alike(like, row)) alike = mark;
+    other = mark;
+  }
+  return alike != Mark::kNone ? alike : measured ? Mark::kNoCommonCell : other != Mark::kNone ? other : Mark::kNoValue;
+}
+
+// A target in the row of an architecture: the ratio to the best one, and what is claimed of it.
+struct MatrixCell {
+  Row row;
+  Number latency{};
+  std::string claim{};
+};
+
+MatrixCell matrix_cell(const Cells& cells, const ArchitectureLine& line, const std::string& target) {
+  const std::string best_target = fastest_target(line);
+  const std::vector<const Record*>& best = line.rows.at(best_target);
+  MatrixCell cell;
+  cell.row.group = line.architecture;
+  cell.row.series = target;
+  const auto found = line.rows.find(target);
+  const std::vector<const Record*> own = found != line.rows.end() ? found->second : simulated_rows(cells, best, target);
+  if (own.empty()) {
+    cell.row.mark = mark_of_architecture(cells, line, *best.front(), target);
+    return cell;
+  }
+  cell.latency = mean_latency(own);
+  cell.row.value = *cell.latency / mean_latency(best);
+  const Standing standing = standing_of(own);
+  if (standing == Standing::kSimulated) {
+    cell.row.style = kHatched;
+    cell.claim = "simulated or software: not compared";
+  } else if (standing == Standing::kUnranked) {
+    cell.row.style = kUnranked;
+    cell.claim = "not ranked";
+  } else if (target == best_target) {
+    cell.claim = "best";
+  } else {
+    std::vector<CellPair> pairs;
+    for (std::size_t i = 0; i < own.size(); ++i) pairs.push_back({best[i], own[i]});
+    const CellComparison comparison = compare_together(pairs, line.rows.size());
+    if (comparison.baseline_ahead()) cell.row.style = kBold;
+    cell.claim = comparison.claimed() ? std::string(to_string(comparison.difference)) : no_claim_words(comparison);
+  }
+  return cell;
 }
 
 }  // namespace
@@ -117,8 +183,10 @@ std::vector<Chart> architecture_comparison(const Source& source) {
       } else {
         dot.style = kHollow;
       }
-      if (any_unranked(rows)) dot.style = kUnranked;
-      dot.text = any_unranked(rows) ? "not ranked" : status_words(*rows.front());
+      const Standing standing = standing_of(rows);
+      if (standing == Standing::kUnranked) dot.style = kUnranked;
+      if (standing == Standing::kSimulated) dot.style |= kHatched;
+      dot.text = standing == Standing::kUnranked ? "not ranked" : status_words(*rows.front());
       line.dots.push_back(dot);
     }
     for (const std::string& model : one.models) add_marks(line, cells, model);
@@ -151,11 +219,14 @@ std::vector<Chart> architecture_performance_matrix(const Source& source) {
     absent += (absent.empty() ? "" : ", ") + look.name;
     return true;
   });
-  constexpr double kLine = 26, kColumn = 118, kLabelSize = 12, kWidest = 320, kBetween = 34;
+  constexpr double kLine = 26, kLabelSize = 12, kWidest = 320, kBetween = 34, kLeastColumn = 118, kWidestColumn = 170;
   constexpr std::size_t kMostLines = 45;
   double labels = 60;
   for (const ArchitectureLine& line : lines) labels = std::max(labels, text_width(line.architecture, kLabelSize));
   labels = std::min(labels, kWidest);
+  double column = kLeastColumn;
+  for (const Look& look : looks) column = std::max(column, text_width(look.name, kLabelSize, true) + 12);
+  column = std::min(column, kWidestColumn);
   Table table{{{"architecture", "architecture", ""},
                {"category", "category", ""},
                {"target", "target", ""},
@@ -174,7 +245,7 @@ std::vector<Chart> architecture_performance_matrix(const Source& source) {
     frame.notes.insert(frame.notes.begin(),
                        "Bold: paired launches show that the target is slower than the best one. The darker, the "
                        "slower; ten times and more are equally dark.");
-    frame.width = std::max(560, static_cast<int>(16 + labels + 10 + kColumn * static_cast<double>(looks.size()) + 24));
+    frame.width = std::max(560, static_cast<int>(16 + labels + 10 + column * static_cast<double>(looks.size()) + 24));
     std::vector<Row> rows;
     double top = 62;
     std::vector<std::pair<Panel, std::string>> panels;
@@ -183,53 +254,18 @@ std::vector<Chart> architecture_performance_matrix(const Source& source) {
       const int number = static_cast<int>(panels.size());
       while (at < page.size() && page[at].category == page[begin].category) {
         const ArchitectureLine& line = page[at++];
-        const std::string best_target = fastest_target(line);
-        const Record* best = line.rows.at(best_target).front();
         for (const Look& look : looks) {
-          Row row;
-          row.panel = number;
-          row.group = line.architecture;
-          row.series = look.name;
-          const auto own = line.rows.find(look.name);
-          std::string claim;
-          if (own == line.rows.end()) {
-            row.mark = mark_of_architecture(cells, line, look.name);
-            const auto simulated = std::ranges::find_if(cells.rows, [&](const Record& record) {
-              return record.architecture == line.architecture && target_key(record) == look.name && look.hatched &&
-                     record.latency_p50_ms && shows_values(record);
-            });
-            if (simulated != cells.rows.end() && best->batch_size == simulated->batch_size) {
-              row.mark = Mark::kNone;
-              row.style = kHatched;
-              row.value = *simulated->latency_p50_ms / mean_latency(line.rows.at(best_target));
-              claim = "simulated or software: not compared";
-            }
-          } else {
-            row.value = mean_latency(own->second) / mean_latency(line.rows.at(best_target));
-            const bool unranked = any_unranked(own->second) || any_unranked(line.rows.at(best_target));
-            if (any_unranked(own->second)) row.style |= kUnranked;
-            if (unranked) {
-              claim = "not ranked";
-            } else if (look.name != best_target) {
-              std::vector<CellPair> pairs;
-              for (std::size_t i = 0; i < own->second.size(); ++i)
-                pairs.push_back({line.rows.at(best_target)[i], own->second[i]});
-              const CellComparison comparison = compare_together(pairs, line.rows.size());
-              if (comparison.difference == stats::Difference::kSlower) row.style |= kBold;
-              claim = comparison.claimed() ? std::string(to_string(comparison.difference)) : no_claim_words(comparison);
-            } else {
-              claim = "best";
-            }
-          }
-          table.rows.push_back({line.architecture, line.category, look.name, value_of(row.value),
-                                own == line.rows.end() ? TableValue() : TableValue(mean_latency(own->second)), claim});
-          rows.push_back(std::move(row));
+          MatrixCell cell = matrix_cell(cells, line, look.name);
+          cell.row.panel = number;
+          table.rows.push_back({line.architecture, line.category, look.name, value_of(cell.row.value),
+                                value_of(cell.latency), cell.claim});
+          rows.push_back(std::move(cell.row));
         }
       }
       Panel panel;
       panel.left = 16 + labels + 10;
       panel.top = top;
-      panel.width = kColumn * static_cast<double>(looks.size());
+      panel.width = column * static_cast<double>(looks.size());
       panel.height = kLine * static_cast<double>(at - begin);
       panel.x = {{"type", "category"},
                  {"$categories", {{"panel", number}, {"column", "series"}}},
@@ -242,7 +278,8 @@ std::vector<Chart> architecture_performance_matrix(const Source& source) {
                    {"color", {{"$colour", "ink"}}},
                    {"fontSize", 12},
                    {"margin", 34},
-                   {"fontWeight", "bold"}}}};
+                   {"fontWeight", "bold"},
+                   {"formatter", {{"$fn", "category"}, {"width", column - 6}, {"font", "bold 12px"}}}}}};
       panel.y = group_axis(number, labels);
       panel.y["axisLine"]["show"] = false;
       top += panel.height + kBetween;

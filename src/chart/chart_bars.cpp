@@ -17,31 +17,47 @@ namespace {
 
 constexpr double kTallest = 1500;
 
-// For a model the row of each target: that of its representative cell, else one that says why there is no time.
-std::vector<const Record*> rows_of_model(const Cells& cells, const std::string& model,
-                                         std::vector<const Record*> Typical::*of) {
-  std::vector<const Record*> found = cells.typical.at(model).*of;
+// The row of a target, and what stands in the place of its value, if it has none that can be compared.
+struct ModelRow {
+  const Record* row = nullptr;
+  Mark mark = Mark::kNone;
+};
+
+// For a model the row of each target: that of its representative cell, else one that says why there is no time. A time
+// of another cell, such as one of another effective precision, is not shown beside these.
+std::vector<ModelRow> rows_of_model(const Cells& cells, const std::string& model,
+                                    std::vector<const Record*> Typical::*of) {
+  std::vector<ModelRow> found;
   std::set<std::string> targets;
-  for (const Record* row : found) targets.insert(target_key(*row));
-  const Record* like = found.empty() ? nullptr : found.front();
-  for (const Record& row : cells.rows) {
-    if (row.model != model || targets.contains(target_key(row))) continue;
-    if (like != nullptr && row.batch_size && row.batch_size != like->batch_size) continue;
-    if (like != nullptr && row.sequence_length && row.sequence_length != like->sequence_length) continue;
-    if (like != nullptr && row.precision != like->precision) continue;
-    targets.insert(target_key(row));
-    found.push_back(&row);
-  }
+  const auto add = [&](const Record& row, Mark mark) {
+    if (targets.insert(target_key(row)).second) found.push_back({&row, mark});
+  };
+  for (const Record* row : cells.typical.at(model).*of) add(*row, Mark::kNone);
+  const Record& like = *found.front().row;
+  const auto add_where = [&](Mark mark, auto accepts) {
+    for (const Record& row : cells.rows)
+      if (row.model == model && accepts(row)) add(row, mark);
+  };
+  // What a target computes wrongly at another shape says why it has no value here.
+  add_where(Mark::kNone, [](const Record& row) { return mark_of(row) == Mark::kWrong; });
+  add_where(Mark::kNone, [&](const Record& row) { return shows_values(row) && comparable(like, row); });
+  add_where(Mark::kNone, [&](const Record& row) {
+    return !shows_values(row) && (!row.batch_size || row.batch_size == like.batch_size) && is_asked_alike(like, row);
+  });
+  add_where(Mark::kNoCommonCell, [](const Record& row) { return shows_values(row); });
   return found;
 }
 
-Row bar_of(int panel, const Record& record, const Number& value, const Number& low, const Number& high) {
+Row bar_of(int panel, const ModelRow& of, const Number& value, const Number& low, const Number& high) {
+  const Record& record = *of.row;
   Row row;
   row.panel = panel;
   row.group = record.model;
   row.series = target_key(record);
   row.style = style_of(record);
-  if (shows_values(record) && value) {
+  if (of.mark != Mark::kNone) {
+    row.mark = of.mark;
+  } else if (shows_values(record) && value) {
     row.value = value;
     row.low = low;
     row.high = high;
@@ -59,8 +75,9 @@ std::string fastest_words(const Source& source, const std::string& question) {
   if (source.input.analysis == nullptr) return question;
   std::map<std::string, std::size_t> wins;
   for (const ModelLine& line : source.input.analysis->models)
-    if (line.latency && line.latency->row != nullptr && line.latency->runner_up != nullptr &&
-        line.latency->ahead.claimed() && std::ranges::find(cells.models, line.model) != cells.models.end())
+    if (line.hardware_id == cells.hardware_id && line.latency && line.latency->row != nullptr &&
+        line.latency->runner_up != nullptr && line.latency->ahead.baseline_ahead() &&
+        std::ranges::find(cells.models, line.model) != cells.models.end())
       ++wins[target_key(*line.latency->row)];
   if (wins.empty()) return question;
   const auto best = std::ranges::max_element(wins, {}, &std::pair<const std::string, std::size_t>::second);
@@ -80,8 +97,8 @@ std::size_t models_a_page(std::size_t targets) {
 template <class AddRows>
 std::vector<Chart> by_model(const Source& source, const char* name, const std::string& title,
                             std::vector<const Record*> Typical::*of, std::span<const BarPanel> panels,
-                            const std::vector<Column>& columns, AddRows add_rows,
-                            std::string_view hollow = kHollowOfOneProcess) {
+                            const std::vector<Column>& columns, AddRows add_rows, std::string_view hollow,
+                            std::string_view whiskers = "") {
   const Cells& cells = source.cells;
   std::vector<std::string> models;
   std::vector<std::string> without;
@@ -98,10 +115,10 @@ std::vector<Chart> by_model(const Source& source, const char* name, const std::s
     std::vector<Record> copies;
     std::vector<const Record*> shown;
     for (const std::string& model : groups)
-      for (const Record* record : rows_of_model(cells, model, of)) {
-        copies.push_back(*record);
-        if (shows_values(*record)) shown.push_back(record);
-        add_rows(*record, rows, table);
+      for (const ModelRow& one : rows_of_model(cells, model, of)) {
+        copies.push_back(*one.row);
+        if (shows_values(*one.row) && one.mark == Mark::kNone) shown.push_back(one.row);
+        add_rows(one, rows, table);
       }
     Frame frame;
     frame.name = name;
@@ -110,7 +127,9 @@ std::vector<Chart> by_model(const Source& source, const char* name, const std::s
     if (models.size() > groups.size())
       frame.subtitle += fmt::format(" · models {} to {} of {}", from + 1, to, models.size());
     frame.legend = looks_of(copies);
-    frame.notes = cells.notes;
+    if (!whiskers.empty() && std::ranges::any_of(rows, [](const Row& row) { return row.panel == 1 && row.low; }))
+      frame.notes.emplace_back(whiskers);
+    frame.notes.insert(frame.notes.end(), cells.notes.begin(), cells.notes.end());
     if (!without.empty()) {
       std::string names;
       for (const std::string& model : without) names += (names.empty() ? "" : ", ") + model;
@@ -131,18 +150,18 @@ std::vector<Column> columns_with(std::vector<Column> own) {
   return columns;
 }
 
-void add_line(Table& table, const Record& record, const std::vector<Number>& values) {
-  std::vector<TableValue> line{record.model, target_key(record),
-                               record.batch_size ? shape_words(record) : std::string()};
-  for (const Number& value : values) line.push_back(shows_values(record) ? value_of(value) : TableValue());
-  line.emplace_back(status_words(record));
-  table.rows.push_back(std::move(line));
+std::string status_of(const ModelRow& of) {
+  return of.mark == Mark::kNoCommonCell ? "no common cell: " + status_words(*of.row) : status_words(*of.row);
 }
 
-Number rate_from(const Record& row, const Number& time) {
-  return row.throughput_ips && row.latency_p50_ms && time && *time > 0
-             ? Number(*row.throughput_ips * *row.latency_p50_ms / *time)
-             : Number();
+void add_line(Table& table, const ModelRow& of, const std::vector<Number>& values) {
+  const Record& record = *of.row;
+  const bool shown = shows_values(record) && of.mark == Mark::kNone;
+  std::vector<TableValue> line{record.model, target_key(record),
+                               record.batch_size ? shape_words(record) : std::string()};
+  for (const Number& value : values) line.push_back(shown ? value_of(value) : TableValue());
+  line.emplace_back(status_of(of));
+  table.rows.push_back(std::move(line));
 }
 
 }  // namespace
@@ -155,14 +174,20 @@ std::vector<Chart> hardware_comparison(const Source& source) {
       columns_with({{"latency_p50_ms", "median", "ms", Better::kLower},
                     {"latency_p50_low_ms", "95 % from", "ms"},
                     {"latency_p50_high_ms", "to", "ms"},
-                    {"throughput_ips", "throughput", "items/s", Better::kHigher}}),
-      [](const Record& record, std::vector<Row>& rows, Table& table) {
-        rows.push_back(bar_of(0, record, record.latency_p50_ms, record.latency_p50_low_ms, record.latency_p50_high_ms));
-        rows.push_back(bar_of(1, record, record.throughput_ips, rate_from(record, record.latency_p50_high_ms),
-                              rate_from(record, record.latency_p50_low_ms)));
-        add_line(table, record,
-                 {record.latency_p50_ms, record.latency_p50_low_ms, record.latency_p50_high_ms, record.throughput_ips});
-      });
+                    {"throughput_ips", "throughput", "items/s", Better::kHigher},
+                    {"throughput_low", "from the median's interval", "items/s"},
+                    {"throughput_high", "to", "items/s"}}),
+      [](const ModelRow& of, std::vector<Row>& rows, Table& table) {
+        const Record& record = *of.row;
+        const Number slowest = rate_at(record, record.latency_p50_high_ms),
+                     fastest = rate_at(record, record.latency_p50_low_ms);
+        rows.push_back(bar_of(0, of, record.latency_p50_ms, record.latency_p50_low_ms, record.latency_p50_high_ms));
+        rows.push_back(bar_of(1, of, record.throughput_ips, slowest, fastest));
+        add_line(table, of,
+                 {record.latency_p50_ms, record.latency_p50_low_ms, record.latency_p50_high_ms, record.throughput_ips,
+                  slowest, fastest});
+      },
+      kHollowOfOneProcess, kWhiskersOfRates);
 }
 
 std::vector<Chart> memory_usage(const Source& source) {
@@ -170,8 +195,9 @@ std::vector<Chart> memory_usage(const Source& source) {
   std::vector<Chart> charts = by_model(
       source, "memory_usage", "How much memory does each runtime need?", &Typical::memory, panels,
       columns_with({{"memory_mb", "peak memory", "MB", Better::kLower}, {"memory_source", "measured of", ""}}),
-      [](const Record& record, std::vector<Row>& rows, Table& table) {
-        Row row = bar_of(0, record, record.memory_mb, {}, {});
+      [](const ModelRow& of, std::vector<Row>& rows, Table& table) {
+        const Record& record = *of.row;
+        Row row = bar_of(0, of, record.memory_mb, {}, {});
         row.style &= ~(kHollow | kUnranked);
         if (record.memory_source == "process_warm") {
           row.style |= kHollow;
@@ -183,7 +209,7 @@ std::vector<Chart> memory_usage(const Source& source) {
                                      record.batch_size ? shape_words(record) : std::string(),
                                      row.value ? value_of(row.value) : TableValue(),
                                      record.memory_source,
-                                     status_words(record)};
+                                     status_of(of)};
         table.rows.push_back(std::move(line));
       },
       "Hollow: at most; the worker had already run another shape.");
@@ -209,7 +235,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   std::set<std::string> peaks;
   bool partly = false;
   for (const Efficiency& entry : source.input.analysis->efficiency) {
-    if (!entry.machine.empty() && entry.machine != cells.machine) continue;
+    if (entry.hardware_id != cells.hardware_id) continue;
     const std::string name = fmt::format("{}, {}", entry.category.empty() ? "other" : entry.category, entry.precision);
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     Row row;

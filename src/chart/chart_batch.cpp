@@ -5,9 +5,11 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "analyse/analyse.hpp"
+#include "analyse/pairs.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
@@ -31,11 +33,6 @@ Number median(const Record& row) { return row.latency_p50_ms; }
 Number median_low(const Record& row) { return row.latency_p50_low_ms; }
 Number median_high(const Record& row) { return row.latency_p50_high_ms; }
 Number rate(const Record& row) { return row.throughput_ips; }
-// A rate is proportional to 1 / time: the ends of the median's interval give those of the rate.
-Number rate_at(const Record& row, const Number& time) {
-  if (!row.throughput_ips || !row.latency_p50_ms || !time || *time <= 0) return {};
-  return *row.throughput_ips * *row.latency_p50_ms / *time;
-}
 Number rate_low(const Record& row) { return rate_at(row, row.latency_p50_high_ms); }
 Number rate_high(const Record& row) { return rate_at(row, row.latency_p50_low_ms); }
 Number memory(const Record& row) { return row.memory_mb; }
@@ -60,12 +57,8 @@ constexpr Quantity kNextToken{"time per further token", "tpot_p50_ms", "ms",    
                               Better::kLower,           true,          next_token, next_token_low,
                               next_token_high};
 
-bool differs_in_batch_only(const Record& a, const Record& b) {
-  return a.model == b.model && a.sequence_length == b.sequence_length && a.precision == b.precision &&
-         a.output_tokens == b.output_tokens && a.streams.value_or(1) == b.streams.value_or(1);
-}
-
-// The cells of a model whose batch varies: those like its representative cell.
+// The cells of a model whose batch varies: those that are comparable to its representative cell but
+// for the batch, and those of the same request without a value.
 std::vector<const Record*> cells_by_batch(const Cells& cells, const std::string& model,
                                           std::span<const Quantity> quantities) {
   const std::vector<const Record*> typical = cells.typical.at(model).time;
@@ -78,8 +71,10 @@ std::vector<const Record*> cells_by_batch(const Cells& cells, const std::string&
   std::vector<const Record*> found;
   if (like == nullptr) return found;
   bool any = false;
+  const std::string key = cell_key_of_any_batch(*like);
   for (const Record& row : cells.rows) {
-    if (!row.batch_size || !differs_in_batch_only(*like, row)) continue;
+    if (row.model != model || !row.batch_size) continue;
+    if (shows_values(row) ? cell_key_of_any_batch(row) != key : !is_asked_alike(*like, row)) continue;
     found.push_back(&row);
     any |= shows_values(row) && has_value(row);
   }
@@ -94,7 +89,9 @@ Table table_of(std::span<const Record* const> rows, std::span<const Quantity> qu
   for (const Quantity& one : quantities) {
     table.columns.push_back({one.key, one.heading, one.unit, one.better});
     if (one.low != nothing) {
-      table.columns.push_back({std::string(one.key) + "_low", std::string(one.heading) + ", 95 % from", one.unit});
+      table.columns.push_back(
+          {std::string(one.key) + "_low",
+           one.value == rate ? "from the median's interval" : std::string(one.heading) + ", 95 % from", one.unit});
       table.columns.push_back({std::string(one.key) + "_high", "to", one.unit});
     }
   }
@@ -126,23 +123,27 @@ std::string model_question(const std::string& model, std::string question) {
   return model + ": " + question;
 }
 
-// The finding of one model: its largest claimed gain in items/s from the smallest batch, else the question.
+// The finding of one model: its largest claimed gain in items/s from a smaller batch, else the question.
 std::string title_of(std::span<const Facet> facets, std::string question) {
   if (facets.size() != 1) return question;
+  std::vector<std::pair<const Record*, const Record*>> pairs;
+  for (const Record* small : facets.front().cells)
+    for (const Record* large : facets.front().cells)
+      if (target_key(*small) == target_key(*large) && *small->batch_size < *large->batch_size && timed(*small) &&
+          timed(*large))
+        pairs.emplace_back(small, large);
+  // One of all pairs is chosen because it is the largest.
+  std::size_t among = 2;
+  while (stats::pairs_among(among) < pairs.size()) ++among;
   const Record* from = nullptr;
   const Record* to = nullptr;
   CellComparison gain;
-  for (const Record* small : facets.front().cells)
-    for (const Record* large : facets.front().cells) {
-      if (target_key(*small) != target_key(*large) || *small->batch_size >= *large->batch_size || !small->ranked() ||
-          !large->ranked() || !small->latency_p50_ms || !large->latency_p50_ms)
-        continue;
-      const CellComparison found = compare_per_item(*large, *small);
-      if (found.difference == stats::Difference::kSlower && (from == nullptr || found.ratio > gain.ratio)) {
-        from = small;
-        to = large;
-        gain = found;
-      }
+  for (const auto& [small, large] : pairs)
+    if (const CellComparison found = compare_per_item(*large, *small, among);
+        found.baseline_ahead() && (from == nullptr || found.ratio > gain.ratio)) {
+      from = small;
+      to = large;
+      gain = found;
     }
   if (from == nullptr) return model_question(facets.front().model, question);
   return fmt::format("{}: on {}, batch {} computes {} times as many items a second as batch {}", facets.front().model,
@@ -252,7 +253,9 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
     frame.title = plan.proportional    ? title_of(facets, plan.question)
                   : facets.size() == 1 ? model_question(facets.front().model, plan.question)
                                        : plan.question;
-    frame.subtitle = common_words(shown);
+    std::vector<const Record*> measured;
+    std::ranges::copy_if(shown, std::back_inserter(measured), [](const Record* row) { return shows_values(*row); });
+    frame.subtitle = common_words(measured);
     const bool directions_differ = std::ranges::any_of(
         plan.quantities, [&](const Quantity& one) { return one.better != plan.quantities.front().better; });
     if (facets.size() > 1 && directions_differ)
@@ -284,6 +287,9 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
     };
     if (plan.proportional && std::ranges::any_of(page, has_two_batches))
       frame.notes.emplace_back("Dotted: time in proportion to the batch, from the fastest cell of the smallest batch.");
+    const bool of_rates = std::ranges::any_of(plan.quantities, [](const Quantity& one) { return one.value == rate; });
+    if (of_rates && std::ranges::any_of(shown, [](const Record* row) { return shows_values(*row) && rate_low(*row); }))
+      frame.notes.emplace_back(kWhiskersOfRates);
     for (const std::string& note : cells.notes) frame.notes.push_back(note);
     Picture picture(frame);
     std::size_t place = 0;

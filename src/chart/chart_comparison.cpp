@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
@@ -26,6 +27,7 @@ struct ComparedCell {
   const Record* candidate = nullptr;
   Number ratio{}, low{}, high{};  // of the candidate's time over the baseline's
   bool claimed = false, ranked = true;
+  bool usable = true;      // neither target computes wrong numbers for the model
   std::string why_none{};  // without a ratio
 };
 
@@ -57,6 +59,10 @@ void set_ratio(const Sides& sides, ComparedCell& line) {
   const Record &a = *line.baseline, &b = *line.candidate;
   if (!has_time(a) || !has_time(b)) {
     line.why_none = why_none(sides, line);
+    return;
+  }
+  if (!line.usable) {
+    line.why_none = "wrong at another shape";
     return;
   }
   line.ranked = a.ranked() && b.ranked();
@@ -115,6 +121,7 @@ Sides sides_of_targets(const Cells& cells) {
     if (!is_simulated(row) && row.status != CellStatus::kUnavailable && row.status != CellStatus::kSkipped)
       by_target[target_key(row)].emplace(fmt::format("{}\n{}", row.model, shape_key(row)), &row);
   const std::vector<Look> looks = looks_of(cells.rows);
+  const WrongTargets wrong(cells.rows);
   Sides best;
   std::size_t most = 0;
   for (std::size_t i = 0; i < looks.size(); ++i)
@@ -133,7 +140,8 @@ Sides sides_of_targets(const Cells& cells) {
         sides.lines.push_back({.name = fmt::format("{}, {}", row->model, shape_words(*row)),
                                .series = looks[j].name,
                                .baseline = row,
-                               .candidate = other->second});
+                               .candidate = other->second,
+                               .usable = !wrong.has_target_of(*row) && !wrong.has_target_of(*other->second)});
       }
       sides.only_baseline = a.size() - shared;
       sides.only_candidate = b.size() - shared;
@@ -197,7 +205,8 @@ Row row_of(const ComparedCell& line, int panel) {
   row.series = line.claimed || away_from_one(line) ? line.series : "no difference";
   row.style = !line.ranked ? kUnranked : line.claimed ? 0 : kHollow;
   row.text = ratio_words(line);
-  if (!line.ratio) row.mark = mark_of(has_time(*line.baseline) ? *line.candidate : *line.baseline);
+  if (!line.ratio)
+    row.mark = !line.usable ? Mark::kWrong : mark_of(has_time(*line.baseline) ? *line.candidate : *line.baseline);
   return row;
 }
 

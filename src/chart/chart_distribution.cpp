@@ -121,6 +121,7 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
       row.style = kUnranked;
     else if (one.quality.starts_with("few") || !one.low || !one.high)
       row.style = kHollow;
+    if (is_simulated(cell)) row.style |= kHatched;
     // p95 would be over p90 and p99.
     if (alone && std::string_view(one.name) != "p95")
       row.text = fmt::format("{} {}", one.name, number_words(*one.value));
@@ -185,15 +186,16 @@ Frame frame_of(std::span<const Group> groups, std::size_t all) {
                                     : "A line for each target, of all launches, and its median in ms.");
   if (all > shown.size())
     frame.notes.push_back(fmt::format("{} of {} cells; --cell KEY shows another one.", shown.size(), all));
-  if (std::ranges::any_of(shown, [](const Record* cell) { return is_unranked(*cell); }))
-    frame.notes.push_back(legend_notes(std::vector{Row{.value = 1, .style = kUnranked}}).front());
+  std::vector<Row> looks;
+  for (const Record* cell : shown) looks.push_back({.value = 1, .style = style_of(*cell) & (kUnranked | kHatched)});
+  for (std::string& note : legend_notes(looks)) frame.notes.push_back(std::move(note));
   return frame;
 }
 
 }  // namespace
 
 std::vector<Chart> latency_distribution(const Source& source) {
-  const std::vector<CellShapes> cells = cells_with_shapes(source.input);
+  const std::vector<CellShapes> cells = cells_with_shapes(source);
   if (cells.empty()) return {};
   const std::vector<Group> groups = groups_of(cells);
   Table table{{{"cell", "cell", ""},
@@ -202,7 +204,10 @@ std::vector<Chart> latency_distribution(const Source& source) {
                {"low", "95 % from", "ms"},
                {"high", "to", "ms"}},
               {}};
-  Picture picture(frame_of(groups, cells.size()));
+  Frame frame = frame_of(groups, cells.size());
+  if (source.input.cell.empty())
+    frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
+  Picture picture(std::move(frame));
   const std::size_t columns = groups.size() == 1 ? 1 : 2;
   constexpr double kHeight = 210, kPitch = kHeight + 78, kLeft = 56;
   const double column = static_cast<double>(picture.frame().width - 16) / static_cast<double>(columns);

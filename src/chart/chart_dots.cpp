@@ -99,7 +99,7 @@ std::vector<Chart> verification(const Source& source) {
     }
     for (auto& [target, dot] : worst) line.dots.push_back(std::move(dot));
     if (line.dots.empty()) continue;
-    add_marks(line, cells, model);
+    add_marks(line, cells, model, MeasuredElsewhere::kIsUnverified);
     for (const Row& dot : line.dots) line.best = std::min(line.best, -dot.value.value_or(0));  // the worst first
     lines.push_back(std::move(line));
   }
@@ -143,7 +143,7 @@ std::vector<Chart> memory_scaling(const Source& source) {
       constexpr double kSmallest = 3, kStep = 1.1;
       row.high =
           kSmallest + kStep * std::log2(static_cast<double>(std::max<std::int64_t>(record.batch_size.value_or(1), 1)));
-      row.style = record.memory_source == "process_warm" ? kHollow : 0;
+      row.style = (record.memory_source == "process_warm" ? kHollow : 0) | (is_simulated(record) ? kHatched : 0);
       shown.push_back(&record);
       const auto [place, added] = names.try_emplace(record.model, row);
       if (!added && *place->second.value < *row.value) place->second = row;
@@ -161,7 +161,7 @@ std::vector<Chart> memory_scaling(const Source& source) {
   frame.legend = looks_of(cells.rows);
   leave_out_absent(frame, rows);
   frame.notes.emplace_back("The larger the marker, the larger the batch.");
-  if (std::ranges::any_of(rows, [](const Row& row) { return row.value && row.style == kHollow; }))
+  if (std::ranges::any_of(rows, [](const Row& row) { return row.value && (row.style & kHollow) != 0; }))
     frame.notes.emplace_back("Hollow: at most; the worker had already run another shape.");
   for (std::string& note : legend_notes(rows, "")) frame.notes.push_back(std::move(note));
   for (const std::string& note : cells.notes) frame.notes.push_back(note);

@@ -39,6 +39,8 @@ std::vector<Chart> history(const Source& source) {
     const std::string& key = data.series[series];
     if (!source.input.series.empty() && key != source.input.series) continue;
     const auto cell = std::ranges::find(data.cells, key, &Record::series_key);
+    if (cell != data.cells.end() && source.input.series.empty() && cell->hardware_id != source.cells.hardware_id)
+      continue;
     if (cell == data.cells.end() ||
         (!source.input.model.empty() && cell->model != source.input.model && cell->model_id != source.input.model))
       continue;
@@ -67,6 +69,8 @@ std::vector<Chart> history(const Source& source) {
         fmt::format("The {} series with the most results of {}; --series KEY shows another one.", lines.size(), all));
   frame.notes.emplace_back(
       "Dotted lines: the version of the runtime or of assay changed. Hollow: no interval over launches.");
+  if (source.input.series.empty())
+    frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   Table table{{{"cell", "cell", ""},
                {"time", "time", ""},
                {"p50_ms", "median", "ms", Better::kLower},
@@ -93,7 +97,10 @@ std::vector<Chart> history(const Source& source) {
         row.value = point->p50_ms;
         row.low = point->p50_low_ms;
         row.high = point->p50_high_ms;
-        row.style = !point->ranked ? kUnranked : point->launches < 2 ? kHollow : 0;
+        const bool simulated = is_simulated(*lines[i].cell);
+        row.style = (simulated ? kHatched : 0) | (!point->ranked && !simulated ? kUnranked
+                                                  : point->launches < 2        ? kHollow
+                                                                               : 0);
       } else {
         row.mark = point->verification == Verification::kWrong ? Mark::kWrong
                    : point->status == CellStatus::kFailed      ? Mark::kFailed
@@ -132,14 +139,15 @@ std::vector<Chart> history(const Source& source) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto number = static_cast<int>(i);
     const Look look = look_of(*lines[i].cell);
-    picture.draw(number, "versions", "event", "point",
-                 {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}});
     picture.draw(number, "points", "band", "point", {{"colour", {{"$colour", look.colour}}}});
     picture.plain_line(number, "points", look.colour.c_str(), look.dash);
     Json arguments = arguments_of(look);
     arguments["size"] = 3.5;
     picture.draw(number, "points", "point", "point", std::move(arguments));
     picture.draw(number, "points", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}});
+    picture.draw(
+        number, "versions", "event", "point",
+        {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}, {"paper", {{"$colour", "background"}}}});
   }
   const double count = std::ceil(static_cast<double>(lines.size()) / static_cast<double>(columns));
   return {

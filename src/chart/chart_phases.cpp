@@ -49,14 +49,17 @@ std::vector<PhaseLine> lines_of(const Source& source) {
   std::vector<const Record*> rows;
   if (!source.input.cell.empty()) {
     for (const Record& row : source.cells.rows)
-      if (row.task_key == source.input.cell) rows.push_back(&row);
+      if (row.task_key == source.input.cell && shows_values(row)) rows.push_back(&row);
   } else {
     for (const std::string& model : source.cells.models)
       for (const Record* row : source.cells.typical.at(model).time) rows.push_back(row);
   }
   std::vector<PhaseLine> lines;
   for (const Record* row : rows) {
-    PhaseLine line{row, fmt::format("{} on {}", row->model, target_key(*row)), phase_times(*row)};
+    PhaseLine line{
+        row,
+        fmt::format("{} on {}{}", row->model, target_key(*row), is_simulated(*row) ? ", simulated or software" : ""),
+        phase_times(*row)};
     if (std::ranges::any_of(line.times, [](const Number& time) { return time.value_or(0) > 0; }))
       lines.push_back(std::move(line));
   }
@@ -127,6 +130,8 @@ std::vector<Chart> phases(const Source& source) {
     frame.notes.push_back(fmt::format(
         "{} of {} rows have no time of compiling: the runtime compiles when it loads the model, or does not report it.",
         without_compile, lines.size()));
+  if (std::ranges::any_of(shown, [](const Record* row) { return is_simulated(*row); }))
+    frame.notes.emplace_back(kSimulatedTimes);
   for (const std::string& note : source.cells.notes) frame.notes.push_back(note);
   const std::string subtitle = common_words(shown);
   for (const Phase& phase : kPhase) frame.legend.push_back({phase.name, phase.colour, "rect", "solid"});

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "analyse/analyse.hpp"
+#include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
 #include "chart/bars.hpp"
 #include "chart/charts.hpp"
@@ -40,12 +41,15 @@ const std::vector<Column> kRatioColumns{
     {"low", "95 % from", ""},      {"high", "to", ""},       {"cells", "cells", ""},
     {"claim", "what is shown", ""}};
 
+// The target is the baseline of the comparison: if the other one is slower, it is faster.
+std::string claim_words(const CellComparison& comparison) {
+  return !comparison.claimed() ? no_claim_words(comparison) : comparison.baseline_ahead() ? "faster" : "slower";
+}
+
 void add_ratio(Table& table, const Row& row, const CellComparison& comparison, std::size_t cells) {
   table.rows.push_back({row.group, row.series, value_of(row.value), value_of(row.low), value_of(row.high),
                         static_cast<double>(cells),
-                        row.mark == Mark::kNoCommonCell ? std::string("no common cell")
-                        : comparison.claimed()          ? std::string(to_string(comparison.difference))
-                                                        : no_claim_words(comparison)});
+                        row.mark == Mark::kNoCommonCell ? std::string("no common cell") : claim_words(comparison)});
 }
 
 // How many times as fast as the baseline, over the cells that both have: of medians, ranked or not, so that nothing can
@@ -58,8 +62,9 @@ using Medians = std::map<std::string, std::map<std::string, double>>;  // ms, by
 
 Medians medians_of(std::span<const Record> rows) {
   Medians medians;
+  const WrongTargets wrong(rows);
   for (const Record& row : rows)
-    if (shows_values(row) && !is_simulated(row) && row.latency_p50_ms.value_or(0) > 0)
+    if (shows_values(row) && !is_simulated(row) && row.latency_p50_ms.value_or(0) > 0 && !wrong.has_target_of(row))
       medians[target_key(row)].emplace(cell_key(row), *row.latency_p50_ms);
   return medians;
 }
@@ -211,15 +216,22 @@ std::vector<Chart> category_comparison(const Source& source) {
   std::string baseline;
   bool any = false;
   for (const CategoryLine& line : source.input.analysis->categories) {
-    if (!line.machine.empty() && line.machine != cells.machine) continue;
-    if (line.targets.size() < 2) continue;
+    // Without a baseline nothing was compared; a ratio to another baseline than that of the axis would be another
+    // ratio.
+    if (line.hardware_id != cells.hardware_id || line.baseline.empty()) continue;
     if (baseline.empty()) baseline = line.baseline;
     names.push_back(line.category.empty() ? "other" : line.category);
+    if (line.baseline != baseline) {
+      frame.notes.push_back(fmt::format("Not shown: {}, which has no cell of {}.", names.back(), baseline));
+      names.pop_back();
+      continue;
+    }
     for (const CategoryLine::Target& target : line.targets) {
       if (target.target == line.baseline) continue;
-      rows.push_back(ratio_bar(names.back(), target.target, target.against, line.cells));
-      add_ratio(table, rows.back(), target.against, line.cells);
-      any |= line.cells > 0;
+      const std::size_t common = target.latency_ms ? line.cells : 0;
+      rows.push_back(ratio_bar(names.back(), target.target, target.against, common));
+      add_ratio(table, rows.back(), target.against, common);
+      any |= common > 0;
     }
   }
   if (!any) baseline = add_unranked_categories(cells, names, rows, table);

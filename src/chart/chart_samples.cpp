@@ -20,7 +20,7 @@ constexpr const char* kOnlySteady =
 }  // namespace
 
 std::vector<Chart> samples_over_time(const Source& source) {
-  const std::vector<CellShapes> cells = cells_with_shapes(source.input);
+  const std::vector<CellShapes> cells = cells_with_shapes(source);
   if (cells.empty()) return {};
   const Record& cell = *cells.front().cell;
   constexpr std::size_t kMost = 6;
@@ -38,6 +38,7 @@ std::vector<Chart> samples_over_time(const Source& source) {
     frame.notes.push_back(fmt::format("{} of {} launches.", shapes.size(), cells.front().shapes.size()));
   if (std::ranges::any_of(shapes, [](const LaunchShape* shape) { return !shape->whole_window; }))
     frame.notes.emplace_back(kOnlySteady);
+  if (is_simulated(cell)) frame.notes.emplace_back(kSimulatedTimes);
   Table table{{{"launch", "launch", ""},
                {"time_s", "from", "s"},
                {"median_ms", "median", "ms", Better::kLower},

@@ -25,9 +25,11 @@ struct Typical {
 struct Cells {
   std::vector<Record> rows;
   std::vector<std::string> models;
-  std::map<std::string, Typical> typical;  ///< by model; points into `rows`
-  std::string machine;                     ///< name of the host
-  std::vector<std::string> notes;          ///< what was left out
+  std::map<std::string, Typical> typical;   ///< by model; points into `rows`
+  std::string machine;                      ///< as answers name it; its host if there is one machine only
+  std::string hardware_id;                  ///< of the machine
+  std::vector<std::string> notes;           ///< what was left out
+  std::vector<std::string> other_machines;  ///< of these, those of machines
 };
 
 /// An input, and what most charts compute of it.
@@ -40,7 +42,8 @@ struct Source {
   Cells cells;
 };
 
-/// "128 tokens · float32 · laboratory · 3 launches · 2026-03-02", of what all of the rows have in common.
+/// "128 tokens · float32 · laboratory · 1 to 3 launches · 2026-03-02": what all of the rows have in common, and the
+/// range of their launches and dates.
 [[nodiscard]] std::string common_words(std::span<const Record* const> rows);
 
 [[nodiscard]] std::vector<Chart> hardware_comparison(const Source& source);

@@ -26,7 +26,7 @@ double absent_width(const DotLine& line) {
 std::string facet_name(const std::string& name) { return name.empty() ? "other" : name; }
 
 std::vector<Chart> dot_plots(Frame frame, std::vector<DotLine> lines, const Table& table, const DotAxis& axis) {
-  constexpr double kLine = 24, kBetween = 34, kAxis = 52, kLabelSize = 12, kWidest = 320;
+  constexpr double kLine = 24, kBetween = 34, kAxis = 52, kLabelSize = 12, kWidest = 320, kWidestAbsent = 250;
   constexpr std::size_t kMostLines = 40;
   std::vector<Row> all;
   for (const DotLine& line : lines) all.insert(all.end(), line.dots.begin(), line.dots.end());
@@ -45,6 +45,7 @@ std::vector<Chart> dot_plots(Frame frame, std::vector<DotLine> lines, const Tabl
     absent = std::max(absent, absent_width(line));
   }
   labels = std::min(labels, kWidest);
+  absent = std::min(absent, kWidestAbsent);
   std::map<std::string, double> first;  // a facet's place is that of its fastest line
   for (const DotLine& line : lines) {
     const auto [place, added] = first.try_emplace(line.facet, line.best);
@@ -101,7 +102,7 @@ std::vector<Chart> dot_plots(Frame frame, std::vector<DotLine> lines, const Tabl
         arguments["slots"] = frame.legend.size();
         picture.draw(number, look.name, "dot", "category", std::move(arguments));
       }
-      picture.draw(number, "", "absentees", "category", {{"ink2", {{"$colour", "ink-2"}}}});
+      picture.draw(number, "", "absentees", "category", {{"ink2", {{"$colour", "ink-2"}}}, {"width", absent - 8}});
       top += panel.height + kBetween;
     }
     charts.push_back(
@@ -131,18 +132,25 @@ void add_dots(Table& table, const DotLine& line, std::size_t models) {
                           static_cast<double>(models), dot.text});
 }
 
-void add_marks(DotLine& line, const Cells& cells, const std::string& model) {
-  for (const Record& row : cells.rows) {
-    const std::string target = target_key(row);
-    if (row.model != model || mark_of(row) == Mark::kNone ||
-        std::ranges::find(line.dots, target, &Row::series) != line.dots.end())
-      continue;
-    Row dot;
-    dot.series = target;
-    dot.mark = mark_of(row);
-    dot.text = status_words(row);
-    line.dots.push_back(dot);
-  }
+void add_marks(DotLine& line, const Cells& cells, const std::string& model, MeasuredElsewhere measured) {
+  const auto add_where = [&](auto accepts) {
+    for (const Record& row : cells.rows) {
+      if (row.model != model || !accepts(row)) continue;
+      Row dot;
+      dot.series = target_key(row);
+      if (std::ranges::find(line.dots, dot.series, &Row::series) != line.dots.end()) continue;
+      const bool elsewhere = shows_values(row) && measured == MeasuredElsewhere::kIsNoCommonCell;
+      dot.mark = elsewhere ? Mark::kNoCommonCell : mark_of(row);
+      dot.text = elsewhere ? "no common cell" : status_words(row);
+      line.dots.push_back(dot);
+    }
+  };
+  add_where([](const Record& row) { return mark_of(row) == Mark::kWrong; });
+  add_where([](const Record& row) { return !shows_values(row); });
+  add_where([&](const Record& row) {
+    return measured == MeasuredElsewhere::kIsNoCommonCell ? row.latency_p50_ms && !is_simulated(row)
+                                                          : mark_of(row) != Mark::kNone;
+  });
 }
 
 Frame frame_of(const Cells& cells, const char* name, const char* title) {

@@ -40,8 +40,11 @@ struct DotAxis {
 void add_dots(Table& table, const DotLine& line, std::size_t models);
 /// The least value of a line, for sorting; lines without one come last.
 [[nodiscard]] double least(const DotLine& line);
+/// What a target is that was measured, but has no row in a line.
+enum class MeasuredElsewhere { kIsNoCommonCell, kIsUnverified };
 /// Adds the targets of a model that have no row in the line, with the reason.
-void add_marks(DotLine& line, const Cells& cells, const std::string& model);
+void add_marks(DotLine& line, const Cells& cells, const std::string& model,
+               MeasuredElsewhere measured = MeasuredElsewhere::kIsNoCommonCell);
 /// The frame of a picture of the models' typical cells.
 [[nodiscard]] Frame frame_of(const Cells& cells, const char* name, const char* title);
 

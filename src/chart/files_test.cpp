@@ -142,6 +142,7 @@ TEST(Charts, AGeometricMeanWithoutAnIntervalIsHollow) {
   Analysis analysis;
   Efficiency share;
   share.target = "cpu";
+  share.hardware_id = data.cells.front().hardware_id;
   share.share = 0.4;
   share.cells = 2;
   analysis.efficiency = {share};

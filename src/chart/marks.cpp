@@ -50,6 +50,18 @@ std::string status_words(const Record& row) {
   return words;
 }
 
+bool is_asked_alike(const Record& like, const Record& row) {
+  const auto agrees = [&](auto field) { return !(row.*field) || row.*field == like.*field; };
+  return agrees(&Record::sequence_length) && agrees(&Record::output_tokens) &&
+         (row.precision.empty() || row.precision == like.precision) &&
+         row.streams.value_or(1) == like.streams.value_or(1);
+}
+
+Number rate_at(const Record& row, const Number& time) {
+  if (!row.throughput_ips || !row.latency_p50_ms || !time || *time <= 0) return {};
+  return *row.throughput_ips * *row.latency_p50_ms / *time;
+}
+
 std::vector<std::string> legend_notes(std::span<const Row> rows, std::string_view hollow_words) {
   bool hollow = false, hatched = false, unranked = false, unverified = false;
   std::map<Mark, std::size_t> marks;

@@ -114,6 +114,16 @@ class Picture {
 /// For tables: "verified", "verified, not ranked", "unverified, not ranked, mean", "failed (worker_died)".
 [[nodiscard]] std::string status_words(const Record& row);
 
+/// Whether a row without values has the lengths, the precision and the streams of `like`, as far as it says them: what
+/// failed has no more to compare.
+[[nodiscard]] bool is_asked_alike(const Record& like, const Record& row);
+/// Its rate if the median were this time.
+[[nodiscard]] Number rate_at(const Record& row, const Number& time);
+inline constexpr std::string_view kWhiskersOfRates =
+    "Whiskers of throughput: the interval of the median as a rate; a throughput has none of its own.";
+
+inline constexpr std::string_view kSimulatedTimes =
+    "A simulated or software device: its times are not the device's, and it is never ranked.";
 inline constexpr std::string_view kHollowOfOneProcess = "Hollow: one process, so there is no interval over launches.";
 /// What the rows of a picture need explained: dashed, hollow, hatched, marks; a sentence each.
 /// `hollow`: what that means; empty: it is explained elsewhere.

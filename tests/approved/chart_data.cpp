@@ -345,6 +345,7 @@ void add_efficiency(Analysis& analysis) {
   for (const char* category : {"text_encoders", "vision"})
     for (const char* target : {"cpu", "openvino"}) {
       Efficiency one;
+      one.hardware_id = "machine-1";
       one.target = target;
       one.category = category;
       one.precision = "float32";
@@ -364,6 +365,7 @@ std::optional<Dataset> dataset_of(const std::string& name) {
   if (name == "thirty") return thirty_models();
   if (name == "unranked") return unranked();
   if (name == "two_runs") return normal();
+  if (name == "long") return long_names();
   if (name == "empty") return empty_data();
   return std::nullopt;
 }

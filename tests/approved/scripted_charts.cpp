@@ -2,7 +2,8 @@
 
 // scripted_charts NAME.DATA[.dark].svg: prints a chart of invented results, for comparison with the approved file of
 // the same name in charts/ (tests/approve.py). DATA: one (a single cell), normal, thirty (models),
-// unranked (times that nothing is claimed of), two_runs (normal, and an older run for the comparison), empty.
+// unranked (times that nothing is claimed of), two_runs (normal, and an older run for the comparison), long (names,
+// and versions that changed with the last runs), empty.
 // scripted_charts --check: says where text is cut or overlaps in any page of any chart.
 // scripted_charts --all FOLDER: writes every chart of every DATA there as SVG and PNG, and says what is wrong with
 // their text.
@@ -79,7 +80,7 @@ int write_all(const std::filesystem::path& folder) {
   if (!renderer) return 1;
   int faults = 0;
   const Dataset older = before_normal();
-  for (const std::string_view name : {"one", "normal", "thirty", "unranked", "two_runs", "empty"}) {
+  for (const std::string_view name : {"one", "normal", "thirty", "unranked", "two_runs", "long", "empty"}) {
     const Dataset data = *dataset_of(std::string(name));
     const Analysis analysis = analysis_of(data);
     const Dataset* before = name == "two_runs" ? &older : nullptr;

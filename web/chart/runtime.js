@@ -242,6 +242,16 @@ function nothing() {
   return {type: 'group', children: []};
 }
 
+// The words, with "…" in their middle if they would be wider.
+function cutTo(words, width, font, measure) {
+  if (measure(words, font) <= width) return words;
+  for (var kept = words.length - 1; kept > 1; kept--) {
+    var front = Math.ceil(kept / 2), cut = words.slice(0, front) + '…' + words.slice(words.length - (kept - front));
+    if (measure(cut, font) <= width) return cut;
+  }
+  return '…';
+}
+
 function path(data, style) {
   return {type: 'path', shape: {pathData: data}, style: style};
 }
@@ -360,17 +370,25 @@ var functions = {
     };
   },
 
-  // Right of the panel, which targets of a category have no value, and why.
+  // Right of the panel, which targets of a category have no value, and why; where `width` does not suffice their number.
   absentees: function(args, owner) {
     return function(params, api) {
-      var row = owner.rows[params.dataIndex], box = params.coordSys, words = [];
+      var row = owner.rows[params.dataIndex], box = params.coordSys, words = [], of = [];
       for (var i = 0; i < owner.rows.length; i++) {
         var other = owner.rows[i];
         if (other.group !== row.group || isNumber(other.value) || !other.mark) continue;
         if (!words.length && i !== params.dataIndex) return nothing();
         words.push(MARKS[other.mark].charAt(0) + THIN + other.series);
+        of[other.mark] = (of[other.mark] || []).concat(other.series);
       }
-      return words.length ? text(words.join('  '), box.x + box.width + 8, api.coord([1, row.group])[1], {fill: args.ink2}) : nothing();
+      if (!words.length) return nothing();
+      if (args.width && owner.measure(words.join('  '), '11px') > args.width) {
+        words = [];
+        for (var mark = 1; mark < of.length; mark++)
+          if (of[mark]) words.push(MARKS[mark].charAt(0) + THIN + (of[mark].length > 1 ? of[mark].length + ' targets' : of[mark][0]));
+      }
+      var line = args.width ? cutTo(words.join('  '), args.width, '11px', owner.measure) : words.join('  ');
+      return text(line, box.x + box.width + 8, api.coord([1, row.group])[1], {fill: args.ink2});
     };
   },
 
@@ -553,15 +571,24 @@ var functions = {
     };
   },
 
-  // A dotted line through the panel with the row's text at its top: right of it, or left of it where the picture ends.
+  // A dotted line through the panel with the row's text at its top: right of it, or left of it where the picture ends. Texts that
+  // would lie over each other are one below the other, at most five.
   event: function(args, owner) {
+    var taken = [];
     return function(params, api) {
+      if (params.dataIndex === 0) taken = [];
       var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
-      var width = owner.measure(row.text || '', '11px'), ends = x + 4 + width > box.x + box.width + 32;
-      return {type: 'group', children: [
-        path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])),
-        text(row.text || '', ends ? Math.max(box.x + 2, x - 4 - width) : x + 4, box.y + 9 + 13 * (params.dataIndex % 3), {fill: args.ink2})
-      ]};
+      var words = cutTo(row.text || '', box.width - 4, '11px', owner.measure), width = owner.measure(words, '11px');
+      var left = x + 4 + width > box.x + box.width + 32 ? Math.max(box.x + 2, x - 4 - width) : x + 4, children = [];
+      children.push(path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])));
+      for (var level = 0; level < 5; level++) {
+        var free = taken.every(function(other) { return other[2] !== level || left > other[1] + 4 || left + width + 4 < other[0]; });
+        if (!free) continue;
+        taken.push([left, left + width, level]);
+        children.push(text(words, left, box.y + 9 + 13 * level, {fill: args.ink2, stroke: args.paper, lineWidth: args.paper ? 3 : 0}));
+        break;
+      }
+      return {type: 'group', children: children};
     };
   },
 
@@ -601,13 +628,7 @@ var functions = {
   // The label of a category, cut in its middle to `width` pixels.
   category: function(args, owner) {
     return function(value) {
-      var words = String(value);
-      if (!args.width || owner.measure(words, '12px') <= args.width) return words;
-      for (var kept = words.length - 1; kept > 1; kept--) {
-        var front = Math.ceil(kept / 2), cut = words.slice(0, front) + '…' + words.slice(words.length - (kept - front));
-        if (owner.measure(cut, '12px') <= args.width) return cut;
-      }
-      return '…';
+      return args.width ? cutTo(String(value), args.width, args.font || '12px', owner.measure) : String(value);
     };
   }
 };
