@@ -8,9 +8,11 @@ import { distributionRows, historyRows, overTimeRows } from './chart_rows.ts';
 import type { AssayDocument, Cell, ChartTable, HistoryPoint, PageChart, Shape } from './document.ts';
 import { count, counted, when, withUnit } from './format.ts';
 import { medianOf } from './results.ts';
+import { isUnreal } from './words.ts';
 
 const mostLaunches = 6;
 const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
+const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
 /** "batch 1 · 128 tokens · float32 · laboratory · 3 launches · 2026-03-02": common_words() of one row. */
 function commonWords(cell: Cell): string {
@@ -43,7 +45,7 @@ export function overTimeChart(document: AssayDocument, cell: Cell, shapes: Shape
       title: `Was the measurement of ${cellWords(cell)} steady?`,
       subtitle: `${commonWords(cell)} · ms, lower is better; line: medians, band: from the shortest to the longest sample`,
       summary: `The times of ${counted(few.length, 'launch', 'launches')} in the order in which they were measured.`,
-      notes: [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []), ...(few.every((shape) => shape.wholeWindow) ? [] : [onlySteady])],
+      notes: [...(few.length < shapes.length ? [`${few.length} of ${shapes.length} launches.`] : []), ...(few.every((shape) => shape.wholeWindow) ? [] : [onlySteady]), ...(isUnreal(cell) ? [simulatedTimes] : [])],
     }, few.map((shape) => `launch ${shape.launch} (${shape.samples} samples, ${shape.steady} steady)`)),
     table: overTimeTable(few),
   };
@@ -67,7 +69,7 @@ export function historyChart(document: AssayDocument, cell: Cell, points: Histor
   const template = document.charts[`history/${cell.target}`];
   const measured = points.filter((point) => medianOf(point) !== null);
   if (!template || measured.length === 0) return undefined;
-  const rows = historyRows(points, cellWords(cell));
+  const rows = historyRows(points, cellWords(cell), isUnreal(cell));
   return filled(template, rows, {
     title: `How did ${cellWords(cell)} change?`,
     summary: `${count(measured.length)} medians: ${measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}`,

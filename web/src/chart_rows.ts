@@ -3,6 +3,7 @@
 // (src/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
 import { formatNumber } from '../chart/runtime.js';
 import type { Cell, HistoryPoint, Shape } from './document.ts';
+import { isUnreal } from './words.ts';
 
 /** panel, group, series, x, value, low, high, mark, style, text */
 export type ChartRow = [number, string, string, number | null, number | null, number | null, number | null, number, number, string];
@@ -12,10 +13,11 @@ const wrong = 1;
 const failed = 2;
 const noValue = 8;
 const hollow = 1;
+const hatched = 2;
 const unranked = 16;
 
 /** Its value is shown but not ranked; simulated and software devices have a mark of their own. */
-const isUnranked = (cell: Cell) => cell.shown && !cell.ranked && !/(^|,)(simulated|software)(,|$)/.test(cell.text('flags'));
+const isUnranked = (cell: Cell) => cell.shown && !cell.ranked && !isUnreal(cell);
 
 export const percentiles = [['p50', 0.5], ['p90', 0.9], ['p95', 0.95], ['p99', 0.99]] as const;
 
@@ -31,7 +33,7 @@ export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
     if (value === null) continue;
     const few = cell.text(`latency_${name}_quality`).startsWith('few') || low === null || high === null;
     // The words of p95 would be over those of p90 and p99.
-    rows.push([0, name, 'percentiles', value, share, low, high, 0, isUnranked(cell) ? unranked : few ? hollow : 0, name === 'p95' ? '' : `${name} ${formatNumber(value)}`]);
+    rows.push([0, name, 'percentiles', value, share, low, high, 0, (isUnranked(cell) ? unranked : few ? hollow : 0) | (isUnreal(cell) ? hatched : 0), name === 'p95' ? '' : `${name} ${formatNumber(value)}`]);
   }
   return rows;
 }
@@ -49,12 +51,13 @@ export function overTimeRows(shapes: Shape[]): ChartRow[] {
   return rows;
 }
 
-export function historyRows(points: HistoryPoint[], words: string): ChartRow[] {
+/** `unreal`: of a simulated or software device. */
+export function historyRows(points: HistoryPoint[], words: string, unreal: boolean): ChartRow[] {
   const rows: ChartRow[] = [];
   let version = points[0]?.version;
   for (const point of points) {
     if (point.shown && point.p50 !== null)
-      rows.push([0, words, 'points', point.time, point.p50, point.low, point.high, 0, !point.ranked ? unranked : point.launches < 2 ? hollow : 0, '']);
+      rows.push([0, words, 'points', point.time, point.p50, point.low, point.high, 0, (!point.ranked && !unreal ? unranked : point.launches < 2 ? hollow : 0) | (unreal ? hatched : 0), '']);
     else
       rows.push([0, words, 'points', point.time, null, null, null, point.verification === 'wrong' ? wrong : point.status === 'failed' ? failed : noValue, 0, '']);
     if (point.version !== version) rows.push([0, '', 'versions', point.time, null, null, null, 0, 0, point.version]);
