@@ -109,8 +109,8 @@ std::string left_out_words(const CoverageOptions& options, const Choice& choice)
   if (!options.update)
     return fmt::format("--incremental-benchmarks: {} of {} cells have a result with this version of their engine",
                        choice.left_out, all);
-  const std::string old = fmt::format("--update-benchmarks: {} of {} cells have a result older than {} days",
-                                      choice.wanted, all, options.older_than);
+  std::string old = fmt::format("--update-benchmarks: {} of {} cells have a result older than {} days", choice.wanted,
+                                all, options.older_than);
   if (choice.without_result == 0) return old;
   return fmt::format("{}; without a result: {} ({}), which --incremental-benchmarks measures", old,
                      choice.without_result, some_of(choice.models_without_result));

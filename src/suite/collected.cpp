@@ -20,9 +20,9 @@ std::string machine_of(const Record& row) { return row.hardware_id.empty() ? row
 
 /// A member that is an object; else an empty one. Lifetime: that of `json`.
 const Json& object_at(const Json& json, const char* name) {
-  static const Json kEmpty = Json::object();
+  static const Json empty = Json::object();
   const auto found = json.is_object() ? json.find(name) : json.end();
-  return found != json.end() && found->is_object() ? *found : kEmpty;
+  return found != json.end() && found->is_object() ? *found : empty;
 }
 
 std::string entry_name(const std::string& model, const std::string& family, const std::string& hardware) {
@@ -56,6 +56,7 @@ std::vector<std::vector<exchange::ResultsFile>> by_machine(std::vector<exchange:
     for (auto& [machine, part] : parts) machines[machine].push_back(std::move(part));
   }
   std::vector<std::vector<exchange::ResultsFile>> groups;
+  groups.reserve(machines.size());
   for (auto& [machine, group] : machines) groups.push_back(std::move(group));
   return groups;
 }
