@@ -88,6 +88,7 @@ void add_runs_of_rows(const std::vector<const Record*>& oldest_first, Dataset& d
 Dataset dataset_of(const std::vector<ResultsFile>& files) {
   Dataset data;
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const ResultsFile& file : files) names.push_back(file.path.string());
   data.source = join(names, ", ");
   data.made_at = iso8601(wall_now());
