@@ -139,15 +139,14 @@ std::vector<Chart> history(const Source& source) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto number = static_cast<int>(i);
     const Look look = look_of(*lines[i].cell);
+    picture.draw(number, "versions", "event", "point",
+                 {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}});
     picture.draw(number, "points", "band", "point", {{"colour", {{"$colour", look.colour}}}});
     picture.plain_line(number, "points", look.colour.c_str(), look.dash);
     Json arguments = arguments_of(look);
     arguments["size"] = 3.5;
     picture.draw(number, "points", "point", "point", std::move(arguments));
     picture.draw(number, "points", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}});
-    picture.draw(
-        number, "versions", "event", "point",
-        {{"colour", {{"$colour", "ink-3"}}}, {"ink2", {{"$colour", "ink-2"}}}, {"paper", {{"$colour", "background"}}}});
   }
   const double count = std::ceil(static_cast<double>(lines.size()) / static_cast<double>(columns));
   return {

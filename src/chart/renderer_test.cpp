@@ -43,6 +43,18 @@ TEST(Renderer, DrawsTheSameBytesEachTime) {
   EXPECT_THAT(text_faults(*first), IsEmpty());
 }
 
+TEST(Renderer, LeavesOutTheSameLabelsEachTimeWhereThereIsNoRoomForAll) {
+  Picture picture({"crowded", "A picture", "for a test", {}, {}, 400});
+  picture.add({60, 30, 120, 120, "", number_axis("ms", {"x"}, {0}, "log"), number_axis("", {"value"}, {0}, "linear")});
+  for (const double x : {2000.0, 250'000.0}) picture.add(Row{0, "", "cpu", x, 1, {}, {}, Mark::kNone, 0, ""});
+  picture.draw(0, "cpu", "point", "point", arguments_of({"cpu", "cpu", "circle", "solid"}));
+  const Chart chart = picture.finish(200, {}, "two points");
+  Renderer draws = renderer();
+  const Result<std::string> first = draws.svg(chart, theme("light"));
+  ASSERT_TRUE(first) << to_string(first.error());
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(*first, *draws.svg(chart, theme("light"))) << i;
+}
+
 TEST(Renderer, TextOfUsersIsEscaped) {
   const Result<std::string> svg =
       renderer().svg(small_chart("</title><script>alert(\"1\")</script> & more"), theme("light"));

@@ -571,21 +571,29 @@ var functions = {
     };
   },
 
-  // A dotted line through the panel with the row's text at its top: right of it, or left of it where the picture ends. Texts that
-  // would lie over each other are one below the other, at most five.
+  // A dotted line through the panel with the row's text, right of it, or left of it where the picture ends: as far up as there is
+  // neither another text nor a point with its interval.
   event: function(args, owner) {
     var taken = [];
     return function(params, api) {
-      if (params.dataIndex === 0) taken = [];
       var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
+      if (params.dataIndex === 0) {
+        taken = owner.panel.filter(function(other) { return isNumber(other.value); }).map(function(other) {
+          var low = api.coord([other.x, isNumber(other.low) ? other.low : other.value]);
+          var high = api.coord([other.x, isNumber(other.high) ? other.high : other.value]);
+          return [low[0] - 5, low[0] + 5, high[1] - 4, low[1] + 4];
+        });
+      }
       var words = cutTo(row.text || '', box.width - 4, '11px', owner.measure), width = owner.measure(words, '11px');
       var left = x + 4 + width > box.x + box.width + 32 ? Math.max(box.x + 2, x - 4 - width) : x + 4, children = [];
       children.push(path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])));
-      for (var level = 0; level < 5; level++) {
-        var free = taken.every(function(other) { return other[2] !== level || left > other[1] + 4 || left + width + 4 < other[0]; });
+      for (var y = box.y + 9; y < box.y + box.height - 6; y += 13) {
+        var free = taken.every(function(other) {
+          return left > other[1] + 3 || left + width + 3 < other[0] || y - 7 > other[3] || y + 7 < other[2];
+        });
         if (!free) continue;
-        taken.push([left, left + width, level]);
-        children.push(text(words, left, box.y + 9 + 13 * level, {fill: args.ink2, stroke: args.paper, lineWidth: args.paper ? 3 : 0}));
+        taken.push([left, left + width, y - 6, y + 6]);
+        children.push(text(words, left, y, {fill: args.ink2}));
         break;
       }
       return {type: 'group', children: children};
@@ -734,8 +742,27 @@ function resolve(option, tokens, measure) {
   return result;
 }
 
+// As sort() of an array, but equal items keep their order. That of Duktape takes random pivots, so that of two labels without room for
+// both sometimes the one and sometimes the other was left out.
+function stableSort(compare) {
+  var order = compare || function(a, b) { return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0; };
+  var items = this.filter(function(item) { return item !== undefined; }), count = items.length;
+  for (var width = 1; width < count; width *= 2) {
+    var merged = [];
+    for (var from = 0; from < count; from += 2 * width) {
+      var middle = Math.min(from + width, count), to = Math.min(from + 2 * width, count), i = from, j = middle;
+      while (i < middle || j < to)
+        merged.push(j >= to || (i < middle && order(items[i], items[j]) <= 0) ? items[i++] : items[j++]);
+    }
+    items = merged;
+  }
+  for (var at = 0; at < this.length; at++) this[at] = items[at];
+  return this;
+}
+
 /** The SVG document of an option, both as text. */
 function render(init, setPlatformAPI, option, tokens, width, height, measure) {
+  if (typeof Duktape !== 'undefined') Array.prototype.sort = stableSort;
   setPlatformAPI({measureText: function(words, font) { return {width: measure(words, font || '12px')}; }});
   var chart = init(null, null, {renderer: 'svg', ssr: true, width: width, height: height});
   try {
