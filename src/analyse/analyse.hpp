@@ -48,8 +48,8 @@ namespace assay {
                                            const std::string& target);
 
 /// The rows that stand for a model in a one-number table, one for each target: all of one cell (comparable()), that
-/// which most targets have, of several the one with the smallest batch, then the shortest sequence. Without targets that
-/// compute wrong numbers for the model at any shape; likewise throughput_cells() and best_throughput().
+/// which most targets have, of several the one with the smallest batch, then the shortest sequence. Without targets
+/// that compute wrong numbers for the model at any shape; likewise throughput_cells() and best_throughput().
 [[nodiscard]] std::vector<const Record*> representatives(std::span<const Record> rows, const std::string& model);
 
 /// The ranked rows with a throughput of a model, of the precision and the lengths that `like` has: the cells of which

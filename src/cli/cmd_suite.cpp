@@ -119,8 +119,8 @@ std::vector<std::string> notes_of(const SuiteOptions& options, const suite::Suit
   std::vector<std::string> given = options.measuring.given();
   if (!options.measuring.hardware.empty()) given.emplace_back("--hardware");
   if (!options.config.empty() && !given.empty())
-    notes.push_back(fmt::format("{} {} what '{}' says", join(given, ", "),
-                                given.size() == 1 ? "replaces" : "replace", options.config));
+    notes.push_back(fmt::format("{} {} what '{}' says", join(given, ", "), given.size() == 1 ? "replaces" : "replace",
+                                options.config));
   return notes;
 }
 

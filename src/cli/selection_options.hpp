@@ -27,7 +27,8 @@ class SelectionOptions {
   std::string db_path;
   /// Whether any of them is used.
   [[nodiscard]] bool select() const;
-  /// What the options say; --until with a date alone is the end of that day. Errors: invalid_argument, if a time is not valid.
+  /// What the options say; --until with a date alone is the end of that day. Errors: invalid_argument, if a time is not
+  /// valid.
   [[nodiscard]] Result<Selection> selection() const;
   /// Reads what was selected. Errors: those of selection() and read_selected().
   [[nodiscard]] Result<Dataset> read() const;

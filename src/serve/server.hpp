@@ -35,9 +35,9 @@ struct ServeOptions {
 ///
 /// Once a second it looks at the database's snapshot and at `<name>.progress.json` beside it. When the snapshot
 /// changed, the document is made again and readers get the event `snapshot` with its tag; the events `progress` have
-/// the content of the other file while the process that it names runs. A snapshot that cannot be read does not take away
-/// the document before: readers get the event `missing` with the reason, and it is tried again every ten seconds. No
-/// file stays open in between.
+/// the content of the other file while the process that it names runs. A snapshot that cannot be read does not take
+/// away the document before: readers get the event `missing` with the reason, and it is tried again every ten seconds.
+/// No file stays open in between.
 ///
 /// Errors: invalid_argument (the port is in use, or out of range).
 [[nodiscard]] Status serve(const ServeOptions& options, const Content& content,

@@ -28,16 +28,15 @@ struct Written {
 [[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,
                                                  const std::filesystem::path& database);
 
-/// Puts the results of several folders into a new one for each machine that they are of, in `output_dir`. Of a cell that
-/// several runs measured the newest result is the row; what was skipped or cut short hides no older one, and runs are
-/// not averaged. A folder without all results and the matrix is removed again. Errors: as above.
+/// Puts the results of several folders into a new one for each machine that they are of, in `output_dir`. Of a cell
+/// that several runs measured the newest result is the row; what was skipped or cut short hides no older one, and runs
+/// are not averaged. A folder without all results and the matrix is removed again. Errors: as above.
 [[nodiscard]] Result<Written> aggregate(std::span<const std::filesystem::path> folders,
                                         const std::filesystem::path& output_dir, const std::string& command);
 
 /// Compares the results of two folders (suite/comparison.hpp) in a new folder comparison_YYYYMMDD_HHMMSS of
-/// `output_dir`: comparison.md, .csv and .json, the chart `comparison` in plots, and the charts of each side in plots/before and
-/// plots/after.
-/// A folder without all documents is removed again. Errors: as above.
+/// `output_dir`: comparison.md, .csv and .json, the chart `comparison` in plots, and the charts of each side in
+/// plots/before and plots/after. A folder without all documents is removed again. Errors: as above.
 [[nodiscard]] Result<Written> plot_comparison(const std::filesystem::path& before, const std::filesystem::path& after,
                                               const std::filesystem::path& output_dir);
 
