@@ -35,8 +35,7 @@ struct LaunchSamples {
 ///   - launches that failed, or did not run, if an attempt with a higher `attempt_number` was not cut short: --resume
 ///     ran the cell again;
 ///   - rows with the flag `imported`, each of a cell of its file, as soon as as many launches of that cell were
-///   measured
-///     here: they are the same ones. Until then the launches are left out instead.
+///     measured here: they are the same ones. Until then the launches are left out instead.
 [[nodiscard]] std::vector<std::size_t> counted_launches(std::span<const Record* const> rows);
 
 /// The row of a cell. `launches`: all of one cell in one run, at least one, in any order; those that do not count are
