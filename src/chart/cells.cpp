@@ -127,6 +127,11 @@ Cells cells_of(const Input& input) {
 
 Source::Source(Input of) : input(std::move(of)), cells(cells_of(input)) {}
 
+std::string group_words(std::string name) {
+  std::ranges::replace(name, '_', ' ');
+  return name.empty() ? "other" : name;
+}
+
 std::string common_words(std::span<const Record* const> rows) {
   std::string words;
   const auto add = [&](const std::string& part) {

@@ -36,7 +36,7 @@ std::vector<ArchitectureLine> architectures_of(const Cells& cells) {
     if (!row.category.empty()) categories[name] = row.category;
   }
   for (const std::string& name : order) {
-    ArchitectureLine line{name, facet_name(categories[name]), {}, {}};
+    ArchitectureLine line{name, group_words(categories[name]), {}, {}};
     const bool ranked =
         std::ranges::any_of(models[name], [&](const std::string& model) { return cells.typical.at(model).ranked; });
     std::map<std::string, std::map<std::string, const Record*>> found, unranked;  // by target, model

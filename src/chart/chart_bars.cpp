@@ -236,7 +236,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   bool partly = false;
   for (const Efficiency& entry : source.input.analysis->efficiency) {
     if (entry.hardware_id != cells.hardware_id) continue;
-    const std::string name = fmt::format("{}, {}", entry.category.empty() ? "other" : entry.category, entry.precision);
+    const std::string name = fmt::format("{}, {}", group_words(entry.category), entry.precision);
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     Row row;
     row.group = name;

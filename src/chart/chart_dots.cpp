@@ -38,7 +38,7 @@ std::vector<Chart> model_performance(const Source& source) {
     line.name = model;
     for (const Record* row : cells.typical.at(model).time) {
       if (!row->latency_p50_ms) continue;
-      line.facet = facet_name(row->family);
+      line.facet = group_words(row->family);
       Row dot;
       dot.series = target_key(*row);
       dot.value = row->latency_p50_ms;
@@ -84,7 +84,7 @@ std::vector<Chart> verification(const Source& source) {
       const Number share = share_of_limit(row);
       if (!share) continue;
       shown.push_back(&row);
-      line.facet = facet_name(row.category);
+      line.facet = group_words(row.category);
       table.rows.push_back({model, target_key(row), row.batch_size ? shape_words(row) : std::string(), *share,
                             value_of(row.max_abs_error), value_of(row.error_limit), value_of(row.rms_error),
                             value_of(row.rms_limit), row.worst_output, status_words(row)});

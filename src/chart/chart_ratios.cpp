@@ -112,7 +112,7 @@ std::string add_unranked_categories(const Cells& cells, std::vector<std::string>
   rows.clear();
   table.rows.clear();
   std::map<std::string, std::vector<Record>> categories;
-  for (const Record& row : cells.rows) categories[row.category.empty() ? "other" : row.category].push_back(row);
+  for (const Record& row : cells.rows) categories[group_words(row.category)].push_back(row);
   std::string baseline;
   for (const auto& [category, own] : categories) {
     const Medians medians = medians_of(own);
@@ -220,7 +220,7 @@ std::vector<Chart> category_comparison(const Source& source) {
     // ratio.
     if (line.hardware_id != cells.hardware_id || line.baseline.empty()) continue;
     if (baseline.empty()) baseline = line.baseline;
-    names.push_back(line.category.empty() ? "other" : line.category);
+    names.push_back(group_words(line.category));
     if (line.baseline != baseline) {
       frame.notes.push_back(fmt::format("Not shown: {}, which has no cell of {}.", names.back(), baseline));
       names.pop_back();

@@ -42,6 +42,9 @@ struct Source {
   Cells cells;
 };
 
+/// The name of a category or family in words: "encoder decoders"; "other" if it has none.
+[[nodiscard]] std::string group_words(std::string name);
+
 /// "128 tokens · float32 · laboratory · 1 to 3 launches · 2026-03-02": what all of the rows have in common, and the
 /// range of their launches and dates.
 [[nodiscard]] std::string common_words(std::span<const Record* const> rows);

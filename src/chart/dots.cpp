@@ -23,8 +23,6 @@ double absent_width(const DotLine& line) {
 
 }  // namespace
 
-std::string facet_name(const std::string& name) { return name.empty() ? "other" : name; }
-
 std::vector<Chart> dot_plots(Frame frame, std::vector<DotLine> lines, const Table& table, const DotAxis& axis) {
   constexpr double kLine = 24, kBetween = 34, kAxis = 52, kLabelSize = 12, kWidest = 320, kWidestAbsent = 250;
   constexpr std::size_t kMostLines = 40;

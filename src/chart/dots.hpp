@@ -18,9 +18,6 @@ struct DotLine {
   double best = 0;        ///< the least value; lines are sorted by it
 };
 
-/// "other" if it has no name.
-[[nodiscard]] std::string facet_name(const std::string& name);
-
 /// What the x axis of a dot plot is.
 struct DotAxis {
   std::string name = "ms, lower is better";

@@ -159,10 +159,11 @@ Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
     ASSAY_TRY(request.output_dir, suite::make_folder(output_dir));
   }
   const fs::path folder = request.output_dir;
-  const int machine_score = examine_machine(request.spool).score;
+  const Diagnosis machine = examine_machine(request.spool);
+  request.doctor = to_json(machine);
   const auto input_of = [&](const SessionResult& session) {
     ReportInput input = report_input(session);
-    input.machine_score = machine_score;
+    input.machine_score = machine.score;
     input.notes.insert(input.notes.begin(), notes.begin(), notes.end());
     if (config.matrix) input.files.matrix = folder / kMatrixFile;
     return input;

@@ -88,8 +88,7 @@ Result<Record> guide_row(const Source& source, const Place& place, const Json& t
   set_target(place.key, row);
   ASSAY_CHECK_OK(set_status(source, target, row));
   row.message = text_at(target, row.status == CellStatus::kCompleted ? "message" : "error");
-  for (const char* name : {"reason_code", "message", "hint", "model_id", "weights", "size", "engine", "engine_version",
-                           "device", "device_name"})
+  for (const std::string_view name : kTargetFields)
     if (const std::string value = text_at(target, name); !value.empty())
       ASSAY_CHECK_OK(set_field(row, *find_field(name), value));
   return row;

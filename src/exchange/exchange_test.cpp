@@ -64,6 +64,17 @@ TEST(Exchange, ReadsTheGuidesOwnExample) {
   EXPECT_FALSE(row.ranked());
 }
 
+TEST_F(ExchangeFiles, ATargetWithoutShapesIsOfItsArchitecture) {
+  const auto file = read_results(write("results.json", R"({"schema_version": "1.0", "timestamp": "20261123_170801",
+      "benchmarks": {"audio": {"facebook/wav2vec2-base": {"cuda": {"status": "unavailable", "reason_code": "no_hardware",
+      "architecture": "wav2vec2", "category": "audio", "model_class": "Wav2Vec2Model", "benchmark_results": {}}}}}})"));
+  ASSERT_TRUE(file) << to_string(file.error());
+  ASSERT_EQ(file->rows.size(), 1U);
+  EXPECT_EQ(file->rows[0].record.architecture, "wav2vec2");
+  EXPECT_EQ(file->rows[0].record.category, "audio");
+  EXPECT_EQ(file->rows[0].record.model_class, "Wav2Vec2Model");
+}
+
 TEST(Exchange, ReadsTheBenchRunnersColumns) {
   const ResultsFile file = read_example("guide.csv");
   ASSERT_EQ(file.rows.size(), 2U);

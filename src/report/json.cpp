@@ -54,9 +54,7 @@ Json target_entry(const ReportInput& input, const std::vector<const Record*>& ro
   const Record* completed = first_of(CellStatus::kCompleted);
   const Record& head = wrong != nullptr ? *wrong : completed != nullptr ? *completed : *rows.front();
   Json entry{{"status", to_string(head.status)}, {"model_load_time", value(head.model_load_time)}};
-  for (const char* name : {"reason_code", "message", "hint", "model_id", "weights", "size", "engine", "engine_version",
-                           "device", "device_name"})
-    entry[name] = field_value(head, *find_field(name));
+  for (const std::string_view name : kTargetFields) entry[name] = field_value(head, *find_field(name));
   Json shapes = Json::object();
   Extent latency, throughput;
   for (const Record* row : rows) {

@@ -101,6 +101,12 @@ struct Field {
 /// The field of that name, or null.
 [[nodiscard]] const Field* find_field(std::string_view name);
 
+/// The fields that a results file with the layout of the hardware guide has for each target of a model, so that also a
+/// target without any shape is known for what it is (docs/formats.md).
+inline constexpr std::array<std::string_view, 13> kTargetFields{
+    "reason_code", "message", "hint",   "model_id",       "architecture", "category",   "model_class",
+    "weights",     "size",    "engine", "engine_version", "device",       "device_name"};
+
 /// The value of a field: null, integer, number or string. "" and numbers that are not finite are null; text is
 /// converted to valid UTF-8.
 [[nodiscard]] Json field_value(const Record& record, const Field& field);

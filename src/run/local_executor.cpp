@@ -46,6 +46,7 @@ RunContext context_of(const RunInfo& run, const Json& peaks) {
   context.command = run.command;
   context.environment = {{"system_info", run.system}, {"available_hardware", run.hardware}};
   if (!peaks.empty()) context.environment["peaks"] = peaks;
+  if (!run.doctor.is_null()) context.environment["doctor"] = run.doctor;
   context.hardware = run.system;
   const auto column = [&](const char* name, const char* from, double scale) {
     if (run.system.contains(from) && run.system.at(from).is_number())

@@ -63,6 +63,7 @@ Result<SessionResult> run_session(const SessionRequest& request) {
   PythonVersion python;  // answers while the models are prepared
   ASSAY_TRY(SessionPlan plan, plan_session(request));
   SessionResult out = std::move(plan.so_far);
+  out.run.doctor = request.doctor;
   std::size_t cells = 0;
   for (const PlannedModel& model : plan.models) cells += model.tasks.size();
   log_verbose("planned {} cells", cells);

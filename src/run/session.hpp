@@ -40,6 +40,7 @@ struct SessionRequest {
   std::filesystem::path output_dir;  ///< where --resume finds the last run; empty: it cannot be resumed
   bool best_hardware_only = false;   ///< neither hardware nor engines are given: the first of best_hardware() alone
   bool resume = false;
+  Json doctor;       ///< what `assay doctor` says of the machine before the run; null if nobody asked
   bool save = true;  ///< put the results into the database; else only bundles remain (store/unsaved.hpp)
   std::function<bool()> cancelled = [] { return false; };
   /// Called for each cell that would run, with its keys: false leaves it out of the plan. {}: all are wanted.

@@ -102,6 +102,9 @@ class Folder(SuiteTest):
         self.assertEqual(sorted({row["batch_size"] for row in rows}), ["1", "2"])
         self.assertEqual((folder / "hardware_compatibility_matrix.json").read_text().count('"vit"') > 0, True)
         self.assertTrue((folder.parent / "hardware_compatibility_matrix.json").exists())
+        score = json.loads((folder / "benchmark_results.json").read_text())["how_sure"]["machine_score"]
+        sql = "SELECT json_extract_string(environment, '$.doctor.score') AS score, json_array_length(environment, '$.doctor.findings') > 5 AS why FROM benchmark_runs"
+        self.assertEqual(self.run_json("query", "--sql", sql)["rows"], [{"score": str(score), "why": True}])
         used = json.loads((folder / "benchmark_config.json").read_text())
         self.assertEqual(used["batch_sizes"], [1, 2])
         # What was used is a configuration again.
