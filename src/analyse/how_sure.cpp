@@ -119,6 +119,7 @@ HowSure how_sure(std::span<const Record> rows) {
 
 std::vector<std::string> open_comparisons(const HowSure& sure) {
   std::vector<std::string> lines;
+  lines.reserve(sure.open.size());
   for (const HowSure::Open& each : sure.open)
     lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
                                 difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),

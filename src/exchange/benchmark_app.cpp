@@ -41,12 +41,12 @@ Count streams_of(const Json& setup) {
 }  // namespace
 
 Result<ResultsFile> read_benchmark_app(const Source& source) {
-  static const Json kNone = Json::object();
+  static const Json none = Json::object();
   const Json* results = member(source.json, "execution_results");
   if (results == nullptr || !results->is_object()) return bad_file(source, "it has no object \"execution_results\"");
   const auto section = [&](const char* name) -> const Json& {
     const Json* found = member(source.json, name);
-    return found != nullptr && found->is_object() ? *found : kNone;
+    return found != nullptr && found->is_object() ? *found : none;
   };
   const Json& options = section("cmd_options");
   const Json& setup = section("configuration_setup");

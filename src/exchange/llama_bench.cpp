@@ -17,7 +17,7 @@ namespace {
 /// The hardware of `--hardware` that a backend of ggml computes on, else the backend's name.
 std::string hardware_of(const Json& test) {
   const std::string backends = lower(text_at(test, "backends"));
-  const std::string first = backends.substr(0, backends.find(','));
+  std::string first = backends.substr(0, backends.find(','));
   if (count_at(test, "n_gpu_layers") == 0 || is_any(first, {"cpu", "blas", ""})) return "cpu";
   if (first == "metal" || first == "mtl") return "mps";
   if (is_any(first, {"rocm", "hip"})) return "rocm";

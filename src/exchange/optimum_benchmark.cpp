@@ -42,11 +42,11 @@ Number mean_of(const Json* target) {
 }
 
 void set_configuration(const Json& config, Record& row, RunInfo& run) {
-  static const Json kNone = Json::object();
+  static const Json none = Json::object();
   const auto part = [&](std::initializer_list<std::string_view> names) -> const Json& {
     for (const std::string_view name : names)
       if (const Json* found = member(config, name); found != nullptr && found->is_object()) return *found;
-    return kNone;
+    return none;
   };
   const Json& backend = part({"backend"});
   const Json& scenario = part({"scenario", "benchmark"});

@@ -25,6 +25,7 @@ constexpr std::array kFormats{Format::kAssay,           Format::kAssayCsv,     F
 
 std::string format_names() {
   std::vector<std::string> names;
+  names.reserve(kFormats.size());
   for (const Format format : kFormats) names.emplace_back(name_of(format));
   return join(names, ", ");
 }

@@ -82,7 +82,7 @@ tl::unexpected<Error> bad_file(const Source& source, std::string_view what) {
 std::string iso_time(std::string_view text) {
   constexpr std::size_t kDate = 8;
   std::tm time{};
-  const std::string whole(text);
+  std::string whole(text);
   const bool compact = whole.size() > kDate && whole[kDate] == '_';
   const char* rest = strptime(whole.c_str(), compact ? "%Y%m%d_%H%M%S" : "%Y-%m-%dT%H:%M:%S", &time);
   if (rest == nullptr) return whole;
@@ -95,7 +95,7 @@ std::string iso_time(std::string_view text) {
   constexpr std::size_t kZone = 6;  // +02:00
   if (zone.size() == kZone && std::sscanf(rest + digits, "%c%2d:%2d", &sign, &hours, &minutes) != 3) return whole;
   if (zone.size() != kZone && !zone.empty() && zone != "Z") return whole;
-  const std::int64_t offset = (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
+  const std::int64_t offset = (sign == '-' ? -1 : 1) * (hours * std::int64_t{3600} + minutes * std::int64_t{60});
   const std::int64_t seconds = timegm(&time) - offset;
   const auto micros = static_cast<std::int64_t>(parse_number<double>(fraction).value_or(0) * 1e6);
   return iso8601(WallTime(std::chrono::microseconds(seconds * 1'000'000 + micros)));
