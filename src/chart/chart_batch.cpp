@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <iterator>
 #include <set>
 
@@ -237,8 +236,8 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
     if (std::vector<const Record*> found = cells_by_batch(cells, model, plan.quantities); !found.empty())
       facets.push_back({model, std::move(found)});
   std::vector<Chart> charts;
-  constexpr double kWidth = 1000, kLeft = 64, kRight = 18, kHeight = 190, kPitch = kHeight + 76;
-  const double column = (kWidth - 16) / static_cast<double>(plan.columns);
+  constexpr double kWidth = 1000, kLeft = 64, kRight = 18, kHeight = 190, kGap = 76;
+  const PanelGrid grid(plan.columns, kWidth, kHeight + kGap);
   for (std::size_t from = 0; from < facets.size(); from += plan.models_a_page) {
     const std::span<const Facet> page(facets.data() + from, std::min(plan.models_a_page, facets.size() - from));
     std::vector<const Record*> shown;
@@ -297,9 +296,9 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
     for (const Facet& facet : page)
       for (const Quantity& quantity : plan.quantities) {
         Panel panel;
-        panel.left = static_cast<double>(place % plan.columns) * column + kLeft;
-        panel.top = static_cast<double>(place / plan.columns) * kPitch + 30;
-        panel.width = column - kLeft - kRight;
+        panel.left = grid.left(place) + kLeft;
+        panel.top = grid.top(place);
+        panel.width = grid.column() - kLeft - kRight;
         panel.height = kHeight;
         panel.title = panel_title(plan, facets.size() > 1 ? facet.model : "", quantity, panel.width + kRight);
         panel.x = batch_axis(number, true);
@@ -308,11 +307,10 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
         ++place;
         ++number;
       }
-    const double lines = std::ceil(static_cast<double>(place) / static_cast<double>(plan.columns));
     std::string summary = fmt::format("{} of {} {} against the batch size, on {} {}.", plan.question, page.size(),
                                       page.size() == 1 ? "model" : "models", frame.legend.size(),
                                       frame.legend.size() == 1 ? "target" : "targets");
-    charts.push_back(picture.finish(lines * kPitch, table_of(shown, plan.quantities), std::move(summary)));
+    charts.push_back(picture.finish(grid.height(place), table_of(shown, plan.quantities), std::move(summary)));
   }
   return charts;
 }

@@ -232,11 +232,11 @@ Frame frame_of(const Source& source, const Sides& sides, const MeanRatio& mean) 
   frame.subtitle = common_words(shown);
   if (sides.of_two_runs)
     frame.subtitle = fmt::format("before: {} · after: {}", source.input.before->source, source.input.data->source);
-  frame.notes.push_back(sides.of_two_runs
-                            ? "Nothing is claimed of times of two runs, so all are hollow. Whisker: the 95 % interval "
-                              "of one median over that of the other; what else differed between the runs is not in it."
-                            : "Filled: paired launches show a difference. Hollow: they do not. Whisker: 95 % interval "
-                              "over the rounds.");
+  frame.notes.emplace_back(
+      sides.of_two_runs ? "Nothing is claimed of times of two runs, so all are hollow. Whisker: the 95 % interval "
+                          "of one median over that of the other; what else differed between the runs is not in it."
+                        : "Filled: paired launches show a difference. Hollow: they do not. Whisker: 95 % interval "
+                          "over the rounds.");
   frame.notes.emplace_back("Grey points: the interval reaches 1, or there is none. Grey band: within 1 %.");
   std::vector<Row> rows;
   for (const ComparedCell& line : sides.lines) {

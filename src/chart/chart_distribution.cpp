@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -187,6 +186,7 @@ Frame frame_of(std::span<const Group> groups, std::size_t all) {
   if (all > shown.size())
     frame.notes.push_back(fmt::format("{} of {} cells; --cell KEY shows another one.", shown.size(), all));
   std::vector<Row> looks;
+  looks.reserve(shown.size());
   for (const Record* cell : shown) looks.push_back({.value = 1, .style = style_of(*cell) & (kUnranked | kHatched)});
   for (std::string& note : legend_notes(looks)) frame.notes.push_back(std::move(note));
   return frame;
@@ -209,8 +209,8 @@ std::vector<Chart> latency_distribution(const Source& source) {
     frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   Picture picture(std::move(frame));
   const std::size_t columns = groups.size() == 1 ? 1 : 2;
-  constexpr double kHeight = 210, kPitch = kHeight + 78, kLeft = 56;
-  const double column = static_cast<double>(picture.frame().width - 16) / static_cast<double>(columns);
+  constexpr double kHeight = 210, kGap = 78, kLeft = 56;
+  const PanelGrid grid(columns, picture.frame().width, kHeight + kGap);
   std::size_t shown = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const auto number = static_cast<int>(i);
@@ -218,8 +218,8 @@ std::vector<Chart> latency_distribution(const Source& source) {
     const Record& first = *group.front().cell;
     const bool alone = group.size() == 1;
     const std::string title = alone ? cell_words(first) : fmt::format("{}, {}", first.model, shape_words(first));
-    picture.add({static_cast<double>(i % columns) * column + kLeft, static_cast<double>(i / columns) * kPitch + 30,
-                 column - kLeft - 40, kHeight, columns == 1 ? "" : cut_to(title, column - kLeft - 16, 11),
+    picture.add({grid.left(i) + kLeft, grid.top(i), grid.column() - kLeft - 40, kHeight,
+                 columns == 1 ? "" : cut_to(title, grid.column() - kLeft - 16, 11),
                  number_axis("ms, lower is better", {"x", "low", "high"}, {number}, "log"),
                  number_axis("", {"value"}, {number}, "share", true, {0, 1})});
     for (const CellShapes& entry : group) {
@@ -235,8 +235,7 @@ std::vector<Chart> latency_distribution(const Source& source) {
     if (!alone) add_names(picture, number, group);
     shown += group.size();
   }
-  const double lines = std::ceil(static_cast<double>(groups.size()) / static_cast<double>(columns));
-  return {picture.finish(lines * kPitch, std::move(table),
+  return {picture.finish(grid.height(groups.size()), std::move(table),
                          fmt::format("Cumulative distributions of the times of {} cells.", shown))};
 }
 

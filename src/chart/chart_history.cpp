@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -81,9 +80,9 @@ std::vector<Chart> history(const Source& source) {
               {}};
   std::vector<Row> rows;
   const std::size_t columns = lines.size() == 1 ? 1 : 2;
-  constexpr double kPitchGap = 78, kLeft = 60;
-  const double height = columns == 1 ? 260 : 150, pitch = height + kPitchGap;
-  const double column = static_cast<double>(frame.width - 16) / static_cast<double>(columns);
+  constexpr double kGap = 78, kLeft = 60;
+  const double height = columns == 1 ? 260 : 150;
+  const PanelGrid grid(columns, frame.width, height + kGap);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::uint32_t version = lines[i].points.front()->version;
     for (const HistoryPoint* point : lines[i].points) {
@@ -124,11 +123,11 @@ std::vector<Chart> history(const Source& source) {
   Picture picture(frame);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto number = static_cast<int>(i);
-    Panel panel{static_cast<double>(i % columns) * column + kLeft,
-                static_cast<double>(i / columns) * pitch + 30,
-                column - kLeft - 36,
+    Panel panel{grid.left(i) + kLeft,
+                grid.top(i),
+                grid.column() - kLeft - 36,
                 height,
-                columns == 1 ? "" : cut_to(cell_words(*lines[i].cell), column - kLeft - 16, 11),
+                columns == 1 ? "" : cut_to(cell_words(*lines[i].cell), grid.column() - kLeft - 16, 11),
                 number_axis("", {"x"}, {number}, "time"),
                 number_axis("", {"value", "low", "high"}, {number}, "auto")};
     panel.x["splitLine"]["show"] = false;
@@ -148,9 +147,8 @@ std::vector<Chart> history(const Source& source) {
     picture.draw(number, "points", "point", "point", std::move(arguments));
     picture.draw(number, "points", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}});
   }
-  const double count = std::ceil(static_cast<double>(lines.size()) / static_cast<double>(columns));
-  return {
-      picture.finish(count * pitch, std::move(table), fmt::format("The medians of {} cells over time.", lines.size()))};
+  return {picture.finish(grid.height(lines.size()), std::move(table),
+                         fmt::format("The medians of {} cells over time.", lines.size()))};
 }
 
 }  // namespace assay::chart

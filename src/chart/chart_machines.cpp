@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <optional>
 
@@ -88,17 +87,17 @@ std::vector<Chart> machine_noise(const Source& source) {
   Picture picture(frame);
   const std::size_t columns = machines.size() == 1 ? 1 : 2;
   constexpr double kLeft = 60, kGap = 78;
-  const double height = columns == 1 ? 200 : 130, pitch = height + kGap;
-  const double column = static_cast<double>(frame.width - 16) / static_cast<double>(columns);
+  const double height = columns == 1 ? 200 : 130;
+  const PanelGrid grid(columns, frame.width, height + kGap);
   std::size_t runs = 0;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const auto number = static_cast<int>(i);
     const Machine& machine = machines[i];
-    Panel panel{static_cast<double>(i % columns) * column + kLeft,
-                static_cast<double>(i / columns) * pitch + 30,
-                column - kLeft - 36,
+    Panel panel{grid.left(i) + kLeft,
+                grid.top(i),
+                grid.column() - kLeft - 36,
                 height,
-                columns == 1 ? "" : cut_to(machine.host, column - kLeft - 16, 11),
+                columns == 1 ? "" : cut_to(machine.host, grid.column() - kLeft - 16, 11),
                 number_axis("", {"x"}, {number}, "time"),
                 number_axis("", {"value"}, {number}, "linear", true, {0, 100})};
     panel.x["splitLine"]["show"] = false;
@@ -119,8 +118,7 @@ std::vector<Chart> machine_noise(const Source& source) {
     picture.plain_line(number, "runs", "ink-2", "solid");
     picture.draw(number, "runs", "point", "point", arguments_of({"", "ink-2", "circle", "solid"}));
   }
-  const double lines = std::ceil(static_cast<double>(machines.size()) / static_cast<double>(columns));
-  return {picture.finish(lines * pitch, std::move(table),
+  return {picture.finish(grid.height(machines.size()), std::move(table),
                          fmt::format("The scores of {} machines before {} runs.", machines.size(), runs))};
 }
 

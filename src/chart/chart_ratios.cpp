@@ -78,8 +78,8 @@ RatioOfMedians ratio_of_medians(const Medians& medians, const std::string& basel
   for (const auto& [cell, time] : own->second) {
     const auto other = base->second.find(cell);
     if (other == base->second.end()) continue;
-    if (common_to_all && std::ranges::any_of(medians, [&](const auto& each) { return !each.second.contains(cell); }))
-      continue;
+    const auto has_cell = [&key = cell](const auto& each) { return each.second.contains(key); };
+    if (common_to_all && !std::ranges::all_of(medians, has_cell)) continue;
     sum += std::log(other->second / time);
     ++found.cells;
   }

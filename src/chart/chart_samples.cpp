@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "chart/cells_in_time.hpp"
 #include "chart/charts.hpp"
@@ -48,16 +47,16 @@ std::vector<Chart> samples_over_time(const Source& source) {
   Picture picture(frame);
   const Look look = look_of(cell);
   const std::size_t columns = std::min<std::size_t>(shapes.size(), 3);
-  constexpr double kHeight = 220, kPitch = kHeight + 78, kLeft = 60;
-  const double column = static_cast<double>(frame.width - 16) / static_cast<double>(columns);
+  constexpr double kHeight = 220, kGap = 78, kLeft = 60;
+  const PanelGrid grid(columns, frame.width, kHeight + kGap);
   std::vector<int> panels;
   for (std::size_t i = 0; i < shapes.size(); ++i) panels.push_back(static_cast<int>(i));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const auto number = static_cast<int>(i);
     const LaunchShape& shape = *shapes[i];
-    Panel panel{static_cast<double>(i % columns) * column + kLeft,
-                static_cast<double>(i / columns) * kPitch + 30,
-                column - kLeft - 20,
+    Panel panel{grid.left(i) + kLeft,
+                grid.top(i),
+                grid.column() - kLeft - 20,
                 kHeight,
                 fmt::format("launch {} ({} samples, {} steady)", shape.launch_number, shape.samples, shape.steady),
                 number_axis("s since the window began", {"x", "low", "high"}, {number}, "linear", true),
@@ -102,9 +101,8 @@ std::vector<Chart> samples_over_time(const Source& source) {
       picture.draw(number, "bins", "point", "point", std::move(arguments));
     }
   }
-  const double lines = std::ceil(static_cast<double>(shapes.size()) / static_cast<double>(columns));
   return {
-      picture.finish(lines * kPitch, std::move(table),
+      picture.finish(grid.height(shapes.size()), std::move(table),
                      fmt::format("The times of {} launches in the order in which they were measured.", shapes.size()))};
 }
 

@@ -56,8 +56,9 @@ std::string cut_to(std::string_view text, double width, double size) {
   const std::size_t count = starts.size() - 1;
   for (std::size_t kept = count; kept > 1; --kept) {
     const std::size_t front = (kept + 1) / 2;
-    std::string cut =
-        std::string(text.substr(0, starts[front])) + "…" + std::string(text.substr(starts[count - (kept - front)]));
+    std::string cut(text.substr(0, starts[front]));
+    cut += "…";
+    cut += text.substr(starts[count - (kept - front)]);
     if (text_width(cut, size) <= width) return cut;
   }
   return "…";

@@ -120,9 +120,11 @@ void leave_out_absent(Frame& frame, std::vector<Row>& rows) {
   });
   for (const auto& [reason, targets] : absent) {
     std::string names;
-    for (const std::string& target : targets) names += (names.empty() ? "" : ", ") + target;
+    for (const std::string& target : targets) {
+      names += (names.empty() ? "" : ", ") + target;
+      std::erase_if(rows, [&](const Row& row) { return row.series == target; });
+    }
     frame.notes.push_back(fmt::format("{}: {}.", reason, names));
-    std::erase_if(rows, [&](const Row& row) { return std::ranges::find(targets, row.series) != targets.end(); });
   }
 }
 

@@ -16,7 +16,8 @@ namespace assay::chart {
 namespace {
 
 constexpr double kMargin = 16, kTitleSize = 16, kTitleLine = 21, kSubtitleSize = 12, kSubtitleLine = 16,
-                 kLegendSize = 12, kLegendLine = 20, kNoteSize = 11, kNoteLine = 15, kPanelTitleSize = 12;
+                 kLegendSize = 12, kLegendLine = 20, kNoteSize = 11, kNoteLine = 15, kPanelTitleSize = 12,
+                 kAbovePanel = 30;
 constexpr double kLegendIcon = 12, kLegendGap = 14;
 
 Json colour(const std::string& token) { return {{"$colour", token}}; }
@@ -110,6 +111,7 @@ std::vector<Look> looks_of(std::span<const Record> rows) {
   }
   std::ranges::stable_sort(found, {}, [](const Placed& one) { return std::pair(one.hardware, one.engine); });
   std::vector<Look> looks;
+  looks.reserve(found.size());
   for (Placed& one : found) looks.push_back(std::move(one.look));
   return looks;
 }
@@ -122,6 +124,21 @@ Json arguments_of(const Look& look) {
           {"marker", look.marker},
           {"dash", look.dash},
           {"inner", look.inner}};
+}
+
+PanelGrid::PanelGrid(std::size_t columns, double width, double pitch)
+    : columns_(columns), column_((width - kMargin) / static_cast<double>(columns)), pitch_(pitch) {}
+
+double PanelGrid::left(std::size_t panel) const { return static_cast<double>(panel % columns_) * column_; }
+
+double PanelGrid::top(std::size_t panel) const {
+  const std::size_t line = panel / columns_;
+  return static_cast<double>(line) * pitch_ + kAbovePanel;
+}
+
+double PanelGrid::height(std::size_t panels) const {
+  const std::size_t lines = (panels + columns_ - 1) / columns_;
+  return static_cast<double>(lines) * pitch_;
 }
 
 Picture::Picture(Frame frame) : frame_(std::move(frame)) {
@@ -291,9 +308,9 @@ Chart Picture::finish(double height, Table table, std::string summary) const {
 }
 
 Json number_axis(const std::string& name, std::vector<std::string> columns, std::vector<int> panels, const char* scale,
-                 bool zero, std::vector<double> include) {
+                 bool zero, const std::vector<double>& include) {
   Json range{{"columns", std::move(columns)}, {"panels", std::move(panels)}, {"scale", scale}, {"zero", zero}};
-  if (!include.empty()) range["include"] = std::move(include);
+  if (!include.empty()) range["include"] = include;
   return {{"type", "value"},
           {"$range", std::move(range)},
           {"name", name},

@@ -60,6 +60,22 @@ struct Panel {
   Json x, y;          ///< axes, made by the functions below
 };
 
+/// Panels beside and below each other, in lines from the left, with room for a title above each.
+class PanelGrid {
+ public:
+  /// `pitch`: from the top of a line to that of the next one.
+  PanelGrid(std::size_t columns, double width, double pitch);
+
+  [[nodiscard]] double column() const { return column_; }  ///< the width of one place
+  [[nodiscard]] double left(std::size_t panel) const;      ///< of its place
+  [[nodiscard]] double top(std::size_t panel) const;
+  [[nodiscard]] double height(std::size_t panels) const;  ///< of all lines that so many need
+
+ private:
+  std::size_t columns_;
+  double column_, pitch_;
+};
+
 class Picture {
  public:
   explicit Picture(Frame frame);
@@ -94,7 +110,7 @@ class Picture {
 
 /// A numeric axis. `columns` of the rows decide its range, `panels` whose; `scale`: linear, log, auto, time, share.
 [[nodiscard]] Json number_axis(const std::string& name, std::vector<std::string> columns, std::vector<int> panels,
-                               const char* scale, bool zero = false, std::vector<double> include = {});
+                               const char* scale, bool zero = false, const std::vector<double>& include = {});
 /// The groups of the panel's rows, from the top; labels are cut to `label_width` pixels.
 [[nodiscard]] Json group_axis(int panel, double label_width);
 

@@ -62,7 +62,7 @@ std::string unescaped(std::string_view text) {
 }
 
 // translate(x y), or matrix(a,b,c,d,e,f): the corners of the text are moved there.
-Box placed(Box box, std::string_view transform) {
+Box placed(const Box& box, std::string_view transform) {
   const std::vector<double> values = numbers(transform.substr(std::min(transform.find('('), transform.size())));
   std::array<double, 6> m{1, 0, 0, 1, 0, 0};
   if (transform.starts_with("translate") && values.size() >= 2) m = {1, 0, 0, 1, values[0], values[1]};
