@@ -76,7 +76,7 @@ struct Speedup {
 struct Rating {
   std::string rating;                       ///< if the interval covers several ratings the worst of them; "": not rated
   std::string best;                         ///< the best rating within the interval
-  std::string why;                          ///< why there is none, or which comparisons claim nothing
+  std::string why;                          ///< why it is not rated, or which comparisons claim nothing
   double slower = 1;                        ///< how many times, at least 1; also if it is not rated
   std::optional<stats::Interval> interval;  ///< 95 %, over rounds
   std::size_t cells = 0;                    ///< compared with the fastest other hardware

@@ -138,8 +138,8 @@ struct CategoryLine {
   };
   std::string baseline;  ///< "cpu" if it is among them, else the first; "": one target alone, nothing is compared
   std::vector<Target> targets;  ///< those that are compared first
-  std::string hardware_id{};
-  std::string best{};  ///< the target that is called faster than each other one with these cells; "": none is
+  std::string hardware_id;
+  std::string best;  ///< the target that is called faster than each other one with these cells; "": none is
 };
 
 struct Analysis {

@@ -55,7 +55,7 @@ TEST(ModelLines, DoNotSendAnybodyToATargetThatComputesWrongNumbers) {
   const Analysis analysis = analyse(data);
   EXPECT_EQ(analysis.models[0].latency->row, &data.cells[0]);
   EXPECT_EQ(analysis.models[0].latency->words, "the only verified choice here; openvino computes wrong numbers");
-  EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch_4)"));
+  EXPECT_THAT(analysis.choices[0].left_out, ElementsAre("openvino: computes wrong numbers (batch 4)"));
 }
 
 TEST(ModelLines, ATargetIsBestOnlyIfEachOtherOneIsShownToBeSlower) {
@@ -111,9 +111,15 @@ TEST(ModelLines, SayWhyAModelHasNoBest) {
   EXPECT_EQ(analyse(data).models[0].why_none, "too disturbed or too uncertain to be ranked");
 }
 
-TEST(ModelLines, AreOfEachMachine) {
+// Two results of one machine, and a result of another one with the same name.
+Dataset of_two_machines() {
   Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 2)});
-  data.cells[2].hardware_id = "machine-2";
+  data.cells[2].hardware_id = "another-id";
+  return data;
+}
+
+TEST(ModelLines, AreOfEachMachine) {
+  Dataset data = of_two_machines();
   data.cells[2].host = "workshop";
   const Analysis analysis = analyse(data);
   ASSERT_THAT(analysis.models, SizeIs(2));
@@ -124,8 +130,7 @@ TEST(ModelLines, AreOfEachMachine) {
 }
 
 TEST(ModelLines, OfTwoMachinesOfOneHostHaveTwoNames) {
-  Dataset data = dataset({result("bert", "cpu", 8), result("bert", "openvino", 4), result("bert", "cpu", 2)});
-  data.cells[2].hardware_id = "another-id";
+  Dataset data = of_two_machines();
   data.cells[2].model_id = "someone/bert";
   const Analysis analysis = analyse(data);
   ASSERT_THAT(analysis.models, SizeIs(2));

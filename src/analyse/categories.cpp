@@ -27,8 +27,12 @@ std::string shown_best(const CommonCells& common) {
 CategoryLine category_line(const RowGroup& group) {
   const RowGroup usable = without_wrong_targets(group);
   const CommonCells common = common_cells(usable.rows, timed);
-  CategoryLine line{group.rows.front().category, {}, group.machine, common.cells.size(), 0, {}, {}, group.hardware_id,
-                    shown_best(common)};
+  CategoryLine line;
+  line.category = group.rows.front().category;
+  line.machine = group.machine;
+  line.hardware_id = group.hardware_id;
+  line.cells = common.cells.size();
+  line.best = shown_best(common);
   std::set<std::string> models;
   for (const auto& cell : common.cells) models.insert(cell.front()->model);
   line.models = models.size();

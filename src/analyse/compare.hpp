@@ -56,8 +56,8 @@ struct CellPair {
 /// have. At least one pair. If a pair is of two runs, nothing is compared.
 [[nodiscard]] CellComparison compare_together(std::span<const CellPair> pairs, std::size_t among = 2);
 
-/// Which of the others decides whether the best may be called so: the first that it is not called faster than; 0 if
-/// there is none. `with_others`: comparisons of the best (baseline) with each other one.
+/// The index of the comparison that decides whether the best may be called best: the first in which it is not called
+/// faster; 0 if it is called faster in all. `with_others`: the best (baseline) compared with each of the others.
 [[nodiscard]] std::size_t deciding(std::span<const CellComparison> with_others);
 
 /// The size of a relative difference: "3.2 %", "12 %", "a factor of 2.4", "a factor above 100".

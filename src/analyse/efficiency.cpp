@@ -44,18 +44,6 @@ std::string peak_words(const MachinePeak& peak) {
 
 bool has_work(const Record& row) { return timed(row) && row.flops.value_or(0) > 0 && row.throughput_ips; }
 
-}  // namespace
-
-std::optional<double> efficiency_of(const Record& row, const Dataset& data) {
-  if (!has_work(row)) return std::nullopt;
-  const MachinePeak* peak = peak_of(row, data);
-  if (peak == nullptr) return std::nullopt;
-  // `flops` is of one inference of the whole batch.
-  return *row.flops * *row.throughput_ips / static_cast<double>(row.batch_size.value_or(1)) / peak->flops_per_s;
-}
-
-namespace {
-
 // The share that a target reaches over cells that it has.
 Efficiency efficiency_over(const CommonCells& common, std::size_t target, const Dataset& data) {
   constexpr double kWhole = 0.95;
@@ -76,6 +64,14 @@ Efficiency efficiency_over(const CommonCells& common, std::size_t target, const 
 }
 
 }  // namespace
+
+std::optional<double> efficiency_of(const Record& row, const Dataset& data) {
+  if (!has_work(row)) return std::nullopt;
+  const MachinePeak* peak = peak_of(row, data);
+  if (peak == nullptr) return std::nullopt;
+  // `flops` is of one inference of the whole batch.
+  return *row.flops * *row.throughput_ips / static_cast<double>(row.batch_size.value_or(1)) / peak->flops_per_s;
+}
 
 std::vector<Efficiency> efficiencies_of(const std::vector<RowGroup>& machines, const Dataset& data,
                                         std::vector<std::string>& missing) {

@@ -55,9 +55,10 @@ std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
     best.words = fmt::format("the most of {} {}", cells.size(), cells.size() == 1 ? "cell" : "cells");
     return best;
   }
-  const Record& other = *others[deciding(with)];
+  const std::size_t decides = deciding(with);
+  const Record& other = *others[decides];
   best.runner_up = usable.original(&other);
-  best.ahead = with[deciding(with)];
+  best.ahead = with[decides];
   best.words = ahead_words(best.ahead, fmt::format("{} at batch {}", target_key(other), other.batch_size.value_or(1)));
   return best;
 }

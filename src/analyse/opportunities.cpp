@@ -49,7 +49,7 @@ void other_runtimes(const RowGroup& usable, Opportunities& found) {
     const Record* best = *std::ranges::min_element(rows, {}, [](const Record* row) { return *row->latency_p50_ms; });
     for (const Record* row : rows) {
       const CellComparison by = compare_cells(*best, *row, rows.size());
-      if (row == best || by.difference != stats::Difference::kSlower) continue;
+      if (row == best || !by.baseline_ahead()) continue;
       const auto [gain, is_new] = gains.try_emplace({row->model, target_key(*row)}, Gain{row, best, by});
       if (is_new) continue;
       ++gain->second.cells;
@@ -89,6 +89,7 @@ void larger_batches(const RowGroup& usable, Opportunities& found) {
 
 // Outputs of a lower precision differ from those of float32: both are verified, each with the limit of its precision.
 void lower_precisions(const RowGroup& usable, Opportunities& found) {
+  // Not cell_key(): a model without a configuration is another graph in another precision.
   const auto alike = [](const Record& row) {
     Record plain = row;
     plain.precision = "float32";
@@ -100,7 +101,7 @@ void lower_precisions(const RowGroup& usable, Opportunities& found) {
     for (const Record* row : rows) {
       if (row->effective_precision == "float32") continue;
       const CellComparison gain = compare_cells(*row, **whole, rows.size());
-      if (gain.difference != stats::Difference::kSlower) continue;
+      if (!gain.baseline_ahead()) continue;
       found.push_back(
           {Opportunity::Kind::kPrecision, usable.original(*whole), usable.original(row), gain.ratio, gain.interval,
            true, usable.machine,

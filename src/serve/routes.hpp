@@ -41,7 +41,7 @@ struct Site {
   int port = 0;
   std::string page;                          ///< HTML
   std::shared_ptr<const Document> document;  ///< null: there is none yet
-  std::string missing{};                     ///< why there is none, and what to do
+  std::string missing{};                     ///< why there is no document, and what to do
   std::function<Result<Json>(std::int64_t result_id)> cell{};
   Json version = Json::object();
 };
