@@ -66,7 +66,7 @@ std::string why_without(const RowGroup& group, const std::string& target, bool w
   for (const Record& row : group.rows)
     if (target_key(row) == target && (any == nullptr || (wrong && row.status == CellStatus::kWrong))) any = &row;
   if (any == nullptr) return target;
-  if (wrong) return fmt::format("{}: computes wrong numbers ({})", target, shape_key(*any));
+  if (wrong) return fmt::format("{}: computes wrong numbers ({})", target, shape_words(*any));
   if (any->status != CellStatus::kCompleted)
     return fmt::format("{}: {}{}", target, to_string(any->status),
                        any->reason_code.empty() ? "" : " (" + any->reason_code + ")");
