@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is shown as a result and what is not, on the screen, on paper and in files.
 import assert from 'node:assert/strict';
-import { cases } from './harness.mjs';
+import { cases, suitePage } from './harness.mjs';
 
 const text = async (locator) => (await locator.innerText()).replace(/\s+/g, ' ').trim();
 
@@ -55,6 +55,14 @@ cases['on paper tables have headings and every row, charts their legend, and not
   await tab.screenshot('print_charts');
   await page.emulateMedia({ media: 'screen' });
   await page.waitForFunction(() => !document.querySelector('main details').open);
+  // Also of a chart with more than a hundred numbers.
+  await tab.to('#/charts/memory_scaling');
+  await tab.drawAll();
+  await page.emulateMedia({ media: 'print' });
+  await page.waitForFunction(() => document.querySelector('main details')?.open);
+  const long = page.locator('.numbers').first().locator('tbody tr');
+  assert.equal(await long.count(), 144);
+  assert.ok(await long.last().isVisible());
 };
 
 cases['a saved picture says of what it is'] = async (tab) => {
@@ -75,6 +83,21 @@ cases['what is missing says which command brings it'] = async (tab) => {
   assert.match(await text(page.locator('main .empty')), /assay doctor --peak/);
   await tab.goto('empty');
   assert.match(await text(tab.page.locator('main')), /assay run --models-set small/);
+};
+
+cases['what assay doctor found before the newest run stands with the machine'] = async (tab) => {
+  const page = await tab.goto('normal', '#/machines');
+  const section = page.locator('section[aria-labelledby^="machine-"]');
+  assert.equal(await text(section.locator('h3')), 'Before its newest run (2026-03-02 10:00 UTC): score 74 of 100');
+  assert.deepEqual((await section.locator('.findings li').allInnerTexts()).map((words) => words.replace(/\s+/g, ' ').trim()), [
+    'bad governor: powersave. To do: run cpupower frequency-set -g performance as root',
+    'warn huge pages: always. To do: write madvise to /sys/kernel/mm/transparent_hugepage/enabled',
+    'ok memory free']);
+  assert.equal(await page.locator('dt', { hasText: 'doctor' }).count(), 0);
+  await tab.screenshot('machines');
+  // As the program writes it.
+  await tab.goto((await suitePage()).page, '#/machines');
+  assert.ok(await tab.page.locator('.findings li').count() > 1);
 };
 
 cases['the list of keys keeps the focus and gives it back'] = async (tab) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differed around two runs.
+// What was around runs: what `assay doctor` found before one, and what differed around two.
 import type { Run } from './document.ts';
 
 export interface Difference {
@@ -7,6 +7,18 @@ export interface Difference {
   a: string;
   b: string;
 }
+
+/** One line of `assay doctor`. */
+export interface Finding {
+  item: string;
+  value: string;
+  verdict: 'ok' | 'warn' | 'bad';
+  /** What to do; null if the verdict is ok. */
+  remedy: string | null;
+}
+
+/** What `assay doctor` found on the machine before a run; nothing if nobody asked. */
+export const findingsOf = (run: Run | undefined): Finding[] => (run?.environment as { doctor?: { findings?: Finding[] } | null } | null | undefined)?.doctor?.findings ?? [];
 
 /** Each value of a tree by its path: "doctor.score". */
 function flat(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// On paper everything is there: folded parts are open, but for lists of samples; tables have all their rows, and charts are drawn,
-// light.
+// On paper everything is there: folded parts are open, tables have all their rows, and charts are drawn, light.
 import { useEffect, useState } from 'preact/hooks';
 
 let printing = false;
@@ -25,7 +24,7 @@ function set(now: boolean) {
   if (now === printing) return;
   printing = now;
   if (now) {
-    opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open], .too-long)')];
+    opened = [...document.querySelectorAll<HTMLDetailsElement>('main details:not([open])')];
     for (const one of opened) one.open = true;
   } else {
     for (const one of opened) one.open = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each machine is, how quiet it was, and its runs.
 import type { AssayDocument, Run } from '../document.ts';
+import { findingsOf } from '../environments.ts';
 import { counted, number, plainWords, when } from '../format.ts';
 import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';
@@ -42,20 +43,38 @@ const runColumns: Column<Run>[] = [
   { id: 'run_id', title: 'Run', value: (run) => run.run_id },
 ];
 
+/** What `assay doctor` found before the newest run on a machine. */
+function Findings({ run }: { run: Run | undefined }) {
+  const findings = findingsOf(run);
+  if (!run || findings.length === 0) return null;
+  const faults = findings.filter(({ verdict }) => verdict !== 'ok');
+  const good = findings.filter(({ verdict }) => verdict === 'ok').map(({ item }) => plainWords(item));
+  return (
+    <>
+      <h3>Before its newest run ({when(run.started)} UTC){run.score === null ? '' : `: score ${run.score} of 100`}</h3>
+      <ul class="findings">
+        {faults.map(({ item, value, verdict, remedy }) => <li key={item}><b>{verdict}</b> {plainWords(item)}: {value}. {remedy && <>To do: <Prose text={remedy} /></>}</li>)}
+        {good.length > 0 && <li><b>ok</b> {good.join(', ')}</li>}
+      </ul>
+    </>
+  );
+}
+
 export function Machines({ document, route }: { document: AssayDocument; route: Route }) {
   const newest = document.runs[0];
   const hardware = hardwareOf(newest?.environment);
-  const environment = flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware)\./.test(name));
+  const environment = flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware|doctor)\./.test(name));
   return (
     <>
       <h1>{counted(document.machines.length, 'machine')}{newest && newest.score !== null ? `; its score${document.machines.length === 1 ? '' : ` (${newest.host})`} before the newest run: ${newest.score} of 100` : ''}</h1>
-      <p class="note">The score, 0 to 100, says how little disturbs measurements: other programs, changing frequencies, and the like. <code>assay doctor</code> lists what it found, with what to do.</p>
+      <p class="note">The score, 0 to 100, says how little disturbs measurements: other programs, changing frequencies, and the like. <code>assay doctor</code> lists what it finds now, with what to do.</p>
       {document.machines.map((machine) => (
         <Section key={machine.hardware_id} id={`machine-${machine.hardware_id}`} title={`${machine.host}: ${machine.processor}`} note={`Seen ${when(machine.first_seen)} to ${when(machine.last_seen)} UTC.`}>
           <Facts facts={flat(machine.info).filter(([name]) => !repeated.has(name)).map(([name, value]) => [plainWords(name), value])} />
           {document.peaks.filter((peak) => peak.hardware_id === machine.hardware_id).map((peak) => (
             <p key={`${peak.hardware} ${peak.precision} ${peak.engine}`}>Measured peak of {peak.hardware} in {peak.precision}: {number(peak.flops_per_s / 1e9)} GFLOP/s by {peak.engine} {peak.engine_version} with {counted(peak.threads, 'thread')}, {when(peak.measured_at).slice(0, 10)}.</p>
           ))}
+          <Findings run={document.runs.find((run) => run.machine === machine.hardware_id)} />
         </Section>
       ))}
       <Section id="runs" title={counted(document.runs.length, 'run')}><DataTable caption="Runs" noun="run" columns={runColumns} rows={document.runs} route={route} /></Section>
