@@ -12,10 +12,10 @@
 /// How charts are put together (docs/charts.md). Used within this module only.
 namespace assay::chart {
 
-/// What stands in the place of an absent value; the numbers are those of MARKS in web/chart/runtime.js.
+/// What stands in the place of an absent value; the numbers are those of MARKS in web/chart/rows.js.
 enum class Mark { kNone, kWrong, kFailed, kUnsupported, kUnavailable, kSkipped, kUnverified, kNoCommonCell, kNoValue };
 
-/// How a value is drawn; the bits are those of STYLE in web/chart/runtime.js.
+/// How a value is drawn; the bits are those of STYLE in web/chart/rows.js.
 inline constexpr int kHollow = 1, kHatched = 2, kBold = 4, kRinged = 8, kUnranked = 16;
 
 /// The text of a row with a value that no reference has verified.

@@ -26,7 +26,7 @@ class Renderer {
   /// gives the same bytes. Errors: as create(), if ECharts does not accept the option (a bug).
   [[nodiscard]] Result<std::string> svg(const Chart& chart, const Theme& theme);
 
-  /// The result of a function of web/chart/runtime.js for one argument, both as JSON: for tests.
+  /// The result of a function of web/chart/functions.js for one argument, both as JSON: for tests.
   [[nodiscard]] Result<Json> call(std::string_view function, const Json& argument);
 
  private:

@@ -210,6 +210,7 @@ cases['a phone: nothing is cut, nothing is wider than the screen'] = async (tab)
     await tab.to(route);
     await tab.screenshot(`phone_${route.replace(/\W+/g, '_')}`);
     assert.ok(await tab.tooWide() <= 0, `${route} is ${await tab.tooWide()} px too wide`);
+    assert.deepEqual((await tab.page.locator('.drawing svg text').allTextContents()).filter((words) => words.includes('…')), [], route);
   }
 };
 

@@ -5,7 +5,8 @@ import {CustomChart, LineChart} from 'echarts/charts';
 import {AriaComponent, GridComponent, LegendComponent, TitleComponent, TooltipComponent} from 'echarts/components';
 import {SVGRenderer} from 'echarts/renderers';
 import {LabelLayout} from 'echarts/features';
-import {formatNumber, functionNames, render, resolve} from './runtime.js';
+import {functionNames, render, resolve} from './runtime.js';
+import {formatNumber} from './words.js';
 
 use([AriaComponent, CustomChart, GridComponent, LabelLayout, LegendComponent, LineChart, SVGRenderer, TitleComponent,
      TooltipComponent]);

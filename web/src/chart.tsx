@@ -101,9 +101,6 @@ function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: Read
   );
 }
 
-/** Longer tables of numbers are not printed. */
-const mostOnPaper = 100;
-
 /** Every number of a chart; a text column is one that has a text. */
 function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: string }) {
   const numeric = columns.map((_, i) => rows.every((row) => typeof row[i] !== 'string'));
@@ -140,7 +137,7 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
       const parent = element.parentElement!;
       if (parent.clientWidth === 0) return;
       const { chart: of, hidden: without } = now.current;
-      const fitted = fit(of, parent.clientWidth);
+      const fitted = fit(of, parent.clientWidth, measure);
       const size = { width: fitted.width, height: fitted.height };
       Object.assign(element.style, { width: `${size.width}px`, height: `${size.height}px` });
       setWide(size.width > parent.clientWidth);
@@ -155,7 +152,7 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
       drawn.current.resize(size);
       drawn.current.setOption(optionFor(of, fitted.option, isDark() ? themes.dark : themes.light, without), { notMerge: true });
     };
-    const place = fit(chart, Math.max(320, element.parentElement!.clientWidth));
+    const place = fit(chart, Math.max(320, element.parentElement!.clientWidth), measure);
     element.style.height = `${place.height}px`;
     const seen = new IntersectionObserver((entries) => {
       near = entries.some((entry) => entry.isIntersecting);
@@ -197,7 +194,7 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
       {chart.notes.map((note) => <p key={note} class="note"><Prose text={note} /></p>)}
       {children}
       <div class="chart-tools">
-        {chart.table && <details class={chart.table.rows.length > mostOnPaper ? 'too-long' : undefined}><summary>Numbers</summary><Numbers table={chart.table} name={name} /></details>}
+        {chart.table && <details><summary>Numbers</summary><Numbers table={chart.table} name={name} /></details>}
         <button type="button" class="small" aria-label={`Save ${name} as SVG`} onClick={() => save(`${name}.svg`, dataUrl(svgText(file(), themes)))}>SVG</button>
         <button type="button" class="small" aria-label={`Save ${name} as PNG`} onClick={() => { const whole = file(); void savePng(`${name}.png`, svgText(whole, themes), whole.width, whole.height); }}>PNG</button>
       </div>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chart has the layout of a picture that is a thousand pixels wide, with its title and notes inside. The page writes those
 // itself and gives the panels the width that there is.
+import { nameLines, wrapped, type Measure } from '../chart/words.js';
 import type { PageChart } from './document.ts';
 
 type Box = { left: number; top: number; width: number; height: number };
@@ -18,8 +19,20 @@ export interface Fitted {
 const leastPanel = 250;
 const leastBars = 130;
 const leastSentence = 760;
+const mostNameLines = 4;
+const nameLine = 14;
 
-export function fit(chart: PageChart, width: number): Fitted {
+/** Names of categories that would be cut get more lines; the result is how much higher the panel must be for them. */
+function intoLines(chart: PageChart, axis: any, panelHeight: number, measure: Measure): number {
+  const { formatter } = axis.axisLabel;
+  const names = new Set(rowsOf(chart).filter((row) => row.panel === axis.$categories.panel && row.group !== '').map((row) => row.group));
+  const lines = Math.min(mostNameLines, Math.max(1, ...[...names].map((name) => nameLines(name, formatter.width, '12px', measure).length)));
+  if (lines === 1) return 0;
+  axis.axisLabel = { ...axis.axisLabel, lineHeight: nameLine, formatter: { ...formatter, lines } };
+  return Math.max(0, (lines * nameLine + 4) * names.size - panelHeight);
+}
+
+export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const source = chart.option;
   const grids: Box[] = source.grid.map((grid: Box) => ({ ...grid }));
   const titles: any[] = source.title ?? [];
@@ -57,9 +70,12 @@ export function fit(chart: PageChart, width: number): Fitted {
     const after = Math.max(12, chart.width - Math.max(...first.map(({ grid }) => grid.left + grid.width)));
     // Names of categories get at most two fifths of a narrow picture.
     const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90, width * 0.4)) : before;
+    let higher = 0;
     for (const axis of axes.yAxis)
-      if (axis.axisLabel?.formatter?.$fn === 'category' && left < before)
+      if (axis.axisLabel?.formatter?.$fn === 'category' && left < before) {
         axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };
+        if (rows.length === 1) higher = Math.max(higher, intoLines(chart, axis, first[0]!.grid.height, measure));
+      }
     const right = Math.min(after, Math.max(56, width * 0.2));
     const panels = first.reduce((sum, { grid }) => sum + grid.width, 0);
     const gaps = chart.width - panels - before - after;
@@ -78,8 +94,8 @@ export function fit(chart: PageChart, width: number): Fitted {
       });
     }
     const shift = tops[0]! - above;
-    for (const grid of grids) grid.top -= shift;
-    height = end - shift;
+    for (const grid of grids) Object.assign(grid, { top: grid.top - shift, height: grid.height + higher });
+    height = end - shift + higher;
   }
   const moved = panelTitles.map((title) => {
     const index = source.grid.findIndex((grid: Box) => grid.left === title.left && Math.abs(grid.top - 20 - title.top) < 0.5);
@@ -103,23 +119,11 @@ export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<Pa
 
 const lineCount = (text: string) => text.split('\n').length;
 
-function wrapped(text: string, width: number, measure: (words: string) => number): string {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && measure(`${line} ${word}`) > width) {
-      lines.push(line);
-      line = word;
-    } else line = line === '' ? word : `${line} ${word}`;
-  }
-  return [...lines, line].join('\n');
-}
-
 /**
  * The chart as a file: with its words in the picture, in the places where src/chart/picture.cpp has them. A template has those of the
  * cell that it was made of; panels move up or down as the lines need it.
  */
-export function withWords(chart: PageChart, measure: (words: string, font: string) => number): PageChart {
+export function withWords(chart: PageChart, measure: Measure): PageChart {
   if (!chart.filled) return chart;
   const { option } = chart;
   const [margin, top, titleLine, subtitleLine, noteLine] = [16, 12, 21, 16, 15];
@@ -130,12 +134,13 @@ export function withWords(chart: PageChart, measure: (words: string, font: strin
   const [title, subtitle] = others.filter((one: any) => one.top < bottom);
   const before = top + titleLine * lineCount(title.text) + 2 + (subtitle ? subtitleLine * lineCount(subtitle.text) : 0);
   const inside = chart.width - 2 * margin;
-  const headTitle = wrapped(chart.title, inside, (words) => measure(words, 'bold 16px'));
-  const headSubtitle = chart.subtitle && wrapped(chart.subtitle, inside, (words) => measure(words, '12px'));
+  const lines = (text: string, font: string) => wrapped(text, inside, font, measure).join('\n');
+  const headTitle = lines(chart.title, 'bold 16px');
+  const headSubtitle = chart.subtitle && lines(chart.subtitle, '12px');
   const subtitleTop = top + titleLine * lineCount(headTitle) + 2;
   const shift = subtitleTop + (headSubtitle ? subtitleLine * lineCount(headSubtitle) : 0) - before;
   const end = (below[0] ? below[0].top - 4 : chart.height - 10) + shift;
-  const notes = chart.notes.map((note) => wrapped(note, inside, (words) => measure(words, '11px'))).join('\n');
+  const notes = chart.notes.map((note) => lines(note, '11px')).join('\n');
   const moved = (one: any) => ({ ...one, top: one.top + shift });
   const small = (text: string, at: number, size: number, lineHeight: number) =>
     ({ text, left: margin, top: at, padding: 0, textStyle: { fontSize: size, fontWeight: 'normal', lineHeight, color: { $colour: 'ink-2' } } });

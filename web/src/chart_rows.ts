@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of charts that the page fills in: those of a cell and of a series. C++ makes the same rows for the same data
 // (src/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
-import { formatNumber } from '../chart/runtime.js';
+import { formatNumber } from '../chart/words.js';
 import type { Cell, HistoryPoint, Shape } from './document.ts';
 import { isUnreal } from './words.ts';
 
 /** panel, group, series, x, value, low, high, mark, style, text */
 export type ChartRow = [number, string, string, number | null, number | null, number | null, number | null, number, number, string];
 
-/** Numbers of MARKS and bits of STYLE in web/chart/runtime.js. */
+/** Numbers of MARKS and bits of STYLE in web/chart/rows.js. */
 const wrong = 1;
 const failed = 2;
 const noValue = 8;

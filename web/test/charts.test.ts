@@ -10,10 +10,12 @@ import { overTimeRows, type ChartRow } from '../src/chart_rows.ts';
 import { fit, filled, withWords } from '../src/chart_layout.ts';
 import type { PageChart } from '../src/document.ts';
 import { readDocument } from '../src/read_document.ts';
-import { formatNumber, resolve } from '../chart/runtime.js';
+import { resolve } from '../chart/runtime.js';
+import { formatNumber } from '../chart/words.js';
 
 interface Made { name: string; of: string; rows: unknown[][]; table: Record<string, unknown>[]; title: string; subtitle: string; notes: string[] }
 
+const measure = (words: string, font: string) => words.length * (font.startsWith('bold') ? 9 : 7);
 const read = (name: string) => readFileSync(`${process.env.ASSAY_PAGES}/${name}`);
 const data = readDocument(new Uint8Array(read('document.bin')));
 const made: Made[] = JSON.parse(read('charts.json').toString());
@@ -57,18 +59,18 @@ test('the charts without rows are those of every target and number of launches',
 test('a chart that is too wide for a phone stands in one column, with its names', () => {
   const chart = data.charts['hardware_comparison']!;
   assert.equal(chart.option.yAxis[1].axisLabel.show, false);
-  const narrow = fit(chart, 340).option;
+  const narrow = fit(chart, 340, measure).option;
   assert.ok(narrow.grid[1].top > narrow.grid[0].top + narrow.grid[0].height);
   assert.equal(narrow.yAxis[1].axisLabel.show, true);
-  assert.equal(fit(chart, 1000).option.yAxis[1].axisLabel.show, false);
+  assert.equal(fit(chart, 1000, measure).option.yAxis[1].axisLabel.show, false);
   // Names above the first panel have their room.
   const heat = data.charts['architecture_performance_matrix']!;
-  assert.ok(fit(heat, 1000).option.grid[0].top >= heat.option.xAxis[0].axisLabel.margin + 12);
+  assert.ok(fit(heat, 1000, measure).option.grid[0].top >= heat.option.xAxis[0].axisLabel.margin + 12);
 });
 
 const inside = (chart: PageChart, width: number, name: string) => {
-  const fitted = fit(chart, width);
-  const option = resolve(fitted.option, data.themes.light, (words: string) => words.length * 7);
+  const fitted = fit(chart, width, measure);
+  const option = resolve(fitted.option, data.themes.light, measure);
   for (const grid of option.grid) {
     assert.ok(grid.width >= 100, `${name} at ${width}: a panel of ${grid.width}`);
     assert.ok(grid.left >= 0 && grid.left + grid.width <= fitted.width, `${name} at ${width}: ${grid.left} + ${grid.width}`);
@@ -104,13 +106,13 @@ test('a chart that is filled in has its words and titles, and the template keeps
   const full = filled(chart, overTimeRows(data.shapesOf(cell)), { title: 'Was it steady?' }, ['one', 'two', 'three']);
   assert.equal(full.title, 'Was it steady?');
   assert.equal(JSON.stringify(chart), before);
-  const option = fit(full, 1000).option;
+  const option = fit(full, 1000, measure).option;
   assert.deepEqual(option.title.map((title: { text: string }) => title.text), ['one', 'two', 'three']);
 });
 
 /** What is said of a row under the pointer. */
 function tooltips(chart: PageChart): string[] {
-  const option = resolve(chart.option, data.themes.light, (words: string) => words.length * 7);
+  const option = resolve(chart.option, data.themes.light, measure);
   return chart.option.series.flatMap((series: any, seriesIndex: number) => {
     if (series.silent || !series.$rows) return [];
     return option.series[seriesIndex].data.map((_: unknown, dataIndex: number) => option.tooltip.formatter({ seriesIndex, dataIndex }) as string);
@@ -142,7 +144,6 @@ test('a tooltip says the unit, and the batch of what is drawn against it', () =>
 
 test('a file of a filled chart has the words of its cell, and its panels make room for them', () => {
   const cell = data.cells.find((one) => one.ranked && data.shapesOf(one).length === 3)!;
-  const measure = (words: string, font: string) => words.length * (font.startsWith('bold') ? 9 : 7);
   const chart = overTimeChart(data, cell, data.shapesOf(cell))!;
   const file = withWords({ ...chart, title: `${chart.title} ${'long '.repeat(40)}`, notes: ['a note'] }, measure);
   const words: { text: string; top: number; left: number; textStyle: { lineHeight?: number } }[] = file.option.title;
@@ -164,7 +165,7 @@ test('the version of the newest run stands within the picture', () => {
   const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
   const version = 'onnxruntime 1.31.1, assay 0.1.0';
   const chart = historyChart(data, cell, points.map((point, i) => ({ ...point, version: i === points.length - 1 ? version : 'before' })))!;
-  const option = resolve(chart.option, data.themes.light, (words: string) => words.length * 7);
+  const option = resolve(chart.option, data.themes.light, measure);
   const at = chart.option.series.findIndex((series: any) => series.renderItem?.$fn === 'event');
   const [box] = option.grid;
   const drawnAt = (x: number) => option.series[at].renderItem({ dataIndex: 0, coordSys: { x: box.left, y: box.top, width: box.width, height: box.height } }, { coord: () => [x, 0] }).children[1].style;

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that options name, of charts with a number on both axes.
+
+import {MARKS, STYLE} from './rows.js';
+import {behind, marker, nothing, path, stroke, text, xWhisker, yWhisker} from './shapes.js';
+import {cutTo, isNumber} from './words.js';
+
+var inPlanes = {
+  // A marker at x and value, with the interval of the value; `across`: of x. Without a value the status at the axis.
+  point: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex];
+      if (!isNumber(row.value)) return nothing();
+      var p = api.coord([row.x, row.value]), children = [];
+      if (isNumber(row.low) && isNumber(row.high) && (args.across || !owner.logY || row.low > 0) && !args.sized) {
+        var at = args.across ? 0 : 1, size = args.size || 4;
+        var from = api.coord(args.across ? [row.low, row.value] : [row.x, row.low])[at];
+        var to = api.coord(args.across ? [row.high, row.value] : [row.x, row.high])[at];
+        if (!behind(p[at], from, to, size))
+          children.push(args.across ? xWhisker(from, to, p[1], 4, args.ink) : yWhisker(p[0], from, to, 4, args.ink));
+      }
+      if (row.style & STYLE.ringed)
+        children.push({type: 'circle', shape: {cx: p[0], cy: p[1], r: 9}, style: stroke(args.ink, 1.2)});
+      children.push(marker(args.marker, p[0], p[1], args.sized ? row.high : args.size || 4, row.style, args.colour, args.paper));
+      if (row.style & STYLE.hatched) children.push(path('M' + (p[0] - 3) + ' ' + (p[1] + 3) + 'l6 -6', stroke(args.colour, 1.2)));
+      return {type: 'group', children: children};
+    };
+  },
+
+  // Above the x axis, the marks of rows without a value, one over the other, where no point is. `once`: each mark once at an x.
+  absent: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      if (params.dataIndex === 0) taken = [];
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      if (isNumber(row.value) || !row.mark || !isNumber(row.x)) return nothing();
+      var x = api.coord([row.x, owner.yAxis.min])[0], y = box.y + box.height - 9, glyph = MARKS[row.mark].charAt(0);
+      var points = owner.panel.filter(function(other) { return isNumber(other.value) && other.x === row.x; });
+      points = points.map(function(other) { return api.coord([other.x, other.value])[1]; });
+      for (var level = 0; level < 12; level++, y -= 13) {
+        var free = true;
+        for (var i = 0; i < taken.length; i++) {
+          if (args.once && taken[i][2] === glyph && Math.abs(taken[i][0] - x) < 1) return nothing();
+          if (Math.abs(taken[i][0] - x) < 14 && Math.abs(taken[i][1] - y) < 12) free = false;
+        }
+        for (var k = 0; k < points.length; k++) if (Math.abs(points[k] - y) < 11) free = false;
+        if (!free) continue;
+        taken.push([x, y, glyph]);
+        return text(glyph, x, y, {fill: args.ink2, align: 'center', fontSize: 13, fontWeight: 'bold'});
+      }
+      return nothing();
+    };
+  },
+
+  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through.
+  name: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      if (params.dataIndex === 0) taken = [];
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      if (!isNumber(row.value) || !row.text) return nothing();
+      var style = {fill: args.ink, stroke: args.paper, lineWidth: args.paper ? 3 : 0};
+      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, away = args.sized ? row.high + 4 : 8;
+      var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
+      var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
+      if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]], [p[0] + away - 2, p[1] + 13]];
+      for (var i = 0; i < places.length; i++) {
+        var x = places[i][0], y = places[i][1];
+        var free = x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
+        for (var k = 0; k < owner.panel.length && args.apart; k++) {
+          var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
+          if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 && q[0] - 6 < x + width) free = false;
+        }
+        for (var j = 0; j < taken.length; j++)
+          if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
+        if (!free) continue;
+        taken.push([x, y, width]);
+        return text(row.text, x, y, style);
+      }
+      return args.always ? text(row.text, places[0][0], places[0][1], style) : nothing();
+    };
+  },
+
+  // The area between low and high from each row to the next one.
+  band: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], next = owner.rows[params.dataIndex + 1];
+      if (!next || !isNumber(row.low) || !isNumber(next.low)) return nothing();
+      return {
+        type: 'polygon', silent: true,
+        shape: {points: [api.coord([row.x, row.low]), api.coord([next.x, next.low]), api.coord([next.x, next.high]), api.coord([row.x, row.high])]},
+        style: {fill: args.colour, opacity: args.opacity || 0.25}
+      };
+    };
+  },
+
+  // The part of the x axis from low to high.
+  region: function(args, owner) {
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys;
+      var a = api.coord([row.low, owner.yAxis.max])[0], b = api.coord([row.high, owner.yAxis.max])[0];
+      return {type: 'group', silent: true, children: [
+        {type: 'rect', shape: {x: a, y: box.y, width: b - a, height: box.height}, style: {fill: args.colour, opacity: 0.6}},
+        text(row.text || '', a + 6, box.y + 10, {fill: args.ink2})
+      ]};
+    };
+  },
+
+  // A line through the panel at x or at y.
+  rule: function(args, owner) {
+    return function(params, api) {
+      var box = params.coordSys;
+      if (isNumber(args.x)) {
+        var x = api.coord([args.x, owner.yAxis.data ? owner.yAxis.data[0] : owner.yAxis.min])[0];
+        return path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, args.dash));
+      }
+      var y = api.coord([owner.xAxis.min, args.y])[1];
+      return path('M' + box.x + ' ' + y + 'h' + box.width, stroke(args.colour, 1, args.dash));
+    };
+  },
+
+  // A dotted line through the panel with the row's text, right of it, or left of it where the picture ends: as far up as there is
+  // neither another text nor a point with its interval.
+  event: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, x = api.coord([row.x, owner.yAxis.max])[0];
+      if (params.dataIndex === 0) {
+        taken = owner.panel.filter(function(other) { return isNumber(other.value); }).map(function(other) {
+          var low = api.coord([other.x, isNumber(other.low) ? other.low : other.value]);
+          var high = api.coord([other.x, isNumber(other.high) ? other.high : other.value]);
+          return [low[0] - 5, low[0] + 5, high[1] - 4, low[1] + 4];
+        });
+      }
+      var words = cutTo(row.text || '', box.width - 4, '11px', owner.measure), width = owner.measure(words, '11px');
+      var left = x + 4 + width > box.x + box.width + 32 ? Math.max(box.x + 2, x - 4 - width) : x + 4, children = [];
+      children.push(path('M' + x + ' ' + box.y + 'v' + box.height, stroke(args.colour, 1, [2, 3])));
+      for (var y = box.y + 9; y < box.y + box.height - 6; y += 13) {
+        var free = taken.every(function(other) {
+          return left > other[1] + 3 || left + width + 3 < other[0] || y - 7 > other[3] || y + 7 < other[2];
+        });
+        if (!free) continue;
+        taken.push([left, left + width, y - 6, y + 6]);
+        children.push(text(words, left, y, {fill: args.ink2}));
+        break;
+      }
+      return {type: 'group', children: children};
+    };
+  }
+};
+
+export {inPlanes};
