@@ -63,6 +63,7 @@ std::string terminal_table(const Table& table, const Colours& colours, std::size
     return text;
   };
   std::vector<std::string> cells;
+  cells.reserve(table.columns.size());
   for (const Column& column : table.columns)
     cells.push_back(column.heading + (column.unit.empty() ? "" : " " + column.unit));
   std::string out = colours("1", line(cells)) + "\n";

@@ -41,6 +41,7 @@ std::string how_many_words(const Answered& answered, const std::string& all) {
   std::vector<std::pair<std::string, std::size_t>> order(answered.claimed.begin(), answered.claimed.end());
   std::ranges::stable_sort(order, std::greater<>(), [](const auto& each) { return each.second; });
   std::vector<std::string> parts;
+  parts.reserve(order.size());
   for (const auto& [target, count] : order) parts.push_back(fmt::format("{} for {}", target, count));
   std::string words = parts.empty() ? std::string("No target is shown to be best for any of")
                                     : fmt::format("Best where a difference is shown: {}, of", join(parts, ", "));
@@ -321,6 +322,7 @@ Result<Document> make_report(std::string_view name, const Dataset& data, const A
   const auto maker = std::ranges::find(kMakers, name, [](const Maker& each) { return each.name.name; });
   if (maker == kMakers.end()) {
     std::vector<std::string> valid;
+    valid.reserve(kNames.size());
     for (const ReportName& each : kNames) valid.emplace_back(each.name);
     return unknown_word("there is no report", name, valid);
   }

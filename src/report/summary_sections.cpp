@@ -167,6 +167,7 @@ std::vector<std::string> folded_notes(const std::vector<std::string>& notes) {
     ++kept[place->second].second;
   }
   std::vector<std::string> lines;
+  lines.reserve(kept.size());
   for (const auto& [note, count] : kept) lines.push_back(count == 1 ? note : fmt::format("{} × {}", count, note));
   return lines;
 }

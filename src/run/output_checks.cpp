@@ -73,6 +73,7 @@ Result<OutputsOfSets> OutputChecks::compute(Worker& worker, const std::vector<st
 // few elements, such as one number for an item, that of one set alone may be near 0.
 Result<Verdict> OutputChecks::judge_with_reference(const OutputsOfSets& computed) const {
   std::vector<fs::path> expected;
+  expected.reserve(computed.sets.size());
   for (const std::size_t set : computed.sets) expected.push_back(reference_.outputs[set]);
   OutputsOfSets others;
   for (const std::size_t set : sets_to_compare(task_, reference_.outputs.size())) {

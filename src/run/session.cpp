@@ -20,7 +20,6 @@
 #include "store/unsaved.hpp"
 
 namespace assay {
-namespace fs = std::filesystem;
 namespace {
 
 // How long a run waits for the version of Python, which is only a fact for reports.
