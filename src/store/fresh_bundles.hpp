@@ -22,7 +22,8 @@ struct FreshBundle {
 };
 
 /// The bundles whose attempts are not in `attempts`, oldest first, so that result ids follow time; the others are
-/// counted as known. Of a manifest only the beginning is read, and nothing is checked. What cannot be read is refused.
+/// counted as known. Of a manifest only the beginning is parsed, and nothing is checked. What cannot be read is
+/// refused.
 [[nodiscard]] Result<std::vector<FreshBundle>> fresh_bundles(const std::filesystem::path& spool,
                                                              const std::set<std::string>& attempts,
                                                              IngestReport& report);

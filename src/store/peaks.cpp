@@ -58,13 +58,13 @@ Result<std::vector<Json>> row_of(const fs::path& file) {
 
 }  // namespace
 
-Result<std::size_t> ingest_peaks(Database& database, const fs::path& spool) {
+Status ingest_peaks(Database& database, const fs::path& spool) {
   std::vector<fs::path> files;
   std::error_code absent;
   for (const fs::directory_entry& entry : fs::directory_iterator(spool / kFolder, absent))
     if (entry.path().extension() == ".json" && entry.is_regular_file(absent)) files.push_back(entry.path());
   std::ranges::sort(files);
-  std::size_t added = 0;
+  bool added = false;
   for (const fs::path& file : files) {
     const Result<std::vector<Json>> values = row_of(file);
     if (!values) {
@@ -78,13 +78,13 @@ Result<std::size_t> ingest_peaks(Database& database, const fs::path& spool) {
         "INSERT INTO benchmark_runs (run_id, started_at, tool_version, git_commit, command, host, hardware_id, "
         "environment) VALUES ($1, TRY_CAST($2 AS TIMESTAMP), $3, $4, $5, $6, $7, $8)",
         *values));
-    ++added;
+    added = true;
   }
   // So that the log is empty whenever nobody writes.
-  if (added > 0)
+  if (added)
     if (const Status checkpoint = database.execute("CHECKPOINT"); !checkpoint)
       log_warning("{}", checkpoint.error().message);
-  return added;
+  return {};
 }
 
 }  // namespace duckdb

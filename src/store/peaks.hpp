@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 
 #include <assay/result.hpp>
@@ -22,9 +21,9 @@ namespace duckdb {
 
 class Database;
 
-/// Adds the runs of write_peaks() that the database does not have; returns how many. A file that cannot be read is left
-/// out, with a warning. Errors: those of Database::query.
-[[nodiscard]] Result<std::size_t> ingest_peaks(Database& database, const std::filesystem::path& spool);
+/// Adds the runs of write_peaks() that the database does not have. A file that cannot be read is left out, with a
+/// warning. Errors: those of Database::query.
+[[nodiscard]] Status ingest_peaks(Database& database, const std::filesystem::path& spool);
 
 }  // namespace duckdb
 }  // namespace assay

@@ -7,11 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/files.hpp"
-#include "store/bundle.hpp"
 #include "store/dataset.hpp"
-#include "store/fake_bundles.hpp"
-#include "store/store.hpp"
+#include "store/store_for_test.hpp"
 
 namespace assay {
 namespace {
@@ -19,7 +16,7 @@ namespace fs = std::filesystem;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class PeaksTest : public ::testing::Test {
+class PeaksTest : public StoreTest {
  protected:
   void write(const std::string& run_id, double flops_per_s, const std::string& measured_at, bool disturbed = false) {
     RunInfo run;
@@ -34,18 +31,10 @@ class PeaksTest : public ::testing::Test {
     ASSERT_TRUE(write_peaks(spool_, run, Json::array({peak})));
   }
   [[nodiscard]] Dataset data() const {
-    auto store = Store::open(path_, Store::Mode::kRead);
-    EXPECT_TRUE(store) << to_string(store.error());
-    return read_dataset(*store, {}).value();
+    Store store = open(Store::Mode::kRead);
+    return read_dataset(store, {}).value();
   }
-  void ingest() const {
-    auto store = Store::open(path_, Store::Mode::kWrite);
-    ASSERT_TRUE(store) << to_string(store.error());
-    ASSERT_TRUE(store->ingest(spool_));
-  }
-  const TemporaryDirectory folder_ = *TemporaryDirectory::create();
-  const fs::path path_ = folder_.path() / "history.duckdb";
-  const fs::path spool_ = default_spool(path_);
+  void ingest() const { ASSERT_TRUE(open().ingest(spool_)); }
 };
 
 TEST_F(PeaksTest, AreIngestedOnceAndAgainWhenTheDatabaseIsMadeAgain) {
@@ -56,12 +45,12 @@ TEST_F(PeaksTest, AreIngestedOnceAndAgainWhenTheDatabaseIsMadeAgain) {
   ASSERT_THAT(data().peaks, SizeIs(1));
   EXPECT_EQ(data().peaks[0].flops_per_s, 2e11) << "the newest";
   EXPECT_EQ(data().peaks[0].hardware_id, "machine-1");
-  EXPECT_EQ(Store::open(path_, Store::Mode::kRead)->summary()->runs, 2U);
+  EXPECT_EQ(open(Store::Mode::kRead).summary()->runs, 2U);
   EXPECT_THAT(data().cells, IsEmpty());
   ASSERT_TRUE(fs::remove(path_));
   ASSERT_TRUE(Store::rebuild(path_, spool_));
   EXPECT_EQ(data().peaks.at(0).flops_per_s, 2e11);
-  EXPECT_THAT(*Store::open(path_, Store::Mode::kRead)->verify(spool_), IsEmpty());
+  EXPECT_THAT(*open(Store::Mode::kRead).verify(spool_), IsEmpty());
 }
 
 TEST_F(PeaksTest, ACalmOneIsBetterThanANewerOneThatWasDisturbed) {
@@ -77,8 +66,7 @@ TEST_F(PeaksTest, FilesThatAreNoneCostNothing) {
        {"", "{", "[]", "{}", R"({"schema_version": 99, "run_id": "r", "hardware_id": "m", "environment": {}})",
         R"({"schema_version": 1, "run_id": 3, "hardware_id": "m", "environment": {}})"}) {
     std::ofstream(spool_ / ".peaks" / "other.json") << text;
-    const Samples samples = testing::fake_samples(10);
-    testing::write_fake_bundle(spool_, testing::fake_record(std::string("model ") + text, samples), samples);
+    add(std::string("model ") + text, 10);
     ingest();
     EXPECT_THAT(data().peaks, SizeIs(1)) << text;
   }

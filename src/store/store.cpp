@@ -77,19 +77,6 @@ Status move_database_aside(const fs::path& database, const std::string& suffix) 
   return move_aside(database, database.string() + suffix);
 }
 
-Result<std::vector<Record>> read_records(Database& database, const char* table, const std::string& rest,
-                                         std::span<const Json> parameters) {
-  ASSAY_TRY(const Rows rows,
-            database.query(fmt::format("SELECT {} FROM {} {}", duckdb::field_list(), table, rest), parameters));
-  std::vector<Record> records;
-  records.reserve(rows.rows.size());
-  for (const auto& row : rows.rows) {
-    ASSAY_TRY(Record record, duckdb::record_from_row(row, 0));
-    records.push_back(std::move(record));
-  }
-  return records;
-}
-
 /// `id` orders rows of the same time.
 Result<std::vector<Record>> read_filtered(Database& database, const char* table, const char* id,
                                           const ResultFilter& filter) {
@@ -110,7 +97,10 @@ Result<std::vector<Record>> read_filtered(Database& database, const char* table,
   }
   if (filter.latest_per_task)
     where += fmt::format(" QUALIFY row_number() OVER (PARTITION BY task_key ORDER BY timestamp DESC, {} DESC) = 1", id);
-  return read_records(database, table, fmt::format("{} ORDER BY timestamp, {}", where, id), parameters);
+  ASSAY_TRY(const Rows rows, database.query(fmt::format("SELECT {} FROM {} {} ORDER BY timestamp, {}",
+                                                        duckdb::field_list(), table, where, id),
+                                            parameters));
+  return rows.records();
 }
 
 Result<std::uint64_t> count(Database& database, const std::string& table) {
@@ -129,7 +119,7 @@ tl::unexpected<Error> no_samples(const fs::path& snapshot, const char* purpose, 
 Result<IngestReport> ingest_with_unsaved(Database& database, const fs::path& path, const fs::path& folder) {
   ASSAY_TRY(const MovedBundles moved, move_out_of_unsaved(folder));
   ASSAY_TRY(IngestReport report, duckdb::ingest_spool(database, path, moved.spool));
-  ASSAY_TRY([[maybe_unused]] const std::size_t peaks, duckdb::ingest_peaks(database, moved.spool));
+  ASSAY_CHECK_OK(duckdb::ingest_peaks(database, moved.spool));
   report.moved = moved.bundles;
   report.refused.insert(report.refused.begin(), moved.refused.begin(), moved.refused.end());
   return report;
@@ -204,15 +194,14 @@ Result<Store> Store::open_snapshot(const fs::path& database) {
 
 Result<Store::Writable> Store::check_writable(const fs::path& database) {
   ASSAY_CHECK_OK(check_replaceable(database));
-  const bool absent = is_empty_or_absent(database);
   const fs::path folder = database.has_parent_path() ? database.parent_path() : fs::path(".");
-  for (const fs::path& path : {folder, absent ? folder : database})
-    if (std::error_code ignored; ::access(path.c_str(), W_OK) != 0 && (path != folder || fs::exists(folder, ignored)))
+  for (const fs::path& path : {folder, database})
+    if (::access(path.c_str(), W_OK) != 0 && errno != ENOENT)  // what does not exist is made
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)),
                   "name a database in a folder that you may write to with --db-path");
   Writable writable;
-  if (absent) return writable;
+  if (is_empty_or_absent(database)) return writable;
   ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kShared, {}));
   const Result<Database> opened = duckdb::open_database(database, Access::kReadOnly);
   if (opened) return writable;
