@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,6 +16,7 @@
 #include "base/json.hpp"
 #include "engine/registry.hpp"
 #include "onnx/inspect.hpp"
+#include "prepare/places_for_test.hpp"
 #include "tensor/random.hpp"
 #include "tensor/safetensors.hpp"
 #include "worker/forced_at_once.hpp"
@@ -33,11 +33,7 @@ constexpr std::int64_t kBatch = 2, kPrompt = 5;
 class GenerationGraphsOn : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    EngineRegistry::Places places = EngineRegistry::default_places();
-    places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
-    places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
-    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) places.deps = ASSAY_TEST_DEPS_DIR;
-    registry_.emplace(places);
+    registry_.emplace(testing::built_places());
     if (const auto found = registry_->locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
   }
 

@@ -24,6 +24,7 @@
 #include "engine/registry.hpp"
 #include "onnx/inspect.hpp"
 #include "prepare/generation.hpp"
+#include "prepare/places_for_test.hpp"
 #include "tensor/safetensors.hpp"
 #include "worker/forced_at_once.hpp"
 
@@ -41,13 +42,7 @@ constexpr std::array<std::size_t, 4> kRuns{0, kPaddedSet, 2, 0};
 /// Workers of this machine's engines, one each, and what they compute.
 class Bench {
  public:
-  Bench() {
-    EngineRegistry::Places places = EngineRegistry::default_places();
-    places.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
-    places.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
-    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) places.deps = ASSAY_TEST_DEPS_DIR;
-    registry_.emplace(places);
-  }
+  Bench() { registry_.emplace(testing::built_places()); }
 
   [[nodiscard]] Stateful stateful() const {
     Stateful with;

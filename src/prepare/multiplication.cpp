@@ -27,7 +27,7 @@ constexpr int kBursts = 4;
 constexpr std::size_t kEqualRuns = 3;
 constexpr double kEqual = 1.15;
 
-std::size_t bytes_of(DType dtype) { return dtype == DType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t); }
+std::size_t bytes_of(DType dtype) { return static_cast<std::size_t>(bit_width(dtype)) / 8; }
 
 void put(std::byte* place, DType dtype, float value) {
   if (dtype == DType::kFloat32) {

@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <set>
 
 #include "base/files.hpp"
 #include "measure/environment.hpp"
+#include "prepare/places_for_test.hpp"
 
 namespace assay {
 namespace {
@@ -20,18 +20,11 @@ using ::testing::Pair;
 
 class PeakTest : public ::testing::Test {
  protected:
-  static EngineRegistry::Places places() {
-    EngineRegistry::Places all = EngineRegistry::default_places();
-    all.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
-    all.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
-    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) all.deps = ASSAY_TEST_DEPS_DIR;
-    return all;
-  }
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-peak-test-").value();
 };
 
 TEST_F(PeakTest, EveryRuntimeHasThoseOfThePrecisionsThatItComputes) {
-  const EngineRegistry registry(places());
+  const EngineRegistry registry(testing::built_places());
   if (const auto found = registry.locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
   std::size_t steps = 0;
   const auto measured = measure_peaks(
@@ -60,7 +53,7 @@ TEST_F(PeakTest, EveryRuntimeHasThoseOfThePrecisionsThatItComputes) {
 }
 
 TEST_F(PeakTest, CanBeInterruptedAndSaysWhatIsNotInstalled) {
-  const EngineRegistry registry(places());
+  const EngineRegistry registry(testing::built_places());
   const auto ignore = [](const std::string&) {};
   if (registry.locate("onnxruntime")) {
     const auto interrupted = measure_peaks(
@@ -68,7 +61,7 @@ TEST_F(PeakTest, CanBeInterruptedAndSaysWhatIsNotInstalled) {
     ASSERT_FALSE(interrupted);
     EXPECT_EQ(interrupted.error().code, ErrorCode::kCancelled);
   }
-  EngineRegistry::Places nowhere = places();
+  EngineRegistry::Places nowhere = testing::built_places();
   nowhere.deps = folder_.path() / "none";
   nowhere.site_packages.clear();
   nowhere.system_libraries.clear();

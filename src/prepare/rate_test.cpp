@@ -3,9 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "base/files.hpp"
+#include "prepare/places_for_test.hpp"
 
 namespace assay {
 namespace {
@@ -13,18 +12,11 @@ namespace fs = std::filesystem;
 
 class RateTest : public ::testing::Test {
  protected:
-  static EngineRegistry::Places places() {
-    EngineRegistry::Places all = EngineRegistry::default_places();
-    all.plugins = fs::path(ASSAY_BINARY_DIR) / "lib/assay/engines";
-    all.worker = fs::path(ASSAY_BINARY_DIR) / "bin/assay-worker";
-    if (std::getenv("ASSAY_DEPS_DIR") == nullptr) all.deps = ASSAY_TEST_DEPS_DIR;
-    return all;
-  }
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-rate-test-").value();
 };
 
 TEST_F(RateTest, IsMeasuredAndLeavesNothingBehind) {
-  const EngineRegistry registry(places());
+  const EngineRegistry registry(testing::built_places());
   if (const auto found = registry.locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
   const auto rate = measure_rate(registry, 1, folder_.path(), [] { return false; });
   ASSERT_TRUE(rate) << to_string(rate.error());
@@ -38,10 +30,10 @@ TEST_F(RateTest, IsMeasuredAndLeavesNothingBehind) {
 }
 
 TEST_F(RateTest, CanBeInterruptedAndFailsWithoutARuntime) {
-  const EngineRegistry registry(places());
+  const EngineRegistry registry(testing::built_places());
   if (const auto found = registry.locate("onnxruntime"); !found) GTEST_SKIP() << to_string(found.error());
   EXPECT_EQ(measure_rate(registry, 1, folder_.path(), [] { return true; }).error().code, ErrorCode::kCancelled);
-  EngineRegistry::Places nowhere = places();
+  EngineRegistry::Places nowhere = testing::built_places();
   nowhere.plugins = folder_.path() / "none";
   const EngineRegistry empty(nowhere);
   EXPECT_EQ(measure_rate(empty, 1, folder_.path(), [] { return false; }).error().code, ErrorCode::kNotFound);
