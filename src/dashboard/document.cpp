@@ -143,8 +143,8 @@ Json history_json(Columns& columns, const Dataset& data, std::size_t most) {
   text("status", [](const HistoryPoint& point) { return to_string(point.status); });
   text("verification", [](const HistoryPoint& point) { return to_string(point.verification); });
   integers("ranked", [](const HistoryPoint& point) { return point.ranked; });
-  integers("shown", [](const HistoryPoint& point) {
-    Record row;
+  Record row;
+  integers("shown", [&](const HistoryPoint& point) {
     row.status = point.status;
     row.verification = point.verification;
     return chart::shows_values(row);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/document.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analyse/analysis.hpp"
+#include "analyse/results_for_test.hpp"
 #include "base/base64.hpp"
 #include "store/dataset.hpp"
 
@@ -17,31 +17,10 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 Record reported(const std::string& model, const std::string& hardware, double p50, std::int64_t batch = 1) {
-  Record row;
-  row.run_id = "run";
-  row.model = model;
+  Record row = testing::result(model, hardware, p50, batch);
   row.category = "vision";
   row.architecture = model;
-  row.hardware = hardware;
-  row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
-  row.precision = row.effective_precision = "float32";
-  row.hardware_id = "machine-1";
-  row.host = "laboratory";
   row.timestamp = "2026-03-02T12:34:58.250000Z";
-  row.series_key = fmt::format("{}-{}-{}", model, hardware, batch);
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.batch_size = batch;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = p50 * 0.99;
-  row.latency_p50_high_ms = p50 * 1.01;
-  row.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
-  row.memory_mb = 100;
-  row.memory_source = "process";
-  row.iterations = 100;
-  row.launches = 3;
-  row.latency_p50_interval = "launches";
-  row.launch_p50_ms = fmt::format("1:{} 2:{} 3:{}", p50 * 0.999, p50, p50 * 1.001);
   return row;
 }
 
