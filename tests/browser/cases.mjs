@@ -251,4 +251,10 @@ cases['in the dark'] = async (tab) => {
     await tab.screenshot(`dark_${route.replace(/\W+/g, '_')}`);
     assert.equal(await page.locator('.drawing svg [stroke="#1849AB"]').count(), 0, `${route} has a colour of the light theme`);
   }
+  await tab.to('#/cells');
+  const swatch = () => page.locator('.hw-cpu .swatch').first().evaluate((one) => getComputedStyle(one).backgroundColor);
+  assert.equal(await swatch(), 'rgb(42, 113, 255)');
+  await page.keyboard.press('t');
+  await page.waitForFunction(() => document.documentElement.dataset.theme === 'light');
+  assert.equal(await swatch(), 'rgb(24, 73, 171)');
 };

@@ -22,6 +22,7 @@
 #include "result/launch_medians.hpp"
 #include "scripted_mixed.hpp"
 #include "store/dataset.hpp"
+#include "support/percentiles.hpp"
 
 namespace assay {
 namespace {
@@ -91,9 +92,9 @@ class Script {
     return {{"schema_version", "1.0"},
             {"score", 74},
             {"findings",
-             {finding("governor", "powersave", "bad", "run `cpupower frequency-set -g performance` as root"),
-              finding("huge_pages", "always", "warn", "write madvise to /sys/kernel/mm/transparent_hugepage/enabled"),
-              finding("memory_free", "12.1 of 15.6 GiB", "ok", nullptr)}}};
+             {finding("swap", "12 of 512 MiB used", "warn", "free some memory, then `swapoff -a && swapon -a` as root"),
+              finding("memory_free", "0.9 of 15.6 GiB", "bad", "end programs that use memory"),
+              finding("clock_source", "tsc", "ok", nullptr)}}};
   }
 
   void add_runs(std::size_t models) {
@@ -191,19 +192,7 @@ class Script {
     row.status = CellStatus::kCompleted;
     row.verification = Verification::kVerified;
     const double spread = 0.002 + 0.02 * uniform_(random_);
-    row.latency_p50_ms = p50;
-    row.latency_p50_low_ms = p50 * (1 - spread);
-    row.latency_p50_high_ms = p50 * (1 + spread);
-    row.latency_p90_ms = p50 * 1.09;
-    row.latency_p90_low_ms = p50 * 1.07;
-    row.latency_p90_high_ms = p50 * 1.12;
-    row.latency_p95_ms = p50 * 1.16;
-    row.latency_p95_low_ms = p50 * 1.12;
-    row.latency_p95_high_ms = p50 * 1.2;
-    row.latency_p99_ms = p50 * 1.4;
-    row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = "ok";
-    row.latency_p99_quality = "few_samples(n=200<368)";
-    row.latency_p50_interval = "launches";
+    set_percentiles(row, p50, p50 * (1 - spread), p50 * (1 + spread));
     row.launches = 3;
     row.iterations = 600;
     row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{

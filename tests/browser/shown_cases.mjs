@@ -90,9 +90,9 @@ cases['what assay doctor found before the newest run stands with the machine'] =
   const section = page.locator('section[aria-labelledby^="machine-"]');
   assert.equal(await text(section.locator('h3')), 'Before its newest run (2026-03-02 10:00 UTC): score 74 of 100');
   assert.deepEqual((await section.locator('.findings li').allInnerTexts()).map((words) => words.replace(/\s+/g, ' ').trim()), [
-    'bad governor: powersave. To do: run cpupower frequency-set -g performance as root',
-    'warn huge pages: always. To do: write madvise to /sys/kernel/mm/transparent_hugepage/enabled',
-    'ok memory free']);
+    'warn swap: 12 of 512 MiB used. To do: free some memory, then swapoff -a && swapon -a as root',
+    'bad memory free: 0.9 of 15.6 GiB. To do: end programs that use memory',
+    'ok clock source']);
   assert.equal(await page.locator('dt', { hasText: 'doctor' }).count(), 0);
   await tab.screenshot('machines');
   // As the program writes it.

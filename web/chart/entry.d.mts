@@ -8,5 +8,4 @@ export interface Drawn {
   dispose(): void;
 }
 export function init(box: Element | null, theme: null, how: { renderer: 'svg'; ssr?: boolean; width: number; height: number }): Drawn;
-export function resolve(option: unknown, tokens: Record<string, string>, measure: (words: string, font: string) => number): any;
-export function formatNumber(value: number | null): string;
+export { resolve } from './runtime.js';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of charts that the page fills in: those of a cell and of a series. C++ makes the same rows for the same data
 // (src/chart/chart_distribution.cpp, chart_samples.cpp, chart_history.cpp); web/test/charts.test.ts compares them.
+import { STYLE } from '../chart/rows.js';
 import { formatNumber } from '../chart/words.js';
 import type { Cell, HistoryPoint, Shape } from './document.ts';
 import { isUnreal } from './words.ts';
@@ -8,13 +9,11 @@ import { isUnreal } from './words.ts';
 /** panel, group, series, x, value, low, high, mark, style, text */
 export type ChartRow = [number, string, string, number | null, number | null, number | null, number | null, number, number, string];
 
-/** Numbers of MARKS and bits of STYLE in web/chart/rows.js. */
+const { hollow, hatched, unranked } = STYLE;
+/** Numbers of MARKS in web/chart/rows.js. */
 const wrong = 1;
 const failed = 2;
 const noValue = 8;
-const hollow = 1;
-const hatched = 2;
-const unranked = 16;
 
 /** Its value is shown but not ranked; simulated and software devices have a mark of their own. */
 const isUnranked = (cell: Cell) => cell.shown && !cell.ranked && !isUnreal(cell);

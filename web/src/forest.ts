@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is described here
 // and not in src/chart, since only the page chooses the pairs; the words of the description are the same.
+import { STYLE } from '../chart/rows.js';
 import type { ChartRow } from './chart_rows.ts';
 import type { PageChart } from './document.ts';
 import { counted, ratio } from './format.ts';
@@ -17,7 +18,6 @@ export interface ForestRow {
 export const meanName = 'geometric mean';
 
 const colour = (name: string) => ({ $colour: name });
-const hollow = 1;
 const mostRows = 80;
 
 export interface ForestWords {
@@ -45,7 +45,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
     not_compared: { name: 'not compared', colour: 'ink-3', marker: 'triangle', fill: 'background' },
   };
   const rows: ChartRow[] = [[0, '', 'equal', null, null, 1 / 1.01, 1.01, 0, 0, '']];
-  const add = (words: string, found: Comparison) => rows.push([0, words, sides[found.difference].name, null, found.ratio, found.low, found.high, 0, found.low === null ? hollow : 0, noClaimWords(found)]);
+  const add = (words: string, found: Comparison) => rows.push([0, words, sides[found.difference].name, null, found.ratio, found.low, found.high, 0, found.low === null ? STYLE.hollow : 0, noClaimWords(found)]);
   if (together && pairs.length > 1) add(meanName, together);
   for (const pair of shown) add(pair.words, pair.found);
   const used = Object.values(sides).filter((side) => rows.some((row) => row[2] === side.name));

@@ -3,6 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Boundary } from './boundary.tsx';
+import { setColours } from './colours.ts';
 import type { AssayDocument } from './document.ts';
 import { Help } from './help.tsx';
 import { follow, NoAnswer, Running, Stale, type Progress } from './live.tsx';
@@ -165,6 +166,7 @@ async function start() {
       const data = readDocument(await inflate(deflated));
       if (!shown) root.textContent = '';
       shown = true;
+      setColours(data.themes);
       render(<App document={data} />, root);
       performance.mark('assay-ready');
     } catch (error) {

@@ -5,7 +5,7 @@ import { differences, distinct } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { counted } from './format.ts';
 import { compareTogether, type Comparison } from './stats.ts';
-import { comparableTo, isUsable, timedOf } from './timed.ts';
+import { comparableTo, hasTime, isUsable, timedOf } from './timed.ts';
 
 export interface Line {
   model: string;
@@ -34,7 +34,6 @@ export interface Shown {
 }
 
 const p50 = (cell: Cell) => cell.number('latency_p50_ms')!;
-const hasTime = (cell: Cell) => cell.shown && (cell.number('latency_p50_ms') ?? 0) > 0;
 
 function chosenCells(cells: Cell[], shown: Shown): Cell[] {
   const chosen = cells.filter((cell) => cell.number('batch_size') === shown.batch && cell.text('precision') === shown.precision && cell.text('machine') === shown.machine);

@@ -6,7 +6,7 @@ import type { Cell } from './document.ts';
 import { counted, number, ratio } from './format.ts';
 import { compareTogether, noClaimWords, type Comparison, type Evidence, type Pair } from './stats.ts';
 import { decode } from './state.ts';
-import { comparableTo, isOfWrongTarget, isUsable, timedOf } from './timed.ts';
+import { comparableTo, hasTime, isOfWrongTarget, isUsable, timedOf } from './timed.ts';
 import { stateOf, unrankedBecause } from './words.ts';
 
 /** What a side can choose. */
@@ -83,8 +83,6 @@ const pairOf = ({ a, b }: { a: Cell; b: Cell }, perItem: boolean): Pair => ({ ba
 /** Without interval and claim, for this reason if there is one. */
 const unclaimed = (found: Comparison, evidence: Evidence | null): Comparison =>
   evidence === null ? found : { ...found, low: null, high: null, difference: 'not_compared', evidence, rounds: 0, smallestDetectable: null };
-
-const hasTime = (cell: Cell) => cell.shown && (cell.number('latency_p50_ms') ?? 0) > 0;
 
 /** Why a cell takes no part. */
 function stateWords(cell: Cell): string {

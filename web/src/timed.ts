@@ -11,6 +11,8 @@ export const timedOf = (cell: Cell, perItem = false): Timed => ({
   items: perItem ? (cell.number('batch_size') ?? 1) * (cell.number('streams') ?? 1) : 1,
 });
 
+/** It has a median that may be shown. */
+export const hasTime = (cell: Cell) => cell.shown && (cell.number('latency_p50_ms') ?? 0) > 0;
 /** Ranked, with a median, and of a target that computes wrong numbers for the model at no shape: what C++ compares. */
 export const isUsable = (cell: Cell) => cell.number('usable') === 1;
 /** It would be ranked, but its target computes wrong numbers for the model at another shape. */

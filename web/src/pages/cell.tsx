@@ -5,7 +5,7 @@ import { useMemo } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
 import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
 import type { AssayDocument, Cell, Shape } from '../document.ts';
-import { count, fieldText, number, plusMinus, when, withUnit } from '../format.ts';
+import { count, fieldText, number, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
 import { resultOf, shownValue } from '../results.ts';
 import { link, type Route } from '../state.ts';
@@ -51,7 +51,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
   const text = (name: string): [string, ComponentChildren, string?] => {
     const field = document.fields.find((one) => one.name === name);
     const value = cell.value(name);
-    return [labels[name] ?? name.replaceAll('_', ' '), typeof value === 'number' ? fieldText(value, field?.unit ?? '') : value, field?.meaning];
+    return [labels[name] ?? plainWords(name), typeof value === 'number' ? fieldText(value, field?.unit ?? '') : value, field?.meaning];
   };
   return (
     <>
@@ -109,4 +109,3 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
     </>
   );
 }
-

@@ -2,7 +2,7 @@
 // The pictures of the whole history, each an answer to a question: those that `assay plot` writes into files.
 import { Chart } from '../chart.tsx';
 import type { AssayDocument } from '../document.ts';
-import { counted } from '../format.ts';
+import { counted, plainWords } from '../format.ts';
 import { leftOutWords, missingWords } from '../missing.ts';
 import { Prose } from '../parts.tsx';
 import { link, type Route } from '../state.ts';
@@ -20,8 +20,6 @@ export function wholeCharts(document: AssayDocument) {
 
 const order = ['hardware_comparison', 'relative_speedup', 'category_comparison', 'model_performance', 'architecture_comparison', 'architecture_performance_matrix', 'memory_usage', 'memory_scaling', 'hardware_efficiency', 'verification', 'optimization_opportunities'];
 
-export const kindWords = (kind: string) => kind.replaceAll('_', ' ');
-
 export function Charts({ document, route }: { document: AssayDocument; route: Route }) {
   const kinds = wholeCharts(document);
   const wanted = (kind: string) => route.argument === '' || kind === route.argument;
@@ -33,10 +31,10 @@ export function Charts({ document, route }: { document: AssayDocument; route: Ro
       <h1>{counted(kinds.length, 'picture')} of these results</h1>
       <nav class="kinds" aria-label="Charts">
         <a href={link('charts')} aria-current={route.argument === '' ? 'page' : undefined}>all</a>
-        {kinds.map(([kind]) => <a key={kind} href={link('charts', kind)} aria-current={route.argument === kind ? 'page' : undefined}>{kindWords(kind)}</a>)}
+        {kinds.map(([kind]) => <a key={kind} href={link('charts', kind)} aria-current={route.argument === kind ? 'page' : undefined}>{plainWords(kind)}</a>)}
       </nav>
       {chosen.map(([kind, names]) => (
-        <section key={kind} aria-label={kindWords(kind)}>
+        <section key={kind} aria-label={plainWords(kind)}>
           {names.map((name) => (
             <Chart key={name} chart={document.charts[name]!} themes={document.themes} name={name}
               linkOf={(row) => { const model = [row.group, row.series].find((word) => document.cells.some((cell) => cell.text('model') === word)); return model && link('model', model); }} />
@@ -44,7 +42,7 @@ export function Charts({ document, route }: { document: AssayDocument; route: Ro
         </section>
       ))}
       {absent.map((kind) => (
-        <section key={kind} aria-label={kindWords(kind)}>
+        <section key={kind} aria-label={plainWords(kind)}>
           <h2>{document.missingCharts[kind]!.title}</h2>
           <p class="empty"><Prose text={missingWords(document, kind)} /></p>
         </section>

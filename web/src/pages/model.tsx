@@ -4,9 +4,10 @@ import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
 import { leftOutWords } from '../missing.ts';
+import { stateWords } from '../overview_words.ts';
 import { cellLink, distinct, Prose, Section, Select, shapeWords } from '../parts.tsx';
 import { DataTable } from '../table.tsx';
-import { stateOf, stateOrder, whyUnranked } from '../words.ts';
+import { stateOf, whyUnranked } from '../words.ts';
 import { changeQuery, type Route } from '../state.ts';
 import { columnsOf } from './all_cells.tsx';
 
@@ -38,7 +39,7 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
       <p class="crumbs">{plainWords(first.text('category'))}</p>
       <h1>{name}{machine && ` on ${machine}`}: {best ? <>{best.target} takes {withUnit(best.p50_ms, 'ms')} at {bestCell ? shapeWords(bestCell) : best.shape}; {best.words}</> : cells.some((cell) => stateOf(cell) === 'verified') ? 'verified, but no result is ranked' : 'no verified result'}</h1>
       {!best && whyUnranked(cells) && <p class="verdict">Not ranked: {whyUnranked(cells)}.</p>}
-      <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && `${stateOrder.filter((state) => line.states[state] > 0).map((state) => `${line.states[state]} ${state}`).join(', ')}.`}</p>
+      <p class="note">{first.text('model_id')}{first.number('parameter_count') !== null && `, ${number(first.number('parameter_count')! / 1e6)} million parameters`}{first.text('weights') === 'seeded' && ', random weights'}. {line && `${stateWords(line.states)}.`}</p>
       {(lengths.length > 1 || precisions.length > 1 || lines.length > 1) && (
         <div class="tools">
           {lines.length > 1 && <Select label="Machine" value={machine} options={lines.map((one) => one.machine)} onChange={(value) => changeQuery(route, { machine: value })} />}
