@@ -70,7 +70,9 @@ std::vector<std::string> wrapped(std::string_view text, double width, double siz
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find(' ', at), text.size());
     const std::string word(text.substr(at, end - at));
-    const std::string longer = line.empty() ? word : line + " " + word;
+    std::string longer = line;
+    if (!longer.empty()) longer += ' ';
+    longer += word;
     if (!line.empty() && text_width(longer, size, bold) > width) {
       lines.push_back(line);
       line = word;
