@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyse/analyse.hpp"
@@ -27,6 +28,7 @@
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
+#include "suite/collected.hpp"
 #include "suite/folder.hpp"
 #include "suite/pictures.hpp"
 
@@ -52,31 +54,38 @@ std::string launched_line(const Record& row) {
   return line;
 }
 
-// From the history, of a busy database from its snapshot, and these rows. If the history cannot be read, an existing
-// matrix stays: it would lose every other model.
-Status write_matrix(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session) {
-  std::vector<Record> history;
-  if (request.save) {
-    const auto read = [&]() -> Result<std::vector<Record>> {
-      ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kRead));
-      // Bundles of other machines may be there: their times say nothing about this one.
-      ASSAY_TRY(const duckdb::Rows rows, store.ask("matrix_rows", {{"machine", session.run.hardware_fingerprint}}));
-      return rows.records();
-    };
-    Result<std::vector<Record>> rows = read();
-    if (rows) history = std::move(*rows);
-    std::error_code ignored;
-    if (!rows && std::filesystem::exists(folder / kMatrixFile, ignored))
-      return with_context(Status(tl::unexpected<Error>(std::move(rows).error())),
-                          fmt::format("the earlier '{}' stays as it is", kMatrixFile));
-  }
-  std::set<std::string> stored;
-  if (request.save) stored.insert("");  // not reached: not a fact about the hardware
-  for (const Record& row : history) stored.insert(row.attempt_id);
-  std::ranges::copy_if(session.rows, std::back_inserter(history),
+// The history of this machine, of a busy database from its snapshot.
+Result<std::vector<Record>> history_of(const SessionRequest& request, const SessionResult& session) {
+  ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kRead));
+  // Bundles of other machines may be there: their times say nothing about this one.
+  ASSAY_TRY(const duckdb::Rows rows, store.ask("matrix_rows", {{"machine", session.run.hardware_fingerprint}}));
+  return rows.records();
+}
+
+// From the history and these rows. An earlier matrix is replaced only by one that has all of its models and hardware:
+// it stays if the history cannot be read, or is that of another database.
+Status write_matrix(const std::vector<std::filesystem::path>& folders, const SessionRequest& request,
+                    const SessionResult& session) {
+  const Result<std::vector<Record>> history = history_of(request, session);
+  std::vector<Record> rows = history.value_or(std::vector<Record>());
+  std::set<std::string> stored{""};  // not reached: not a fact about the hardware
+  for (const Record& row : rows) stored.insert(row.attempt_id);
+  std::ranges::copy_if(session.rows, std::back_inserter(rows),
                        [&](const Record& row) { return !stored.contains(row.attempt_id); });
-  return write_file_atomically(
-      folder / kMatrixFile, json_text(compatibility_matrix(history, session.run.host, iso8601(wall_now())), 2) + "\n");
+  const Json matrix = compatibility_matrix(rows, session.run.host, iso8601(wall_now()));
+  Status done;
+  for (const std::filesystem::path& folder : folders) {
+    const std::filesystem::path file = folder / kMatrixFile;
+    std::error_code ignored;
+    if (!history && std::filesystem::exists(file, ignored))
+      done = with_context(Status(tl::unexpected<Error>(history.error())),
+                          fmt::format("the earlier '{}' stays as it is", kMatrixFile));
+    else if (const Status kept = suite::check_nothing_lost(file, matrix, rows); !kept)
+      log_warning("{}; {}", kept.error().message, kept.error().hint);
+    else if (Status written = write_file_atomically(file, json_text(matrix, 2) + "\n"); !written)
+      done = std::move(written);
+  }
+  return done;
 }
 
 std::string free_stamp(const Output& output, const RunInfo& run) {
@@ -217,9 +226,10 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
   for (const std::string& note : save_session(request, session)) log_warning("{}", note);
   if (request.save && !session.store_failed) log_info("saved in the database '{}'", request.database.string());
   if (output.matrix)
-    step("while writing the compatibility matrix", [&]() -> Status {
-      if (!output.matrix_copy.empty()) ASSAY_CHECK_OK(write_matrix(output.matrix_copy, request, session));
-      return write_matrix(output.folder, request, session);
+    step("while writing the compatibility matrix", [&] {
+      std::vector<std::filesystem::path> folders{output.folder};
+      if (!output.matrix_copy.empty()) folders.push_back(output.matrix_copy);
+      return write_matrix(folders, request, session);
     });
   if (output.pictures && !measured_nothing(session.rows))
     step("while adding the charts and the dashboard",

@@ -256,6 +256,18 @@ class Matrix(SuiteTest):
         self.assertEqual(notes, ["there is no database 'none.duckdb': the matrix has the results of the folder alone"])
         self.assertEqual(set(self.entries(self.embedding)), {"embedding"})
 
+    def test_a_run_with_another_database_costs_no_matrix(self):
+        """The output folder has the matrix of the first database; a new suite's folder has none yet."""
+        kept = self.vision.parent / "hardware_compatibility_matrix.json"
+        before = kept.read_bytes()
+        warned = self.suite("--models", "embedding", "--db-path", "other.duckdb").stderr
+        self.assertRegex(warned, f"warning: .*{kept.name}'? stays as it is: it has vit of vision on cpu.* that neither these results nor the history has")
+        self.assertEqual(kept.read_bytes(), before)
+        self.assertEqual(set(self.entries(self.folders()[-1])), {"embedding"})
+        self.assertNotIn("stays as it is", self.suite("--models", "embedding").stderr)
+        self.assertNotEqual(kept.read_bytes(), before)
+        self.assertEqual(set(self.entries(kept.parent)), {"embedding", "vision"})
+
 
 class Pictures(SuiteTest):
     GUIDE = tool.SOURCE / "tests" / "exchange" / "guide.json"
