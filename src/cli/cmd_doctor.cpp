@@ -117,8 +117,8 @@ void register_doctor(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("doctor", "Check how reliable timings on this machine are, and what to change")
                           ->group(kMachineCommands);
   show_as(command->add_flag("--peak", options->peak,
-                            "Also measure the peak of each runtime, device and precision, and store it: with which the "
-                            "report and the chart of hardware efficiency compare; some seconds each"),
+                            "Also measure and store how fast each runtime multiplies matrices, on each device in each "
+                            "precision; hardware efficiency is the share of it (some seconds each)"),
           kMeasuring);
   add_storage_options(*command, options->db_path, options->spool);
   add_output_format(*command, options->output_format);

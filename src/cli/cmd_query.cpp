@@ -30,8 +30,8 @@ struct QueryOptions {
 Result<ExitCode> run_sql(const QueryOptions& options) {
   ASSAY_TRY([[maybe_unused]] const std::string format, options.question.output.chosen_format());
   if (options.question.selection.select() || options.question.goal != ReportQuestion().goal)
-    return fail(ErrorCode::kInvalidArgument, "an option that selects results, or --goal, does not select for --sql",
-                "write it into the SQL, as WHERE model = 'bert'");
+    return fail(ErrorCode::kInvalidArgument, "--sql does not use --goal, nor options that select results",
+                "select in the SQL, as WHERE model = 'bert'");
   // A writer is often done in a moment; its snapshot has no samples.
   constexpr std::chrono::seconds kPatience(2);
   ASSAY_TRY(Store store, Store::open(database_path(options.question.selection.db_path), Store::Mode::kRead, kPatience));

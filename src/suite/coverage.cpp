@@ -32,9 +32,9 @@ bool has_content(const fs::path& database) {
 
 std::string text(const Json& cell) { return cell.is_string() ? cell.get<std::string>() : ""; }
 
-/// `refusal` is empty for a cell that has a result.
-std::string name_of(const std::string& series, const std::string& version, const std::string& refusal) {
-  return join({series, version, refusal}, "\n");
+/// `refused_by`: the version of assay that refused the cell; empty for one that has a result.
+std::string name_of(const std::string& series, const std::string& version, const std::string& refused_by) {
+  return join({series, version, refused_by}, "\n");
 }
 
 bool listed(const std::vector<std::string>& words, const std::string& word) {
@@ -94,9 +94,7 @@ Result<Covered> Covered::read(const fs::path& database, const std::string& machi
                     refused_by = rows.column("refused_by");
   for (const auto& row : rows.rows)
     if (row.at(series).is_string())
-      covered.cells_.insert(
-          name_of(text(row.at(series)), text(row.at(version)),
-                  row.at(refused_by).is_string() ? "refused by " + text(row.at(refused_by)) : std::string()));
+      covered.cells_.insert(name_of(text(row.at(series)), text(row.at(version)), text(row.at(refused_by))));
   return covered;
 }
 
@@ -118,7 +116,7 @@ Result<Covered> Covered::older_than(const fs::path& database, const std::string&
 bool Covered::has(const Record& row) const {
   if (!by_version_) return cells_.contains(row.series_key);
   return cells_.contains(name_of(row.series_key, row.engine_version, "")) ||
-         cells_.contains(name_of(row.series_key, row.engine_version, "refused by " + row.tool_version));
+         cells_.contains(name_of(row.series_key, row.engine_version, row.tool_version));
 }
 
 }  // namespace assay::suite

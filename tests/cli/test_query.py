@@ -91,7 +91,7 @@ class Query(tool.ToolTest):
         self.assertIn("nothing is asked", self.ask(expect=2).stderr)
         self.assertIn("2 questions are asked", self.ask("--sql", "SELECT 1", "--report", "overview", expect=2).stderr)
         for option in (["--model", "bert"], ["--since", "7d"], ["--batch-size", "4"], ["--limit", "5"], ["--goal", "memory"]):
-            self.assertIn("does not select for --sql", self.ask("--sql", "SELECT 1", *option, expect=2).stderr)
+            self.assertIn("--sql does not use --goal, nor options that select results", self.ask("--sql", "SELECT 1", *option, expect=2).stderr)
         self.assertIn("did you mean overview", self.ask("--report", "overviw", expect=2).stderr)
 
     def test_a_date_is_its_whole_day(self):
