@@ -17,6 +17,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
+#include "store/child_for_test.hpp"
 #include "store/fake_bundles.hpp"
 
 namespace assay {
@@ -225,21 +226,8 @@ TEST_F(BundleTest, RefusesKeysThatCannotNameFolders) {
   EXPECT_EQ(writer->finish(other, {}, {}).error().code, ErrorCode::kInvalidArgument);
 }
 
-// Runs `body` in a child and returns its exit status; it must not return by itself alone.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    body();
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
-}
-
 TEST_F(BundleTest, KilledInMidAttemptItIsSealedByTheNextRun) {
-  const int status = in_child([&] {
+  const int status = testing::in_child([&] {
     auto writer = BundleWriter::begin(spool_, record_, testing::fake_context());
     auto file = SamplesWriter::create(writer->samples_path());
     if (!file->append(samples_)) ::_exit(1);
@@ -263,7 +251,7 @@ TEST_F(BundleTest, AFullDiskLeavesNoBundleAndSaysSo) {
   large.message = std::string(100'000, 'x');
   int refused = 0;
   for (const rlim_t limit : {rlim_t{0}, rlim_t{100}, rlim_t{5'000}, rlim_t{20'000}, rlim_t{10'000'000}}) {
-    const int status = in_child([&] {
+    const int status = testing::in_child([&] {
       ::signal(SIGXFSZ, SIG_IGN);
       const struct rlimit bound {
         limit, limit

@@ -18,6 +18,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "stats/stats.hpp"
+#include "store/child_for_test.hpp"
 #include "store/store_for_test.hpp"
 #include "store/unsaved.hpp"
 
@@ -309,22 +310,10 @@ TEST_F(StoreTest, VerifyFindsWhatChanged) {
   EXPECT_THAT(*store.verify(spool_), SizeIs(2));
 }
 
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    body();
-    ::_exit(0);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return status;
-}
-
 TEST_F(StoreTest, AFullDiskFailsTheIngestAndNothingElse) {
   for (int i = 0; i < 3; ++i) add(fmt::format("m{}", i), 100'000);
   ASSERT_TRUE(Store::init(path_, spool_, false));
-  const int status = in_child([&] {
+  const int status = testing::in_child([&] {
     ::signal(SIGXFSZ, SIG_IGN);
     auto store = Store::open(path_, Store::Mode::kWrite);
     const struct rlimit bound {
