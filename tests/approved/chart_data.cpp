@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "result/launch_medians.hpp"
+#include "support/percentiles.hpp"
 
 namespace assay {
 namespace {
@@ -90,19 +91,7 @@ Record measured(const Model& model, const Place& place, std::int64_t batch, int 
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kVerified;
   row.effective_precision = "float32";
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = p50 * 0.985;
-  row.latency_p50_high_ms = p50 * 1.02;
-  row.latency_p90_ms = p50 * 1.09;
-  row.latency_p90_low_ms = p50 * 1.07;
-  row.latency_p90_high_ms = p50 * 1.12;
-  row.latency_p95_ms = p50 * 1.16;
-  row.latency_p95_low_ms = p50 * 1.12;
-  row.latency_p95_high_ms = p50 * 1.2;
-  row.latency_p99_ms = p50 * 1.4;
-  row.latency_p50_quality = row.latency_p90_quality = row.latency_p95_quality = "ok";
-  row.latency_p99_quality = "few_samples(n=200<368)";
-  row.latency_p50_interval = "launches";
+  set_percentiles(row, p50, p50 * 0.985, p50 * 1.02);
   row.launches = row.planned_launches = 3;
   row.iterations = 200;
   row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, p50 * 0.996}, {2, p50}, {3, p50 * 1.003}});
