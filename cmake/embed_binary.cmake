@@ -20,10 +20,10 @@ assay_embedded_@name@_end:
 .popsection
 )");
 
-extern "C" {
+extern "C" {  // NOLINTBEGIN(readability-identifier-naming): the symbols above
 extern const char assay_embedded_@name@[];
 extern const char assay_embedded_@name@_end[];
-}
+}  // NOLINTEND(readability-identifier-naming)
 
 namespace assay::embedded {
 std::string_view @name@();

@@ -23,8 +23,8 @@ struct ModelRow {
   Mark mark = Mark::kNone;
 };
 
-// For a model the row of each target: that of its representative cell, else one that says why there is no time. A time
-// of another cell, such as one of another effective precision, is not shown beside these.
+// A row for each target of a model: the one that stands for the model in this picture; if the target has none, one that
+// says why. A time of another cell, such as one of another effective precision, is not shown beside these.
 std::vector<ModelRow> rows_of_model(const Cells& cells, const std::string& model,
                                     std::vector<const Record*> Typical::*of) {
   std::vector<ModelRow> found;

@@ -237,7 +237,8 @@ Frame frame_of(const Source& source, const Sides& sides, const MeanRatio& mean) 
                           "of one median over that of the other; what else differed between the runs is not in it."
                         : "Filled: paired launches show a difference. Hollow: they do not. Whisker: 95 % interval "
                           "over the rounds.");
-  frame.notes.emplace_back("Grey points: the interval reaches 1, or there is none. Grey band: within 1 %.");
+  frame.notes.emplace_back(
+      "Grey points: the interval reaches 1, or the times have no interval. Grey band: within 1 %.");
   std::vector<Row> rows;
   for (const ComparedCell& line : sides.lines) {
     rows.push_back(row_of(line, 0));
