@@ -62,6 +62,7 @@ Result<ExitCode> help(const CLI::App& app, const std::vector<std::string>& words
     const auto found = std::ranges::find(commands, word, [](const CLI::App* each) { return each->get_name(); });
     if (found == commands.end()) {
       std::vector<std::string> names;
+      names.reserve(commands.size());
       for (const CLI::App* each : commands) names.push_back(each->get_name());
       if (shown == &app) names.emplace_back(kGuides);
       return unknown_word("unknown command", word, names);

@@ -109,6 +109,7 @@ Result<Dataset> read_data(const PlotOptions& options) {
 
 std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
   std::vector<chart::Kind> kinds;
+  kinds.reserve(options.charts.size() + 1);
   for (const std::string& name : options.charts) kinds.push_back(chart::find_kind(name).value());
   if (options.architecture_comparison) kinds.push_back(chart::Kind::kArchitectureComparison);
   if (!kinds.empty()) return kinds;

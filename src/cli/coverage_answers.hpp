@@ -8,12 +8,9 @@
 
 #include <assay/result.hpp>
 
+#include "cli/app_forward.hpp"
 #include "cli/context.hpp"
 #include "store/dataset.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace assay::cli {
 

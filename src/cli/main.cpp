@@ -50,6 +50,7 @@ std::vector<char*> expand(int argc, char** argv, std::vector<std::string>& keep)
   keep = std::move(*expansion);
   words.erase(words.begin() + 1);
   std::vector<char*> added;
+  added.reserve(keep.size());
   for (std::string& word : keep) added.push_back(word.data());
   words.insert(words.begin() + 1, added.begin(), added.end());
   return words;

@@ -69,6 +69,7 @@ std::vector<std::string> reasons(const PlanList& plan) {
     if (std::ranges::find(group->models, row.model) == group->models.end()) group->models.push_back(row.model);
   }
   std::vector<std::string> lines;
+  lines.reserve(groups.size());
   for (const Group& group : groups)
     lines.push_back(fmt::format("{}{}: {}", fmt::join(group.models, ", "),
                                 group.target.empty() ? "" : " on " + group.target, group.why));

@@ -7,13 +7,10 @@
 #include <assay/result.hpp>
 
 #include "analyse/table.hpp"
+#include "cli/app_forward.hpp"
 #include "report/document.hpp"
 #include "store/dataset.hpp"
 #include "store/rows.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace assay::cli {
 

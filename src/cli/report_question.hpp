@@ -6,12 +6,9 @@
 
 #include <assay/result.hpp>
 
+#include "cli/app_forward.hpp"
 #include "cli/report_output.hpp"
 #include "cli/selection_options.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace assay::cli {
 

@@ -10,11 +10,8 @@
 #include <assay/result.hpp>
 
 #include "base/clock.hpp"
+#include "cli/app_forward.hpp"
 #include "store/dataset.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace assay::cli {
 

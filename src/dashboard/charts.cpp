@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
 #include "chart/chart.hpp"
@@ -144,8 +146,7 @@ void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
     const auto& [model, tokens, precision, machine] = selection;
     Dataset one;
     one.cells = std::move(rows);
-    std::string of = "/";
-    of += model + "/" + tokens + "/" + precision + (machine.empty() ? "" : "/" + machine);
+    const std::string of = fmt::format("/{}/{}/{}{}{}", model, tokens, precision, machine.empty() ? "" : "/", machine);
     const chart::ChartMaker maker({.data = &one});
     for (const Kind kind : {Kind::kBatchSizeScaling, Kind::kGeneration}) add(charts, kind, maker, of, true);
   }

@@ -50,7 +50,7 @@ Json finite_json(const std::optional<double>& value) { return value && std::isfi
 
 }  // namespace
 
-Json Columns::section(std::string bytes) {
+Json Columns::section(std::string_view bytes) {
   Json place{{"at", sections_.size()}, {"bytes", bytes.size()}};
   sections_ += bytes;
   return place;

@@ -30,7 +30,7 @@ class Columns {
   [[nodiscard]] std::string finish(Json header) const;
 
  private:
-  [[nodiscard]] Json section(std::string bytes);
+  [[nodiscard]] Json section(std::string_view bytes);
   [[nodiscard]] std::uint32_t index_of(const std::string& text);
 
   std::vector<std::string> texts_{std::string()};

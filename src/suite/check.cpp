@@ -76,6 +76,7 @@ Prerequisite database(const SessionRequest& request) {
 
 std::vector<Prerequisite> check_prerequisites(const SessionRequest& request, const SessionPlan& plan) {
   std::vector<Prerequisite> found;
+  found.reserve(plan.models.size() + plan.so_far.targets.size() + 1);
   for (const PlannedModel& model : plan.models) found.push_back(of_model(model));
   for (const Target& target : plan.so_far.targets) found.push_back(of_target(target));
   found.push_back(disk(request.output_dir));

@@ -99,7 +99,8 @@ using Facts = std::map<std::string, std::string>;
 
 void add_facts(const Json& value, const std::string& name, Facts& facts) {
   if (value.is_object()) {
-    for (const auto& [key, inner] : value.items()) add_facts(inner, name.empty() ? key : name + "." + key, facts);
+    for (const auto& [key, inner] : value.items())
+      add_facts(inner, name.empty() ? key : fmt::format("{}.{}", name, key), facts);
     return;
   }
   if (!value.is_null()) facts[name] = value.is_string() ? value.get<std::string>() : json_text(value);
@@ -156,6 +157,7 @@ Document compare_folders(const Side& before, const Side& after, const std::strin
   add_rows(before, &Pair::before, by_key, order);
   add_rows(after, &Pair::after, by_key, order);
   std::vector<Pair> pairs;
+  pairs.reserve(order.size());
   for (const std::string& key : order) pairs.push_back(by_key.at(key));
 
   Section changed{.heading = "What changed"}, only_before{.heading = fmt::format("Only in {}", before.name)},

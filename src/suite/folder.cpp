@@ -61,6 +61,7 @@ std::vector<fs::path> suite_folders(const fs::path& output_dir) {
       found.emplace_back(*name, entry.path());
   std::ranges::sort(found, std::greater<>());
   std::vector<fs::path> folders;
+  folders.reserve(found.size());
   for (auto& [name, path] : found) folders.push_back(std::move(path));
   return folders;
 }

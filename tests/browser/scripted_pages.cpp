@@ -55,7 +55,8 @@ constexpr Place kPlaces[] = {{"cpu", "onnxruntime", "AMD EPYC 7B13", 1},
                              {"webgpu", "onnxruntime", "SwiftShader", 0.2},
                              {"cuda", "onnxruntime", "", 0}};
 
-constexpr int kDays = 7, kSecondsPerDay = 86400;
+constexpr int kDays = 7;
+constexpr std::int64_t kSecondsPerDay = 86400;
 constexpr double kFirstDay = 1771840800;  // 2026-02-23T10:00:00Z
 
 class Script {
@@ -234,6 +235,7 @@ class Script {
                                           std::clamp(std::log(times / 0.95) / std::log(kWidest / 0.95), 0.0, 1.0));
       };
       std::vector<double> times;
+      times.reserve(64);
       for (int i = 0; i < 64; ++i) times.push_back(0.95 + 0.06 * std::abs(normal_(random_)) + (i == 0 ? 1.1 : 0.0));
       std::ranges::sort(times);
       for (const double one : times) shape.quantiles.push_back(code(one));
