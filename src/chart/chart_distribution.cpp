@@ -131,7 +131,13 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
   Json arguments = arguments_of(look_of(cell));
   arguments.update({{"across", true}, {"size", 3.5}});
   picture.draw(panel, series, "point", "point", arguments);
-  if (alone) picture.draw(panel, series, "name", "point", {{"ink", {{"$colour", "ink"}}}, {"left", true}});
+  if (alone)
+    picture.draw(panel, series, "name", "point",
+                 {{"ink", {{"$colour", "ink"}}},
+                  {"paper", {{"$colour", "background"}}},
+                  {"left", true},
+                  {"apart", true},
+                  {"always", true}});
 }
 
 // The target's name beside its curve, each at another height, so that they never lie over each other: that of the

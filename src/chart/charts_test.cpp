@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "chart/cells_for_test.hpp"
 #include "chart/chart.hpp"
 #include "chart/picture.hpp"
 #include "result/launch_medians.hpp"
@@ -17,29 +18,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// With three launches, of which the rounds of one run are pairs.
 Record cell(const std::string& hardware, const std::string& engine, const std::string& model, double p50) {
-  Record row;
-  row.model = model;
-  row.run_id = "run-1";
-  row.hardware = hardware;
+  Record row = laboratory_cell(model, hardware, p50);
   row.engine = engine;
-  row.hardware_id = row.host = "laboratory";
-  row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
-  row.timestamp = "2026-03-02T12:34:56.000000Z";
-  row.batch_size = row.streams = 1;
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = 0.99 * p50;
-  row.latency_p50_high_ms = 1.01 * p50;
-  row.latency_p50_interval = "launches";
-  row.latency_p50_quality = "ok";
-  row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 0.999 * p50}, {2, p50}, {3, 1.001 * p50}});
-  row.launches = 3;
-  row.launch_spread = 0.001;
-  row.stop_reason = "precision_reached";
   return row;
 }
 
@@ -116,7 +97,7 @@ TEST(Phases, AreThoseOfOneLaunchOneBehindTheOther) {
       begins.push_back(row[3].get<double>());
       lengths.push_back(row[4].get<double>());
     }
-  const auto near = [](double value) { return testing::DoubleNear(value, 1e-9); };
+  const auto near = [](double value) { return ::testing::DoubleNear(value, 1e-9); };
   EXPECT_THAT(begins, ElementsAre(near(0), near(0.03), near(0.08), near(0.1), near(0.2)));
   EXPECT_THAT(lengths, ElementsAre(near(0.03), near(0.05), near(0.02), near(0.1), near(0.9)));
   EXPECT_EQ(drawn(chart, 0).back().text, "100\u2009ms");
@@ -131,16 +112,7 @@ TEST(Distribution, HasNoTimesOfWrongNumbers) {
   data.cells[1].status = CellStatus::kWrong;
   data.cells[1].verification = Verification::kWrong;
   data.cells[1].task_key = "wrong";
-  for (const std::int64_t id : data.ids) {
-    LaunchShape shape;
-    shape.result_id = id;
-    shape.launch_number = 1;
-    shape.low_ns = 1'000'000;
-    shape.high_ns = shape.window_ns = 2'000'000;
-    shape.quantiles = {0, 65535};
-    shape.bins = {0, 1, 2};
-    data.shapes.push_back(shape);
-  }
+  for (const std::int64_t id : data.ids) data.shapes.push_back(two_times(id));
   for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime}) {
     const Chart both = make_charts(kind, {.data = &data}).front();
     EXPECT_THAT(both.title, HasSubstr("bert on cpu, batch 1"));

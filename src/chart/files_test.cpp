@@ -10,6 +10,7 @@
 
 #include "analyse/analysis.hpp"
 #include "base/files.hpp"
+#include "chart/cells_for_test.hpp"
 #include "chart/chart.hpp"
 #include "chart/picture.hpp"
 #include "store/dataset.hpp"
@@ -28,25 +29,9 @@ using ::testing::Not;
 using ::testing::SizeIs;
 
 Record cell(const std::string& hardware, const std::string& engine, double p50) {
-  Record row;
-  row.model = "bert";
-  row.family = "embedding";
-  row.run_id = "run-1";
-  row.hardware = hardware;
+  Record row = laboratory_cell("bert", hardware, p50);
   row.engine = engine;
-  row.hardware_id = row.host = "laboratory";
-  row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
-  row.timestamp = "2026-03-02T12:34:56.000000Z";
-  row.batch_size = row.streams = 1;
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = 0.99 * p50;
-  row.latency_p50_high_ms = 1.01 * p50;
-  row.latency_p50_interval = "launches";
-  row.launches = 3;
-  row.throughput_ips = 1000 / p50;
+  row.family = "embedding";
   return row;
 }
 

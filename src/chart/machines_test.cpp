@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/analysis.hpp"
+#include "chart/cells_for_test.hpp"
 #include "chart/chart.hpp"
-#include "result/launch_medians.hpp"
 #include "store/dataset.hpp"
 
 /// Charts of a database with two machines of one host name, and with targets that compute wrong numbers.
@@ -18,35 +17,14 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 Record cell(const std::string& model, const std::string& hardware, double p50, const std::string& machine) {
-  Record row;
-  row.model = model;
-  row.category = "text_encoders";
+  Record row = laboratory_cell(model, hardware, p50);
   row.run_id = "run-" + machine;
-  row.hardware = hardware;
-  row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
   row.host = "localhost";
   row.hardware_id = machine;
-  row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
   row.timestamp = machine == "older" ? "2026-03-01T00:00:00Z" : "2026-03-02T00:00:00Z";
-  row.batch_size = 1;
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = 0.99 * p50;
-  row.latency_p50_high_ms = 1.01 * p50;
-  row.latency_p50_interval = "launches";
-  row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 0.999 * p50}, {2, p50}, {3, 1.001 * p50}});
-  row.launches = 3;
-  row.throughput_ips = 1000 / p50;
   row.flops = 1e9;
   row.flops_counted = 1;
   return row;
-}
-
-Chart chart_of(Kind kind, const Dataset& data) {
-  const Analysis analysis = analyse(data);
-  return make_charts(kind, {.data = &data, .analysis = &analysis}).front();
 }
 
 Dataset two_machines() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyse/analysis.hpp"
+#include "chart/cells_for_test.hpp"
 #include "chart/chart.hpp"
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
@@ -23,33 +24,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-
-Record cell(const std::string& model, const std::string& hardware, double p50, std::int64_t batch = 1) {
-  Record row;
-  row.model = row.architecture = model;
-  row.category = "text_encoders";
-  row.run_id = "run-1";
-  row.hardware = hardware;
-  row.engine = hardware == "openvino" ? "openvino" : "onnxruntime";
-  row.host = row.hardware_id = "laboratory";
-  row.precision = row.effective_precision = "float32";
-  row.contract = "e2e_host";
-  row.timestamp = "2026-03-02T00:00:00Z";
-  row.batch_size = batch;
-  row.status = CellStatus::kCompleted;
-  row.verification = Verification::kVerified;
-  row.latency_p50_ms = p50;
-  row.latency_p50_low_ms = 0.99 * p50;
-  row.latency_p50_high_ms = 1.01 * p50;
-  row.latency_p50_interval = "launches";
-  row.launch_p50_ms = launch_medians_text(std::vector<LaunchMedian>{{1, 0.999 * p50}, {2, p50}, {3, 1.001 * p50}});
-  row.launches = 3;
-  row.throughput_ips = 1000.0 * static_cast<double>(batch) / p50;
-  row.memory_mb = 100;
-  row.series_key = model + hardware + std::to_string(batch);
-  row.task_key = "task " + row.series_key;
-  return row;
-}
 
 Record simulated(Record row) {
   row.add_flag(flag::kSimulated);
@@ -69,11 +43,6 @@ Dataset data_of(std::vector<Record> cells) {
   return data;
 }
 
-Chart chart_of(Kind kind, const Dataset& data) {
-  const Analysis analysis = analyse(data);
-  return make_charts(kind, {.data = &data, .analysis = &analysis}).front();
-}
-
 // The rows of `dataset.source` with a value.
 Json values_of(const Chart& chart) {
   Json found = Json::array();
@@ -91,9 +60,10 @@ std::string status_in_table(const Chart& chart, const std::string& target) {
 }
 
 TEST(ShownTogether, ATimeOfAnotherEffectivePrecisionIsNotDrawnBesideOthers) {
-  Record other = cell("bert", "openvino", 4);
+  Record other = laboratory_cell("bert", "openvino", 4);
   other.effective_precision = "bfloat16";
-  const Dataset data = data_of({cell("bert", "cpu", 8), other, cell("gpt2", "cpu", 8), cell("gpt2", "openvino", 4)});
+  const Dataset data = data_of({laboratory_cell("bert", "cpu", 8), other, laboratory_cell("gpt2", "cpu", 8),
+                                laboratory_cell("gpt2", "openvino", 4)});
   for (const Kind kind : {Kind::kHardwareComparison, Kind::kMemoryUsage}) {
     const Chart chart = chart_of(kind, data);
     EXPECT_THAT(values_of(chart), SizeIs(kind == Kind::kMemoryUsage ? 3 : 6)) << name_of(kind);
@@ -104,7 +74,7 @@ TEST(ShownTogether, ATimeOfAnotherEffectivePrecisionIsNotDrawnBesideOthers) {
 }
 
 TEST(ShownTogether, ALineAgainstTheBatchHasCellsThatDifferInNothingElse) {
-  std::vector<Record> rows{cell("bert", "cpu", 8), cell("bert", "cpu", 30, 4)};
+  std::vector<Record> rows{laboratory_cell("bert", "cpu", 8), laboratory_cell("bert", "cpu", 30, 4)};
   for (const Record& row : std::vector<Record>(rows)) {
     Record faster = row;
     faster.threads = 2;
@@ -122,10 +92,10 @@ TEST(ShownTogether, ALineAgainstTheBatchHasCellsThatDifferInNothingElse) {
 }
 
 TEST(ShownTogether, AFailedBatchHasItsMarkAlthoughLittleIsKnownOfIt) {
-  Record failed = cell("bert", "cpu", 1, 4);
+  Record failed = laboratory_cell("bert", "cpu", 1, 4);
   failed.status = CellStatus::kFailed;
   failed.effective_precision.clear();
-  const Chart chart = chart_of(Kind::kLatencyVsBatchSize, data_of({cell("bert", "cpu", 8), failed}));
+  const Chart chart = chart_of(Kind::kLatencyVsBatchSize, data_of({laboratory_cell("bert", "cpu", 8), failed}));
   EXPECT_THAT(chart.notes, Contains(HasSubstr("✕ failed (1)")));
 }
 
@@ -134,7 +104,7 @@ TEST(TitleOfTheBatch, AccountsForTheNumberOfPairsItChoosesFrom) {
   const auto with_gain = [&](double gain) {
     std::vector<Record> rows;
     for (const std::int64_t batch : {1, 2, 4, 8}) {
-      Record row = cell("bert", "cpu", 8 * static_cast<double>(batch) / (batch == 8 ? gain : 1), batch);
+      Record row = laboratory_cell("bert", "cpu", 8 * static_cast<double>(batch) / (batch == 8 ? gain : 1), batch);
       std::vector<LaunchMedian> medians;
       for (std::size_t round = 0; round < kNoise.size(); ++round)
         medians.push_back({static_cast<std::int64_t>(round) + 1,
@@ -163,20 +133,13 @@ TEST(TitleOfTheBatch, AccountsForTheNumberOfPairsItChoosesFrom) {
 }
 
 TEST(Machines, AreNotMixedInDistributionsAndHistories) {
-  Record older = cell("bert", "cpu", 4);
+  Record older = laboratory_cell("bert", "cpu", 4);
   older.hardware_id = "another";
   older.timestamp = "2026-01-01T00:00:00Z";
   older.series_key = "another";
-  Dataset data = data_of({older, cell("bert", "cpu", 8)});
+  Dataset data = data_of({older, laboratory_cell("bert", "cpu", 8)});
   for (const std::int64_t id : data.ids) {
-    LaunchShape shape;
-    shape.result_id = id;
-    shape.launch_number = 1;
-    shape.low_ns = 1'000'000;
-    shape.high_ns = shape.window_ns = 2'000'000;
-    shape.quantiles = {0, 65535};
-    shape.bins = {0, 1, 2};
-    data.shapes.push_back(shape);
+    data.shapes.push_back(two_times(id));
     HistoryPoint point;
     point.series = static_cast<std::uint32_t>(data.series.size());
     point.status = CellStatus::kCompleted;
@@ -194,7 +157,7 @@ TEST(Machines, AreNotMixedInDistributionsAndHistories) {
 }
 
 TEST(Simulated, KeepsItsMarkAndIsNeverTheBest) {
-  Dataset data = data_of({simulated(cell("bert", "qnn", 8))});
+  Dataset data = data_of({simulated(laboratory_cell("bert", "qnn", 8))});
   HistoryPoint point;
   point.status = CellStatus::kCompleted;
   point.verification = Verification::kVerified;
@@ -202,14 +165,7 @@ TEST(Simulated, KeepsItsMarkAndIsNeverTheBest) {
   point.launches = 3;
   data.series = {data.cells[0].series_key};
   data.history = {point, point};
-  LaunchShape shape;
-  shape.result_id = 1;
-  shape.launch_number = 1;
-  shape.low_ns = 1'000'000;
-  shape.high_ns = shape.window_ns = 2'000'000;
-  shape.quantiles = {0, 65535};
-  shape.bins = {0, 1, 2};
-  data.shapes = {shape};
+  data.shapes = {two_times(1)};
   for (const Kind kind : {Kind::kHardwareComparison, Kind::kModelPerformance, Kind::kArchitectureComparison,
                           Kind::kArchitecturePerformanceMatrix, Kind::kHistory}) {
     const Chart chart = chart_of(kind, data);
@@ -229,7 +185,8 @@ TEST(Simulated, KeepsItsMarkAndIsNeverTheBest) {
 }
 
 TEST(Simulated, OfSeveralModelsOfAnArchitectureKeepsItsMark) {
-  std::vector<Record> rows{simulated(cell("bert", "qnn", 8)), simulated(cell("bert-large", "qnn", 20))};
+  std::vector<Record> rows{simulated(laboratory_cell("bert", "qnn", 8)),
+                           simulated(laboratory_cell("bert-large", "qnn", 20))};
   for (Record& row : rows) row.architecture = "bert";
   for (const Json& row : values_of(chart_of(Kind::kArchitectureComparison, data_of(rows))))
     EXPECT_EQ(row[8].get<int>() & kHatched, kHatched);
@@ -242,22 +199,22 @@ TEST(ArchitectureMatrix, ASimulatedTimeIsThatOfTheBestCell) {
       if (row["target"] == "qnn") return row["ratio"];
     return Json("no such row");
   };
-  std::vector<Record> rows{cell("t5", "cpu", 10), simulated(cell("t5", "qnn", 900, 8))};
+  std::vector<Record> rows{laboratory_cell("t5", "cpu", 10), simulated(laboratory_cell("t5", "qnn", 900, 8))};
   EXPECT_TRUE(ratio_of_qnn(rows).is_null()) << "of another batch";
   EXPECT_THAT(chart_of(Kind::kArchitecturePerformanceMatrix, data_of(rows)).notes,
               AllOf(Contains(HasSubstr("∅ no common cell (1)")), Not(Contains(HasSubstr("not measured")))));
-  Record other = simulated(cell("t5", "qnn", 700));
+  Record other = simulated(laboratory_cell("t5", "qnn", 700));
   other.sequence_length = 32;
   rows.push_back(other);
   EXPECT_TRUE(ratio_of_qnn(rows).is_null()) << "of another length";
-  rows.push_back(simulated(cell("t5", "qnn", 40)));
+  rows.push_back(simulated(laboratory_cell("t5", "qnn", 40)));
   EXPECT_NEAR(ratio_of_qnn(rows).get<double>(), 4, 1e-9);
 }
 
 TEST(WrongNumbers, AtAnotherShapeKeepATargetOutOfComparisons) {
-  const Dataset data =
-      data_of({cell("t5", "cpu", 10), cell("t5", "openvino", 5), cell("t5", "cpu", 40, 4),
-               wrong(cell("t5", "openvino", 20, 4)), cell("bert", "cpu", 10), cell("bert", "openvino", 20)});
+  const Dataset data = data_of({laboratory_cell("t5", "cpu", 10), laboratory_cell("t5", "openvino", 5),
+                                laboratory_cell("t5", "cpu", 40, 4), wrong(laboratory_cell("t5", "openvino", 20, 4)),
+                                laboratory_cell("bert", "cpu", 10), laboratory_cell("bert", "openvino", 20)});
   const Json rows = rows_json(chart_of(Kind::kComparison, data).table);
   ASSERT_THAT(rows, Not(IsEmpty()));
   EXPECT_EQ(rows[0]["ratio"], 2.0) << "of bert alone";
@@ -275,7 +232,7 @@ TEST(WrongNumbers, AtAnotherShapeKeepATargetOutOfComparisons) {
 }
 
 TEST(CommonWords, AreOfAllRowsAndRangesOfTheirLaunchesAndDates) {
-  Record text = cell("bert", "cpu", 8), image = cell("vit", "cpu", 9);
+  Record text = laboratory_cell("bert", "cpu", 8), image = laboratory_cell("vit", "cpu", 9);
   text.sequence_length = 128;
   image.launches = 1;
   image.timestamp = "2026-03-05T00:00:00Z";
@@ -287,7 +244,7 @@ TEST(CommonWords, AreOfAllRowsAndRangesOfTheirLaunchesAndDates) {
 }
 
 TEST(Throughput, WhiskersSayWhatTheyAreAndAreInTheTable) {
-  const Dataset data = data_of({cell("bert", "cpu", 8), cell("bert", "cpu", 30, 4)});
+  const Dataset data = data_of({laboratory_cell("bert", "cpu", 8), laboratory_cell("bert", "cpu", 30, 4)});
   for (const Kind kind : {Kind::kHardwareComparison, Kind::kThroughputVsBatchSize, Kind::kBatchSizeScaling})
     EXPECT_THAT(chart_of(kind, data).notes, Contains(std::string(kWhiskersOfRates))) << name_of(kind);
   for (const Kind kind : {Kind::kLatencyVsBatchSize, Kind::kModelPerformance})
