@@ -252,7 +252,7 @@ class Script {
     for (int day = 0; day <= kDays; ++day) {
       HistoryPoint point;
       point.series = static_cast<std::uint32_t>(data_.series.size());
-      point.result_id = static_cast<std::int64_t>(data_.cells.size()) + 1000 - (kDays - day) * 100000;
+      point.result_id = static_cast<std::int64_t>(data_.cells.size()) + 1000 - std::int64_t{kDays - day} * 100'000;
       point.time_s = kFirstDay + day * kSecondsPerDay;
       point.run = day == kDays ? 0 : 1;
       point.version = day < 4 ? 0 : 1;
