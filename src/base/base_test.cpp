@@ -105,6 +105,18 @@ TEST(Files, WritesAtomicallyAndReadsBack) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path.parent_path()), {}), 1);
 }
 
+TEST(Files, WhatCannotBeLookedAtIsNotAbsent) {
+  const auto folder = TemporaryDirectory::create();
+  ASSERT_TRUE(folder);
+  const auto file = folder->path() / "file";
+  EXPECT_TRUE(is_empty_or_absent(file));
+  ASSERT_TRUE(write_file_atomically(file, ""));
+  EXPECT_TRUE(is_empty_or_absent(file));
+  ASSERT_TRUE(write_file_atomically(file, "x"));
+  EXPECT_FALSE(is_empty_or_absent(file));
+  EXPECT_FALSE(is_empty_or_absent(file / "below"));
+}
+
 TEST(Files, SaysWhatIsWrong) {
   EXPECT_EQ(read_file("/nonexistent/x").error().code, ErrorCode::kNotFound);
   EXPECT_EQ(read_file("/").error().code, ErrorCode::kInvalidArgument);

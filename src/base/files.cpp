@@ -91,6 +91,12 @@ Result<Descriptor> open_file(const fs::path& path) {
 
 }  // namespace
 
+bool is_empty_or_absent(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  return error == std::errc::no_such_file_or_directory || (!error && size == 0);
+}
+
 Result<std::string> read_file(const fs::path& path) {
   ASSAY_TRY(const Descriptor file, open_file(path));
   const struct stat status = file_status(file.get());

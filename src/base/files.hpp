@@ -16,6 +16,9 @@
 
 namespace assay {
 
+/// Whether there is no such file, or an empty one. False if it cannot be looked at: opening it says why.
+[[nodiscard]] bool is_empty_or_absent(const std::filesystem::path& path);
+
 /// A whole file. Errors: not_found, invalid_argument (a folder, pipe or device; not readable: says why), internal
 /// (I/O).
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path);

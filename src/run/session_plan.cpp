@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "base/files.hpp"
 #include "base/guard.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
@@ -82,8 +83,7 @@ Status check_request(const SessionRequest& request) {
     return fail(ErrorCode::kInvalidArgument,
                 "--resume continues a saved run of an output directory: `run`, or `bench --save`");
   ASSAY_CHECK_OK(with_context(check_replaceable(request.database), "while looking at the database (--db-path)"));
-  std::error_code absent;
-  if (!request.save || fs::file_size(request.database, absent) == 0 || absent) return {};
+  if (!request.save || is_empty_or_absent(request.database)) return {};
   const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
   if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
   return {};
@@ -152,8 +152,7 @@ struct LaunchCost {
 // By series. A machine without a history has none.
 Result<std::map<std::string, LaunchCost>> launch_costs(const SessionRequest& request, const RunInfo& run) {
   std::map<std::string, LaunchCost> costs;
-  std::error_code absent;
-  if (fs::file_size(request.database, absent) == 0 || absent) return costs;
+  if (is_empty_or_absent(request.database)) return costs;
   ASSAY_TRY(Store store, Store::open(request.database, Store::Mode::kRead));
   ASSAY_TRY(const duckdb::Rows rows, store.ask("plan_costs", {{"machine", run.hardware_fingerprint}}));
   for (const auto& row : rows.rows) {

@@ -47,12 +47,6 @@ void warn_of_network_disk(const fs::path& database) {
           database.string());
 }
 
-bool is_empty_or_absent(const fs::path& path) {
-  std::error_code error;
-  const std::uintmax_t size = fs::file_size(path, error);
-  return error == std::errc::no_such_file_or_directory || (!error && size == 0);
-}
-
 Status move_aside(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);

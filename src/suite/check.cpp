@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/files.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
 
@@ -56,8 +57,7 @@ Prerequisite disk(const fs::path& folder) {
 
 Prerequisite database(const SessionRequest& request) {
   Prerequisite found{"database", request.database.string(), true, {}};
-  std::error_code absent;
-  if (fs::file_size(request.database, absent) == 0 || absent) {
+  if (is_empty_or_absent(request.database)) {
     found.words = "does not exist yet; the suite makes it";
     return found;
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
@@ -23,11 +24,6 @@ std::string reference_of(const zoo::Architecture& architecture, const std::strin
   if (zoo::find_known(architecture.name)) return architecture.name;
   const std::vector<zoo::KnownModel> published = zoo::published(architecture.name);
   return published.empty() ? "zoo:" + architecture.name : published.front().id;
-}
-
-bool has_content(const fs::path& database) {
-  std::error_code absent;
-  return fs::file_size(database, absent) > 0 && !absent;
 }
 
 std::string text(const Json& cell) { return cell.is_string() ? cell.get<std::string>() : ""; }
@@ -87,7 +83,7 @@ Result<duckdb::Rows> Covered::read_series(Store& store, const std::string& machi
 
 Result<Covered> Covered::read(const fs::path& database, const std::string& machine) {
   Covered covered;
-  if (!has_content(database)) return covered;
+  if (is_empty_or_absent(database)) return covered;
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
   ASSAY_TRY(const duckdb::Rows rows, covered.read_series(store, machine));
   const std::size_t series = rows.column("series_key"), version = rows.column("engine_version"),
@@ -101,7 +97,7 @@ Result<Covered> Covered::read(const fs::path& database, const std::string& machi
 Result<Covered> Covered::older_than(const fs::path& database, const std::string& machine, double days) {
   Covered covered;
   covered.by_version_ = false;
-  if (!has_content(database)) return covered;
+  if (is_empty_or_absent(database)) return covered;
   const auto age =
       std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double, std::ratio<86400>>(days));
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));

@@ -37,14 +37,9 @@ std::vector<Record> rows_of(const std::vector<exchange::ResultsFile>& files) {
 
 std::string counted(std::size_t n, const char* one) { return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s"); }
 
-bool is_there(const fs::path& database) {
-  std::error_code absent;
-  return fs::file_size(database, absent) > 0 && !absent;
-}
-
 // The history has other models of this machine: the matrix keeps them.
 Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::path& database) {
-  if (rows.empty() || !is_there(database)) return rows;
+  if (rows.empty() || is_empty_or_absent(database)) return rows;
   std::set<std::string> machines, attempts;
   for (const Record& row : rows) {
     machines.insert(row.hardware_id);
@@ -131,7 +126,7 @@ Result<Written> update_matrix_only(const fs::path& folder, const fs::path& datab
   ASSAY_TRY(const std::vector<Record> rows, with_history(rows_of(files), database));
   ASSAY_CHECK_OK(write_matrix(folder, rows, run_of(files).host));
   Written written{{folder / kMatrixFile}, {}};
-  if (!is_there(database))
+  if (is_empty_or_absent(database))
     written.notes.push_back(
         fmt::format("there is no database {}: the matrix has the results of the folder alone", shown_path(database)));
   return written;
