@@ -20,7 +20,7 @@ export interface Finding {
 /** What `assay doctor` found on the machine before a run; nothing if nobody asked. */
 export const findingsOf = (run: Run | undefined): Finding[] => (run?.environment as { doctor?: { findings?: Finding[] } | null } | null | undefined)?.doctor?.findings ?? [];
 
-/** Each value of a tree by its path: "doctor.score". */
+/** Each value of a tree by its path: "runtimes.openvino". */
 function flat(value: unknown, path = '', found = new Map<string, string>()): Map<string, string> {
   if (value !== null && typeof value === 'object') for (const [key, part] of Object.entries(value)) flat(part, path ? `${path}.${key}` : key, found);
   else if (value !== null && value !== undefined && path) found.set(path, String(value));
@@ -31,7 +31,8 @@ const isKnown = (run: Run) => run.environment !== null && typeof run.environment
 
 const factsOf = (run: Run) => new Map([
   ...Object.entries({ host: run.host, machine: run.machine, command: run.command, 'version of assay': run.tool_version, commit: run.git_commit, 'score of the machine': run.score === null ? '' : String(run.score) }),
-  ...flat(run.environment),
+  ...flat({ ...(run.environment as object | null), doctor: null }),
+  ...findingsOf(run).map(({ item, value }): [string, string] => [`assay doctor: ${item}`, value]),
 ]);
 
 /** What two runs differ in, and whether the environment of both is known. */

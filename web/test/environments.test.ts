@@ -6,11 +6,12 @@ import { environmentDifferences } from '../src/environments.ts';
 
 const run = (given: Partial<Run>): Run => ({ run_id: 'r', started: '', command: 'assay run', host: 'h', machine: 'm', tool_version: '1', git_commit: 'c', environment: null, cells: 1, score: null, ...given });
 
-test('only what differs is said, of trees by its path', () => {
-  const a = run({ environment: { governor: 'performance', doctor: { score: 74, findings: ['a'] }, threads: 2 }, tool_version: '1' });
-  const b = run({ environment: { governor: 'powersave', doctor: { score: 74, findings: ['a', 'b'] }, threads: 2 }, tool_version: '2' });
+test('only what differs is said, of trees by its path, of assay doctor by what it looked at', () => {
+  const a = run({ environment: { governor: 'performance', doctor: { findings: [{ item: 'governor', value: 'performance' }, { item: 'load', value: '0.1' }] }, threads: 2 }, tool_version: '1' });
+  const b = run({ environment: { governor: 'powersave', doctor: { findings: [{ item: 'load', value: '2' }] }, threads: 2 }, tool_version: '2' });
   assert.deepEqual(environmentDifferences(a, b), { known: true, differences: [
-    { what: 'version of assay', a: '1', b: '2' }, { what: 'governor', a: 'performance', b: 'powersave' }, { what: 'doctor.findings.1', a: '', b: 'b' }] });
+    { what: 'version of assay', a: '1', b: '2' }, { what: 'governor', a: 'performance', b: 'powersave' }, 
+    { what: 'assay doctor: governor', a: 'performance', b: '' }, { what: 'assay doctor: load', a: '0.1', b: '2' }] });
   assert.deepEqual(environmentDifferences(a, a), { known: true, differences: [] });
 });
 
