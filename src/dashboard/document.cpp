@@ -13,6 +13,7 @@
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
+#include "chart/cells_in_time.hpp"
 #include "chart/chart.hpp"
 #include "chart/picture.hpp"
 #include "dashboard/analysis_json.hpp"
@@ -295,7 +296,8 @@ Json targets_json(const std::vector<Record>& rows) {
   std::set<std::string> seen;
   for (const Record& row : rows)
     if (const std::string key = target_key(row); seen.insert(key).second)
-      list.push_back({{"key", key}, {"hardware", row.hardware}, {"engine", row.engine}});
+      list.push_back(
+          {{"key", key}, {"hardware", row.hardware}, {"engine", row.engine}, {"marker", chart::look_of(row).marker}});
   return list;
 }
 

@@ -58,10 +58,14 @@ export interface HistoryPoint {
   launches: number;
 }
 
+/** The form of a target's points in charts: one for each engine of a hardware. */
+export type Marker = 'circle' | 'diamond' | 'rect' | 'triangle' | 'pin';
+
 export interface Target {
   key: string;
   hardware: string;
   engine: string;
+  marker: Marker;
 }
 
 /** The best cell of a model and by how much; `cell` and `runner_up` are indices of cells, null of what the document leaves out. */

@@ -2,6 +2,7 @@
 // Small marks beside the numbers of a table: the number stands in the row. Everything larger is a chart of src/chart. Colours are
 // classes (style.css), so that themes and print need no redrawing.
 import type { ComponentChildren } from 'preact';
+import type { Marker } from './document.ts';
 
 /** Where a value stands on a scale, in percent of its width. */
 export type Place = (value: number) => number;
@@ -32,11 +33,13 @@ export function Marks({ label, children, hardware, state, height = 30 }: { label
   );
 }
 
-const outlines = ['M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z', 'M0 -6L6 0L0 6L-6 0Z', 'M-4.5 -4.5H4.5V4.5H-4.5Z', 'M0 -6L6 5H-6Z', 'M0 6L6 -5H-6Z'];
+const outlines: Record<Marker, string> = {
+  circle: 'M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z', diamond: 'M0 -6L6 0L0 6L-6 0Z', rect: 'M-4.5 -4.5H4.5V4.5H-4.5Z', triangle: 'M0 -6L6 5H-6Z', pin: 'M0 6L6 -5H-6Z',
+};
 
 /** A point with its interval at a place of the row; hollow without an interval over launches, crossed if it is not of the device itself. */
-export function Point({ at, low, high, hollow, crossed, marker = 0, title, middle = 15 }: {
-  at: number; low?: number | null; high?: number | null; hollow?: boolean; crossed?: boolean; marker?: number; title?: string; middle?: number;
+export function Point({ at, low, high, hollow, crossed, marker = 'circle', title, middle = 15 }: {
+  at: number; low?: number | null; high?: number | null; hollow?: boolean; crossed?: boolean; marker?: Marker; title?: string; middle?: number;
 }) {
   const interval = low !== null && low !== undefined && high !== null && high !== undefined;
   return (
@@ -44,7 +47,7 @@ export function Point({ at, low, high, hollow, crossed, marker = 0, title, middl
       {title && <title>{title}</title>}
       {interval && <line class="whisker" x1={percent(low)} x2={percent(high)} y1={middle} y2={middle} />}
       {interval && [low, high].map((end) => <line key={end} class="whisker" x1={percent(end)} x2={percent(end)} y1={middle - 4} y2={middle + 4} />)}
-      <svg class="marker" x={percent(at)} y={middle}><path class={hollow || crossed ? 'mark hollow' : 'mark'} d={outlines[marker % outlines.length]} />{crossed && <path class="mark" d="M-3 3L3 -3" />}</svg>
+      <svg class="marker" x={percent(at)} y={middle}><path class={hollow || crossed ? 'mark hollow' : 'mark'} d={outlines[marker]} />{crossed && <path class="mark" d="M-3 3L3 -3" />}</svg>
     </g>
   );
 }

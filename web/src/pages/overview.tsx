@@ -17,17 +17,12 @@ function Sure({ best }: { best: Best }) {
   return <span class="sure open" title="What was measured does not show a difference.">not shown</span>;
 }
 
-/** The number of a target's marker in charts. */
-function markerOf(document: AssayDocument, target: string): number {
-  const series: { renderItem?: { marker?: string } }[] = document.charts[`history/${target}`]?.option.series ?? [];
-  return Math.max(0, ['circle', 'diamond', 'rect', 'triangle', 'pin'].indexOf(series.find((one) => one.renderItem?.marker)?.renderItem?.marker ?? ''));
-}
-
 /** The medians of all targets of a model at one cell, on one logarithmic scale. */
 function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
   const same = document.cells.filter((other) => other.number('comparable') === cell.number('comparable') && resultOf(other, 'latency_p50_ms') !== null);
   const ends = same.flatMap((other) => ['latency_p50_ms', 'latency_p50_low_ms', 'latency_p50_high_ms'].map((name) => other.number(name) ?? 0));
   const place = logarithmic(spanLog(ends, 0.08));
+  const markers = new Map(document.targets.map((target) => [target.key, target.marker]));
   const words = same.map((other) => `${other.target} ${withUnit(other.number('latency_p50_ms'), 'ms')}`).join(', ');
   return (
     <Marks label={`Medians, less is better: ${words}`}>
@@ -38,7 +33,7 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
         return (
           <g key={other.key} class={`hw hw-${other.text('hardware')}`}>
             <Point at={place(other.number('latency_p50_ms')!)} low={low && place(low)} high={high && place(high)}
-              marker={markerOf(document, other.target)} crossed={isUnreal(other)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
+              marker={markers.get(other.target)!} crossed={isUnreal(other)} hollow={!other.ranked || other.text('latency_p50_interval') === 'one_process'}
               title={`${other.target}: ${withUnit(other.number('latency_p50_ms'), 'ms')}${other.ranked ? '' : ' (not ranked)'}`} />
           </g>
         );
