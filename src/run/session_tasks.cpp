@@ -16,6 +16,7 @@
 #include "base/time_words.hpp"
 #include "plan/row.hpp"
 #include "result/keys.hpp"
+#include "result/launch_medians.hpp"
 #include "run/rounds.hpp"
 #include "store/bundle.hpp"
 
@@ -165,7 +166,7 @@ Status run_planned(std::vector<PlannedModel> planned, const SessionRequest& requ
     time.end();
     if (request.model_finished) request.model_finished(out);
   }
-  std::ranges::move(time.given_up(), std::back_inserter(out.notes));
+  std::ranges::move(time.given_up(std::ranges::count_if(out.rows, has_fewer_launches)), std::back_inserter(out.notes));
   for (const auto& [launches, models] : without_time)
     out.notes.push_back(fmt::format("{}: no time for {}: {}", budget_text(*request.settings.budget), launches,
                                     fmt::join(models, ", ")));

@@ -177,12 +177,12 @@ std::optional<TimePlan::Overrun> TimePlan::overrun() const {
       fmt::format("{}: all was given up that could be, and what was left was expected to take {}", budget, seconds)};
 }
 
-std::vector<std::string> TimePlan::given_up() const {
+std::vector<std::string> TimePlan::given_up(std::optional<std::int64_t> fewer) const {
   if (!budget_) return {};
   std::vector<std::string> lines;
   const auto say = [&](const std::string& words) { lines.push_back(budget_text(*budget_) + ": " + words); };
   double least = std::numeric_limits<double>::max(), most = 0;
-  std::int64_t fewer = 0, cells = 0, planned = 0;
+  std::int64_t expected = 0, cells = 0, planned = 0;
   for (const Model& model : models_) {
     for (const Cell& cell : model.cells) {
       if (cell.runs && cell.shorter_s) {
@@ -190,7 +190,7 @@ std::vector<std::string> TimePlan::given_up() const {
         most = std::max(most, *cell.shorter_s);
       }
       cells += cell.runs ? 1 : 0;
-      fewer += cell.runs && cell.fewer ? 1 : 0;
+      expected += cell.runs && cell.fewer ? 1 : 0;
       planned = std::max(planned, cell.given_launches);
     }
   }
@@ -198,10 +198,11 @@ std::vector<std::string> TimePlan::given_up() const {
   if (most > 0)
     say(fmt::format("{} s to warm up and sample in a launch instead of {:.1f} s",
                     low == high ? low : fmt::format("{} to {}", low, high), given_share_s(0)));
-  if (fewer > 0)
+  const std::int64_t with_fewer = fewer.value_or(expected);
+  if (with_fewer > 0)
     say(cells == 1 ? fmt::format("the cell has fewer than {} launches", planned)
-                   : fmt::format("{} of {} cells {} fewer than {} launches", fewer, cells, fewer == 1 ? "has" : "have",
-                                 planned));
+                   : fmt::format("{} of {} cells {} fewer than {} launches", with_fewer, cells,
+                                 with_fewer == 1 ? "has" : "have", planned));
   for (const std::int64_t batch : dropped_batches_) say(fmt::format("batch {} is not measured", batch));
   if (elapsed_s() > budget_s() / kOfBudget) say(fmt::format("the run took {}", time_words(elapsed_s())));
   return lines;

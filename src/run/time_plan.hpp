@@ -77,8 +77,9 @@ class TimePlan {
   /// If what the newest fit() left does not fit into the budget: lines that say how long it takes.
   [[nodiscard]] std::optional<Overrun> overrun() const;
 
-  /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each.
-  [[nodiscard]] std::vector<std::string> given_up() const;
+  /// What the newest fit() of each model gave up, and whether the budget was exceeded: a line each. `fewer`: how many
+  /// cells have fewer launches than planned, if they have been measured; else it is what fit() expects.
+  [[nodiscard]] std::vector<std::string> given_up(std::optional<std::int64_t> fewer = std::nullopt) const;
 
   /// Call when a model begins. `model`: its number in the order of add().
   void begin(std::size_t model);
