@@ -121,7 +121,8 @@ std::vector<std::string> open_comparisons(const HowSure& sure) {
   std::vector<std::string> lines;
   lines.reserve(sure.open.size());
   for (const HowSure::Open& each : sure.open)
-    lines.push_back(fmt::format("{} {}: {} and {} are within {}: {}", each.model, each.shape, each.best, each.runner_up,
+    lines.push_back(fmt::format("{} {}: {} and {} differ by {} so far, which shows no difference: {}", each.model,
+                                each.shape, each.best, each.runner_up,
                                 difference_words(std::max(each.comparison.ratio, 1 / each.comparison.ratio) - 1),
                                 each.comparison.rounds_to_settle
                                     ? fmt::format("about {} launches would settle them (--launches {})",
@@ -143,7 +144,7 @@ std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optio
   if (sure.half_width)
     precision += fmt::format("; their intervals: ± {} %, at worst ± {} %", in_words(*sure.half_width * kPercent, 2),
                              in_words(*sure.worst_half_width * kPercent, 2));
-  if (sure.unranked > 0) precision += fmt::format("; too disturbed to be ranked: {}", sure.unranked);
+  if (sure.unranked > 0) precision += fmt::format("; too uncertain to be ranked: {}", sure.unranked);
   lines.push_back(precision);
   if (sure.one_process > 0)
     lines.push_back(

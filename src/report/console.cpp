@@ -45,6 +45,8 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
   std::vector<std::string> text;
   if (std::ranges::any_of(rows, [](const Record& row) { return show_interval(row) != "–"; }))
     text.emplace_back("interval: 95 %, of the median.");
+  if (std::ranges::any_of(rows, [](const Record& row) { return row.launches.value_or(1) > 1; }))
+    text.emplace_back("p50 of several launches: the geometric mean of their medians.");
   if (std::ranges::any_of(rows, of_one_process)) text.push_back(fmt::format("1 launch: {}.", kOneProcessNote));
   if (const std::string fewer = fewer_launches_legend(rows, interrupted); !fewer.empty()) text.push_back(fewer);
   if (std::ranges::any_of(rows, [](const Record& row) {
@@ -53,7 +55,7 @@ std::string legend_of(std::span<const Record> rows, const std::vector<std::vecto
     text.emplace_back("~ marks a percentile of too few samples.");
   for (const std::string& meaning : marks_legend(marks, true)) text.push_back(meaning);
   if (const std::string generations = generation_legend(rows); !generations.empty())
-    text.push_back(generations + " TTFT and TPOT: medians.");
+    text.push_back(generations + " TTFT and TPOT: medians; tokens/s: of one sequence, by the mean TPOT.");
   return join(text, " ");
 }
 

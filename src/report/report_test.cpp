@@ -293,7 +293,7 @@ TEST(Console, ExplainsItsMarksAndSaysAReasonOnce) {
   input.rows.front().latency_p50_low_ms = 1;
   input.rows.front().latency_p50_high_ms = 2;
   input.rows.front().latency_p99_quality = "few_samples(n=50<368)";
-  EXPECT_THAT(summary_table(input, false, 120), AllOf(HasSubstr("interval: 95 %, of the median."),
+  EXPECT_THAT(summary_table(input, false, 400), AllOf(HasSubstr("interval: 95 %, of the median."),
                                                       HasSubstr("~ marks a percentile of too few samples.")));
   Record& row = input.rows.back();
   row.status = CellStatus::kUnsupported;
@@ -306,6 +306,18 @@ TEST(Console, BeginsWithTheFastestRuntimeOfEachModel) {
   const std::string text = summary_table(sample(), false, 200);
   EXPECT_THAT(text, StartsWith("Fastest runtime of each model\n  bert"));
   EXPECT_THAT(text, HasSubstr("2.00× as fast as cpu (95 %: 2.00 to 2.00); "));
+}
+
+TEST(Console, NamesBothWhereNoDifferenceIsShown) {
+  ReportInput input = sample();
+  Record& openvino = input.rows[2];
+  openvino.latency_p50_ms = openvino.latency_mean_ms = 7.9;
+  openvino.launch_p50_ms = "1:7.8 2:8.1 3:7.8";
+  openvino.latency_p50_low_ms = 7.7;
+  openvino.latency_p50_high_ms = 8.1;
+  const std::string text = summary_table(input, false, 200);
+  EXPECT_THAT(text, HasSubstr("  openvino or cpu  "));
+  EXPECT_THAT(text, HasSubstr("no difference shown"));
 }
 
 TEST(Console, SaysEachCauseOnceBelowTheTable) {
@@ -395,9 +407,11 @@ TEST(Generation, SaysThatALatencyIsOfAWholeGenerationAndShowsMediansOfTokens) {
   row.ttft_p50_low_ms = 3;
   row.ttft_p50_high_ms = 3.5;
   EXPECT_THAT(
-      summary_table(input, false, 200),
+      summary_table(input, false, 400),
       AllOf(HasSubstr("TTFT ms"), HasSubstr("3.25"), Not(HasSubstr("99.25")),
-            HasSubstr("For bert latency and items/s are of one generation of 32 tokens. TTFT and TPOT: medians.")));
+            HasSubstr(
+                "For bert latency and items/s are of one generation of 32 tokens. TTFT and TPOT: medians; tokens/s: of "
+                "one sequence, by the mean TPOT.")));
   EXPECT_THAT(bench_console(input, {}, 200),
               AllOf(HasSubstr("those of one generation of 32 tokens"),
                     HasSubstr("Time to first token (p50): 3.250ms (95 % interval: 3.000 to 3.500ms)")));

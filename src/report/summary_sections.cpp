@@ -26,6 +26,9 @@ ModelColumns model_columns(const ModelLine& line) {
   if (!line.size.empty() && line.size != "as_is") columns[0] += " (" + line.size + ")";
   if (!line.latency) return columns;
   columns[1] = target_key(*line.latency->row);
+  // None is called the fastest if no difference is shown.
+  if (line.latency->runner_up != nullptr && !line.latency->ahead.claimed())
+    columns[1] += " or " + target_key(*line.latency->runner_up);
   columns[2] = show_latency(*line.latency->row) + " ms";
   columns[3] = shape_words(*line.latency->row);
   return columns;
@@ -40,7 +43,7 @@ std::string sure_line(const HowSure& sure, std::optional<int> machine_score) {
   std::vector<std::string> parts;
   if (machine_score) parts.push_back(fmt::format("machine {} of 100", *machine_score));
   parts.push_back(fmt::format("{} of {} cells reached their precision", sure.precise, sure.cells));
-  if (sure.unranked > 0) parts.push_back(fmt::format("{} too disturbed to be ranked", sure.unranked));
+  if (sure.unranked > 0) parts.push_back(fmt::format("{} too uncertain to be ranked", sure.unranked));
   if (sure.one_process > 0) parts.push_back(fmt::format("{} of one process, not compared", sure.one_process));
   if (sure.detectable)
     parts.push_back(fmt::format("smallest difference that could be shown {}", difference_words(*sure.detectable)));
