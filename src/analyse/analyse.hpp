@@ -11,6 +11,7 @@
 
 #include "analyse/compare.hpp"
 #include "result/record.hpp"
+#include "result/run_info.hpp"
 
 namespace assay {
 
@@ -113,6 +114,7 @@ struct HowSure {
   std::optional<double> half_width;        ///< median over the cells of the interval's longer side / the median
   std::optional<double> worst_half_width;  ///< the largest
   std::size_t one_process = 0;             ///< of these, those with one launch
+  std::size_t sure_of_one_process = 0;     ///< of those, the ones that are not in `unranked`
   std::size_t unranked = 0;                ///< completed, measured and verified, but not ranked
   std::size_t pairs = 0;                   ///< the best of each cell with each other target
   std::size_t claimed = 0;                 ///< of these, called different
@@ -129,8 +131,9 @@ struct HowSure {
 /// Each pair of `open` in a sentence: how many launches would settle it.
 [[nodiscard]] std::vector<std::string> open_comparisons(const HowSure& sure);
 
-/// It in sentences. `machine_score`: that of `assay doctor` before the run.
-[[nodiscard]] std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score);
+/// It in sentences. `machine`: what `assay doctor` said before the run.
+[[nodiscard]] std::vector<std::string> how_sure_lines(std::span<const Record> rows,
+                                                      const std::optional<MachineScore>& machine);
 
 /// A number for a sentence: that many significant digits, never with an exponent ("10400").
 [[nodiscard]] std::string in_words(double value, int digits = 3);

@@ -48,11 +48,18 @@ Analysis analyse(const Dataset& data, Goal goal) {
   return analysis;
 }
 
-std::optional<int> machine_score(const Dataset& data) {
+std::string targets_words(const Best& best) {
+  const bool open = best.runner_up != nullptr && !best.ahead.claimed();
+  return target_key(*best.row) + (open ? " or " + target_key(*best.runner_up) : "");
+}
+
+std::optional<MachineScore> machine_score(const Dataset& data) {
   if (data.cells.empty()) return std::nullopt;
   const Record& newest = *std::ranges::max_element(data.cells, {}, &Record::timestamp);
   const auto run = std::ranges::find(data.runs, newest.run_id, &RunFacts::run_id);
-  return run == data.runs.end() ? std::nullopt : run->score;
+  if (run == data.runs.end() || !run->environment.is_object()) return std::nullopt;
+  const auto doctor = run->environment.find("doctor");
+  return doctor == run->environment.end() ? std::nullopt : machine_score_of(*doctor);
 }
 
 }  // namespace assay

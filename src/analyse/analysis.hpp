@@ -11,6 +11,7 @@
 #include "analyse/analyse.hpp"
 #include "analyse/compare.hpp"
 #include "result/record.hpp"
+#include "result/run_info.hpp"
 
 namespace assay {
 
@@ -41,6 +42,9 @@ struct Best {
   std::string words;
   std::size_t of = 0;  ///< the rows that it is the best of, itself included
 };
+
+/// "openvino", or "openvino or cpu": the runner-up follows unless a difference to it is shown.
+[[nodiscard]] std::string targets_words(const Best& best);
 
 /// How many cells have which state. A cell counts once.
 struct StateCounts {
@@ -160,8 +164,8 @@ struct Analysis {
 /// Lifetime: the analysis points into `data`. Cost: below a second for 2,000 cells.
 [[nodiscard]] Analysis analyse(const Dataset& data, Goal goal = Goal::kLatency);
 
-/// How quiet the machine was in the run of the newest cell, 0 to 100; absent if nobody looked.
-[[nodiscard]] std::optional<int> machine_score(const Dataset& data);
+/// How quiet the machine was before the run of the newest cell; absent if nobody looked.
+[[nodiscard]] std::optional<MachineScore> machine_score(const Dataset& data);
 
 /// The same lines for the rows of one run, as the terminal prints them. `rows` outlive the result.
 [[nodiscard]] std::vector<ModelLine> model_lines(std::span<const Record> rows);

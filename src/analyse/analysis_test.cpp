@@ -146,13 +146,18 @@ TEST(HowSureOfADataset, TheScoreIsOfTheRunOfTheNewestCell) {
   Dataset data = dataset({result("bert", "cpu", 8)});
   RunFacts run;
   run.run_id = "later";
-  run.score = 10;
+  run.environment = {{"doctor", {{"score", 10}}}};
   data.runs.push_back(run);
   run.run_id = "run";
-  run.score = 90;
+  run.environment["doctor"] = {{"score", 90},
+                               {"findings",
+                                {{{"item", "turbo"}, {"verdict", "warn"}},
+                                 {{"item", "smt"}, {"verdict", "ok"}},
+                                 {{"item", "load"}, {"verdict", "bad"}}}}};
   data.runs.push_back(run);
-  EXPECT_EQ(machine_score(data), 90);
-  EXPECT_EQ(machine_score(Dataset()), std::nullopt);
+  ASSERT_TRUE(machine_score(data));
+  EXPECT_EQ(score_text(*machine_score(data)), "90 of 100 (load, turbo)");
+  EXPECT_FALSE(machine_score(Dataset()));
 }
 
 TEST(Failures, HaveEachCauseOnce) {

@@ -152,7 +152,7 @@ std::string no_claim_words(const CellComparison& comparison) {
   }
   const double least = comparison.smallest_detectable.value_or(0);
   if (least <= 1) return fmt::format("no difference shown (± {})", difference_words(least));
-  return fmt::format("no difference shown ({} launches each would show {})", comparison.rounds,
+  return fmt::format("no difference shown ({} launches each cannot show less than {})", comparison.rounds,
                      difference_words(least));
 }
 

@@ -90,8 +90,12 @@ HowSure how_sure(std::span<const Record> rows) {
     ++sure.cells;
     if (const std::optional<double> half = relative_half_width(row)) halves.push_back(*half);
     sure.precise += ended_by_precision(row) ? 1 : 0;
-    sure.one_process += launch_medians(row).size() < 2 ? 1 : 0;
-    sure.unranked += too_unsure_to_rank(row) ? 1 : 0;
+    const bool one_process = launch_medians(row).size() < 2;
+    sure.one_process += one_process ? 1 : 0;
+    if (too_unsure_to_rank(row))
+      ++sure.unranked;
+    else if (one_process)
+      ++sure.sure_of_one_process;
   }
   if (!halves.empty()) {
     sure.worst_half_width = *std::ranges::max_element(halves);
@@ -131,14 +135,15 @@ std::vector<std::string> open_comparisons(const HowSure& sure) {
   return lines;
 }
 
-std::vector<std::string> how_sure_lines(std::span<const Record> rows, std::optional<int> machine_score) {
+std::vector<std::string> how_sure_lines(std::span<const Record> rows, const std::optional<MachineScore>& machine) {
   const HowSure sure = how_sure(rows);
   constexpr int kUnreliable = 40;  // as in `assay doctor`
   if (sure.cells == 0) return {};
   std::vector<std::string> lines;
-  if (machine_score)
-    lines.push_back(fmt::format("machine: {} of 100 before the run{}; `assay doctor` says what disturbs timings",
-                                *machine_score, *machine_score <= kUnreliable ? ", timings are not reliable" : ""));
+  if (machine)
+    lines.push_back(fmt::format("machine: {} before the run{}; `assay doctor` says what disturbs timings",
+                                score_text(*machine),
+                                machine->score <= kUnreliable ? ", timings are not reliable" : ""));
   constexpr double kPercent = 100;
   std::string precision = fmt::format("cells that reached their precision: {} of {}", sure.precise, sure.cells);
   if (sure.half_width)

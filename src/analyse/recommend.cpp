@@ -10,6 +10,7 @@
 #include "analyse/analyse.hpp"
 #include "analyse/pairs.hpp"
 #include "base/text.hpp"
+#include "result/launch_medians.hpp"
 
 namespace assay {
 namespace {
@@ -107,7 +108,7 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
                  : comparison.evidence == Evidence::kNoCommonRounds ? "no common rounds"
                                                                     : "measured in different runs";
     } else if (++not_shown <= kNamed) {
-      alike.push_back(fmt::format("{} from {}", no_claim_words(comparison), place_words(*row)));
+      alike.push_back(ahead_words(comparison, place_words(*row)));
     }
   }
   const std::string items =
@@ -120,7 +121,8 @@ std::optional<std::string> throughput_advice(std::span<const Record> rows, const
       fmt::format("{}: {} {}: {}", model, shown && cells.size() > 1 ? "for throughput use" : "throughput of",
                   place_words(*best), items);
   if (!alike.empty()) line += "; " + join(alike, ", ");
-  if (not_shown > kNamed) line += fmt::format(", nor from {} more", not_shown - kNamed);
+  if (not_shown > kNamed)
+    line += fmt::format(", nor with {} more {}", not_shown - kNamed, not_shown - kNamed == 1 ? "cell" : "cells");
   if (not_compared > 0) line += fmt::format("; not compared with {} of them: {}", not_compared, why_open);
   if (inconsistent != neighbours.end())
     line += fmt::format("; batch {} takes less time in all than batch {}, so measure again",
@@ -210,6 +212,22 @@ std::vector<std::string> further_recommendations(std::span<const Record> all) {
   return lines;
 }
 
+namespace {
+
+// The options that ended the sampling of these cells.
+std::vector<std::string> what_ended_sampling(const std::vector<const Record*>& rows) {
+  const auto any = [&](const auto& condition) { return std::ranges::any_of(rows, condition); };
+  std::vector<std::string> options;
+  if (any([](const Record* row) { return row->stop_reason.find("iterations") != std::string::npos; }))
+    options.emplace_back("--iterations");
+  if (options.empty() || any([](const Record* row) { return row->stop_reason.find("max_time") != std::string::npos; }))
+    options.emplace_back("--max-time");
+  if (any([](const Record* row) { return row->has_flag(flag::kLimitedByBudget); })) options.emplace_back("--budget");
+  return options;
+}
+
+}  // namespace
+
 std::vector<std::string> next_steps(std::span<const Record> rows, const ReportedFiles& files, Steps wanted) {
   // What is wrong first, what could be better last.
   enum Urgency { kWrong, kFailed, kUnproven, kMissing, kWeak, kGeneral };
@@ -222,6 +240,7 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
     const auto log = files.logs.find(row.attempt_id);
     return log == files.logs.end() ? std::string() : fmt::format("see '{}', or ", log->second.string());
   };
+  std::vector<const Record*> few;  // samples
   std::size_t measured = 0, disturbed = 0, unranked = 0;
   for (const Record& row : rows) {
     if (unfinished(row)) continue;
@@ -260,9 +279,12 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
       ++disturbed;
       unranked += too_unsure_to_rank(row) ? 1 : 0;
     }
-    if (row.has_flag(flag::kFewSamples) && row.iterations)
-      once(kWeak, "few", "some cells have too few samples for their percentiles: raise --iterations or --timeout");
+    if (row.has_flag(flag::kFewSamples) && row.iterations) few.push_back(&row);
   }
+  if (!few.empty())
+    once(kWeak, "few",
+         fmt::format("{} of {} measured cells {} too few samples for their percentiles: raise {}", few.size(), measured,
+                     few.size() == 1 ? "has" : "have", join(what_ended_sampling(few), " and ")));
   if (disturbed > 0)
     once(kWeak, "noise",
          fmt::format("{} of {} measured cells were unsteady or noisy{}: `assay doctor` says what to change on this "

@@ -84,12 +84,10 @@ Result<ExitCode> run(const RunOptions& options, Context& context) {
   request.output_dir = options.output_dir;
   if (options.measuring.plan) return show_plan(std::move(request), options.measuring, context);
   // Before the run: afterwards its own work would count as a disturbance.
-  const Diagnosis machine = examine_machine(request.spool);
-  request.doctor = to_json(machine);
+  request.doctor = to_json(examine_machine(request.spool));
   ASSAY_TRY(SessionResult session, run_with_progress(request, options.measuring, context));
 
   ReportInput input = report_input(session);
-  input.machine_score = machine.score;
   if (!options.no_compatibility_update) input.files.matrix = request.output_dir / kMatrixFile;
   Output output;
   output.folder = options.output_dir;

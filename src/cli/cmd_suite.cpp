@@ -159,11 +159,9 @@ Result<ExitCode> measure(const SuiteOptions& options, Context& context) {
     ASSAY_TRY(request.output_dir, suite::make_folder(output_dir));
   }
   const fs::path folder = request.output_dir;
-  const Diagnosis machine = examine_machine(request.spool);
-  request.doctor = to_json(machine);
+  request.doctor = to_json(examine_machine(request.spool));
   const auto input_of = [&](const SessionResult& session) {
     ReportInput input = report_input(session);
-    input.machine_score = machine.score;
     input.notes.insert(input.notes.begin(), notes.begin(), notes.end());
     if (config.matrix) input.files.matrix = folder / kMatrixFile;
     return input;

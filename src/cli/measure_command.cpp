@@ -169,7 +169,6 @@ ReportInput report_input(const SessionResult& session) {
           session.kept,
           {.logs = session.logs, .matrix = {}},
           engine_registry().entries(),
-          {},
           session.partly,
           session.spent};
 }

@@ -145,7 +145,7 @@ Result<ResultsFile> read_assay(const Source& source) {
   ResultsFile file;
   file.run = run_of(source.json);
   if (const Json* score = member(source.json, {"how_sure", "machine_score"}); score != nullptr && score->is_number())
-    file.machine_score = score->get<int>();
+    file.run.doctor = {{"score", *score}};
   if (const Json* results = member(source.json, "results")) {
     ASSAY_CHECK_OK(add_results(source, *results, file));
     return file;

@@ -45,9 +45,11 @@ void add_machine(MachineFacts facts, Dataset& data) {
 void add_runs_of_files(const std::vector<ResultsFile>& files, Dataset& data) {
   for (const ResultsFile& file : files) {
     const RunInfo& run = file.run;
+    const std::optional<MachineScore> machine = machine_score_of(run.doctor);
     if (std::ranges::find(data.runs, run.run_id, &RunFacts::run_id) == data.runs.end())
       data.runs.push_back({run.run_id, run.started, run.command, run.host, run.hardware_fingerprint, run.tool_version,
-                           run.git_commit, Json(), 0, file.machine_score});
+                           run.git_commit, run.doctor.is_null() ? Json() : Json{{"doctor", run.doctor}}, 0,
+                           machine ? std::optional(machine->score) : std::nullopt});
     add_machine(
         {run.hardware_fingerprint, run.host, text_at(run.system, "processor"), run.system, run.started, run.started},
         data);

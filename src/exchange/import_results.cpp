@@ -24,7 +24,7 @@ RunContext context_of(const ResultsFile& file) {
                           {{"file", file.path.filename().string()},
                            {"sha256", file.sha256},
                            {"format", std::string(name_of(file.format))}}}};
-  if (file.machine_score) context.environment["doctor"] = {{"score", *file.machine_score}};
+  if (!file.run.doctor.is_null()) context.environment["doctor"] = file.run.doctor;
   return context;
 }
 

@@ -39,9 +39,8 @@ struct ReadRow {
 struct ResultsFile {
   std::filesystem::path path;
   Format format = Format::kAssay;
-  std::string sha256;  ///< of the file's content
-  RunInfo run{};       ///< what the file says of its run; empty fields are not known
-  std::optional<int> machine_score{};
+  std::string sha256;           ///< of the file's content
+  RunInfo run{};                ///< what the file says of its run; empty fields are not known
   std::vector<ReadRow> rows{};  ///< with keys, a run id and an attempt id, all made from the file where it has none
   std::vector<std::string> notes{};
 };

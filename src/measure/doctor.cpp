@@ -98,7 +98,24 @@ void examine_cpu_settings(const Json& now, Examination& out) {
           "other virtual machines share this host: compare only results of the same machine, best interleaved");
 }
 
-void examine_share(const Host& host, const Json& now, Examination& out) {
+// The load average forgets slowly: minutes after a build it is still high. What others use now decides, if it is known.
+void examine_load(const Json& before, const Json& after, std::size_t cpus, Examination& out) {
+  constexpr double kEnoughSeconds = 0.3;  // of all CPUs: thirty ticks
+  const auto load = number(before, "/load_average");
+  const double per_cpu = load.value_or(0) / static_cast<double>(std::max<std::size_t>(cpus, 1));
+  const auto seconds =
+      number(after, "/counters/machine/total_s").value_or(0) - number(before, "/counters/machine/total_s").value_or(0);
+  const auto others = seconds >= kEnoughSeconds ? number(noise(before, after, 1), "/others_busy_share") : std::nullopt;
+  std::string value = load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown";
+  Health verdict = above(per_cpu, 0.3, 0.8);
+  if (others) {
+    value += fmt::format(", average of the last minute; others use {} of all CPUs now", percent(*others));
+    verdict = std::max(above(*others, 0.1, 0.3), verdict == Health::kOk ? Health::kOk : Health::kWarn);
+  }
+  out.add_disturbance(kMedium, "load", value, verdict, "other programs use the CPUs: end them, or wait");
+}
+
+void examine_share(const Host& host, Examination& out) {
   const CpuLimits limits = cpu_limits(host);
   const auto allowed = limits.allowed_cpus.size();
   const bool limited = limits.quota_cpus && *limits.quota_cpus < static_cast<double>(allowed);
@@ -108,10 +125,6 @@ void examine_share(const Host& host, const Json& now, Examination& out) {
           "the kernel pauses this process when its quota is used up: raise the container's CPU limit, or pin it to "
           "whole CPUs");
   out.add(0, "affinity", fmt::format("{} CPUs, {} usable threads", allowed, usable_threads(host)), Health::kOk, "");
-  const auto load = number(now, "/load_average");
-  const double per_cpu = load.value_or(0) / static_cast<double>(std::max<std::size_t>(allowed, 1));
-  out.add_disturbance(kMedium, "load", load ? fmt::format("{:.2f}, {:.2f} per CPU", *load, per_cpu) : "unknown",
-                      above(per_cpu, 0.3, 0.8), "other programs use the CPUs: end them, or wait");
 }
 
 void examine_memory(const Json& now, Examination& out) {
@@ -252,7 +265,8 @@ Diagnosis diagnose(const Host& host, const Json& before, const Json& after, cons
                    const SpinTest& spin, const SpoolDisk& disk) {
   Examination out;
   examine_cpu_settings(before, out);
-  examine_share(host, before, out);
+  examine_share(host, out);
+  examine_load(before, after, cpu_limits(host).allowed_cpus.size(), out);
   examine_memory(before, out);
   examine_disk(disk, out);
   examine_clock(before, clock, out);

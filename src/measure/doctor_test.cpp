@@ -82,6 +82,29 @@ TEST(Doctor, NamesEachFaultWithItsRemedy) {
   }
 }
 
+TEST(Doctor, WhatOthersUseNowCountsMoreThanTheLoadOfTheLastMinute) {
+  FakeTree tree = quiet_server();
+  tree.file("/proc/loadavg", "9.00 5 3 1/9 9\n");
+  const auto judged = [&](const char* later) {
+    tree.file("/proc/stat", "cpu  1000 0 500 8000 0 0 0 0 0 0\n");
+    Json before = capture_environment(tree.host());
+    tree.file("/proc/stat", later);
+    Json after = capture_environment(tree.host());
+    before["counters"]["process"] = {{"cpu_s", 1.0}};
+    after["counters"]["process"] = {{"cpu_s", 1.0}};
+    return finding(diagnose(tree.host(), before, after, kGoodClock, kSteadySpin, kRoomyDisk), "load");
+  };
+  // 100 ticks later, of which others used 4, 20 and 60.
+  EXPECT_EQ(judged("cpu  1004 0 500 8096 0 0 0 0 0 0\n").verdict, Health::kWarn) << "after a build, for instance";
+  EXPECT_EQ(judged("cpu  1020 0 500 8080 0 0 0 0 0 0\n").verdict, Health::kWarn);
+  EXPECT_EQ(judged("cpu  1060 0 500 8040 0 0 0 0 0 0\n").verdict, Health::kBad);
+  EXPECT_THAT(judged("cpu  1060 0 500 8040 0 0 0 0 0 0\n").value,
+              HasSubstr("9.00, 2.25 per CPU, average of the last minute; others use 60.0 % of all CPUs now"));
+  tree.file("/proc/loadavg", "0.10 5 3 1/9 9\n");
+  EXPECT_EQ(judged("cpu  1004 0 500 8096 0 0 0 0 0 0\n").verdict, Health::kOk);
+  EXPECT_EQ(judged("cpu  1060 0 500 8040 0 0 0 0 0 0\n").verdict, Health::kBad) << "it has just begun";
+}
+
 TEST(Doctor, FindsACpuQuotaBelowTheAllowedCpus) {
   FakeTree tree = quiet_server();
   tree.file("/proc/self/cgroup", "0::/\n").file("/sys/fs/cgroup/cgroup.controllers", "cpu\n");

@@ -284,7 +284,8 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
   launches[1].row.add_flag(flag::kLimitedByMaxTime);
   Record cell = combined(launches);
   EXPECT_EQ(cell.flags, flag::kLimitedByMaxTime);
-  EXPECT_EQ(cell.message, "padded inputs; 2 of 3 launches: a warm-up and three runs need the time of --max-time");
+  EXPECT_EQ(cell.message,
+            "padded inputs; 2 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)");
   launches.emplace_back(3, kMsOfLaunch);
   launches[2].row.planned_launches = 3;
   launches[2].row.add_flag(flag::kLimitedByMaxTime);

@@ -148,7 +148,7 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
     section("Notes", folded_notes(input.notes));
   } else {
     const std::vector<Record> rows = started_rows(input.rows);
-    out += models_section(rows, input.machine_score, colours, columns);
+    out += models_section(rows, machine_score_of(input.run.doctor), colours, columns);
     out += measured_rows(input, colours, columns);
     out += failures_section(rows, input.files, colours, columns);
     section("Throughput and memory", further_recommendations(input.rows));

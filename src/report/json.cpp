@@ -140,7 +140,9 @@ Json how_sure_entry(const ReportInput& input, const std::vector<Record>& rows) {
                             {"hardware", target_key(rows[pair.smaller])},
                             {"smaller", shape_key(rows[pair.smaller])},
                             {"larger", shape_key(rows[pair.larger])}});
-  return {{"machine_score", input.machine_score ? Json(*input.machine_score) : Json(nullptr)},
+  const std::optional<MachineScore> machine = machine_score_of(input.run.doctor);
+  return {{"machine_score", machine ? Json(machine->score) : Json(nullptr)},
+          {"machine_disturbances", machine ? Json(machine->disturbances) : Json::array()},
           {"cells", sure.cells},
           {"cells_at_precision", sure.precise},
           {"relative_half_width_median", value(sure.half_width)},
@@ -153,7 +155,7 @@ Json how_sure_entry(const ReportInput& input, const std::vector<Record>& rows) {
           {"smallest_detectable_worst", value(sure.worst_detectable)},
           {"undecided", std::move(open)},
           {"inconsistent", std::move(inconsistent)},
-          {"lines", how_sure_lines(rows, input.machine_score)}};
+          {"lines", how_sure_lines(rows, machine)}};
 }
 
 }  // namespace

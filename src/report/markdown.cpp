@@ -353,7 +353,8 @@ std::string markdown_report(const ReportInput& input) {
   out += list("Recommendations", recommendations(all), "Nothing was measured and verified, so nothing is recommended.");
   out += list("Next Steps", next_steps(all, input.files), "None.");
   if (!input.notes.empty()) out += list("Notes", input.notes, "");
-  if (const auto lines = how_sure_lines(all, input.machine_score); !lines.empty()) out += list("How Sure", lines, "");
+  if (const auto lines = how_sure_lines(all, machine_score_of(input.run.doctor)); !lines.empty())
+    out += list("How Sure", lines, "");
   if (input.spent.total() > 0) out += list("Time", {time_text(input.spent)}, "");
   out += fmt::format(
       "---\n\nLatency contract `e2e_host`: from just before the runtime's run call, inputs in bound host buffers, "

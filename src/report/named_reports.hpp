@@ -10,7 +10,7 @@
 /// The parts of make_report(). Used within this module only.
 namespace assay {
 
-/// A line for each model: what is best for latency, by how much, most items per second, least memory, states.
+/// A line for each model: the fastest target, by how much, most items per second, least memory, states.
 [[nodiscard]] Table models_table(const Analysis& analysis);
 /// Every cell with its verdict, times, memory and date.
 [[nodiscard]] Table cells_table(const Dataset& data, const Analysis& analysis);

@@ -27,7 +27,6 @@ struct ReportInput {
   std::set<std::string> kept{};  ///< attempt_ids of the rows that --resume took over from before
   ReportedFiles files{};
   std::vector<EngineEntry> engines = own_engines();  ///< of the registry, so that external engines have their traits
-  std::optional<int> machine_score{};                ///< that of `assay doctor` before the run, 0 to 100
   std::set<std::string> partly{};  ///< attempt_ids of rows that lack launches because the run was interrupted
   TimeSpent spent{};               ///< what the run's time was spent on; zeros: not known
 };

@@ -43,7 +43,7 @@ Table models_table(const Analysis& analysis) {
   Table table;
   begin_table(table, analysis,
               {{"model", "model", ""},
-               {"best", "best for latency", ""},
+               {"best", "fastest", ""},
                {"latency_p50_ms", "median", "ms", Better::kLower},
                {"latency_p50_low_ms", "95 % from", "ms"},
                {"latency_p50_high_ms", "to", "ms"},
@@ -58,9 +58,9 @@ Table models_table(const Analysis& analysis) {
     std::vector<TableValue> row{TableValue(line.model)};
     if (line.latency) {
       const Record& best = *line.latency->row;
-      row.insert(row.end(),
-                 {TableValue(target_key(best)), value_of(best.latency_p50_ms), value_of(best.latency_p50_low_ms),
-                  value_of(best.latency_p50_high_ms), TableValue(shape_words(best)), TableValue(line.latency->words)});
+      row.insert(row.end(), {TableValue(targets_words(*line.latency)), value_of(best.latency_p50_ms),
+                             value_of(best.latency_p50_low_ms), value_of(best.latency_p50_high_ms),
+                             TableValue(shape_words(best)), TableValue(line.latency->words)});
     } else {
       row.resize(6);
       row.emplace_back(line.why_none);

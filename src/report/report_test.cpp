@@ -435,11 +435,20 @@ TEST(Claims, OfASpeedUpNeedLaunches) {
 
 TEST(HowSure, IsBelowTheAnswersAndInEveryReport) {
   ReportInput input = sample();
-  input.machine_score = 33;
-  EXPECT_THAT(summary_table(input, false, 200), HasSubstr("\nHow sure: machine 33 of 100, "));
-  EXPECT_THAT(markdown_report(input), HasSubstr("## How Sure\n\n- machine: 33 of 100"));
+  input.run.doctor = {{"score", 33},
+                      {"findings",
+                       {{{"item", "turbo"}, {"verdict", "warn"}},
+                        {{"item", "smt"}, {"verdict", "warn"}},
+                        {{"item", "load"}, {"verdict", "bad"}},
+                        {{"item", "swap"}, {"verdict", "ok"}},
+                        {{"item", "huge_pages"}, {"verdict", "warn"}}}}};
+  EXPECT_THAT(summary_table(input, false, 200),
+              HasSubstr("\nHow sure: machine 33 of 100 (load, turbo, smt and 1 more), "));
+  EXPECT_THAT(markdown_report(input),
+              HasSubstr("## How Sure\n\n- machine: 33 of 100 (load, turbo, smt and 1 more) before the run"));
   const Json sure = guide_json(input)["how_sure"];
   EXPECT_EQ(sure["machine_score"], 33);
+  EXPECT_EQ(sure["machine_disturbances"], Json({"load", "turbo", "smt", "huge_pages"}));
   EXPECT_EQ(sure["pairs_called_different"], 1);
 }
 
@@ -513,7 +522,7 @@ TEST(Interruption, IsSaidInEveryFormatWithWhatIsMissingAndHowToGoOn) {
 
 TEST(FewerLaunches, AreSaidWithTheReasonInEveryFormat) {
   ReportInput input = sample();
-  const std::string why = "a warm-up and three runs need the time of --max-time";
+  const std::string why = "a warm-up and three runs take all the time of a cell (--max-time)";
   Record& row = input.rows[1];
   row.planned_launches = 3;
   row.launches = 2;

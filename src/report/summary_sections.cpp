@@ -25,10 +25,7 @@ ModelColumns model_columns(const ModelLine& line) {
   ModelColumns columns{line.model, "–", "", ""};
   if (!line.size.empty() && line.size != "as_is") columns[0] += " (" + line.size + ")";
   if (!line.latency) return columns;
-  columns[1] = target_key(*line.latency->row);
-  // None is called the fastest if no difference is shown.
-  if (line.latency->runner_up != nullptr && !line.latency->ahead.claimed())
-    columns[1] += " or " + target_key(*line.latency->runner_up);
+  columns[1] = targets_words(*line.latency);
   columns[2] = show_latency(*line.latency->row) + " ms";
   columns[3] = shape_words(*line.latency->row);
   return columns;
@@ -39,15 +36,21 @@ std::string model_words(const ModelLine& line) {
   return fmt::format("{}; {}", answer, state_words(line.states));
 }
 
-std::string sure_line(const HowSure& sure, std::optional<int> machine_score) {
+std::string sure_line(const HowSure& sure, const std::optional<MachineScore>& machine) {
   std::vector<std::string> parts;
-  if (machine_score) parts.push_back(fmt::format("machine {} of 100", *machine_score));
+  if (machine) parts.push_back("machine " + score_text(*machine));
   parts.push_back(fmt::format("{} of {} cells reached their precision", sure.precise, sure.cells));
   if (sure.unranked > 0) parts.push_back(fmt::format("{} too uncertain to be ranked", sure.unranked));
-  if (sure.one_process > 0) parts.push_back(fmt::format("{} of one process, not compared", sure.one_process));
+  if (sure.sure_of_one_process > 0)
+    parts.push_back(
+        fmt::format("{}{} of one process, not compared", sure.sure_of_one_process, sure.unranked > 0 ? " more" : ""));
   if (sure.detectable)
     parts.push_back(fmt::format("smallest difference that could be shown {}", difference_words(*sure.detectable)));
-  return "How sure: " + join(parts, ", ");
+  const std::string line = "How sure: " + join(parts, ", ");
+  if (!sure.detectable) return line;
+  return line +
+         ". ± x of \"no difference shown\": these launches cannot show one below x, as a claim takes the interval of "
+         "99 %";
 }
 
 // Eighths of a column.
@@ -72,8 +75,8 @@ std::string note_kind(std::string_view note) {
 
 }  // namespace
 
-std::string models_section(std::span<const Record> rows, std::optional<int> machine_score, const Colours& colours,
-                           std::size_t width) {
+std::string models_section(std::span<const Record> rows, const std::optional<MachineScore>& machine,
+                           const Colours& colours, std::size_t width) {
   const std::vector<ModelLine> lines = model_lines(rows);
   if (lines.empty()) return {};
   std::vector<ModelColumns> table;
@@ -102,7 +105,7 @@ std::string models_section(std::span<const Record> rows, std::optional<int> mach
     out += begin + "\n" + folded(std::string(kBelow, ' '), model_words(lines[i]), kBelow, width);
   }
   const HowSure sure = how_sure(rows);
-  if (sure.cells > 0) out += folded("", sure_line(sure, machine_score), 2, width);
+  if (sure.cells > 0) out += folded("", sure_line(sure, machine), 2, width);
   return out + "\n";
 }
 

@@ -15,7 +15,7 @@ namespace assay {
 
 /// A line for each model: its fastest runtime, the time, by how much it is ahead, and the states of its cells. Then how
 /// sure the answers are.
-[[nodiscard]] std::string models_section(std::span<const Record> rows, std::optional<int> machine_score,
+[[nodiscard]] std::string models_section(std::span<const Record> rows, const std::optional<MachineScore>& machine,
                                          const Colours& colours, std::size_t width);
 
 /// What failed, and why: each cause once, with its cells, what to do and, where there is one, the log.

@@ -57,7 +57,7 @@ std::string why_fewer_launches(const Record& row) {
   if (!has_fewer_launches(row)) return "";
   std::vector<std::string> reasons;
   if (row.has_flag(flag::kLimitedByMaxTime))
-    reasons.emplace_back("a warm-up and three runs need the time of --max-time");
+    reasons.emplace_back("a warm-up and three runs take all the time of a cell (--max-time)");
   if (row.has_flag(flag::kLimitedByBudget)) reasons.emplace_back("--budget left no time for more");
   return join(reasons, ", and ");
 }

@@ -65,7 +65,7 @@ TEST(LaunchesNote, IsMadeFromTheCountsAndFlags) {
   EXPECT_EQ(launches_note(row), "2 of 3 launches: --budget left no time for more");
   row.add_flag(flag::kLimitedByMaxTime);
   EXPECT_EQ(why_fewer_launches(row),
-            "a warm-up and three runs need the time of --max-time, and --budget left no time for more");
+            "a warm-up and three runs take all the time of a cell (--max-time), and --budget left no time for more");
   row.launches = 3;
   EXPECT_EQ(launches_note(row), "") << "it got them later";
 }

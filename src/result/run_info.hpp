@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.hpp"
 
@@ -18,5 +20,16 @@ struct RunInfo {
   Json doctor;                     ///< what `assay doctor` says of the machine before the run; null: nobody asked
   std::string hardware_fingerprint;
 };
+
+/// How little disturbed timings before a run, as `assay doctor` says it.
+struct MachineScore {
+  int score = 0;                          ///< 0 to 100, higher is better
+  std::vector<std::string> disturbances;  ///< items that are not ok: "load", "turbo"; those that are bad first
+};
+
+/// The score in the JSON of `assay doctor`; nullopt if there is none: nobody asked, or it is not such a document.
+[[nodiscard]] std::optional<MachineScore> machine_score_of(const Json& doctor);
+/// "40 of 100 (load, spin_test and 2 more)"
+[[nodiscard]] std::string score_text(const MachineScore& machine);
 
 }  // namespace assay

@@ -221,7 +221,8 @@ TEST_F(Launching, AnEngineWhoseRunsFillTheTimeHasOneLaunch) {
   run();
   ASSERT_THAT(rows_, SizeIs(1));
   EXPECT_EQ(rows_[0].launches, 1) << "four runs of 20 ms are more than a third of 120 ms";
-  EXPECT_THAT(rows_[0].message, HasSubstr("1 of 3 launches: a warm-up and three runs need the time of --max-time"));
+  EXPECT_THAT(rows_[0].message,
+              HasSubstr("1 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)"));
 }
 
 TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
@@ -238,7 +239,7 @@ TEST_F(Launching, ALaterLaunchThatFillsTheTimeIsSaid) {
   ASSERT_THAT(rows_, SizeIs(1));
   EXPECT_EQ(rows_[0].launches, 2) << "the second one was slow";
   EXPECT_EQ(rows_[0].planned_launches, 3);
-  EXPECT_EQ(rows_[0].message, "2 of 3 launches: a warm-up and three runs need the time of --max-time");
+  EXPECT_EQ(rows_[0].message, "2 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)");
 }
 
 // As the database derives it, without samples.
