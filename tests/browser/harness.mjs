@@ -69,7 +69,15 @@ class Tab {
   async to(route) {
     await this.page.evaluate((hash) => { location.hash = hash; }, route);
     await this.page.waitForFunction((hash) => location.hash === hash && document.querySelector('main h1'), route);
-    await this.page.evaluate(() => new Promise((yes) => requestAnimationFrame(() => requestAnimationFrame(yes))));
+    await this.#twoFrames();
+  }
+
+  /** Waits until the page was drawn twice; a browser that has nothing to draw may draw nothing for minutes. */
+  async #twoFrames() {
+    await this.page.evaluate(() => new Promise((yes) => {
+      requestAnimationFrame(() => requestAnimationFrame(yes));
+      setTimeout(yes, 1000);
+    }));
   }
 
   async screenshot(name, how = {}) {
@@ -79,13 +87,13 @@ class Tab {
 
   /** Charts are drawn when they come near: scrolls over the whole page. */
   async drawAll() {
-    await this.page.evaluate(async () => {
-      for (let y = 0; y < document.documentElement.scrollHeight; y += 1100) {
-        scrollTo({ top: y, behavior: 'instant' });
-        await new Promise((yes) => requestAnimationFrame(() => requestAnimationFrame(yes)));
-      }
-      scrollTo({ top: 0, behavior: 'instant' });
-    });
+    const scroll = (top) => this.page.evaluate((y) => { scrollTo({ top: y, behavior: 'instant' }); return document.documentElement.scrollHeight; }, top);
+    let height = await scroll(0);
+    for (let top = 0; top < height; top += 1100) {
+      height = await scroll(top);
+      await this.#twoFrames();
+    }
+    await scroll(0);
     await this.page.waitForFunction(() => [...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg')));
   }
 
@@ -119,6 +127,9 @@ class Tab {
   async abandon(picture) {
     if (!this.#live) return;
     console.log(this.#complaints.join('\n'));
+    const answers = this.page?.evaluate(() => `visible: ${document.visibilityState}`).catch((error) => error.message);
+    const late = new Promise((yes) => setTimeout(() => yes('its script does not answer'), 2000));
+    console.log(`      the page at ${this.page?.url()}: ${await Promise.race([answers, late])}`);
     await this.page?.screenshot({ path: picture }).catch(() => {});
     await this.#context?.close().catch(() => {});
   }

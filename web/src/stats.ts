@@ -258,5 +258,5 @@ export function noClaimWords(comparison: Comparison): string {
   if (comparison.evidence === 'different_runs') return 'not compared: measured in different runs';
   const least = comparison.smallestDetectable ?? 0;
   if (least <= 1) return `no difference shown (± ${differenceWords(least)})`;
-  return `no difference shown (${comparison.rounds} launches each would show ${differenceWords(least)})`;
+  return `no difference shown (${comparison.rounds} launches each cannot show less than ${differenceWords(least)})`;
 }
