@@ -81,6 +81,8 @@ cases['a saved picture says of what it is'] = async (tab) => {
 cases['what is missing says which command brings it'] = async (tab) => {
   const page = await tab.goto('normal', '#/charts/hardware_efficiency');
   assert.match(await text(page.locator('main .empty')), /assay doctor --peak/);
+  await tab.to('#/advice');
+  assert.match(await text(page.locator('section[aria-labelledby=choices] > .note')), /geometric means.*The overview compares the smallest shape only/);
   await tab.goto('empty');
   assert.match(await text(tab.page.locator('main')), /assay run --models-set small/);
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the overview says above its tables.
-import type { AssayDocument, ModelLine, States } from './document.ts';
+import type { AssayDocument, Cell, ModelLine, States } from './document.ts';
 import { counted } from './format.ts';
-import { stateOrder } from './words.ts';
+import { resultOf } from './results.ts';
+import { isUnreal, stateOrder, unrankedBecause } from './words.ts';
 
 const listWords = (parts: string[]) => parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 
@@ -23,7 +24,7 @@ function sentencesOf(lines: ModelLine[], noun: string): string[] {
     sentences.push(`For the lowest latency use ${listWords(sorted.map(([target, n], i) => `${target} for ${n}${i === 0 ? ` of ${counted(lines.length, noun)}` : ''}`))}.`);
   if (unsettled > 0)
     sentences.push(sorted.length > 0 ? `For ${unsettled} no difference is shown.` : `No runtime is shown to be faster for ${unsettled} of ${counted(lines.length, noun)}.`);
-  if (single > 0) sentences.push(`${counted(single, noun)} ${single === 1 ? 'has' : 'have'} one verified choice only.`);
+  if (single > 0) sentences.push(`${counted(single, noun)} ${single === 1 ? 'has' : 'have'} one ranked target only.`);
   if (unranked > 0) sentences.push(`${counted(unranked, noun)} ${unranked === 1 ? 'is' : 'are'} verified, but no time of ${unranked === 1 ? 'it' : 'them'} is ranked.`);
   if (none > 0) sentences.push(`${counted(none, noun)} ${none === 1 ? 'has' : 'have'} no verified result.`);
   return sentences;
@@ -43,6 +44,15 @@ export function headline({ analysis }: Pick<AssayDocument, 'analysis'>): string 
     const sentences = sentencesOf(models.filter((line) => line.machine === machine), 'model');
     return `On ${machine}: ${sentences.join(' ')}`;
   }).join(' ');
+}
+
+/** The highest throughput of the model's verified cells that are not ranked, if it is above that of the best. */
+export function higherUnranked(cells: Cell[], line: ModelLine): Cell | undefined {
+  const most = line.throughput?.throughput_ips;
+  if (most === undefined || most === null) return undefined;
+  const rate = (cell: Cell) => resultOf(cell, 'throughput_ips') ?? 0;
+  const higher = cells.filter((cell) => cell.text('model') === line.model && cell.text('machine') === line.machine && rate(cell) > most && unrankedBecause(cell) !== '' && !isUnreal(cell));
+  return higher.sort((a, b) => rate(b) - rate(a))[0];
 }
 
 /** "1 cell wrong, 2 cells unverified": every state but verified that occurs; "" if all cells are verified. */

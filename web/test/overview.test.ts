@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import type { AssayDocument, Best, ModelLine, States } from '../src/document.ts';
 import { distinctKeys } from '../src/distinct_keys.ts';
 import { leftOutWords, missingWords } from '../src/missing.ts';
-import { headline, modelCount, notVerified } from '../src/overview_words.ts';
+import { headline, higherUnranked, modelCount, notVerified } from '../src/overview_words.ts';
+import { cell } from './cells.ts';
 
 const none: States = { verified: 0, unverified: 0, wrong: 0, failed: 0, unsupported: 0, unavailable: 0, skipped: 0 };
 const targets = ['openvino', 'cpu'];
@@ -18,7 +19,7 @@ const words = (models: ModelLine[]) => headline({ analysis: { models } as AssayD
 test('the heading counts models of one machine', () => {
   assert.equal(words([]), 'Nothing was measured yet.');
   assert.equal(words([line('bert', '', best(0, true)), line('t5', '', best(0, false)), line('vit', '', best(1, false, null)), line('gpt2', '', null), line('clip', '', null, { failed: 1 })]),
-    'For the lowest latency use openvino for 1 of 5 models. For 1 no difference is shown. 1 model has one verified choice only. 1 model is verified, but no time of it is ranked. 1 model has no verified result.');
+    'For the lowest latency use openvino for 1 of 5 models. For 1 no difference is shown. 1 model has one ranked target only. 1 model is verified, but no time of it is ranked. 1 model has no verified result.');
 });
 
 test('a model on two machines is not two models', () => {
@@ -27,6 +28,17 @@ test('a model on two machines is not two models', () => {
   assert.equal(words(models), 'On desk: For the lowest latency use openvino for 2 of 2 models. On laptop: For the lowest latency use cpu for 1 of 2 models. For 1 no difference is shown.');
   const many = ['a', 'b', 'c', 'd'].map((machine) => line('bert', machine, best(0, true)));
   assert.equal(words(many), '1 model on 4 machines, which are 4 cases. For the lowest latency use openvino for 4 of 4 cases.');
+});
+
+test('a throughput above the best is told only of a verified cell that is not ranked', () => {
+  const at = (batch: number, throughput_ips: number, more = {}) => cell({ batch_size: batch, throughput_ips, ...more });
+  const unranked = { ranked: 0, usable: 0, flags: 'noisy' };
+  const of = { ...line('bert', '', null), throughput: best(0, true) };  // 250 items/s
+  const higher = (...cells: ReturnType<typeof cell>[]) => higherUnranked(cells, of)?.number('throughput_ips');
+  assert.equal(higher(at(1, 250), at(4, 260, unranked), at(8, 300, unranked), at(2, 240, unranked)), 300);
+  for (const more of [{}, { model: 'vit', ...unranked }, { machine: 'laptop', ...unranked }, { ...unranked, flags: 'software' }, { ...unranked, shown: 0, status: 'wrong', verification: 'wrong' }])
+    assert.equal(higher(at(8, 300, more)), undefined);
+  assert.equal(higherUnranked([at(8, 300, unranked)], { ...of, throughput: null }), undefined);
 });
 
 test('every cell was verified only if every cell was', () => {

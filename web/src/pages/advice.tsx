@@ -12,6 +12,8 @@ import { whyUnranked } from '../words.ts';
 /** Two are measured, and no difference is shown. */
 const isOpen = (choice: Choice) => !choice.claimed && choice.runner_up !== '';
 
+const overWhat = 'Times are geometric means over all cells (model, batch, length and precision) that every compared target has ranked. The overview compares the smallest shape only, so that it may show a difference where none is shown here.';
+
 /** Only if there are several. */
 const machineColumn = <Row extends { machine: string }>(rows: Row[]): Column<Row>[] =>
   rows.some((row) => row.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (row) => row.machine }] : [];
@@ -48,7 +50,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   return (
     <>
       <h1>{choices.length === 0 ? 'Nothing can be recommended yet' : `For ${counted(choices.filter((choice) => choice.claimed).length, 'architecture')} of ${choices.length} a best hardware is shown`}</h1>
-      <Section id="choices" title="Which hardware for which architecture"><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route}
+      <Section id="choices" title="Which hardware for which architecture" note={overWhat}><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route}
         empty={<Prose text={missingWords(document, 'architecture_performance_matrix') || nothingRanked(whyUnranked(document.cells))} />} /></Section>
       <Section id="opportunities" title="What would help most">
         {opportunities.length === 0 ? <p class="empty">Nothing larger than what can be shown.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}

@@ -8,13 +8,19 @@ import { resultOf } from '../results.ts';
 import { changeQuery, link, linkOf, type Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
 import type { Column } from '../rows.ts';
-import { headline, modelCount, notVerified, stateWords } from '../overview_words.ts';
-import { isUnreal, whyUnranked, type State } from '../words.ts';
+import { headline, higherUnranked, modelCount, notVerified, stateWords } from '../overview_words.ts';
+import { isUnreal, unrankedBecause, whyUnranked, type State } from '../words.ts';
 
 function Sure({ best }: { best: Best }) {
   if (best.claimed) return <span class="sure shown" title="The launches of both, compared round by round, show the difference.">shown</span>;
   if (best.runner_up_target === '') return <span class="sure only">one choice</span>;
   return <span class="sure open" title="What was measured does not show a difference.">not shown</span>;
+}
+
+/** A higher throughput that is not ranked. */
+function Higher({ document, line }: { document: AssayDocument; line: ModelLine }) {
+  const higher = higherUnranked(document.cells, line);
+  return higher ? <a class="under" href={cellLink(higher)} title={`${higher.target}, batch ${higher.number('batch_size')}: not ranked: ${unrankedBecause(higher)}`}><small>{withUnit(higher.number('throughput_ips'), '')} not ranked</small></a> : null;
 }
 
 /** The medians of all targets of a model at one cell, on one logarithmic scale. */
@@ -72,11 +78,11 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
       view: (line) => line.latency ? <span><Sure best={line.latency} /> <small><Prose text={line.latency.words} /></small></span> : <span class="quiet">–</span> },
     { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; crossed: simulated, or emulated in software', value: () => null,
       view: (line) => { const best = cell(line.latency); return best ? <Strip document={document} cell={best} /> : ''; } },
-    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest throughput of all batches', value: (line) => line.throughput?.throughput_ips ?? null,
+    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest ranked throughput of all batches; below it a higher one that is not ranked', value: (line) => line.throughput?.throughput_ips ?? null,
       view: (line) => {
         const best = cell(line.throughput);
         if (!best && line.throughput) return <span title="The cell is not in this file">{withUnit(line.throughput.throughput_ips, '')} <small>{line.throughput.target}, {line.throughput.shape}</small></span>;
-        return best ? <><a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> <span class="under"><Sure best={line.throughput!} /></span></> : '–';
+        return best ? <><a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> <span class="under"><Sure best={line.throughput!} /></span><Higher document={document} line={line} /></> : '–';
       } },
     { id: 'throughput_sure', title: 'Most items/s, how sure', hidden: true, value: (line) => line.throughput?.words ?? '' },
     { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, meaning: 'The lowest peak at the shape of the median; that others need more is not claimed', value: (line) => line.least_memory_mb,
@@ -150,7 +156,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         </div>
       </div>
       <Section id="models" title="Which runtime for which model"
-        note="The best of the verified results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
+        note="The best of the verified and ranked results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
         <DataTable caption="Which runtime for which model" noun={modelCount(analysis.models) === analysis.models.length ? 'model' : 'line'} columns={modelColumns(document)} rows={analysis.models} route={route}
           search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model, { machine: line.machine })} />
       </Section>
