@@ -24,6 +24,10 @@ cases['two machines are told apart on the compare page and in the matrix'] = asy
   assert.deepEqual([...new Set(await column(page, 'Machine'))].sort(), ['laboratory 1a2b3c', 'laboratory 9f8e7d']);
   await tab.to('#/compare?a=machine%3Alaboratory+1a2b3c&b=machine%3Alaboratory+9f8e7d');
   assert.match(await tab.heading(), /^laboratory 9f8e7d and laboratory 1a2b3c: not compared: measured on different machines, over \d+ cells?$/);
+  const alone = page.locator('section[aria-labelledby=alone]');
+  assert.equal(await alone.locator('h2').innerText(), 'Cells that are not compared');
+  await tab.to(targets);
+  for (const why of await alone.locator('td[data-title="Why it is not compared"]').allInnerTexts()) assert.match(why, /^A: .+; B: .+/);
   await tab.to('#/matrix');
   await page.getByLabel('Machine').selectOption('laboratory 9f8e7d');
   await page.waitForFunction(() => document.querySelector('main').textContent.includes('Times of laboratory 9f8e7d'));

@@ -58,9 +58,9 @@ export interface Row {
   found: Comparison;
 }
 
-/** A cell of one side that has a time, but no partner; `why` with the other side's cell, if it has one. */
+/** A cell with a time that is not compared; `other`: the other side's cell, if it has one. Of `both`, that has a time too. */
 export interface Alone {
-  side: 'A' | 'B';
+  side: 'A' | 'B' | 'both';
   cell: Cell;
   other: Cell | undefined;
   why: string;
@@ -126,16 +126,18 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
   }
   const alone = (side: 'A' | 'B', mine: Cell[], others: Cell[]) => mine.filter((cell) => hasTime(cell) && !used.has(cell)).map((cell): Alone => {
     const other = counterpart(cell, others, contrast);
-    const own = isUsable(cell) ? '' : stateWords(cell);
-    const words = other ? stateWords(other) : 'nothing';
-    return { side, cell, other, why: [own, `${side === 'A' ? 'B' : 'A'}: ${words}`].filter(Boolean).join('; ') };
+    const words = (one: Cell | undefined) => (one === undefined ? 'nothing' : used.has(one) ? 'compared with another cell' : stateWords(one));
+    const [ofA, ofB] = side === 'A' ? [cell, other] : [other, cell];
+    return { side: other && hasTime(other) ? 'both' : side, cell, other, why: `A: ${words(ofA)}; B: ${words(ofB)}` };
   });
+  const ofLeft = alone('A', left, right);
+  const told = new Set(ofLeft.map(({ other }) => other));
   const sure = rows.filter(({ found }) => found.evidence === 'rounds');
   const meant = sure.length > 0 ? sure : rows;
   const together = meant.length === 0 ? null : unclaimed(compareTogether(meant.map((row) => pairOf(row, perItem))), never);
   return {
     contrast, perItem, rows: rows.sort((x, y) => x.found.ratio - y.found.ratio),
-    alone: [...alone('A', left, right), ...alone('B', right, left)],
+    alone: [...ofLeft, ...alone('B', right, left).filter(({ cell }) => !told.has(cell))],
     together,
     leftOut: rows.length - meant.length,
   };

@@ -81,16 +81,24 @@ test('a target that computes wrong numbers for the model is not compared, and it
   assert.deepEqual(found.rows, []);
   assert.equal(heading(cpu, openvino, found), 'cpu and openvino have no ranked cell in common');
   assert.deepEqual(found.alone.map(({ side, why }) => [side, why]), [
-    ['A', 'B: left out: its runtime computes wrong numbers for this model'], ['B', 'left out: its runtime computes wrong numbers for this model; A: ranked']]);
-  assert.deepEqual(pairUp(cells, cpu, { target: 'webgpu' }).alone.map(({ why }) => why), ['B: wrong numbers']);
+    ['both', 'A: ranked; B: left out: its runtime computes wrong numbers for this model']]);
+  assert.deepEqual(pairUp(cells, cpu, { target: 'webgpu' }).alone.map(({ side, why }) => [side, why]), [['A', 'A: ranked; B: wrong numbers']]);
 });
 
 test('what the other side has in place of a cell is said: failed, unranked, or nothing', () => {
   const other = (given: Parameters<typeof cell>[0]) => pairUp([cell({ target: 'cpu' }), cell({ target: 'openvino', usable: 0, ranked: 0, ...given })], cpu, openvino).alone[0]!.why;
   // What failed may not be known well enough to be comparable.
-  assert.equal(other({ status: 'failed', verification: 'unverified', shown: 0, latency_p50_ms: null, comparable: 9, alike: 9 }), 'B: failed');
-  assert.equal(other({ flags: 'noisy' }), 'B: not ranked: too noisy: the interval of the median is too wide');
-  assert.equal(other({ comparable: 9, alike: 9 }), 'B: nothing');
+  assert.equal(other({ status: 'failed', verification: 'unverified', shown: 0, latency_p50_ms: null, comparable: 9, alike: 9 }), 'A: ranked; B: failed');
+  assert.equal(other({ flags: 'noisy' }), 'A: ranked; B: not ranked: too noisy: the interval of the median is too wide');
+  assert.equal(other({ comparable: 9, alike: 9 }), 'A: ranked; B: nothing');
+});
+
+test('a cell that both sides have and that is not compared is there once', () => {
+  const noisy = { usable: 0, ranked: 0, flags: 'noisy' };
+  const cells = [cell({ target: 'cpu', ...noisy }), cell({ target: 'openvino', ...noisy }), cell({ target: 'openvino', model: 'vit', comparable: 2, alike: 2 })];
+  const why = 'not ranked: too noisy: the interval of the median is too wide';
+  assert.deepEqual(pairUp(cells, cpu, openvino).alone.map(({ side, cell: one, why }) => [side, one.text('model'), why]), [
+    ['both', 'bert', `A: ${why}; B: ${why}`], ['B', 'vit', 'A: nothing; B: ranked']]);
 });
 
 test('the forest has a row for each pair, and of its own name', () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any two selections: a forest of the cells that both have, the mean over them, and what only one side has.
+// Any two selections: a forest of the cells that both have, the mean over them, and what is not compared.
 import { useMemo } from 'preact/hooks';
 import { distinct, distinctNames, shapeWords } from '../cell_words.ts';
 import { Chart } from '../chart.tsx';
@@ -63,13 +63,16 @@ function pairColumns(nameA: string, nameB: string, { contrast, perItem, rows }: 
   ];
 }
 
+/** Of the cell, and of the other side's where that has a time too. */
+const ofBoth = ({ side, cell, other }: Alone, words: (cell: Cell) => string) => [...new Set([cell, ...(side === 'both' ? [other!] : [])].map(words))].join(' and ');
+
 const aloneColumns = (machines: boolean): Column<Alone>[] => [
   { id: 'side', title: 'Side', choice: true, value: ({ side }) => side },
   { id: 'model', title: 'Model', choice: true, value: ({ cell }) => cell.text('model'), view: ({ cell }) => <a href={cellLink(cell)}><bdi>{cell.text('model')}</bdi></a> },
-  { id: 'target', title: 'Target', choice: true, value: ({ cell }) => cell.target, view: ({ cell }) => <TargetName cell={cell} /> },
-  { id: 'shape', title: 'Shape', choice: true, value: ({ cell }) => shapeWords(cell) },
-  { id: 'machine', title: 'Machine', choice: true, hidden: !machines, value: ({ cell }) => cell.text('machine') },
-  { id: 'why', title: 'Why it is not compared', choice: true, meaning: 'What the other side has of the same cell', value: ({ why }) => why, view: ({ why, other }) => other ? <a href={cellLink(other)}>{why}</a> : why },
+  { id: 'target', title: 'Target', choice: true, value: (row) => ofBoth(row, (cell) => cell.target), view: ({ side, cell, other }) => <><TargetName cell={cell} />{side === 'both' && other!.target !== cell.target && <>{' '}<TargetName cell={other!} /></>}</> },
+  { id: 'shape', title: 'Shape', choice: true, value: (row) => ofBoth(row, (cell) => shapeWords(cell)) },
+  { id: 'machine', title: 'Machine', choice: true, hidden: !machines, value: (row) => ofBoth(row, (cell) => cell.text('machine')) },
+  { id: 'why', title: 'Why it is not compared', choice: true, meaning: 'What each side has of the cell', value: ({ why }) => why, view: ({ why, other }) => other ? <a href={cellLink(other)}>{why}</a> : why },
 ];
 
 const environmentColumns: Column<Difference>[] = [
@@ -142,7 +145,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
         <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={named} route={route} /></Section>
       </>}
       {rows.length > 0 && <Environments document={document} rows={rows} route={route} />}
-      {alone.length > 0 && <Section id="only" title="Cells that only one side has"><DataTable name="o" caption="Cells that only one side has" noun="cell" columns={aloneColumns(new Set(document.cells.map((cell) => cell.text('machine'))).size > 1)} rows={alone} route={route} pageSize={20} /></Section>}
+      {alone.length > 0 && <Section id="alone" title="Cells that are not compared"><DataTable name="o" caption="Cells that are not compared" noun="cell" columns={aloneColumns(new Set(document.cells.map((cell) => cell.text('machine'))).size > 1)} rows={alone} route={route} pageSize={20} /></Section>}
     </>
   );
 }
