@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was around runs: what `assay doctor` found before one, and what differed around two.
-import type { Run } from './document.ts';
+import type { Peak, Run } from './document.ts';
+import { number } from './format.ts';
 
 export interface Difference {
   what: string;
@@ -27,11 +28,16 @@ function flat(value: unknown, path = '', found = new Map<string, string>()): Map
   return found;
 }
 
+/** Peaks of the machine that were known before a run: "peak of cpu in float32 by openvino" "148 GFLOP/s". */
+export const peaksOf = (run: Run | undefined) => ((run?.environment as { peaks?: Partial<Peak>[] | null } | null | undefined)?.peaks ?? [])
+  .map(({ hardware, precision, engine, flops_per_s }): [string, string] => [`peak of ${hardware} in ${precision} by ${engine}`, `${number((flops_per_s ?? NaN) / 1e9)} GFLOP/s`]);
+
 const isKnown = (run: Run) => run.environment !== null && typeof run.environment === 'object' && Object.keys(run.environment).length > 0;
 
 const factsOf = (run: Run) => new Map([
   ...Object.entries({ host: run.host, machine: run.machine, command: run.command, 'version of assay': run.tool_version, commit: run.git_commit, 'score of the machine': run.score === null ? '' : String(run.score) }),
-  ...flat({ ...(run.environment as object | null), doctor: null }),
+  ...flat({ ...(run.environment as object | null), doctor: null, peaks: null }),
+  ...peaksOf(run),
   ...findingsOf(run).map(({ item, value }): [string, string] => [`assay doctor: ${item}`, value]),
 ]);
 

@@ -15,6 +15,12 @@ test('only what differs is said, of trees by its path, of assay doctor by what i
   assert.deepEqual(environmentDifferences(a, a), { known: true, differences: [] });
 });
 
+test('a peak of the machine is told in its unit', () => {
+  const peaks = (flops_per_s: number) => run({ environment: { governor: 'performance', peaks: [{ hardware: 'cpu', precision: 'float32', engine: 'openvino', flops_per_s }] } });
+  assert.deepEqual(environmentDifferences(peaks(147802526062.48114), peaks(99e9)).differences, [{ what: 'peak of cpu in float32 by openvino', a: '148 GFLOP/s', b: '99.0 GFLOP/s' }]);
+  assert.deepEqual(environmentDifferences(peaks(99e9), peaks(99e9 + 1)).differences, []);
+});
+
 test('of a run without an environment nothing of it is called different', () => {
   const a = run({ environment: { governor: 'performance' }, score: 74, host: 'one' });
   assert.deepEqual(environmentDifferences(a, run({ host: 'two' })), { known: false, differences: [{ what: 'host', a: 'one', b: 'two' }] });

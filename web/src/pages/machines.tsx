@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each machine is, how quiet it was, and its runs.
 import type { AssayDocument, Run } from '../document.ts';
-import { findingsOf } from '../environments.ts';
+import { findingsOf, peaksOf } from '../environments.ts';
 import { counted, number, plainWords, when } from '../format.ts';
 import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';
@@ -63,7 +63,7 @@ function Findings({ run }: { run: Run | undefined }) {
 export function Machines({ document, route }: { document: AssayDocument; route: Route }) {
   const newest = document.runs[0];
   const hardware = hardwareOf(newest?.environment);
-  const environment = flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware|doctor)\./.test(name));
+  const environment = [...flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware|doctor|peaks)\./.test(name)), ...(document.peaks.length > 0 ? [] : peaksOf(newest))];
   return (
     <>
       <h1>{counted(document.machines.length, 'machine')}{newest && newest.score !== null ? `; its score${document.machines.length === 1 ? '' : ` (${newest.host})`} before the newest run: ${newest.score} of 100` : ''}</h1>
@@ -72,7 +72,7 @@ export function Machines({ document, route }: { document: AssayDocument; route: 
         <Section key={machine.hardware_id} id={`machine-${machine.hardware_id}`} title={`${machine.host}: ${machine.processor}`} note={`Seen ${when(machine.first_seen)} to ${when(machine.last_seen)} UTC.`}>
           <Facts facts={flat(machine.info).filter(([name]) => !repeated.has(name)).map(([name, value]) => [plainWords(name), value])} />
           {document.peaks.filter((peak) => peak.hardware_id === machine.hardware_id).map((peak) => (
-            <p key={`${peak.hardware} ${peak.precision} ${peak.engine}`}>Measured peak of {peak.hardware} in {peak.precision}: {number(peak.flops_per_s / 1e9)} GFLOP/s by {peak.engine} {peak.engine_version} with {counted(peak.threads, 'thread')}, {when(peak.measured_at).slice(0, 10)}.</p>
+            <p key={`${peak.hardware} ${peak.precision} ${peak.engine}`}>Measured peak of {peak.hardware} in {peak.precision}: {number(peak.flops_per_s / 1e9)} GFLOP/s{peak.bytes_per_s > 0 && `, memory ${number(peak.bytes_per_s / 1e9)} GB/s`}, by {peak.engine} {peak.engine_version} with {counted(peak.threads, 'thread')}, {when(peak.measured_at).slice(0, 10)}.</p>
           ))}
           <Findings run={document.runs.find((run) => run.machine === machine.hardware_id)} />
         </Section>
