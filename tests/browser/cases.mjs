@@ -182,6 +182,12 @@ cases['a link into the middle opens the same, and a reload too'] = async (tab) =
   assert.equal(await tab.heading(), heading);
   await tab.goto('normal', '#/cell/99');
   assert.match(await tab.heading(), /no cell 99/);
+  // The task key, as `assay plot --cell` takes it, leads to the same cell.
+  await tab.to('#/cell/1000');
+  const taskKey = await tab.page.locator('details tr', { has: tab.page.locator('code', { hasText: /^task_key$/ }) }).locator('td').first().textContent();
+  const verdict = await tab.heading();
+  await tab.goto('normal', `#/cell/${encodeURIComponent(taskKey)}`);
+  assert.equal(await tab.heading(), verdict);
 };
 
 cases['tables are copied as Markdown and CSV'] = async (tab) => {
@@ -206,7 +212,7 @@ cases['no serious fault of accessibility'] = async (tab) => {
 
 cases['a phone: nothing is cut, nothing is wider than the screen'] = async (tab) => {
   await tab.goto('normal', '', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-  for (const route of everyPage) {
+  for (const route of [...everyPage, `#/cell/${'a'.repeat(200)}`]) {
     await tab.to(route);
     await tab.screenshot(`phone_${route.replace(/\W+/g, '_')}`);
     assert.ok(await tab.tooWide() <= 0, `${route} is ${await tab.tooWide()} px too wide`);

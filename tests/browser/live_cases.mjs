@@ -22,6 +22,8 @@ waitingCases['the page of a server follows what is measured'] = async (tab) => {
     tab.expect(/status of 503|net::ERR_/);  // before there are results, and after the server has ended
     const page = await tab.open(address);
     await page.getByText("there is no database 'benchmark_db.duckdb'").waitFor();
+    await page.getByText('assay run --models-set small').waitFor();
+    assert.deepEqual(await tab.accessibility(), []);
     await measure('--batch-sizes', '1');
     await page.locator('main h1').waitFor();
     await page.evaluate(() => { location.hash = '#/cells'; });

@@ -246,6 +246,7 @@ export interface AssayDocument {
   leftOut: number;
   fields: Field[];
   cells: Cell[];
+  /** By the key of links, and by the task key. */
   byKey: Map<string, Cell>;
   series: string[];
   history: HistoryPoint[];

@@ -43,6 +43,16 @@ export function Stale({ why }: { why: string }) {
   return <p class="running">The database cannot be read now: <code>{why}</code>. This page shows what was read before.</p>;
 }
 
+/** There is no document: the server's words, and what brings one if nothing was measured yet. */
+export function Missing({ words }: { words: string }) {
+  return (
+    <main>
+      <pre>{words}</pre>
+      {words.startsWith('error[not_found]') && <p>This page shows results as soon as there are some: <code>assay run --models-set small</code> measures the small set of models on every runtime of this machine.</p>}
+    </main>
+  );
+}
+
 /** What the server says; each is called when something changed. */
 export interface Follower {
   document(deflated: Uint8Array): Promise<void>;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: reads its document, follows the link, and knows the keys.
-import { render } from 'preact';
+import { render, type ComponentChild } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Boundary } from './boundary.tsx';
 import { setColours } from './colours.ts';
 import type { AssayDocument } from './document.ts';
 import { Help } from './help.tsx';
-import { follow, NoAnswer, Running, Stale, type Progress } from './live.tsx';
+import { follow, Missing, NoAnswer, Running, Stale, type Progress } from './live.tsx';
 import { Advice } from './pages/advice.tsx';
 import { AllCells } from './pages/all_cells.tsx';
 import { CellPage } from './pages/cell.tsx';
@@ -83,8 +83,8 @@ function App({ document: data }: { document: AssayDocument }) {
         return;
       }
       const step = (by: number) => {
-        const at = data.cells.findIndex((cell) => cell.key === parseRoute(location.hash).argument);
-        const next = data.cells[at + by];
+        const at = data.byKey.get(parseRoute(location.hash).argument);
+        const next = at && data.cells[at.index + by];
         if (parseRoute(location.hash).page === 'cell' && next) location.hash = link('cell', next.key);
       };
       if (event.key === '/') { event.preventDefault(); document.getElementById('search')?.focus(); }
@@ -139,7 +139,7 @@ function Empty({ source }: { source: string }) {
 }
 
 /** The page of a server: it changes while something is measured. */
-function live(root: HTMLElement, show: (deflated: Uint8Array) => Promise<void>) {
+function live(root: HTMLElement, put: (page: ComponentChild) => void, show: (deflated: Uint8Array) => Promise<void>) {
   const strip = document.createElement('div');
   strip.setAttribute('role', 'status');
   root.before(strip);
@@ -150,7 +150,7 @@ function live(root: HTMLElement, show: (deflated: Uint8Array) => Promise<void>) 
   const draw = () => render(answers ? lines() : <NoAnswer />, strip);
   return follow({
     document: show,
-    missing: (words) => { root.textContent = words; },
+    missing: (words) => put(<Missing words={words} />),
     stale: (why) => { stale = why; draw(); },
     progress: (now) => { progress = now; draw(); },
     connected: (yes) => { answers = yes; draw(); },
@@ -159,25 +159,28 @@ function live(root: HTMLElement, show: (deflated: Uint8Array) => Promise<void>) 
 
 async function start() {
   const root = document.getElementById('page')!;
-  let shown = false;
+  let opening = true;
+  const put = (page: ComponentChild) => {
+    if (opening) root.textContent = '';
+    opening = false;
+    render(page, root);
+  };
   const show = async (deflated: Uint8Array) => {
     try {
       if (typeof DecompressionStream === 'undefined') throw new Error(notReadable);
       const data = readDocument(await inflate(deflated));
-      if (!shown) root.textContent = '';
-      shown = true;
       setColours(data.themes);
-      render(<App document={data} />, root);
+      put(<App document={data} />);
       performance.mark('assay-ready');
     } catch (error) {
-      root.textContent = `The page cannot be shown: ${error instanceof Error ? error.message : String(error)}`;
+      put(`The page cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
     }
   };
   const block = document.getElementById('assay-document');
   const packed = block?.textContent?.trim();
   block?.remove();
   if (packed) await show(fromBase64(packed));
-  else await live(root, show);
+  else await live(root, put, show);
 }
 
 void start();

@@ -65,7 +65,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     leftOut: header.left_out,
     fields: header.fields,
     cells,
-    byKey: new Map(cells.map((cell) => [cell.key, cell])),
+    byKey: new Map([...[...cells].reverse().map((cell): [string, Cell] => [cell.text('task_key'), cell]), ...cells.map((cell): [string, Cell] => [cell.key, cell])]),
     series: header.series,
     history,
     shapesOf(cell) {

@@ -12,6 +12,7 @@ test('a document is read back with every kind of column', async () => {
   const cell = document.cells[0]!;
   assert.equal(cell.key, '1000');
   assert.equal(document.byKey.get('1000'), cell);
+  assert.equal(document.byKey.get(cell.text('task_key')), cell);
   assert.equal(cell.text('engine'), 'onnxruntime');
   assert.equal(cell.target, 'cpu');
   assert.equal(cell.number('batch_size'), 1);
