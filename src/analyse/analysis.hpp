@@ -157,7 +157,8 @@ struct Analysis {
   std::vector<Choice> choices;
   std::vector<Opportunity> opportunities;  ///< the largest first
   std::vector<Efficiency> efficiency;
-  std::vector<std::string> efficiency_missing;  ///< why there is no efficiency, and what to run; a sentence each
+  std::vector<std::string>
+      efficiency_missing;  ///< why there is none or more than 100 %, and what to run; a sentence each
   std::vector<CategoryLine> categories, architectures;
 };
 

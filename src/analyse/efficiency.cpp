@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "analyse/answers.hpp"
@@ -101,6 +102,12 @@ std::vector<Efficiency> efficiencies_of(const std::vector<RowGroup>& machines, c
         found.back().hardware_id = machine.hardware_id;
       }
       std::ranges::sort(found.begin() + first, found.end(), {}, &Efficiency::target);
+      for (const Efficiency& each : std::span(found).subspan(static_cast<std::size_t>(first)))
+        if (each.share > 1)
+          lacks(machine,
+                fmt::format("{} reaches more than the peak of {} that was measured, so that peak is too low", key.first,
+                            each.target),
+                ": `assay doctor --peak` measures it again, best while nothing else runs");
       for (const std::string& target : common.left_out)
         lacks(machine,
               fmt::format("no cell of {} in {}{} is one that the other targets have", target, key.second,

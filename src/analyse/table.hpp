@@ -19,7 +19,8 @@ struct Column {
   std::string heading;  ///< for people: "median"
   std::string unit;     ///< "ms", "items/s", "MB"; "" if it has no unit
   Better better = Better::kNeither;
-  int digits = 3;  ///< significant digits for people
+  int digits = 3;         ///< significant digits for people
+  bool sentence = false;  ///< stands below its row on a terminal that is too narrow, instead of being omitted
 };
 
 /// A value of a table: absent, text, or a number.

@@ -177,16 +177,31 @@ Status write_chart(const PlotOptions& options, const Dataset& data, chart::Rende
   return {};
 }
 
+// A key that no result has: with it a chart would say that there are no data.
+Status check_keys(const PlotOptions& options, const Dataset& data) {
+  const auto has = [&](const std::string& key, const std::string Record::*member) {
+    return key.empty() || std::ranges::any_of(data.cells, [&](const Record& row) { return row.*member == key; });
+  };
+  if (has(options.cell, &Record::task_key) && has(options.series, &Record::series_key)) return {};
+  const bool cell = !has(options.cell, &Record::task_key);
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("{}: no result has the key '{}'", cell ? "--cell" : "--series", cell ? options.cell : options.series),
+      fmt::format("`assay query --sql \"SELECT model, hardware, batch_size, {} FROM latest_results\"` lists the keys",
+                  cell ? "task_key" : "series_key"));
+}
+
 Result<ExitCode> plot(const PlotOptions& options) {
   const std::vector<chart::Kind> kinds = chosen_kinds(options);
   ASSAY_CHECK_OK(check_output(options, kinds.size()));
   ASSAY_TRY(const Dataset data, read_data(options));
+  ASSAY_CHECK_OK(check_keys(options, data));
   const Analysis analysis = analyse(data);
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series});
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   std::size_t drawn = 0;
   std::vector<std::pair<std::string, std::string>> missing;  // why, and of which charts
-  std::size_t missing_charts = 0;
+  std::vector<std::string> missing_names;
   for (const chart::Kind kind : kinds) {
     std::size_t page = 0;
     for (const chart::Chart& chart : maker.make(kind)) {
@@ -197,7 +212,7 @@ Result<ExitCode> plot(const PlotOptions& options) {
           known->second += ", " + chart.name;
         else
           missing.emplace_back(why, chart.name);
-        ++missing_charts;
+        missing_names.push_back(chart.name);
         continue;
       }
       ASSAY_CHECK_OK(write_chart(options, data, renderer, chart, page++));
@@ -205,10 +220,9 @@ Result<ExitCode> plot(const PlotOptions& options) {
     }
   }
   const bool chosen = !options.charts.empty() || options.architecture_comparison;
-  if (drawn > 0 && !chosen && missing_charts > 0)
-    std::fprintf(stderr,
-                 "not drawn, because there are no data: %zu charts; `assay plot --chart NAME` says what each needs\n",
-                 missing_charts);
+  if (drawn > 0 && !chosen && !missing_names.empty())
+    std::fprintf(stderr, "not drawn, because there are no data: %s; `assay plot --chart NAME` says what each needs\n",
+                 join(missing_names, ", ").c_str());
   else
     for (const auto& [why, names] : missing)
       std::fprintf(stderr, "not drawn: %s: %s\n", names.c_str(), sanitise(why).c_str());
@@ -253,8 +267,8 @@ void register_plot(CLI::App& app, Commands& commands) {
   only_words(show_as(command->add_option("--theme", options->theme, "Colours"), kOutput, "light|dark"),
              {"light", "dark"})
       ->default_str(options->theme);
-  show_as(command->add_option("--scale", options->scale, "PNG: pixels for each pixel of the picture")
-              ->check(CLI::Range(1, 4)),
+  show_as(command->add_option("--scale", options->scale, "PNG: pixels for each pixel of the picture, 1 to 4")
+              ->check(CLI::Range(1, 4).description("")),
           kOutput, "N")
       ->default_str("2");
   command->footer(

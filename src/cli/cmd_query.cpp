@@ -40,6 +40,7 @@ Result<ExitCode> run_sql(const QueryOptions& options) {
     std::fprintf(stderr, "note: only the first %zu rows; a LIMIT in the query chooses\n", kMostRows);
     rows.rows.resize(kMostRows);
   }
+  if (rows.rows.empty()) std::fprintf(stderr, "note: the result of the query has no rows\n");
   ASSAY_CHECK_OK(options.question.output.write(rows, options.sql));
   return ExitCode::kSuccess;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "analyse/analysis.hpp"
+#include "base/files.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
@@ -65,7 +66,10 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
     if (context.json)
       print_document({{"url", url}, {"database", options.database.string()}});
     else
-      std::printf("%s shows %s; Ctrl-C ends it\n", url.c_str(), options.database.c_str());
+      std::printf("%s shows %s%s; Ctrl-C ends it\n", url.c_str(), options.database.c_str(),
+                  is_empty_or_absent(options.database)
+                      ? ", which does not exist yet: the page is empty until a run saves results"
+                      : "");
     static_cast<void>(std::fflush(stdout));
   }));
   return ExitCode::kSuccess;
@@ -78,14 +82,14 @@ void register_serve(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("serve", "Show the results in a web page, also while they are measured");
   command->group(kResultCommands);
   show_as(command->add_option("--port", options->port, "Port on 127.0.0.1. Default: a free one, which is printed")
-              ->check(CLI::Range(0, 65535)),
+              ->check(CLI::Range(0, 65535).description("")),
           kOutput, "N");
   show_as(command->add_flag("--once", options->once, "End after the first time that the results were fetched"),
           kOutput);
   show_as(command
               ->add_option("--idle-timeout", options->idle_timeout,
                            "End after so long without a request and without an open page. Default: never")
-              ->check(CLI::Range(1, 1'000'000)),
+              ->check(CLI::Range(1, 1'000'000).description("")),
           kOutput, "SECONDS");
   add_storage_options(*command, options->db_path, options->spool);
   add_output_format(*command, options->output_format);

@@ -113,7 +113,7 @@ void SelectionOptions::add_to(CLI::App& command) {
   list("--machine", words_.machines, "Machines, by their hardware_id");
   constexpr std::size_t kMostCells = 10'000'000;
   show_as(command.add_option("--limit", words_.most_cells, "At most so many cells, the newest ones")
-              ->check(CLI::Range(std::size_t{1}, kMostCells)),
+              ->check(CLI::Range(std::size_t{1}, kMostCells).description("")),
           kSelection, "N")
       ->default_str(std::to_string(words_.most_cells));
   show_as(command.add_option("--db-path,--db", db_path, "Database of the results"), kStorage, "FILE")

@@ -83,6 +83,8 @@ std::string plain_message(const CLI::App& command, const CLI::ParseError& error)
     const CLI::Option* option = command.get_option_no_throw(name);
     if (option == nullptr) return said;
     if (said.ends_with("missing")) return fmt::format("{} requires a value: {}", name, option->get_type_name());
+    if (option->get_expected_min() > 1)
+      return fmt::format("{} requires {} values: {}", name, option->get_expected_min(), option->get_type_name());
     return fmt::format("{} is given more than once", name);
   }
   const std::string_view failed = "Could not convert: ";  // "NAME = VALUE"

@@ -57,7 +57,8 @@ struct ReportName {
 /// {"schema_version", "report", "title", "answer", "sections": [{"heading", "paragraphs", "points", "tables": [[…]]}],
 /// …data}
 [[nodiscard]] Json to_json(const Document& document);
-/// The first table of the document; RFC 4180. Text that a spreadsheet would execute begins with an apostrophe.
+/// The first table of the document; if it has none, its sentences with their sections. RFC 4180. Text that a
+/// spreadsheet would execute begins with an apostrophe.
 [[nodiscard]] std::string to_csv(const Document& document);
 [[nodiscard]] std::string to_csv(const Table& table);
 /// One static file without scripts: pictures inline in both themes, a content security policy that allows nothing but
@@ -65,7 +66,8 @@ struct ReportName {
 [[nodiscard]] std::string to_html(const Document& document, std::span<const Picture> pictures = {});
 /// For a terminal of `width` columns.
 [[nodiscard]] std::string to_text(const Document& document, bool colour, int width);
-/// A table alone: columns that the terminal is too narrow for are omitted from the right, and named.
+/// A table alone: what the terminal is too narrow for stands below its row if it is a sentence, else it is omitted from
+/// the right and named.
 [[nodiscard]] std::string to_text(const Table& table, bool colour, int width);
 
 }  // namespace assay

@@ -17,6 +17,10 @@ bool is_numeric(const Table& table, std::size_t column) {
                              [&](const auto& row) { return std::holds_alternative<double>(row.at(column)); });
 }
 
+std::string heading_on_terminal(const Column& column) {
+  return column.heading + (column.unit.empty() ? "" : " " + column.unit);
+}
+
 std::string in_markdown(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -40,40 +44,60 @@ std::string markdown_table(const Table& table) {
   return head + "\n" + rule + "\n" + body;
 }
 
-// A table as wide as the terminal allows: columns at the right are omitted and named.
-std::string terminal_table(const Table& table, const Colours& colours, std::size_t width) {
-  std::vector<std::size_t> widths;
+// The text of a table on a terminal.
+struct TextColumn {
+  std::size_t place;  // among the columns of the table
+  std::size_t width;
+  bool numeric;
+};
+
+std::vector<TextColumn> text_columns(const Table& table) {
+  std::vector<TextColumn> columns;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const std::string& unit = table.columns[c].unit;
-    std::size_t most = columns_of(table.columns[c].heading + (unit.empty() ? "" : " " + unit));
+    std::size_t most = columns_of(heading_on_terminal(table.columns[c]));
     for (const auto& row : table.rows) most = std::max(most, columns_of(one_line(show(row[c], table.columns[c]))));
-    widths.push_back(most);
+    columns.push_back({c, most, is_numeric(table, c)});
   }
-  constexpr std::size_t kIndent = 2, kGap = 2;
+  return columns;
+}
+
+// A table as wide as the terminal allows: what does not fit is omitted from the right and named, but sentences, which
+// say what is claimed of the numbers, stand below their row.
+std::string terminal_table(const Table& table, const Colours& colours, std::size_t width) {
+  constexpr std::size_t kIndent = 2, kGap = 2, kBelow = 6;
+  std::vector<TextColumn> columns = text_columns(table);
+  std::size_t needed = kIndent;
+  for (const TextColumn& column : columns) needed += column.width + (column.place == 0 ? 0 : kGap);
+  std::vector<TextColumn> below;
+  if (needed > width) {
+    const auto first = std::ranges::stable_partition(
+        columns, [&](const TextColumn& column) { return !table.columns[column.place].sentence; });
+    below.assign(first.begin(), first.end());
+    columns.erase(first.begin(), first.end());
+  }
   std::size_t shown = 0, used = kIndent;
-  while (shown < widths.size() && used + widths[shown] <= width) used += widths[shown++] + kGap;
+  while (shown < columns.size() && used + columns[shown].width <= width) used += columns[shown++].width + kGap;
   shown = std::max<std::size_t>(shown, 1);
-  const auto line = [&](const std::vector<std::string>& cells) {
+  std::vector<std::string> omitted;
+  for (std::size_t c = shown; c < columns.size(); ++c) omitted.push_back(table.columns[columns[c].place].heading);
+  columns.resize(shown);
+  const auto line = [&](const auto& text_of) {
     std::string text(kIndent, ' ');
-    for (std::size_t c = 0; c < shown; ++c) {
-      const std::string cell = padded(cells[c], widths[c], is_numeric(table, c));
-      text += c == 0 ? cell : std::string(kGap, ' ') + cell;
+    for (const TextColumn& column : columns) {
+      if (column.place != columns.front().place) text += std::string(kGap, ' ');
+      text += padded(text_of(column.place), column.width, column.numeric);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text;
   };
-  std::vector<std::string> cells;
-  cells.reserve(table.columns.size());
-  for (const Column& column : table.columns)
-    cells.push_back(column.heading + (column.unit.empty() ? "" : " " + column.unit));
-  std::string out = colours("1", line(cells)) + "\n";
+  std::string out =
+      colours("1", line([&](std::size_t place) { return heading_on_terminal(table.columns[place]); })) + "\n";
   for (const auto& row : table.rows) {
-    cells.clear();
-    for (std::size_t c = 0; c < row.size(); ++c) cells.push_back(one_line(show(row[c], table.columns[c])));
-    out += line(cells) + "\n";
+    out += line([&](std::size_t place) { return one_line(show(row[place], table.columns[place])); }) + "\n";
+    for (const TextColumn& column : below)
+      if (const auto* text = std::get_if<std::string>(&row[column.place]); text != nullptr && !text->empty())
+        out += folded(std::string(kBelow, ' '), one_line(*text), kBelow, width);
   }
-  std::vector<std::string> omitted;
-  for (std::size_t c = shown; c < table.columns.size(); ++c) omitted.push_back(table.columns[c].heading);
   if (!omitted.empty())
     out += folded("  ", fmt::format("The terminal is too narrow for the columns {}.", join(omitted, ", ")), 2, width);
   return out;
@@ -146,7 +170,12 @@ std::string to_csv(const Table& table) {
 std::string to_csv(const Document& document) {
   for (const Section& section : document.sections)
     for (const Table& table : section.tables) return to_csv(table);
-  return {};
+  Table sentences{{{"section", "section", ""}, {"text", "text", ""}}, {}};
+  for (const Section& section : document.sections) {
+    for (const std::string& text : section.paragraphs) sentences.rows.push_back({section.heading, text});
+    for (const std::string& text : section.points) sentences.rows.push_back({section.heading, text});
+  }
+  return to_csv(sentences);
 }
 
 std::string to_text(const Table& table, bool colour, int width) {

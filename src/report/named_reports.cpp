@@ -252,10 +252,12 @@ Document changes(const Dataset& data, const Analysis& analysis) {
       std::ranges::count_if(analysis.since_last_run, [](const Change& c) { return c.what == Change::What::kMoved; });
   return {"changes",
           "Changes",
-          fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are never "
-                      "called different: a move is a reason to measure again.",
-                      counted(static_cast<std::size_t>(facts), "change", "changes"),
-                      counted(static_cast<std::size_t>(moved), "move", "moves")),
+          data.runs.size() < 2 && analysis.since_last_run.empty()
+              ? std::string("There is no run before to compare with.")
+              : fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are "
+                            "never called different: a move is a reason to measure again.",
+                            counted(static_cast<std::size_t>(facts), "change", "changes"),
+                            counted(static_cast<std::size_t>(moved), "move", "moves")),
           {change_section("Since the last run", analysis.since_last_run),
            change_section("In the last 7 days", analysis.since_a_week),
            change_section("In the last 30 days", analysis.since_a_month),

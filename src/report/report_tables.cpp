@@ -48,7 +48,7 @@ Table models_table(const Analysis& analysis) {
                {"latency_p50_low_ms", "95 % from", "ms"},
                {"latency_p50_high_ms", "to", "ms"},
                {"shape", "at", ""},
-               {"ahead", "by how much", ""},
+               {"ahead", "by how much", "", Better::kNeither, 3, true},
                {"throughput_ips", "most items", "items/s", Better::kHigher},
                {"throughput_at", "with", ""},
                {"memory_mb", "least memory", "MB", Better::kLower},
@@ -130,7 +130,7 @@ Table groups_table(const std::vector<CategoryLine>& lines, const Analysis& analy
                                  {"times_as_fast", "times as fast", "", Better::kHigher},
                                  {"interval", "95 %", ""},
                                  {"against", "against", ""},
-                                 {"claim", "shown", ""},
+                                 {"claim", "shown", "", Better::kNeither, 3, true},
                                  {"cells", "cells", ""},
                                  {"models", "models", ""}});
   begin_table(table, analysis, std::move(columns));
@@ -174,18 +174,20 @@ Table choices_table(const Analysis& analysis) {
                {"runner_up_value", "its value", unit, better},
                {"factor", "factor", "", Better::kHigher},
                {"interval", "95 %", ""},
-               {"claim", "shown", ""},
+               {"claim", "shown", "", Better::kNeither, 3, true},
                {"cells", "cells", ""}});
   for (const Choice& choice : analysis.choices) {
     const bool timed = analysis.goal == Goal::kLatency || analysis.goal == Goal::kThroughput;
     const bool two = !choice.runner_up.empty();
+    const bool open = two && timed && !choice.ahead.claimed();
+    const TableValue best = text_or_absent(open ? choice.best + " or " + choice.runner_up : choice.best);
     TableValue factor;
     if (two && timed) factor = TableValue(choice.ahead.ratio);
     if (two && !timed)
       factor = TableValue(std::max(*choice.value / *choice.runner_up_value, *choice.runner_up_value / *choice.value));
     add_row(table, analysis, choice.machine,
-            {text_or_absent(choice.category), TableValue(choice.architecture), text_or_absent(choice.best),
-             value_of(choice.value), text_or_absent(choice.runner_up), value_of(choice.runner_up_value), factor,
+            {text_or_absent(choice.category), TableValue(choice.architecture), best, value_of(choice.value),
+             text_or_absent(choice.runner_up), value_of(choice.runner_up_value), factor,
              text_or_absent(interval_of(choice.ahead)),
              !two                            ? TableValue()
              : !timed                        ? TableValue("not compared: no interval")
@@ -207,7 +209,7 @@ Table opportunities_table(const Analysis& analysis) {
                {"model", "model", ""},
                {"hardware", "hardware", ""},
                {"shape", "shape", ""},
-               {"what", "what", ""}});
+               {"what", "what", "", Better::kNeither, 3, true}});
   for (const Opportunity& each : analysis.opportunities)
     add_row(table, analysis, each.machine,
             {TableValue(std::string(to_string(each.kind))), TableValue(each.factor),

@@ -171,7 +171,11 @@ Result<std::vector<Error>> check_cells(Database& database) {
       ASSAY_TRY(const Record record, record_from_row(found.rows[0], 0));
       row = to_json(record);
     }
-    if (row != to_json(expected))
+    Json derived = to_json(expected);
+    // Sentences are not compared: a newer version may word them anew.
+    for (Json* each : {&row, &derived})
+      if (each->is_object()) each->erase("message");
+    if (row != derived)
       findings.push_back(
           {ErrorCode::kMismatch,
            fmt::format("the row {} of benchmark_results is not that of its {} launches", result_id, launches.size()),

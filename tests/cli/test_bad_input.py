@@ -219,7 +219,7 @@ class BadInput(tool.ToolTest):
         self.refused("suite", "--config", ".", says="'.'")
         self.refused("suite", "--config", "nowhere.json", says="nowhere.json")
         self.refused("suite", "--check", "--create-config", says="cannot be combined")
-        self.refused("suite", "--plot-comparison", "one", says="--plot-comparison")
+        self.refused("suite", "--plot-comparison", "one", says="--plot-comparison requires 2 values: BEFORE AFTER")
 
     def test_database_that_is_something_else(self):
         self.write("notes.duckdb", "these are my notes, not a database")
@@ -348,10 +348,13 @@ class Databases(tool.ToolTest):
             for command in READING:
                 with self.subTest(command=command, size=len(content)):
                     result = self.run_tool(*command)
-                    self.assertEqual(result.returncode, 1 if "rebuild" in says else 2, result.stderr)
+                    self.assertEqual(result.returncode, 2, result.stderr)
                     self.assertIn("is not a DuckDB database" if command == ["db", "compact"] and not content else says, result.stderr)
                     self.assertEqual(result.stdout, "")
                     self.assertEqual(self.bytes_of(), content)
+            if content:  # Before anything is measured.
+                self.refused(["bench", "--engine", "null", "--iterations", "5", "--save", "--quiet"], says)
+                self.refused(["run", "--models-set", "small", "--plan"], says)
         # Nothing is lost: the bundles are all there.
         (self.folder / self.database).write_bytes(whole[:1000])
         self.run_tool("db", "rebuild", expect=0)

@@ -76,7 +76,7 @@ class Plot(tool.ToolTest):
         for scale in ("1", "3"):
             self.plot("--chart", "hardware_comparison", "--scale", scale, "--output", "scaled.png")
             self.assertEqual(png_size(self.folder / "scaled.png"), (int(scale) * width, int(scale) * height))
-        for wrong in (("--format", "gif"), ("--theme", "blue"), ("--scale", "9"), ("--chart", "no_such_chart"),
+        for wrong in (("--format", "gif"), ("--theme", "blue"), ("--scale", "9"), ("--chart", "no_such_chart"), ("--cell", "nope"), ("--series", "nope"),
                       ("--output", "one.svg"), ("--json-path", EXAMPLES / "guide.json", "--db-path", "benchmark_db.duckdb")):
             self.plot(*wrong, expect=2)
 
