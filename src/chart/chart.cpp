@@ -3,6 +3,7 @@
 
 #include "chart/charts.hpp"
 #include "chart/picture.hpp"
+#include "store/dataset.hpp"
 
 namespace assay::chart {
 namespace {
@@ -13,10 +14,14 @@ struct KindEntry {
   std::vector<Chart> (*make)(const Source&);
   std::string_view question;  ///< the title without data
   std::string_view missing;   ///< what is missing then, and the command that measures it
+  bool of_results = false;    ///< whether that is so only where there are results
 };
 
 constexpr std::string_view kNoTimes =
     "no times are stored for this selection: `assay run --models-set small` measures five models";
+constexpr std::string_view kNoSingleTimes =
+    "the times of single inferences are in a database, not in files: name it with --db-path; `assay db rebuild` reads "
+    "them from the bundles again";
 constexpr KindEntry kKinds[] = {
     KindEntry{Kind::kHardwareComparison, "hardware_comparison", hardware_comparison,
               "Which hardware is fastest for each model?", kNoTimes},
@@ -50,14 +55,11 @@ constexpr KindEntry kKinds[] = {
     KindEntry{Kind::kArchitectureComparison, "architecture_comparison", architecture_comparison,
               "How fast is each architecture?", kNoTimes},
     KindEntry{Kind::kLatencyDistribution, "latency_distribution", latency_distribution,
-              "How are the times distributed?",
-              "the times of single inferences are in a database, not in files: name it with --db-path; `assay db "
-              "rebuild` reads them from the bundles again"},
+              "How are the times distributed?", kNoSingleTimes, true},
     KindEntry{Kind::kSamplesOverTime, "samples_over_time", samples_over_time, "Was the measurement steady?",
-              "the times of single inferences are in a database, not in files: name it with --db-path; `assay db "
-              "rebuild` reads them from the bundles again"},
+              kNoSingleTimes, true},
     KindEntry{Kind::kHistory, "history", history, "How did the times of these cells change?",
-              "each cell has one result: a further run into the same database shows how the times change"},
+              "each cell has one result: a further run into the same database shows how the times change", true},
     KindEntry{Kind::kGeneration, "generation", generation, "How long to the first token, and to each further one?",
               "no generation was measured: `assay run --models-set small` measures t5 and whisper token by token"},
     KindEntry{Kind::kVerification, "verification", verification, "How close are the outputs to those of the reference?",
@@ -109,7 +111,8 @@ std::vector<Chart> ChartMaker::make(Kind kind) const {
     Chart chart;
     chart.title = entry.question;
     chart.option = nullptr;
-    chart.notes = {std::string(entry.missing)};
+    const bool without_results = source_->input.data->cells.empty();
+    chart.notes = {std::string(entry.of_results && without_results ? kNoTimes : entry.missing)};
     charts.push_back(std::move(chart));
   }
   for (std::size_t page = 0; page < charts.size(); ++page)

@@ -283,7 +283,7 @@ std::vector<Chart> comparison(const Source& source) {
   MeanRatio mean = mean_of(sides);
   if (mean.cells == 0) return {};
   std::ranges::stable_sort(sides.lines, {}, [](const ComparedCell& line) {
-    return std::pair(!line.ratio.has_value(), line.ratio.value_or(0));
+    return std::pair(!line.ratio.has_value(), -std::abs(std::log(line.ratio.value_or(1))));
   });
 
   constexpr double kLine = 22, kLabelSize = 12, kWidest = 340, kNumbers = 190, kMeanHeight = 26;

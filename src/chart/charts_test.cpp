@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chart/cells_for_test.hpp"
@@ -55,6 +56,18 @@ TEST(Comparison, OfTwoTargetsClaimsWhatPairedLaunchesShow) {
   EXPECT_EQ(cells[1].series, "no difference");
   EXPECT_THAT(drawn(chart, 0).front().group, "geometric mean, 2 cells");
   EXPECT_EQ(chart.table.rows.size(), 3U);
+}
+
+TEST(Comparison, HasTheLargestEffectFirstWhicheverSideIsFaster) {
+  Dataset data;
+  for (const auto& [model, p50] : {std::pair("bert", 4.0), std::pair("t5", 8.8), std::pair("vit", 24.0)}) {
+    data.cells.push_back(cell("cpu", "onnxruntime", model, 8));
+    data.cells.push_back(cell("openvino", "openvino", model, p50));
+  }
+  data.ids.assign(data.cells.size(), 0);
+  std::vector<std::string> order;
+  for (const Drawn& row : drawn(make_charts(Kind::kComparison, {.data = &data}).front(), 1)) order.push_back(row.group);
+  EXPECT_THAT(order, ElementsAre("vit, batch 1", "bert, batch 1", "t5, batch 1"));
 }
 
 TEST(Comparison, OfTwoRunsClaimsNothing) {
@@ -118,6 +131,20 @@ TEST(Distribution, HasNoTimesOfWrongNumbers) {
     EXPECT_THAT(both.title, HasSubstr("bert on cpu, batch 1"));
     EXPECT_TRUE(make_charts(kind, {.data = &data, .cell = "wrong"}).front().option.is_null()) << name_of(kind);
   }
+}
+
+TEST(Charts, WithoutResultsNoneIsSaidToLackOnlyFurtherOnes) {
+  const Dataset nothing;
+  Dataset results;
+  results.cells = {cell("cpu", "onnxruntime", "bert", 8)};
+  results.ids = {1};
+  const auto missing = [](Kind kind, const Dataset& data) { return make_charts(kind, {.data = &data}).front().notes; };
+  for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime, Kind::kHistory})
+    EXPECT_THAT(missing(kind, nothing), ElementsAre(HasSubstr("`assay run --models-set small` measures")))
+        << name_of(kind);
+  for (const Kind kind : {Kind::kLatencyDistribution, Kind::kSamplesOverTime})
+    EXPECT_THAT(missing(kind, results), ElementsAre(HasSubstr("in a database, not in files"))) << name_of(kind);
+  EXPECT_THAT(missing(Kind::kHistory, results), ElementsAre(HasSubstr("each cell has one result")));
 }
 
 TEST(MachineNoise, IsTheScoreBeforeEachRunOfAMachine) {
