@@ -14,6 +14,7 @@
 #include "dashboard/page.hpp"
 #include "serve/server.hpp"
 #include "store/dataset.hpp"
+#include "store/snapshot.hpp"
 #include "store/store.hpp"
 
 namespace assay::cli {
@@ -50,6 +51,14 @@ Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_
   return Json{{"result_id", result_id}, {"launches", std::move(launches)}};
 }
 
+// Added to the line that says what is shown.
+const char* why_empty(const std::filesystem::path& database) {
+  if (!is_empty_or_absent(snapshot_path(database))) return "";
+  return is_empty_or_absent(database) ? ", which does not exist yet: the page is empty until a run saves results"
+                                      : ", which has no snapshot: the page is empty until `assay db ingest` or a run "
+                                        "publishes it";
+}
+
 Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
   serve::ServeOptions options;
   options.database = database_path(command.db_path);
@@ -67,9 +76,7 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
       print_document({{"url", url}, {"database", options.database.string()}});
     else
       std::printf("%s shows %s%s; Ctrl-C ends it\n", url.c_str(), options.database.c_str(),
-                  is_empty_or_absent(options.database)
-                      ? ", which does not exist yet: the page is empty until a run saves results"
-                      : "");
+                  why_empty(options.database));
     static_cast<void>(std::fflush(stdout));
   }));
   return ExitCode::kSuccess;

@@ -16,6 +16,9 @@ try {
   const tab = await browser.newPage({ viewport: { width: 1180, height: 900 }, colorScheme: 'light' });
   await tab.goto(address);
   await tab.waitForFunction(() => performance.getEntriesByName('assay-ready').length > 0);
+  // Down to the end of the first table, so that no model is cut.
+  const bottom = await tab.evaluate(() => Math.ceil(document.querySelector('main table').getBoundingClientRect().bottom));
+  await tab.setViewportSize({ width: 1180, height: bottom + 20 });
   await tab.screenshot({ path: out });
 } finally {
   server.removeAllListeners('exit');
