@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -103,8 +104,35 @@ std::array<Percentile, 4> percentiles_of(const Record& cell) {
         cell.latency_p99_quality}}};
 }
 
-// The points of a cell. `alone`: in a panel of its own, where they have their names.
-void add_percentiles(Picture& picture, Table& table, int panel, const Record& cell, bool alone) {
+// How many steps below its curve the points of each target stand: as few as keep its intervals apart from those of the
+// targets before it.
+std::vector<int> steps_of(const Group& group) {
+  const auto touch = [](const Record& a, const Record& b) {
+    constexpr double kMarker = 1.05;  // about the width of a marker
+    const auto of_a = percentiles_of(a), of_b = percentiles_of(b);
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      const Percentile &one = of_a.at(i), &other = of_b.at(i);
+      if (one.value && other.value && one.low.value_or(*one.value) < kMarker * other.high.value_or(*other.value) &&
+          other.low.value_or(*other.value) < kMarker * one.high.value_or(*one.value))
+        return true;
+    }
+    return false;
+  };
+  std::vector<int> steps;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    std::set<int> taken;
+    for (std::size_t j = 0; j < i; ++j)
+      if (touch(*group[i].cell, *group[j].cell)) taken.insert(steps[j]);
+    int step = 0;
+    while (taken.contains(step)) ++step;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+// The points of a cell. `alone`: in a panel of its own, where they have their names; else `step` steps down, with
+// whiskers in the colour of the target.
+void add_percentiles(Picture& picture, Table& table, int panel, const Record& cell, bool alone, int step) {
   const std::string series = alone ? kPercentiles : target_key(cell) + " " + kPercentiles;
   for (const Percentile& one : percentiles_of(cell)) {
     if (!one.value) continue;
@@ -116,11 +144,8 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
     row.value = one.share;
     row.low = one.low;
     row.high = one.high;
-    if (is_unranked(cell))
-      row.style = kUnranked;
-    else if (one.quality.starts_with("few") || !one.low || !one.high)
-      row.style = kHollow;
-    if (is_simulated(cell)) row.style |= kHatched;
+    row.style = style_of(cell);
+    if (row.style != kUnranked && (one.quality.starts_with("few") || !one.low || !one.high)) row.style |= kHollow;
     // p95 would be over p90 and p99.
     if (alone && std::string_view(one.name) != "p95")
       row.text = fmt::format("{} {}", one.name, number_words(*one.value));
@@ -128,8 +153,10 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
     table.rows.push_back(
         {cell_words(cell), std::string(one.name), value_of(one.value), value_of(one.low), value_of(one.high)});
   }
+  constexpr int kStep = 8;  // px
   Json arguments = arguments_of(look_of(cell));
   arguments.update({{"across", true}, {"size", 3.5}});
+  if (!alone) arguments.update({{"ink", arguments["colour"]}, {"shift", kStep * step}});
   picture.draw(panel, series, "point", "point", arguments);
   if (alone)
     picture.draw(panel, series, "name", "point",
@@ -140,8 +167,7 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
                   {"always", true}});
 }
 
-// The target's name beside its curve, each at another height, so that they never lie over each other: that of the
-// fastest at the top and left of its curve, the others right of theirs.
+// The target's name and median beside its curve, each at another height, the fastest at the top.
 void add_names(Picture& picture, int panel, const Group& group) {
   constexpr double kTop = 0.72, kBottom = 0.12;
   for (std::size_t i = 0; i < group.size(); ++i) {
@@ -151,19 +177,17 @@ void add_names(Picture& picture, int panel, const Group& group) {
     const auto at = std::ranges::find_if(curve, [&](const auto& point) { return point.second >= share; });
     Row row;
     row.panel = panel;
-    row.series = i == 0 ? "name of the fastest" : "names";
+    row.series = "names";
+    row.group = target_key(cell);
     row.x = at->first;
     row.value = share;
     row.text = cell.latency_p50_ms ? fmt::format("{} {}", target_key(cell), number_words(*cell.latency_p50_ms))
                                    : target_key(cell);
     picture.add(row);
   }
-  for (const char* series : {"name of the fastest", "names"})
-    picture.draw(panel, series, "name", "point",
-                 {{"ink", {{"$colour", "ink"}}},
-                  {"paper", {{"$colour", "background"}}},
-                  {"left", std::string_view(series) != "names"},
-                  {"always", true}});
+  picture.draw(
+      panel, "names", "beside_curve", "point",
+      {{"ink", {{"$colour", "ink"}}}, {"ink2", {{"$colour", "ink-2"}}}, {"paper", {{"$colour", "background"}}}});
 }
 
 Frame frame_of(std::span<const Group> groups, std::size_t all) {
@@ -228,7 +252,9 @@ std::vector<Chart> latency_distribution(const Source& source) {
                  columns == 1 ? "" : cut_to(title, grid.column() - kLeft - 16, 11),
                  number_axis("ms, lower is better", {"x", "low", "high"}, {number}, "log"),
                  number_axis("", {"value"}, {number}, "share", true, {0, 1})});
-    for (const CellShapes& entry : group) {
+    const std::vector<int> steps = steps_of(group);
+    for (std::size_t place = 0; place < group.size(); ++place) {
+      const CellShapes& entry = group[place];
       const Look look = look_of(*entry.cell);
       if (alone)
         for (const LaunchShape* shape : entry.shapes)
@@ -236,7 +262,7 @@ std::vector<Chart> latency_distribution(const Source& source) {
                     fmt::format("launch {}", shape->launch_number), look, curve_of(*shape), "solid");
       else
         add_curve(picture, number, look.name, look.name, look, curve_of_all(entry.shapes), look.dash);
-      add_percentiles(picture, table, number, *entry.cell, alone);
+      add_percentiles(picture, table, number, *entry.cell, alone, steps[place]);
     }
     if (!alone) add_names(picture, number, group);
     shown += group.size();

@@ -182,13 +182,18 @@ std::vector<Chart> memory_scaling(const Source& source) {
     row.text = cut_to(model, 180, 11);
     picture.add(row);
   }
+  constexpr double kApart = 5;  // px between the targets, so that equal values do not hide each other
+  const double widest = kApart * static_cast<double>(frame.legend.size() - 1) / 2;
+  double shift = -widest;
   for (const Look& look : frame.legend) {
     Json arguments = arguments_of(look);
-    arguments["sized"] = true;
+    arguments.update({{"sized", true}, {"shift", shift}});
+    shift += kApart;
     picture.draw(0, look.name, "point", "point", std::move(arguments));
   }
   picture.draw(0, "", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}, {"once", true}});
-  picture.draw(0, "name", "name", "point", {{"ink", {{"$colour", "ink"}}}, {"sized", true}, {"apart", true}});
+  picture.draw(0, "name", "name", "point",
+               {{"ink", {{"$colour", "ink"}}}, {"sized", true}, {"apart", true}, {"shift", widest}});
   return {picture.finish(
       480, std::move(table),
       fmt::format("{} cells of {} models: peak memory against the number of parameters.", shown.size(), names.size()))};

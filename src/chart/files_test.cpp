@@ -216,11 +216,29 @@ TEST(Charts, TheDistributionsOfACellOnSeveralTargetsAreInOnePanel) {
   std::vector<std::string> names;
   double last = 0;
   for (const Json& row : both.option["dataset"]["source"]) {
-    if (row[2] == "names" || row[2] == "name of the fastest") names.push_back(row[9]);
+    if (row[2] == "names") names.push_back(row[9]);
     if (row[2] == "cpu") last = row[4].get<double>();
   }
   EXPECT_THAT(names, ElementsAre("openvino 4.00", "cpu 8.00"));
   EXPECT_EQ(last, 1) << "a line of all launches ends at all samples";
+
+  for (const Json& series : both.option["series"]) {
+    const Json draws = series.value("renderItem", Json::object());
+    if (draws.value("$fn", "") != "point") continue;
+    EXPECT_EQ(draws["ink"], draws["colour"]) << "whiskers are of their target";
+    EXPECT_EQ(draws["shift"], 0) << "the intervals do not touch";
+  }
+
+  data.cells[0].latency_p50_low_ms = 3.9;
+  const Chart touching = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
+  EXPECT_EQ(touching.option["series"].at(3)["renderItem"]["shift"], 8) << "cpu, under openvino";
+
+  data.cells[0].latency_p50_interval = "one_process";
+  const Chart single = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();
+  for (const Json& row : single.option["dataset"]["source"])
+    if (row[1] == "cpu, p50") {
+      EXPECT_NE(row[8].get<int>() & (kHollow | kUnranked), 0);
+    }
 
   data.cells[1].batch_size = 4;
   const Chart apart = make_charts(Kind::kLatencyDistribution, {.data = &data}).front();

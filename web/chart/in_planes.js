@@ -5,13 +5,31 @@ import {MARKS, STYLE} from './rows.js';
 import {behind, marker, nothing, path, stroke, text, xWhisker, yWhisker} from './shapes.js';
 import {cutTo, isNumber} from './words.js';
 
+// Where the other rows of the panel are: points with their intervals of x, and curves from each point to the next one.
+function boxesOf(owner, api) {
+  var boxes = [];
+  owner.panel.forEach(function(row, i) {
+    if (!isNumber(row.value) || owner.rows.indexOf(row) >= 0) return;
+    var next = owner.panel[i + 1], p = api.coord([row.x, row.value]), q = p, size = row.series === row.group ? 1 : 5;
+    if (next && next.series === row.series && next.group === row.group) q = api.coord([next.x, next.value]);
+    var from = isNumber(row.low) ? api.coord([row.low, row.value])[0] : p[0], to = isNumber(row.high) ? api.coord([row.high, row.value])[0] : q[0];
+    boxes.push({
+      series: row.series, left: Math.min(from, p[0], q[0]) - size, right: Math.max(to, p[0], q[0]) + size,
+      top: Math.min(p[1], q[1]) - size, bottom: Math.max(p[1], q[1]) + size
+    });
+  });
+  return boxes;
+}
+
 var inPlanes = {
-  // A marker at x and value, with the interval of the value; `across`: of x. Without a value the status at the axis.
+  // A marker at x and value, with the interval of the value; `across`: of x. `shift`: pixels to the right, or across down, so that
+  // points of several targets do not hide each other.
   point: function(args, owner) {
     return function(params, api) {
       var row = owner.rows[params.dataIndex];
       if (!isNumber(row.value)) return nothing();
       var p = api.coord([row.x, row.value]), children = [];
+      p[args.across ? 1 : 0] += args.shift || 0;
       if (isNumber(row.low) && isNumber(row.high) && (args.across || !owner.logY || row.low > 0) && !args.sized) {
         var at = args.across ? 0 : 1, size = args.size || 4;
         var from = api.coord(args.across ? [row.low, row.value] : [row.x, row.low])[at];
@@ -52,7 +70,8 @@ var inPlanes = {
     };
   },
 
-  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through.
+  // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through;
+  // `shift`: how far from the row's x its points may stand.
   name: function(args, owner) {
     var taken = [];
     return function(params, api) {
@@ -60,7 +79,7 @@ var inPlanes = {
       var row = owner.rows[params.dataIndex], box = params.coordSys;
       if (!isNumber(row.value) || !row.text) return nothing();
       var style = {fill: args.ink, stroke: args.paper, lineWidth: args.paper ? 3 : 0};
-      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, away = args.sized ? row.high + 4 : 8;
+      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, shift = args.shift || 0, away = args.sized ? row.high + 4 + shift : 8;
       var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
       var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
       if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]], [p[0] + away - 2, p[1] + 13]];
@@ -69,7 +88,7 @@ var inPlanes = {
         var free = x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
         for (var k = 0; k < owner.panel.length && args.apart; k++) {
           var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
-          if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 && q[0] - 6 < x + width) free = false;
+          if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 + shift && q[0] - 6 - shift < x + width) free = false;
         }
         for (var j = 0; j < taken.length; j++)
           if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
@@ -78,6 +97,50 @@ var inPlanes = {
         return text(row.text, x, y, style);
       }
       return args.always ? text(row.text, places[0][0], places[0][1], style) : nothing();
+    };
+  },
+
+  // The name of a curve beside it: at the row's height, or the nearest one where it lies on no curve, point or other name, that of the
+  // first curve rather left of it, the others right; without room there, right of all curves, with a line to its own. The series of the
+  // curve's rows is the row's group.
+  beside_curve: function(args, owner) {
+    var taken = [];
+    return function(params, api) {
+      var row = owner.rows[params.dataIndex], box = params.coordSys, width = owner.measure(row.text, '11px');
+      if (params.dataIndex === 0) taken = boxesOf(owner, api);
+      var at = api.coord([row.x, row.value]), places = [], far = [];
+      function isAt(y) {
+        return function(other) { return other.top < y + 7 && y - 7 < other.bottom; };
+      }
+      function rightOf(boxes) {
+        return Math.max.apply(null, boxes.map(function(other) { return other.right; })) + 7;
+      }
+      function hasRoom(x, y) {
+        return x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
+      }
+      for (var away = 0; away < box.height; away += 6) {
+        [at[1] - away, at[1] + away].forEach(function(y) {
+          var own = taken.filter(function(other) { return other.series === row.group && isAt(y)(other); });
+          if (!own.length) return;
+          var left = Math.min.apply(null, own.map(function(other) { return other.left; })) - 7 - width;
+          var right = rightOf(own), last = rightOf(taken.filter(isAt(y))) + 5;
+          (params.dataIndex === 0 ? [left, right] : [right, left]).forEach(function(x) {
+            if (hasRoom(x, y)) places.push([x, y]);
+          });
+          if (hasRoom(last, y)) far.push([last, y, right - 6]);
+        });
+      }
+      var free = places.concat(far).filter(function(p) {
+        return taken.every(function(other) {
+          return p[0] + width + 3 < other.left || other.right < p[0] - 3 || p[1] + 7 < other.top || other.bottom < p[1] - 7;
+        });
+      });
+      var place = free[0] || places[0] || [at[0] + 7, at[1]];
+      taken.push({left: place[0], right: place[0] + width, top: place[1] - 6, bottom: place[1] + 6});
+      return {type: 'group', silent: true, children: [
+        place.length > 2 ? path('M' + place[2] + ' ' + place[1] + 'H' + (place[0] - 3), stroke(args.ink2, 1)) : nothing(),
+        text(row.text, place[0], place[1], {fill: args.ink, stroke: args.paper, lineWidth: 3})
+      ]};
     };
   },
 
