@@ -86,6 +86,10 @@ Status check_request(const SessionRequest& request) {
   if (!request.save || is_empty_or_absent(request.database)) return {};
   const Result<Store> probe = Store::open(request.database, Store::Mode::kRead, std::chrono::milliseconds(0));
   if (!probe && probe.error().code == ErrorCode::kInvalidArgument) return tl::unexpected<Error>(probe.error());
+  // A damaged one costs no measurement: the bundles have everything. But who waits for a suite hears of it now.
+  if (!probe && probe.error().code == ErrorCode::kInternal)
+    log_warning("{}; what is measured is kept in '{}', and {}", probe.error().message, request.spool.string(),
+                probe.error().hint);
   return {};
 }
 

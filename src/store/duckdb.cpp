@@ -69,7 +69,7 @@ tl::unexpected<Error> open_failure(const fs::path& path, const std::string& mess
   if (says("database does not exist"))
     return fail(ErrorCode::kNotFound, fmt::format("there is no database '{}'", path.string()),
                 "`assay run` creates one, and so does `assay db init`");
-  return fail(ErrorCode::kInvalidArgument, fmt::format("cannot open the database '{}': {}", path.string(), message),
+  return fail(ErrorCode::kInternal, fmt::format("cannot open the database '{}': {}", path.string(), message),
               "`assay db rebuild` makes it again from the bundles beside it, and keeps the damaged file");
 }
 
