@@ -113,7 +113,7 @@ function(assay_add_test name)
   set_target_properties(assay_${name}_test PROPERTIES ASSAY_IS_TEST ON)
   assay_reuse_precompiled(assay_${name}_test assay_precompiled_test)
   assay_needed_by_tests(assay_${name}_test ${arg_LABELS})
-  if(CMAKE_CXX_CLANG_TIDY)
+  if(ASSAY_TIDY)
     # With all checks clang-tidy needs three times as long for a test as for a source, mostly for gmock's headers.
     set_target_properties(assay_${name}_test PROPERTIES CXX_CLANG_TIDY
       "${CMAKE_CXX_CLANG_TIDY};--checks=-*,readability-identifier-naming,bugprone-use-after-move,bugprone-unused-raii")
