@@ -30,7 +30,7 @@ Result<Entries> read_entries(const onnx::TensorProto& tensor, const std::string&
                     fmt::format("{}: the {} of its external data is {}, not a number of bytes", what, entry.key(),
                                 shown(entry.value())));
       }
-      (entry.key() == "offset" ? entries.offset : entries.length) = *number;
+      (entry.key() == "offset" ? entries.offset : entries.length) = number;
     }
   }
   if (!entries.location || entries.location->empty()) {

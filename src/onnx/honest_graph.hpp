@@ -14,7 +14,7 @@
 namespace assay {
 
 /// Copies of a model that err as much as an honest runtime may: what the limits of verification are estimated from
-/// (docs/statistics.md, "Honest error").
+/// (docs/statistics.md, "Honest error"). Sources: rounded_results.cpp, quantisation_noise.cpp.
 
 /// Writes a copy whose nodes compute in float32 and round every result to `dtype`, float16 or bfloat16. For a graph
 /// that has values of this type itself, those are rounded, and for bfloat16 the results of convolutions; else all

@@ -12,6 +12,7 @@
 
 #include "measure/launches.hpp"
 #include "result/launch_medians.hpp"
+#include "run/resumed.hpp"
 #include "run/run_testing.hpp"
 #include "store/bundle.hpp"
 

@@ -43,7 +43,7 @@ struct ExecutorServices {
     return std::nullopt;
   };
   WorkTimer* timer = nullptr;  ///< counts what the time is spent on; nullptr: nothing does
-  /// Launches of this run before it was interrupted, by resume_key(). Those that ended well count.
+  /// Launches of this run before it was interrupted, by resume_key() (run/resumed.hpp). Those that ended well count.
   std::map<std::string, std::vector<Launch>> resumed;
   /// What a round that is not necessary is for: launches that were planned (any but the first of a model), pairs that
   /// are undecided, cells that contradict each other.
@@ -57,14 +57,6 @@ struct ExecutorServices {
   /// Files of fixed shapes that stay on the disk between the launches of their cells, all together.
   std::uint64_t kept_bytes_limit = kKeptBytes;
 };
-
-/// Identifies a task within a run: its task key and the model's names, because one model may be in a run under two
-/// names.
-[[nodiscard]] std::string resume_key(const Record& row);
-
-/// Those of ExecutorServices::resumed that are of the task; none: nullptr. `task.row.task_key` is set.
-[[nodiscard]] const std::vector<Launch>* resumed_launches(const std::map<std::string, std::vector<Launch>>& resumed,
-                                                          const Task& task);
 
 /// Runs tasks on this machine in rounds, one launch after another: verify, then measure, each leaving a bundle. In each
 /// round a target has a fresh worker, which stays warm for its next shapes. A task with several launches is compared

@@ -15,6 +15,7 @@
 
 #include "result/keys.hpp"
 #include "run/local_task.hpp"
+#include "run/resumed.hpp"
 #include "run/run_testing.hpp"
 
 namespace assay {

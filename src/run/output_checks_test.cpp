@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "run/local_workers.hpp"
 #include "run/reference_set.hpp"
+#include "run/resumed.hpp"
 #include "run/run_testing.hpp"
 #include "run/witnesses.hpp"
 #include "tensor/safetensors.hpp"

@@ -11,6 +11,7 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/text.hpp"
+#include "run/reference_files.hpp"
 #include "tensor/safetensors.hpp"
 #include "tensor/ulp.hpp"
 #include "worker/forced_at_once.hpp"
@@ -19,17 +20,12 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kDone = "DONE";  ///< the checksum of each file of a reference
-constexpr const char* kOutputs = "set";
-constexpr const char* kLargest = "largest";  ///< logits of greedy tokens
-constexpr int kMethod = 3;                   ///< raised if the outputs change for the same model, inputs and runtime
+constexpr int kMethod = 3;        ///< raised if the outputs change for the same model, inputs and runtime
 constexpr int kHonestMethod = 2;  ///< raised if the honest errors change for the same model, inputs and runtime
 
 std::chrono::nanoseconds left(std::chrono::steady_clock::time_point until) {
   return std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(until - std::chrono::steady_clock::now()));
 }
-
-std::string output_name(const char* kind, std::size_t set) { return fmt::format("{}{}.safetensors", kind, set); }
 
 // Inputs of 16 bits as float32 files, for a reference whose graph expects float32.
 Result<std::vector<InputRecipe>> widened_inputs(const std::vector<InputRecipe>& recipes, std::uint64_t seed,
@@ -85,26 +81,6 @@ bool is_generated(const Task& task, std::size_t set) {
   return task.generation && std::ranges::find(timed, set) != timed.end();
 }
 
-// The checksums of a reference's files, as DONE has them.
-Result<Json> checksums(const fs::path& folder, std::size_t sets) {
-  Json sums = Json::object();
-  for (std::size_t set = 0; set < sets; ++set) {
-    const std::string name = output_name(kOutputs, set);
-    ASSAY_TRY(sums[name], sha256_file(folder / name));
-    const std::string largest = output_name(kLargest, set);
-    if (!fs::exists(folder / largest)) continue;
-    ASSAY_TRY(sums[largest], sha256_file(folder / largest));
-  }
-  return sums;
-}
-
-// Whether the outputs that were kept are those that were written.
-bool is_whole(const fs::path& folder, std::size_t sets) {
-  const Result<Json> kept = read_json(folder / kDone);
-  const Result<Json> now = checksums(folder, sets);
-  return kept && now && *kept == *now;
-}
-
 // The arithmetic that a task's reference is made for.
 DType arithmetic_of(const Task& task) { return has_ulp(task.arithmetic) ? task.arithmetic : DType::kFloat32; }
 
@@ -115,15 +91,6 @@ HonestMethod honest_method(const Task& task, DType precision) {
                     : bit_width(precision) == 16 ? Kind::kRounded
                                                  : Kind::kPerturbed;
   return {.kind = kind, .precision = precision};
-}
-
-// Honest errors that were kept, with their checksum; nullopt: there are none, or they changed.
-std::optional<HonestErrors> kept_honest(const fs::path& file) {
-  const Result<Json> json = read_json(file);
-  if (!json || !json->is_object() || !json->contains("honest") || !json->contains("sha256")) return std::nullopt;
-  if (json->at("sha256") != sha256_hex(json_text(json->at("honest")))) return std::nullopt;
-  Result<HonestErrors> errors = honest_from_json(json->at("honest"));
-  return errors ? std::optional(std::move(*errors)) : std::nullopt;
 }
 
 }  // namespace
@@ -221,8 +188,8 @@ Status ReferenceMaker::run(const EngineEntry& engine, const Task& task, DType pr
       const Result<BindReply> bound = loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until));
       if (!bound) return judged(tl::unexpected<Error>(bound.error()));
     }
-    InferRequest request{set, folder / output_name(kOutputs, set)};
-    if (is_generated(task, set)) request.largest = folder / output_name(kLargest, set);
+    InferRequest request{set, folder / outputs_file(set)};
+    if (is_generated(task, set)) request.largest = folder / largest_file(set);
     const Result<InferReply> ran = loaded_->worker->infer(request, left(until));
     if (!ran) return judged(tl::unexpected<Error>(ran.error()));
     reference.run_ms = ran->run_ms;
@@ -250,7 +217,7 @@ Result<HonestErrors> ReferenceMaker::measure_by(const HonestMethod& method, cons
       }
       ASSAY_TRY([[maybe_unused]] const BindReply bound,
                 worker->bind({inputs, task.seed, 1, 1, task.generation}, left(until)));
-      runs.back().push_back(folder.path() / fmt::format("run{}_{}", run, output_name(kOutputs, set)));
+      runs.back().push_back(folder.path() / fmt::format("run{}_{}", run, outputs_file(set)));
       ASSAY_TRY([[maybe_unused]] const InferReply ran, worker->infer({0, runs.back().back()}, left(until)));
     }
   }
@@ -273,7 +240,7 @@ Result<HonestErrors> ReferenceMaker::measure(const EngineEntry& engine, const Ta
       ASSAY_TRY(const std::vector<InputRecipe> inputs, inputs_of(task, recipes, set));
       ASSAY_TRY([[maybe_unused]] const BindReply bound,
                 loaded_->worker->bind({inputs, task.seed, sets, 1, task.generation}, left(until)));
-      const fs::path outputs = small.path() / output_name(kOutputs, set);
+      const fs::path outputs = small.path() / outputs_file(set);
       ASSAY_TRY([[maybe_unused]] const InferReply ran, loaded_->worker->infer({set, outputs}, left(until)));
       expected[set] = outputs;
     }
@@ -319,10 +286,8 @@ void ReferenceMaker::add_honest(const EngineEntry& engine, const std::string& ve
   }
   reference.honest = std::move(*errors);
   if (reference.honest->method != honest_method(task, precision).name()) return;
-  const Json json = to_json(*reference.honest);
-  const Status kept =
-      write_file_atomically(file, json_text({{"sha256", sha256_hex(json_text(json))}, {"honest", json}}));
-  if (!kept) log_debug("{}: the honest error is not kept: {}", task.row.model, kept.error().message);
+  if (const Status kept = keep_honest(file, *reference.honest); !kept)
+    log_debug("{}: the honest error is not kept: {}", task.row.model, kept.error().message);
 }
 
 Reference ReferenceMaker::make_given(const Task& task) {
@@ -362,12 +327,9 @@ Reference ReferenceMaker::make(const Task& task) {
       task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = set_count(task.inputs, task.input_sets);
-  if (fs::exists(folder / kDone) && !is_whole(folder, sets)) {
-    std::error_code ignored;
-    fs::remove_all(folder, ignored);  // incomplete or changed: made again
-  }
+  const bool found = has_whole_reference(folder, sets);
   auto began = std::chrono::steady_clock::now();
-  if (fs::exists(folder / kDone)) {
+  if (found) {
     log_debug("{}: the reference is in the cache: {}", task.row.model, folder.string());
   } else {
     log_debug("{}: the reference is not in the cache: {}", task.row.model, folder.string());
@@ -378,18 +340,13 @@ Reference ReferenceMaker::make(const Task& task) {
       if (!model) return tl::unexpected<Error>(model.error());
       ASSAY_TRY(TemporaryDirectory building, TemporaryDirectory::create("assay-reference-", cache_));
       ASSAY_CHECK_OK(run(engine, task, precision, began + task.timeout, building.path(), reference));
-      // A worker does not sync its outputs. What is kept for later runs must be on the disk before DONE is.
-      std::error_code ignored;
-      for (fs::directory_iterator it(building.path(), ignored), end; !ignored && it != end; it.increment(ignored))
-        ASSAY_CHECK_OK(sync_file(it->path()));
-      ASSAY_TRY(const Json sums, checksums(building.path(), set_count(task.inputs, task.input_sets)));
-      ASSAY_CHECK_OK(write_file_atomically(building.path() / kDone, json_text(sums)));
+      ASSAY_CHECK_OK(complete_reference(building.path(), sets));
       // Another process may have made the same reference meanwhile: then that one stays.
       std::move(building).keep_as(folder);
       return {};
     }();
     reference.spent = std::chrono::steady_clock::now() - began;
-    if (!made || !fs::exists(folder / kDone)) {
+    if (!made || !is_complete_reference(folder)) {
       reference.why_none =
           made ? "the reference could not be kept" : "the reference could not be made: " + made.error().message;
       return reference;
@@ -397,10 +354,10 @@ Reference ReferenceMaker::make(const Task& task) {
   }
   reference.name = own ? "given" : engine.reference_name();
   for (std::size_t set = 0; set < sets; ++set) {
-    reference.outputs.push_back(folder / output_name(kOutputs, set));
+    reference.outputs.push_back(folder / outputs_file(set));
     if (!task.generation) continue;
     const bool generated = is_generated(task, set);
-    reference.largest.push_back(generated ? folder / output_name(kLargest, set) : fs::path());
+    reference.largest.push_back(generated ? folder / largest_file(set) : fs::path());
   }
   if (!own) add_honest(engine, location->version, task, precision, began + task.timeout, reference);
   return reference;

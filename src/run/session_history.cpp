@@ -15,6 +15,7 @@
 #include "base/timed_step.hpp"
 #include "measure/samples_file.hpp"
 #include "result/launch_medians.hpp"
+#include "run/resumed.hpp"
 #include "store/bundle.hpp"
 #include "store/store.hpp"
 

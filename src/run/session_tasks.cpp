@@ -17,6 +17,7 @@
 #include "plan/row.hpp"
 #include "result/keys.hpp"
 #include "result/launch_medians.hpp"
+#include "run/resumed.hpp"
 #include "run/rounds.hpp"
 #include "store/bundle.hpp"
 

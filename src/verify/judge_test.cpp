@@ -3,84 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
-#include "base/files.hpp"
-#include "tensor/random.hpp"
-#include "verify/errors.hpp"
+#include "verify/judge_testing.hpp"
 #include "verify/verify.hpp"
 
 namespace assay {
 namespace {
 using ::testing::AllOf;
+using testing::floats;
 using ::testing::HasSubstr;
-
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-template <class T>
-Tensor tensor(DType dtype, Shape shape, const std::vector<T>& values) {
-  Tensor result = *Tensor::create(dtype, std::move(shape));
-  std::copy(values.begin(), values.end(), result.as<T>().begin());
-  return result;
-}
-Tensor floats(const std::vector<float>& values) {
-  return tensor<float>(DType::kFloat32, {static_cast<std::int64_t>(values.size())}, values);
-}
-Tensor ids(const std::vector<std::int64_t>& values) {
-  return tensor<std::int64_t>(DType::kInt64, {static_cast<std::int64_t>(values.size())}, values);
-}
-
-class Judge : public ::testing::Test {
- protected:
-  using Named = std::vector<std::pair<std::string, Tensor>>;
-
-  std::filesystem::path write(const Named& tensors) {
-    std::vector<NamedView> views;
-    for (const auto& [name, t] : tensors) views.push_back({name, t.view()});
-    auto path = folder_->path() / std::to_string(count_++);
-    EXPECT_TRUE(write_safetensors(path, views));
-    return path;
-  }
-  std::filesystem::path write(const std::string& name, Tensor value) {
-    Named tensors;
-    tensors.emplace_back(name, std::move(value));
-    return write(tensors);
-  }
-  std::filesystem::path y(Tensor value) { return write("y", std::move(value)); }
-
-  // 1,000 values of mean 0 and deviation 1, times `scale`, each moved by up to `error`.
-  static Tensor noise(std::string_view seed, double error = 0.0, double scale = 1.0, double offset = 0.0) {
-    Tensor t = *Tensor::create(DType::kFloat32, {10, 100});
-    const CounterRandom values(1, seed), errors(2, "errors");
-    for (std::size_t i = 0; i < 1000; ++i) {
-      const double moved =
-          static_cast<double>(values.normal(i)) + error * (2.0 * static_cast<double>(errors.uniform(i)) - 1.0);
-      t.as<float>()[i] = static_cast<float>(scale * moved + offset);
-    }
-    return t;
-  }
-  static Tensor with(Tensor t, std::size_t index, float value) {
-    t.as<float>()[index] = value;
-    return t;
-  }
-  // The honest errors of runs whose elements differ by up to each of `errors`.
-  HonestErrors honest(const std::vector<double>& errors, double scale = 1.0, std::string method = "perturbed") {
-    std::vector<std::vector<std::filesystem::path>> runs;
-    for (const double error : errors) runs.push_back({y(noise("a", error, scale)), y(noise("b", error, scale))});
-    return *measure_honest(std::move(method), {y(noise("a", 0, scale)), y(noise("b", 0, scale))}, runs, {});
-  }
-  // Two sets of references and candidates. Uniform errors up to e have a root mean square of e / sqrt(3).
-  Verdict judged(double error, VerifyOptions options = {}, double scale = 1.0, double honest_error = 1e-7) {
-    if (!options.honest) options.honest = honest({honest_error, -honest_error}, scale);
-    return *judge({{y(noise("a", 0, scale)), y(noise("b", 0, scale))},
-                   {y(noise("a", error, scale)), y(noise("b", error, scale))}},
-                  options);
-  }
-
-  Result<TemporaryDirectory> folder_ = TemporaryDirectory::create();
-  int count_ = 0;
-};
+using testing::ids;
+using testing::Judge;
+using testing::kInfinity;
+using testing::kNaN;
+using testing::tensor;
 
 TEST_F(Judge, VerifiesNumbersWithinTheLimit) {
   const Verdict v = judged(2e-6);
@@ -281,22 +217,6 @@ TEST_F(Judge, AnUndecidedOutputLeavesTheCellUnverified) {
   EXPECT_FALSE(found.honest_error) << "the numbers are of 'z', too";
 }
 
-TEST_F(Judge, CountsIntegersOfAnUnknownHonestErrorAsUndecided) {
-  const auto at = [&](std::int64_t differing, const VerifyOptions& options) {
-    std::vector<std::int64_t> expected(100), actual(100), other(100);
-    for (std::size_t i = 0; i < 100; ++i) {
-      expected[i] = static_cast<std::int64_t>(i);
-      other[i] = static_cast<std::int64_t>(2 * i);
-      actual[i] = expected[i] + (static_cast<std::int64_t>(i) < differing ? 1 : 0);
-    }
-    return judge({{y(ids(expected)), y(ids(other))}, {y(ids(actual)), y(ids(other))}}, options)->verification;
-  };
-  EXPECT_EQ(at(10, {.quantised = true}), Verification::kUnverified);
-  EXPECT_EQ(at(10, {}), Verification::kWrong);
-  EXPECT_EQ(at(100, {.quantised = true}), Verification::kUnverified);
-  EXPECT_EQ(at(1, {.quantised = true}), Verification::kVerified);
-}
-
 TEST_F(Judge, GivenOutputsMayHaveBeenComputedElsewhere) {
   EXPECT_EQ(judged(5e-5).verification, Verification::kWrong);
   EXPECT_EQ(judged(5e-5, {.given = true}).verification, Verification::kVerified);
@@ -378,88 +298,6 @@ TEST_F(Judge, DegenerateComesBeforeIllConditioned) {
   EXPECT_EQ(judge({{y(floats({1, 1}))}, {y(floats({1, 1}))}}, options)->verification, Verification::kDegenerate);
 }
 
-TEST_F(Judge, JudgesIntegersByAgreement) {
-  std::vector<std::int64_t> expected(1000), other(1000);
-  for (std::size_t i = 0; i < 1000; ++i) {
-    expected[i] = static_cast<std::int64_t>(i * 37 % 101);
-    other[i] = static_cast<std::int64_t>(i * 11 % 103);
-  }
-  const auto changed = [&](std::size_t n) {
-    std::vector<std::int64_t> values = expected;
-    for (std::size_t i = 0; i < n; ++i) values[i * 4] += 50;
-    return values;
-  };
-  const auto at = [&](std::size_t differing, std::size_t honest) {
-    VerifyOptions options;
-    options.honest =
-        *measure_honest("perturbed", {y(ids(expected)), y(ids(other))}, {{y(ids(changed(honest))), y(ids(other))}}, {});
-    return *judge({{y(ids(expected)), y(ids(other))}, {y(ids(changed(differing))), y(ids(other))}}, options);
-  };
-  EXPECT_EQ(at(2, 0).verification, Verification::kVerified);
-  EXPECT_EQ(at(3, 0).verification, Verification::kWrong);
-  EXPECT_THAT(at(3, 0).message, HasSubstr("0.15 % of 2000 elements differ, 0.1 % may"));
-  EXPECT_EQ(at(29, 10).verification, Verification::kVerified) << "three times what honest runs change";
-  EXPECT_EQ(at(0, 240).verification, Verification::kIllConditioned);
-}
-
-TEST_F(Judge, OneOfTwentyIntegersMayDifferAndALoneOneProvesNothing) {
-  const auto run = [&](std::size_t n, std::size_t differing) {
-    std::vector<std::int64_t> expected(n), actual(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      expected[i] = static_cast<std::int64_t>(i);
-      actual[i] = expected[i] + (i < differing ? 5 : 0);
-    }
-    return *judge({{y(ids(expected))}, {y(ids(actual))}}, {});
-  };
-  EXPECT_EQ(run(20, 1).verification, Verification::kVerified);
-  EXPECT_EQ(run(20, 2).verification, Verification::kWrong);
-  EXPECT_EQ(run(19, 0).verification, Verification::kVerified);
-  EXPECT_EQ(run(19, 1).verification, Verification::kUnverified);
-  EXPECT_THAT(run(19, 1).message, HasSubstr("one of 19 integers differs"));
-  EXPECT_EQ(run(19, 2).verification, Verification::kWrong);
-  EXPECT_EQ(run(1, 0).verification, Verification::kUnverified);
-  EXPECT_EQ(run(1, 1).verification, Verification::kUnverified);
-  EXPECT_THAT(run(1, 0).message, HasSubstr("a single integer proves nothing"));
-}
-
-TEST_F(Judge, ANearTieOfKnownLogitsIsNotWrong) {
-  const auto both = [&](const std::vector<float>& logits, std::vector<std::int64_t> chosen) {
-    Named tensors;
-    tensors.emplace_back("logits", tensor<float>(DType::kFloat32, {3, 4}, logits));
-    tensors.emplace_back("chosen", ids(chosen));
-    return write(tensors);
-  };
-  const std::vector<float> reference{1, 2, 3, 4, /**/ 5, 5 - 1e-6F, 1, 0, /**/ 0, 9, 1, 2};
-  std::vector<float> candidate = reference;
-  candidate[4] -= 2e-6F;
-  const auto at = [&](std::vector<std::int64_t> chosen) {
-    return judge({{both(reference, {3, 0, 1})}, {both(candidate, std::move(chosen))}}, {})->verification;
-  };
-  EXPECT_EQ(at({3, 0, 1}), Verification::kVerified);
-  EXPECT_EQ(at({3, 1, 1}), Verification::kVerified) << "5 and 5 - 1e-6";
-  EXPECT_EQ(at({3, 2, 1}), Verification::kWrong) << "5 and 1";
-  EXPECT_EQ(at({3, 0, 7}), Verification::kWrong) << "no logit";
-}
-
-TEST_F(Judge, LogitsThatAreRightAllowOnlyTheNearTiesOfTheirOwnLimit) {
-  Named expected, actual;
-  const std::vector<float> logits{1, 2, 3, 4, /**/ 5, 4, 1, 0, /**/ 0, 9, 1, 2};
-  for (Named* tensors : {&expected, &actual})
-    tensors->emplace_back("logits", tensor<float>(DType::kFloat32, {3, 4}, logits));
-  expected.emplace_back("chosen", ids({3, 0, 1}));
-  actual.emplace_back("chosen", ids({2, 1, 3}));  // an ArgMax that takes the second: 1 and 7 less
-  const Verdict found = *judge({{write(expected)}, {write(actual)}}, {.quantised = true});
-  EXPECT_EQ(found.verification, Verification::kWrong) << "the honest error is not known, the logits are right";
-  const Verdict right = *judge({{write(expected)}, {write(expected)}}, {.quantised = true});
-  EXPECT_EQ(right.verification, Verification::kVerified);
-  const Verdict known = judged(2e-3, {.quantised = true, .honest = honest({1e-3, -1e-3}, 1.0, "quantised")});
-  EXPECT_TRUE(known.limit_decides);
-  const Verdict unknown = *judge({{y(noise("a")), y(noise("b"))}, {y(noise("a")), y(noise("b"))}}, {.quantised = true});
-  EXPECT_EQ(unknown.verification, Verification::kVerified);
-  EXPECT_FALSE(unknown.limit_decides);
-  EXPECT_NEAR(*unknown.error_limit, 5e-3, 5e-4) << "that which shows that it is right, not 2.5";
-}
-
 TEST_F(Judge, NamesSetsByTheirNumbers) {
   const Verdict found = *judge({{y(noise("a"))}, {y(noise("a", 1e-2))}}, {.sets = {2}});
   EXPECT_THAT(found.message, HasSubstr(" of input set 2 is "));
@@ -532,53 +370,6 @@ TEST_F(Judge, RefusesSetsThatDoNotMatch) {
   EXPECT_EQ(judge({}, {}).error().code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(judge({{y(noise("a"))}, {}}, {}).error().message, HasSubstr("1 reference and 0 candidate files"));
   EXPECT_EQ(judge({{"/none"}, {"/none"}}, {}).error().code, ErrorCode::kNotFound);
-}
-
-using Golden = Judge;
-
-TEST_F(Golden, PassesWithinItsTolerance) {
-  const Tolerance tolerance{.absolute = 0.01, .relative = 0.1};
-  const Verdict pass = *check_golden(y(floats({1, 10})), y(floats({1.1F, 11})), tolerance, {});
-  EXPECT_EQ(pass.verification, Verification::kVerified) << pass.message;
-  EXPECT_EQ(pass.reference, "golden");
-  EXPECT_NEAR(*pass.ratio, 1.0 / 1.01, 1e-6);
-  const Verdict fails = *check_golden(y(floats({1, 10})), y(floats({1.2F, 11})), tolerance, {});
-  EXPECT_EQ(fails.verification, Verification::kWrong);
-  EXPECT_THAT(fails.message, HasSubstr("element 0 is 1.2 instead of 1"));
-  EXPECT_NEAR(*fails.error_limit, 0.11, 1e-9);
-}
-
-TEST_F(Golden, AsksForEveryOutputAndForAtLeastOne) {
-  const auto both = write([&] {
-    Named tensors;
-    tensors.emplace_back("y", floats({1}));
-    tensors.emplace_back("more", floats({1}));
-    return tensors;
-  }());
-  EXPECT_EQ(check_golden(y(floats({1})), both, {1, 0}, {})->verification, Verification::kVerified);
-  EXPECT_EQ(check_golden(both, y(floats({1})), {1, 0}, {})->verification, Verification::kWrong);
-  const auto nothing = write(Named{});
-  EXPECT_THAT(check_golden(nothing, both, {1, 0}, {})->message, HasSubstr("no output was compared"));
-  EXPECT_EQ(check_golden(nothing, both, {1, 0}, {})->verification, Verification::kWrong);
-  EXPECT_EQ(check_golden(y(floats({})), y(floats({})), {1, 0}, {})->verification, Verification::kWrong);
-}
-
-TEST_F(Golden, IsStrictAboutShapeDTypeAndNaN) {
-  EXPECT_EQ(check_golden(y(floats({1})), y(ids({1})), {1, 0}, {})->verification, Verification::kWrong);
-  EXPECT_EQ(check_golden(y(floats({1})), y(floats({1, 1})), {1, 0}, {})->verification, Verification::kWrong);
-  EXPECT_EQ(check_golden(y(floats({1})), y(floats({kNaN})), {1e9, 1e9}, {})->verification, Verification::kWrong);
-  EXPECT_EQ(check_golden(y(floats({2, 2})), y(floats({2, 2})), {1e-5, 0}, {})->verification, Verification::kVerified)
-      << "a golden may be constant";
-}
-
-TEST_F(Golden, LeavesMaskedPositionsOut) {
-  const Tensor mask = tensor<std::int64_t>(DType::kInt64, {1, 2}, {1, 0});
-  const std::vector<NamedView> inputs{{"attention_mask", mask.view()}};
-  const auto state = [&](float last) {
-    return write("last_hidden_state", tensor<float>(DType::kFloat32, {1, 2, 1}, {1, last}));
-  };
-  EXPECT_EQ(check_golden(state(5), state(9), {1e-5, 0}, inputs)->verification, Verification::kVerified);
-  EXPECT_EQ(check_golden(state(5), state(9), {1e-5, 0}, {})->verification, Verification::kWrong);
 }
 
 TEST(Floors, AreOrderedByPrecision) {

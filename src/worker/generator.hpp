@@ -106,6 +106,8 @@ class Generator final : public BurstSource {
   [[nodiscard]] Result<TensorView> logits();
   /// The same as logits_. Allocates nothing from the second token on: it is part of a token's time.
   Status read_logits();
+  /// Writes a token's id into a tensor of int64 or int32.
+  static void put(Tensor& tokens, std::size_t row, std::int64_t id);
   /// Chooses the most likely token of each sequence, the one at `place` of its generation.
   Status choose(std::size_t place);
 
