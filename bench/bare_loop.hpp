@@ -46,7 +46,7 @@ inline Arguments parse(int argc, char** argv) {
   Arguments arguments;
   arguments.library = argv[1];
   arguments.model = argv[2];
-  arguments.threads = std::atoi(argv[4]);
+  if (!(std::istringstream(argv[4]) >> arguments.threads)) die("THREADS must be a number");
   std::ifstream list(argv[3]);
   for (std::string line; std::getline(list, line);) {
     std::istringstream fields(line);

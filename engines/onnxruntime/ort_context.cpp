@@ -210,7 +210,7 @@ Result<std::vector<OrtValuePtr>> OrtContext::latest_values() const {
   std::vector<OrtValuePtr> values;
   values.reserve(count);
   for (std::size_t i = 0; i < count; ++i) values.push_back(OrtValuePtr(list[i], {&runtime.api()}));
-  if (list != nullptr) ASSAY_CHECK_OK(runtime.check(runtime.api().AllocatorFree(allocator, list)));
+  if (list != nullptr) ASSAY_CHECK_OK(runtime.check(runtime.api().AllocatorFree(allocator, static_cast<void*>(list))));
   return values;
 }
 

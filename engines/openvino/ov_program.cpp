@@ -2,6 +2,7 @@
 #include "ov_program.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -292,7 +293,8 @@ Result<std::shared_ptr<const OvCompiled>> OvProgram::compile(const ov_model_t* m
   }
   effective_ = {{"device", device_}, {"precision", assay_word(precision)}};
   int threads = 0;
-  if (const auto all = property("INFERENCE_NUM_THREADS")) threads = std::atoi(all->c_str());
+  if (const auto all = property("INFERENCE_NUM_THREADS"))
+    std::from_chars(all->data(), all->data() + all->size(), threads);
   effective_.emplace_back("threads", std::to_string(std::max(threads, 1)));
   for (const char* key :
        {"EXECUTION_DEVICES", "PERFORMANCE_HINT", "NUM_STREAMS", "INFERENCE_NUM_THREADS", kPrecisionHint,

@@ -64,10 +64,7 @@ std::optional<Best> most_items(const RowGroup& usable, const Record& like) {
 }
 
 const Record* least_memory_of(const std::vector<const Record*>& rows) {
-  std::vector<Record> copies;
-  copies.reserve(rows.size());
-  for (const Record* row : rows) copies.push_back(*row);
-  const std::string kind = most_common_memory_kind(copies);
+  const std::string kind = most_common_memory_kind(std::span<const Record* const>(rows));
   const Record* least = nullptr;
   for (const Record* row : rows)
     if (!kind.empty() && memory_kind(*row) == kind && (least == nullptr || *row->memory_mb < *least->memory_mb))
@@ -155,9 +152,16 @@ std::string memory_kind(const Record& row) {
 }
 
 std::string most_common_memory_kind(std::span<const Record> rows) {
+  std::vector<const Record*> each;
+  each.reserve(rows.size());
+  for (const Record& row : rows) each.push_back(&row);
+  return most_common_memory_kind(std::span<const Record* const>(each));
+}
+
+std::string most_common_memory_kind(std::span<const Record* const> rows) {
   std::map<std::string, std::size_t> count;
-  for (const Record& row : rows)
-    if (std::string kind = memory_kind(row); !kind.empty()) ++count[std::move(kind)];
+  for (const Record* row : rows)
+    if (std::string kind = memory_kind(*row); !kind.empty()) ++count[std::move(kind)];
   const auto most = std::ranges::max_element(count, {}, [](const auto& each) { return each.second; });
   return most == count.end() ? std::string() : most->first;
 }

@@ -46,6 +46,7 @@ namespace assay {
 [[nodiscard]] std::string memory_kind(const Record& row);
 /// The kind that most of the rows have: memory of different kinds is not compared.
 [[nodiscard]] std::string most_common_memory_kind(std::span<const Record> rows);
+[[nodiscard]] std::string most_common_memory_kind(std::span<const Record* const> rows);
 
 /// The row with the time of one item in place of that of a run: its median and those of its launches.
 [[nodiscard]] Record per_item(Record row);

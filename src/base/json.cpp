@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -13,12 +16,38 @@
 namespace assay {
 namespace {
 
+// `byte` counts from 1; columns are characters.
 std::string place(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const auto start = before.rfind('\n');
-  const auto column = start == std::string_view::npos ? before.size() : before.size() - start - 1;
-  return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
+  const std::string_view in_line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  const auto column = std::ranges::count_if(in_line, begins);
+  return fmt::format("line {}, column {}", line, std::max<std::ptrdiff_t>(column, 1));
+}
+
+// A key that its object has already, and the byte where it begins. `text` is valid JSON.
+struct RepeatedKey {
+  std::string key;
+  std::size_t at = 0;
+};
+std::optional<RepeatedKey> repeated_key(std::string_view text) {
+  std::vector<std::set<std::string>> open;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '{' || c == '[') open.emplace_back();
+    if (c == '}' || c == ']') open.pop_back();
+    if (c != '"') continue;
+    const std::size_t begin = i;
+    while (text[++i] != '"')
+      if (text[i] == '\\') ++i;
+    const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+    if (next == std::string_view::npos || text[next] != ':') continue;  // a value
+    std::string key(text.substr(begin + 1, i - begin - 1));
+    if (key.find('\\') != std::string::npos) key = Json::parse('"' + key + '"').get<std::string>();
+    if (!open.back().insert(key).second) return RepeatedKey{std::move(key), begin};
+  }
+  return std::nullopt;
 }
 
 // nlohmann's messages begin with "[json.exception.…] parse error at line 3, column 5: "; we state the place ourselves.
@@ -31,21 +60,6 @@ std::string plain(const std::string& what) {
 
 Result<Json> parse_json(std::string_view text, std::string_view name) {
   constexpr std::size_t kMaxDepth = 200;
-  std::vector<std::set<std::string>> keys;
-  std::string refused;
-  // The callback sees every event; returning true keeps it. It cannot stop the parse, so the first refusal is kept.
-  const auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
-      keys.emplace_back();
-      if (keys.size() > kMaxDepth && refused.empty()) refused = fmt::format("nesting deeper than {} levels", kMaxDepth);
-    } else if (event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end) {
-      keys.pop_back();
-    } else if (event == Json::parse_event_t::key && refused.empty()) {
-      const std::string& key = value.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) refused = fmt::format("the key \"{}\" is given twice in one object", key);
-    }
-    return true;
-  };
   try {
     // Deep nesting would overflow the parser's callers later on (comparison and destruction recurse).
     std::size_t depth = 0, deepest = 0;
@@ -67,8 +81,12 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
     }
     if (deepest > kMaxDepth)
       return fail(ErrorCode::kInvalidArgument, fmt::format("{}: nesting deeper than {} levels", name, kMaxDepth));
-    Json json = Json::parse(text, watch);
-    if (!refused.empty()) return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", name, refused));
+    Json json = Json::parse(text);
+    if (const std::optional<RepeatedKey> repeated = repeated_key(text))
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: the key \"{}\" is given twice in one object, again at {}", name, repeated->key,
+                              place(text, repeated->at + 1)),
+                  "keep one of them");
     return json;
   } catch (const Json::parse_error& error) {
     return fail(ErrorCode::kInvalidArgument,

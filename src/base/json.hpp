@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 /// Parses `text`; messages contain `name` (a path, "the worker's answer").
 /// Errors: invalid_argument with line and column and what was expected there. Nesting is limited to 200 levels,
-/// duplicate keys are refused.
+/// duplicate keys are refused, at the place of the second.
 [[nodiscard]] Result<Json> parse_json(std::string_view text, std::string_view name);
 
 /// Reads and parses a file. Errors: those of read_file and parse_json.

@@ -20,7 +20,8 @@ class Scanner {
   std::size_t find(const std::vector<std::string>& path) {
     std::size_t found = 0;
     for (const std::string& key : path) {
-      if (peek() != '{' || !enter(key, found)) return 0;
+      const char opens = peek();
+      if (opens == '[' ? !enter_list(key, found) : opens != '{' || !enter(key, found)) return 0;
     }
     return found;
   }
@@ -49,6 +50,15 @@ class Scanner {
       skip();
     }
     return false;
+  }
+  /// Stops before the element number `index` of the list that begins here.
+  bool enter_list(const std::string& index, std::size_t& found) {
+    const auto wanted = parse_number<std::size_t>(index);
+    ++at_;
+    for (std::size_t i = 0; wanted && i < *wanted && peek() != ']' && peek() != '\0'; ++i) skip();
+    const bool there = wanted && peek() != ']';
+    found = at_;
+    return there;
   }
   /// Goes behind the string, number, word, object or array that begins here.
   void skip() {
@@ -100,8 +110,11 @@ std::string shown(const Json& value) {
 
 Result<JsonDocument> JsonDocument::parse(std::string text, std::string name) {
   ASSAY_TRY(Json value, parse_json(text, name));
-  if (!value.is_object())
-    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: the file must have one JSON object", name));
+  if (!value.is_object()) {
+    const Place at = place_at(text, std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}:{}:{}: the file must have one JSON object, {{…}}, not {}",
+                                                         name, at.line, at.column, shown(value)));
+  }
   return JsonDocument{std::move(value), std::move(text), std::move(name)};
 }
 

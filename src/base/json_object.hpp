@@ -26,7 +26,8 @@ struct JsonDocument {
   struct Place {
     int line = 1, column = 1;
   };
-  /// The place of the key that `path` leads to; the text's beginning for an empty path.
+  /// The place of the key that `path` leads to; the text's beginning for an empty path. An element of a list is named
+  /// by its number, from "0".
   [[nodiscard]] Place place_of(const std::vector<std::string>& path) const;
   /// The place of its value.
   [[nodiscard]] Place place_of_value(const std::vector<std::string>& path) const;

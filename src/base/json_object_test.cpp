@@ -75,7 +75,7 @@ TEST(ObjectReader, NamesTheValueThatHasAnotherType) {
   EXPECT_EQ(refusal("{\"name\": \"a\", \"pairs\": {\"k\": 1}}"),
             "x.json:1: \"pairs\" must be an object of strings, not {\"k\":1}");
   EXPECT_EQ(refusal("{\"name\": \"a\", \"inside\": []}"), "x.json:1: \"inside\" must be an object, not []");
-  EXPECT_EQ(refusal("[1]"), "x.json: the file must have one JSON object");
+  EXPECT_EQ(refusal("\n [1]"), "x.json:2:2: the file must have one JSON object, {…}, not [1]");
 }
 
 TEST(ObjectReader, NamesTheValidWords) {
@@ -105,6 +105,20 @@ TEST(JsonDocumentTest, PlacesHaveLineAndColumn) {
   EXPECT_EQ(at(document->place_of({"ä", "c"})), std::pair(3, 19));
   EXPECT_EQ(at(document->place_of_value({"ä", "c"})), std::pair(3, 25));
   EXPECT_EQ(at(document->place_of_value({"ä", "b"})), std::pair(3, 14));
+}
+
+TEST(JsonDocumentTest, ElementsOfListsHavePlaces) {
+  const auto document = JsonDocument::parse("{\"a\": [\"],\", [1, 2],\n {\"b\": [3, 4]}]}", "f.json");
+  ASSERT_TRUE(document);
+  const auto at = [&](const std::vector<std::string>& path) {
+    const JsonDocument::Place place = document->place_of_value(path);
+    return std::pair(place.line, place.column);
+  };
+  EXPECT_EQ(at({"a", "0"}), std::pair(1, 8));
+  EXPECT_EQ(at({"a", "1"}), std::pair(1, 14));
+  EXPECT_EQ(at({"a", "1", "1"}), std::pair(1, 18));
+  EXPECT_EQ(at({"a", "2"}), std::pair(2, 2));
+  EXPECT_EQ(at({"a", "2", "b", "1"}), std::pair(2, 12));
 }
 
 }  // namespace

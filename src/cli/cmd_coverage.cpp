@@ -190,8 +190,7 @@ Result<ExitCode> answer(const CoverageOptions& options, Context& context) {
     return ExitCode::kSuccess;
   }
   ASSAY_TRY(const Selection selection, selection_of(options));
-  ASSAY_CHECK_OK(options.answers.write(database, selection, context));
-  return ExitCode::kSuccess;
+  return options.answers.write(database, selection, context);
 }
 
 Status check_options(const CoverageOptions& options, const Context& context) {

@@ -57,7 +57,7 @@ Result<ExitCode> help(const CLI::App& app, const std::vector<std::string>& words
       path.push_back(word);
   }
   for (const std::string& word : path) {
-    if (word.starts_with("-")) break;  // of an alias
+    if (word.starts_with('-')) break;  // of an alias
     const auto commands = shown->get_subcommands([](const CLI::App*) { return true; });
     const auto found = std::ranges::find(commands, word, [](const CLI::App* each) { return each->get_name(); });
     if (found == commands.end()) {

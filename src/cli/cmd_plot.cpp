@@ -18,6 +18,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "chart/chart.hpp"
+#include "chart/files.hpp"
 #include "chart/render.hpp"
 #include "cli/chart_page.hpp"
 #include "cli/context.hpp"
@@ -25,7 +26,6 @@
 #include "cli/measuring_options.hpp"
 #include "cli/selection_options.hpp"
 #include "exchange/dataset_of_files.hpp"
-#include "store/store.hpp"
 
 namespace assay::cli {
 namespace fs = std::filesystem;
@@ -58,7 +58,7 @@ bool is_selected(const Record& row, const Selection& chosen) {
          equal(chosen.batch_size, row.batch_size) && equal(chosen.sequence_length, row.sequence_length) && at_time;
 }
 
-Result<Dataset> read_files(const PlotOptions& options) {
+Result<Selected> read_files(const PlotOptions& options) {
   const std::vector<fs::path> paths(options.json_paths.begin(), options.json_paths.end());
   ASSAY_TRY(const Selection chosen, options.selection.selection());
   ASSAY_TRY(std::vector<exchange::ResultsFile> files, exchange::read_all(paths));
@@ -79,32 +79,15 @@ Result<Dataset> read_files(const PlotOptions& options) {
     data.cells.resize(chosen.most_cells);
     data.ids.resize(chosen.most_cells);
   }
-  if (any && data.cells.empty())
-    return fail(ErrorCode::kNotFound, fmt::format("no result of '{}' has all that was requested", data.source),
-                "leave out one of the options that select");
-  return data;
+  Selected selected{std::move(data), {}};
+  if (any && selected.data.cells.empty()) selected.none = nothing_has_all(selected.data.source);
+  return selected;
 }
 
-bool has_no_result(const fs::path& database) {
-  Result<Store> store = Store::open(database, Store::Mode::kRead);
-  if (!store) return false;
-  const auto words = store->ask("selection_words");
-  return words && words->rows.empty();
-}
-
-// An empty database is an empty dataset: each chart says what it needs.
-Result<Dataset> read_data(const PlotOptions& options) {
+Result<Selected> read_data(const PlotOptions& options) {
   if (!options.json_paths.empty() && !options.selection.db_path.empty())
     return fail(ErrorCode::kInvalidArgument, "--json-path and --db-path name two sources", "use one of them");
-  if (!options.json_paths.empty()) return read_files(options);
-  Result<Dataset> data = options.selection.read();
-  const fs::path database = database_path(options.selection.db_path);
-  if (!data && data.error().code == ErrorCode::kNotFound && has_no_result(database)) {
-    Dataset empty;
-    empty.source = database.string();
-    return empty;
-  }
-  return data;
+  return options.json_paths.empty() ? options.selection.read() : read_files(options);
 }
 
 std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
@@ -191,41 +174,31 @@ Status check_keys(const PlotOptions& options, const Dataset& data) {
                   cell ? "task_key" : "series_key"));
 }
 
-Result<ExitCode> plot(const PlotOptions& options) {
+Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
   const std::vector<chart::Kind> kinds = chosen_kinds(options);
   ASSAY_CHECK_OK(check_output(options, kinds.size()));
-  ASSAY_TRY(const Dataset data, read_data(options));
+  ASSAY_TRY(const Selected selected, read_data(options));
+  // From an empty database each chart says what it needs.
+  if (selected.none && options.selection.select()) return answer_none(*selected.none, context);
+  const Dataset& data = selected.data;
   ASSAY_CHECK_OK(check_keys(options, data));
   const Analysis analysis = analyse(data);
   const chart::ChartMaker maker({.data = &data, .analysis = &analysis, .cell = options.cell, .series = options.series});
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   std::size_t drawn = 0;
-  std::vector<std::pair<std::string, std::string>> missing;  // why, and of which charts
-  std::vector<std::string> missing_names;
+  chart::NotDrawn missing;
   for (const chart::Kind kind : kinds) {
     std::size_t page = 0;
     for (const chart::Chart& chart : maker.make(kind)) {
       if (chart.option.is_null()) {
-        const std::string why = join(chart.notes, "; ");
-        const auto known = std::ranges::find(missing, why, &std::pair<std::string, std::string>::first);
-        if (known != missing.end())
-          known->second += ", " + chart.name;
-        else
-          missing.emplace_back(why, chart.name);
-        missing_names.push_back(chart.name);
+        missing.add(chart);
         continue;
       }
       ASSAY_CHECK_OK(write_chart(options, data, renderer, chart, page++));
       ++drawn;
     }
   }
-  const bool chosen = !options.charts.empty() || options.architecture_comparison;
-  if (drawn > 0 && !chosen && !missing_names.empty())
-    std::fprintf(stderr, "not drawn, because there are no data: %s; `assay plot --chart NAME` says what each needs\n",
-                 join(missing_names, ", ").c_str());
-  else
-    for (const auto& [why, names] : missing)
-      std::fprintf(stderr, "not drawn: %s: %s\n", names.c_str(), sanitise(why).c_str());
+  for (const std::string& line : missing.lines()) std::fprintf(stderr, "%s\n", sanitise(line).c_str());
   return drawn > 0 ? ExitCode::kSuccess : ExitCode::kCannotTell;
 }
 
@@ -276,7 +249,7 @@ void register_plot(CLI::App& app, Commands& commands) {
       "  assay plot --db-path benchmark_db.duckdb --model-id bert-base-uncased\n"
       "  assay plot --json-path benchmark_results/gpt2_cpu_float32.json --format svg\n"
       "  assay plot --architecture-comparison --theme dark");
-  commands.add(command, [options](Context&) { return plot(*options); });
+  commands.add(command, [options](Context& context) { return plot(*options, context); });
 }
 
 }  // namespace assay::cli

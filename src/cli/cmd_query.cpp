@@ -60,11 +60,10 @@ Result<std::string> chosen_report(const QueryOptions& options) {
       "use one of --report NAME, --architecture-performance-comparison, --optimal-hardware-analysis and --sql TEXT");
 }
 
-Result<ExitCode> query(const QueryOptions& options) {
+Result<ExitCode> query(const QueryOptions& options, const Context& context) {
   ASSAY_TRY(const std::string name, chosen_report(options));
   if (name.empty()) return run_sql(options);
-  ASSAY_CHECK_OK(options.question.answer(name));
-  return ExitCode::kSuccess;
+  return options.question.answer(name, context);
 }
 
 }  // namespace
@@ -93,7 +92,7 @@ void register_query(CLI::App& app, Commands& commands) {
       "  assay query --report comprehensive-benchmarks --format html --output report.html\n"
       "  assay query --sql \"SELECT model, hardware, latency_p50_ms FROM benchmark_results ORDER BY timestamp DESC "
       "LIMIT 10\"");
-  commands.add(command, [options](Context&) { return query(*options); });
+  commands.add(command, [options](Context& context) { return query(*options, context); });
 }
 
 }  // namespace assay::cli

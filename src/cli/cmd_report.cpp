@@ -19,11 +19,6 @@ struct ReportOptions {
   ReportQuestion question;
 };
 
-Result<ExitCode> report(const ReportOptions& options) {
-  ASSAY_CHECK_OK(options.question.answer(options.name));
-  return ExitCode::kSuccess;
-}
-
 }  // namespace
 
 void register_report(CLI::App& app, Commands& commands) {
@@ -44,7 +39,7 @@ void register_report(CLI::App& app, Commands& commands) {
                   "  assay report\n"
                   "  assay report optimal-hardware --goal throughput --since 7d\n"
                   "  assay report comprehensive-benchmarks --output report.html");
-  commands.add(command, [options](Context&) { return report(*options); });
+  commands.add(command, [options](Context& context) { return options->question.answer(options->name, context); });
 }
 
 }  // namespace assay::cli

@@ -8,6 +8,7 @@
 
 #include "analyse/analysis.hpp"
 #include "base/files.hpp"
+#include "base/shell.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
@@ -37,6 +38,14 @@ Result<std::string> document_of(const std::filesystem::path& database) {
   return dashboard::pack(data, analysis, dashboard::page_charts(data, analysis), options).bytes;
 }
 
+// What the page shows at the end: it may have been opened before there were results.
+bool has_results(const std::filesystem::path& database) {
+  Result<Store> store = Store::open_snapshot(database);
+  if (!store) return false;
+  const auto words = store->ask("selection_words");
+  return words && !words->rows.empty();
+}
+
 // The launches of a cell, with every field.
 Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_id) {
   ASSAY_TRY(Store store, Store::open_snapshot(database));
@@ -51,12 +60,14 @@ Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_
   return Json{{"result_id", result_id}, {"launches", std::move(launches)}};
 }
 
-// Added to the line that says what is shown.
-const char* why_empty(const std::filesystem::path& database) {
-  if (!is_empty_or_absent(snapshot_path(database))) return "";
-  return is_empty_or_absent(database) ? ", which does not exist yet: the page is empty until a run saves results"
-                                      : ", which has no snapshot: the page is empty until `assay db ingest` or a run "
-                                        "publishes it";
+// Added to the line that says what is shown. `published`: whether the snapshot could be made, if there was none.
+std::string why_empty(const std::filesystem::path& database, const Status& published) {
+  if (is_empty_or_absent(database) && is_empty_or_absent(snapshot_path(database)))
+    return ", which does not exist yet: the page is empty until a run saves results";
+  if (published) return "";
+  return fmt::format(
+      ", which has no snapshot ({}): the page is empty until a run, or `assay db ingest --db-path {}`, publishes it",
+      published.error().message, shell_quoted(database.string()));
 }
 
 Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
@@ -66,6 +77,7 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
   options.once = command.once;
   if (command.idle_timeout > 0) options.idle_timeout = std::chrono::seconds(command.idle_timeout);
   options.cancelled = interrupted;
+  const Status published = Store::publish_missing_snapshot(options.database);
   serve::Content content;
   content.page = dashboard::live_page();
   content.document = [&] { return document_of(options.database); };
@@ -76,10 +88,10 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
       print_document({{"url", url}, {"database", options.database.string()}});
     else
       std::printf("%s shows %s%s; Ctrl-C ends it\n", url.c_str(), options.database.c_str(),
-                  why_empty(options.database));
+                  why_empty(options.database, published).c_str());
     static_cast<void>(std::fflush(stdout));
   }));
-  return ExitCode::kSuccess;
+  return has_results(options.database) ? ExitCode::kSuccess : ExitCode::kCannotTell;
 }
 
 }  // namespace

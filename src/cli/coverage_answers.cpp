@@ -105,8 +105,11 @@ std::vector<std::string> CoverageAnswers::places() const {
   return all;
 }
 
-Status CoverageAnswers::write(const fs::path& database, const Selection& selection, const Context& context) const {
-  ASSAY_TRY(const Dataset data, read_selected(database, selection));
+Result<ExitCode> CoverageAnswers::write(const fs::path& database, const Selection& selection,
+                                        const Context& context) const {
+  ASSAY_TRY(const Selected selected, read_selected(database, selection));
+  if (selected.none) return answer_none(*selected.none, context);
+  const Dataset& data = selected.data;
   const Analysis analysis = analyse(data, goal_from(goal_).value_or(Goal::kLatency));
   const bool prints = output_.empty() && (comparative_ || optimization_);
   ReportOutput output{format_, output_};
@@ -131,12 +134,12 @@ Status CoverageAnswers::write(const fs::path& database, const Selection& selecti
   }
   if (context.json && !prints) {
     print_document({{"written", std::move(files)}});
-    return {};
+    return ExitCode::kSuccess;
   }
   // Where a report goes to standard output, the names of files go to the other one.
   std::FILE* stream = prints ? stderr : stdout;
   for (const Json& file : files) std::fprintf(stream, "%s\n", file.get<std::string>().c_str());
-  return {};
+  return ExitCode::kSuccess;
 }
 
 }  // namespace assay::cli

@@ -26,9 +26,10 @@ class CoverageAnswers {
   /// Where the answers go: paths, or "standard output".
   [[nodiscard]] std::vector<std::string> places() const;
   /// Prints and writes them. With --output-format json, a report that goes to standard output is JSON; else the
-  /// document printed is the list of files. Errors: those of read_selected() and of writing a file.
-  [[nodiscard]] Status write(const std::filesystem::path& database, const Selection& selection,
-                             const Context& context) const;
+  /// document printed is the list of files. Returns 4 if there are no results. Errors: those of read_selected() and of
+  /// writing a file.
+  [[nodiscard]] Result<ExitCode> write(const std::filesystem::path& database, const Selection& selection,
+                                       const Context& context) const;
 
  private:
   bool comparative_ = false, optimization_ = false, dashboard_ = false, efficiency_ = false, memory_ = false;

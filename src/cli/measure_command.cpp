@@ -20,6 +20,7 @@
 #include "base/guard.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
 #include "cli/known_engines.hpp"
@@ -28,8 +29,8 @@
 #include "cli/progress.hpp"
 #include "report/format.hpp"
 #include "store/store.hpp"
-#include "suite/collected.hpp"
 #include "suite/folder.hpp"
+#include "suite/matrix_file.hpp"
 #include "suite/pictures.hpp"
 
 namespace assay::cli {
@@ -62,8 +63,8 @@ Result<std::vector<Record>> history_of(const SessionRequest& request, const Sess
   return rows.records();
 }
 
-// From the history and these rows. An earlier matrix is replaced only by one that has all of its models and hardware:
-// it stays if the history cannot be read, or is that of another database.
+// From the history and these rows, with what an earlier matrix has beyond them; that stays as it is if the history
+// cannot be read.
 Status write_matrix(const std::vector<std::filesystem::path>& folders, const SessionRequest& request,
                     const SessionResult& session) {
   const Result<std::vector<Record>> history = history_of(request, session);
@@ -80,10 +81,10 @@ Status write_matrix(const std::vector<std::filesystem::path>& folders, const Ses
     if (!history && std::filesystem::exists(file, ignored))
       done = with_context(Status(tl::unexpected<Error>(history.error())),
                           fmt::format("the earlier '{}' stays as it is", kMatrixFile));
-    else if (const Status kept = suite::check_nothing_lost(file, matrix, rows); !kept)
-      log_warning("{}; {}", kept.error().message, kept.error().hint);
-    else if (Status written = write_file_atomically(file, json_text(matrix, 2) + "\n"); !written)
-      done = std::move(written);
+    else if (const Result<std::string> kept = suite::write_matrix_file(file, matrix, rows); !kept)
+      done = tl::unexpected<Error>(kept.error());
+    else if (!kept->empty())
+      log_info("{}", *kept);
   }
   return done;
 }
@@ -188,10 +189,13 @@ Status draw_pictures(const std::filesystem::path& folder, const SessionRequest& 
   if (made.charts > 0)
     line +=
         fmt::format("{}{} charts in {}", made.page ? "; " : "", made.charts, (folder / suite::kPlotsFolder).string());
-  if (!line.empty() && json)
-    log_info("{}", line);
-  else if (!line.empty())
-    std::printf("%s\n", line.c_str());
+  std::vector<std::string> lines = made.not_drawn;
+  if (!line.empty()) lines.push_back(line);
+  for (const std::string& each : lines)
+    if (json)
+      log_info("{}", each);
+    else
+      std::printf("%s\n", sanitise(each).c_str());
   return suite::status_of(made);
 }
 

@@ -27,12 +27,15 @@ void ReportQuestion::add_to(CLI::App& command) {
   output.add_to(command);
 }
 
-Status ReportQuestion::answer(const std::string& report) const {
+Result<ExitCode> ReportQuestion::answer(const std::string& report, const Context& context) const {
   ASSAY_TRY([[maybe_unused]] const std::string format, output.chosen_format());
-  ASSAY_TRY(const Dataset data, selection.read());
+  ASSAY_TRY(const Selected selected, selection.read());
+  if (selected.none) return answer_none(*selected.none, context);
+  const Dataset& data = selected.data;
   const Analysis analysis = analyse(data, goal_from(goal).value_or(Goal::kLatency));
   ASSAY_TRY(const Document document, make_report(report, data, analysis));
-  return output.write(document, data, analysis);
+  ASSAY_CHECK_OK(output.write(document, data, analysis));
+  return ExitCode::kSuccess;
 }
 
 }  // namespace assay::cli

@@ -26,9 +26,9 @@ struct ReportQuestion {
   ReportOutput output;
 
   void add_to(CLI::App& command);
-  /// Reads what was selected and writes the report of this name. Errors: those of SelectionOptions::read() and
-  /// ReportOutput::write().
-  [[nodiscard]] Status answer(const std::string& report) const;
+  /// Reads what was selected and writes the report of this name; 4 if there are no results. Errors: those of
+  /// SelectionOptions::read() and ReportOutput::write().
+  [[nodiscard]] Result<ExitCode> answer(const std::string& report, const Context& context) const;
 };
 
 }  // namespace assay::cli

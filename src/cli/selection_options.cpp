@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
+#include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "store/store.hpp"
@@ -81,6 +82,13 @@ Status check_words(const KnownWords& known, const std::string& database, const S
 
 }  // namespace
 
+Error nothing_has_all(const std::string& source) {
+  return Error{ErrorCode::kNotFound,
+               fmt::format("no result of '{}' has all that was requested", source),
+               {},
+               "leave out one of the options that select"};
+}
+
 std::optional<WallTime> parse_time(std::string_view text, WallTime now) {
   if (text == "yesterday") return now - Days(1);
   if (text.size() > 1 && (text.back() == 'd' || text.back() == 'h')) {
@@ -139,24 +147,33 @@ Result<Selection> SelectionOptions::selection() const {
   return selection;
 }
 
-Result<Dataset> SelectionOptions::read() const {
+ExitCode answer_none(const Error& none, const Context& context) {
+  print_failure(failure_of(none), context.json);
+  return ExitCode::kCannotTell;
+}
+
+Result<Selected> SelectionOptions::read() const {
   ASSAY_TRY(const Selection chosen, selection());
   return read_selected(database_path(db_path), chosen);
 }
 
-Result<Dataset> read_selected(const std::filesystem::path& database, const Selection& chosen) {
+Result<Selected> read_selected(const std::filesystem::path& database, const Selection& chosen) {
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
   ASSAY_TRY(const KnownWords known, known_words(store));
-  if (known.empty())
-    return fail(ErrorCode::kNotFound, fmt::format("'{}' has no results yet", store.path().string()),
-                "`assay run --models-set small` measures five models and stores them there");
+  if (known.empty()) {
+    Selected none{{},
+                  Error{ErrorCode::kNotFound,
+                        fmt::format("'{}' has no results yet", store.path().string()),
+                        {},
+                        "`assay run --models-set small` measures five models and stores them there"}};
+    none.data.source = store.path().string();
+    return none;
+  }
   ASSAY_CHECK_OK(check_words(known, store.path().string(), chosen));
   ASSAY_TRY(Dataset data, read_dataset(store, chosen));
-  if (data.cells.empty())
-    return fail(ErrorCode::kNotFound,
-                fmt::format("no result of '{}' has all that was requested", store.path().string()),
-                "leave out one of the options that select");
-  return data;
+  Selected selected{std::move(data), {}};
+  if (selected.data.cells.empty()) selected.none = nothing_has_all(store.path().string());
+  return selected;
 }
 
 }  // namespace assay::cli

@@ -11,9 +11,22 @@
 
 #include "base/clock.hpp"
 #include "cli/app_forward.hpp"
+#include "cli/context.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::cli {
+
+/// The results that were selected, or why there are none.
+struct Selected {
+  Dataset data;
+  std::optional<Error> none;  ///< the database has no results, or none that have all that was requested
+};
+
+/// For `none`: each option that selects has results, but not all of them together.
+[[nodiscard]] Error nothing_has_all(const std::string& source);
+
+/// Prints why there are no results, and returns the status for it.
+[[nodiscard]] ExitCode answer_none(const Error& none, const Context& context);
 
 /// The options that select results of the history: `query`, `report` and `plot` have the same.
 class SelectionOptions {
@@ -28,7 +41,7 @@ class SelectionOptions {
   /// valid.
   [[nodiscard]] Result<Selection> selection() const;
   /// Reads what was selected. Errors: those of selection() and read_selected().
-  [[nodiscard]] Result<Dataset> read() const;
+  [[nodiscard]] Result<Selected> read() const;
 
  private:
   Selection words_;
@@ -36,8 +49,8 @@ class SelectionOptions {
 };
 
 /// Reads what `chosen` selects of a database. Errors: those of Store::open; invalid_argument for a word that no result
-/// has, with the nearest one; not_found if there is no result at all.
-[[nodiscard]] Result<Dataset> read_selected(const std::filesystem::path& database, const Selection& chosen);
+/// has, with the nearest one.
+[[nodiscard]] Result<Selected> read_selected(const std::filesystem::path& database, const Selection& chosen);
 
 /// A time as a person writes it: "2026-03-02", "2026-03-02T12:00:00Z" (UTC), "7d", "12h" (before `now`), "yesterday".
 [[nodiscard]] std::optional<WallTime> parse_time(std::string_view text, WallTime now);

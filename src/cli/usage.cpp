@@ -64,7 +64,7 @@ std::optional<Failure> unexpected(const CLI::App& command, const std::string& he
   const std::vector<std::string> rest = command.remaining();
   if (rest.empty()) return std::nullopt;
   const std::string word = rest.front().substr(0, rest.front().find('='));
-  if (!word.starts_with("-")) return wrong_usage(fmt::format("unexpected argument '{}'", rest.front()), help);
+  if (!word.starts_with('-')) return wrong_usage(fmt::format("unexpected argument '{}'", rest.front()), help);
   std::vector<std::string> names = option_names(command);
   for (const CLI::App* each : subcommands_of(command)) {
     const std::vector<std::string> more = option_names(*each);
@@ -74,9 +74,34 @@ std::optional<Failure> unexpected(const CLI::App& command, const std::string& he
   return wrong_usage(fmt::format("unknown option '{}'", word), with_hint(did_you_mean(word, names), help));
 }
 
+// The name of an option as it was typed: "--db" of --db-path, "REPORT" of a value without an option.
+std::string typed_name(const CLI::Option& option, const std::string& name, int argc, char** argv) {
+  const auto is_typed = [&](const std::string& word) {
+    return std::any_of(argv, argv + argc,
+                       [&](const char* each) { return each == word || std::string(each).starts_with(word + "="); });
+  };
+  std::vector<std::string> names;
+  for (const std::string& each : option.get_lnames()) names.push_back("--" + each);
+  for (const std::string& each : option.get_snames()) names.push_back("-" + each);
+  for (const std::string& each : names)
+    if (is_typed(each)) return each;
+  return option.get_positional() ? option.get_name(true) : name;
+}
+
+// The parser's message, "NAME: …" or "Could not convert: NAME = VALUE", with the name that was typed.
+std::string with_typed_name(const CLI::App& command, std::string said, int argc, char** argv) {
+  const std::size_t begin =
+      said.find_first_not_of(' ', said.starts_with("Could not convert: ") ? said.find(':') + 1 : 0);
+  const std::size_t end = said.find_first_of(": ", begin);
+  if (end == std::string::npos) return said;
+  const std::string name = said.substr(begin, end - begin);
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option == nullptr ? said : said.replace(begin, end - begin, typed_name(*option, name, argc, argv));
+}
+
 // The parser's message in plain words.
-std::string plain_message(const CLI::App& command, const CLI::ParseError& error) {
-  std::string said = error.what();
+std::string plain_message(const CLI::App& command, const CLI::ParseError& error, int argc, char** argv) {
+  std::string said = with_typed_name(command, error.what(), argc, argv);
   const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
   if (kind == CLI::ExitCodes::ArgumentMismatch) {  // "NAME: …"
     const std::string name = said.substr(0, said.find(':'));
@@ -129,7 +154,7 @@ Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc,
   if (!missing.empty())
     return wrong_usage(fmt::format("`{}` requires a command; valid: {}", name, join(names_of(missing), ", ")),
                        "`" + name + " --help` describes the commands");
-  return wrong_usage(plain_message(*command, error), help);
+  return wrong_usage(plain_message(*command, error, argc, argv), help);
 }
 
 }  // namespace assay::cli

@@ -90,7 +90,7 @@ Result<ResultsFile> read_benchmark_app(const Source& source) {
   ResultsFile file;
   file.run.command = "benchmark_app";
   for (const auto& [key, value] : options.items())
-    file.run.command += fmt::format(" {}{}{}", key.starts_with("-") ? "" : "-", key,
+    file.run.command += fmt::format(" {}{}{}", key.starts_with('-') ? "" : "-", key,
                                     text_at(options, key).empty() ? "" : " " + text_at(options, key));
   // Times below 0.01 ms are lost in two decimals.
   constexpr double kCoarse = 0.1;

@@ -186,7 +186,7 @@ Result<std::vector<fs::path>> result_files_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& path = entry->path();
-    if (path.filename().string().starts_with(".")) continue;
+    if (path.filename().string().starts_with('.')) continue;
     if (std::error_code ignored; entry->is_directory(ignored))
       inner.push_back(path);
     else if (path.extension() == ".json")

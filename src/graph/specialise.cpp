@@ -136,7 +136,7 @@ class Specialiser {
   void add_constant(AddedConstant constant) {
     if (is_output(constant.name)) {
       std::string inner = constant.name + "/constant";
-      while (values_.contains(inner)) inner += "_";
+      while (values_.contains(inner)) inner += '_';
       parts_.copies.push_back({inner + "/Identity", inner, constant.name});
       constant.name = inner;
     }

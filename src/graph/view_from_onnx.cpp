@@ -234,7 +234,7 @@ class ViewReader {
   }
 
   Result<std::shared_ptr<const Graph>> inner(const onnx::GraphProto& from) {
-    const auto graph = std::make_shared<Graph>();
+    auto graph = std::make_shared<Graph>();
     ASSAY_CHECK_OK(read(from, *graph));
     return graph;
   }

@@ -22,7 +22,7 @@ bool is_true(const std::string& value) {
 }
 
 fs::path home_folder() {
-  if (const std::string home = variable("HF_HOME"); !home.empty()) return home;
+  if (std::string home = variable("HF_HOME"); !home.empty()) return home;
   if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return fs::path(cache) / "huggingface";
   const std::string home = variable("HOME");
   return home.empty() ? fs::path() : fs::path(home) / ".cache" / "huggingface";

@@ -96,7 +96,7 @@ std::size_t receive(char* data, std::size_t one, std::size_t count, void* user) 
   if (receiver.disk_failed || receiver.too_long) return 0;
   if (receiver.text != nullptr) {
     receiver.text->append(data, bytes);
-  } else if (std::fwrite(data, 1, bytes, receiver.file) != bytes) {
+  } else if (receiver.file == nullptr || std::fwrite(data, 1, bytes, receiver.file) != bytes) {
     receiver.disk_failed = true;
     return 0;
   }

@@ -16,7 +16,7 @@ Result<fs::path> write_converted(const fs::path& cache, const std::vector<NamedV
     hash.update(fmt::format("{}\n{} {}\n", tensor.name, to_string(tensor.view.dtype), to_string(tensor.view.shape)))
         .update(tensor.view.bytes);
   }
-  const fs::path file = cache / (hash.hex().substr(0, 32) + ".safetensors");
+  fs::path file = cache / (hash.hex().substr(0, 32) + ".safetensors");
   ASSAY_CHECK_OK(make_directories(cache));
   ASSAY_CHECK_OK(write_safetensors(file, tensors));
   return file;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/text.hpp"
@@ -47,7 +48,7 @@ class Collector {
       for (const NamedTensor& array : arrays) ASSAY_CHECK_OK(add_converted(file, array.name, array.tensor));
     } else if (kind == ".pb") {
       ASSAY_TRY(const NamedTensor named, read_tensor_pb(file));
-      const bool own_name = is_input(named.name) && !is_numbered(file);
+      const bool own_name = is_input(named.name) && !number_of(file);
       ASSAY_CHECK_OK(add_converted(file, own_name ? named.name : claimed_name(file), named.tensor));
     } else if (kind == ".safetensors") {
       ASSAY_TRY(const SafetensorsFile tensors, SafetensorsFile::open(file));
@@ -86,9 +87,12 @@ class Collector {
                        [&](const ModelValue& input) { return input.name == name; });
   }
 
-  static bool is_numbered(const fs::path& file) {
+  // The 3 of input_3.pb.
+  static std::optional<std::size_t> number_of(const fs::path& file) {
+    constexpr std::string_view kPrefix = "input_";
     const std::string stem = file.stem().string();
-    return stem.starts_with("input_") && parse_number<std::size_t>(std::string_view(stem).substr(6)).has_value();
+    if (!stem.starts_with(kPrefix)) return std::nullopt;
+    return parse_number<std::size_t>(std::string_view(stem).substr(kPrefix.size()));
   }
 
   // The input that a file's name stands for, else the name itself.
@@ -97,10 +101,8 @@ class Collector {
     for (const ModelValue& input : model_.inputs) {
       if (file_name_of(input.name) == stem) return input.name;
     }
-    if (is_numbered(file)) {
-      const std::size_t index = *parse_number<std::size_t>(std::string_view(stem).substr(6));
-      if (index < model_.inputs.size()) return model_.inputs[index].name;
-    }
+    if (const std::optional<std::size_t> index = number_of(file); index && *index < model_.inputs.size())
+      return model_.inputs[*index].name;
     return stem;
   }
 

@@ -136,8 +136,8 @@ Result<ModelReference> identify_folder(const fs::path& folder) {
 
 // Whether a word that names nothing on this disk was meant as a path.
 bool is_path_like(const std::string& argument) {
-  return argument.starts_with("/") || argument.starts_with("./") || argument.starts_with("../") ||
-         argument.starts_with("~") || argument.ends_with("/") ||
+  return argument.starts_with('/') || argument.starts_with("./") || argument.starts_with("../") ||
+         argument.starts_with('~') || argument.ends_with('/') ||
          is_any(lower(fs::path(argument).extension().string()),
                 {".onnx", ".pt", ".pth", ".xml", ".json", ".safetensors", ".bin"});
 }

@@ -37,7 +37,7 @@ std::string markdown_table(const Table& table) {
     rule += is_numeric(table, c) ? "---:|" : "---|";
   }
   for (const auto& row : table.rows) {
-    body += "|";
+    body += '|';
     for (std::size_t c = 0; c < row.size(); ++c) body += " " + in_markdown(show(row[c], table.columns[c])) + " |";
     body += "\n";
   }

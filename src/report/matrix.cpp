@@ -17,11 +17,6 @@
 namespace assay {
 namespace {
 
-// The guide writes "qualcomm" in this file.
-std::string matrix_word(const std::string& target) {
-  return target.starts_with("qnn") ? "qualcomm" + target.substr(3) : target;
-}
-
 std::string milliseconds(const std::string& iso) {
   // "…:56.789012Z" → "…:56.789Z"
   const std::size_t dot = iso.find('.');
@@ -114,6 +109,11 @@ Json compatible(const std::vector<const Record*>& rows) {
   return verified ? Json(true) : tried ? Json(false) : Json(nullptr);
 }
 
+// The files of other programs name a model and have no hash of it (exchange/values.cpp).
+bool is_foreign(const Record& row) { return row.weights_hash.starts_with("named:"); }
+
+const char* source_word(bool foreign) { return foreign ? kOtherProgram : kThisHistory; }
+
 bool has_means(const Record& row) { return row.ranked() && row.latency_mean_ms && row.throughput_ips; }
 
 // Without options that a user sets to try something.
@@ -148,6 +148,10 @@ std::map<Model, std::vector<std::string>> cells_of_all_hardware(const std::vecto
 
 }  // namespace
 
+std::string matrix_word(const std::string& target) {
+  return target.starts_with("qnn") ? "qualcomm" + target.substr(3) : target;
+}
+
 Json compatibility_matrix(std::span<const Record> history, const std::string& host, const std::string& made_at) {
   const std::vector<Record> rows = latest(history);
   Json words = Json::array();
@@ -164,7 +168,9 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
       for (const Record& row : of_family)
         if (target_key(row) == target) cells.push_back(&row);
       const auto rating = performance_rating(of_family, target);
-      Json entry{{"compatible", compatible(cells)},
+      const bool foreign = std::ranges::all_of(cells, [](const Record* row) { return is_foreign(*row); });
+      Json entry{{"source", source_word(foreign)},
+                 {"compatible", compatible(cells)},
                  {"performance_rating", rating ? or_null(rating->rating) : Json(nullptr)},
                  {"performance_rating_words", rating ? Json(rating_words(*rating)) : Json(nullptr)},
                  {"times_slower", rating && rating->interval ? Json{{"estimate", rating->slower},
@@ -197,6 +203,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
         const auto mean = [n](double sum) { return n == 0 ? Json(nullptr) : Json(sum / static_cast<double>(n)); };
         results.push_back({{"timestamp", milliseconds(newest->timestamp)},
                            {"model_name", model.first},
+                           {"source", source_word(is_foreign(*newest))},
                            {"mean_latency", mean(latency)},
                            {"mean_throughput", mean(throughput)},
                            {"mean_of_cells", n},

@@ -249,6 +249,7 @@ SteadyState by_standard_error(std::span<const double> logs) {
   constexpr std::size_t kBatch = 5;
   const std::size_t batches = logs.size() / kBatch;
   std::vector<double> levels;
+  levels.reserve(batches);
   for (std::size_t i = 0; i < batches; ++i) levels.push_back(median_of(logs.subspan(i * kBatch, kBatch)));
   double least = std::numeric_limits<double>::infinity();
   std::size_t cut = 0;

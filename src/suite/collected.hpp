@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
-#include <span>
-#include <string>
 #include <vector>
 
-#include <assay/result.hpp>
-
-#include "base/json.hpp"
 #include "exchange/results_file.hpp"
 #include "result/record.hpp"
 
@@ -24,11 +18,5 @@ namespace assay::suite {
 
 /// The cell of each series and name of a model (cell_of_series()), in the order of time.
 [[nodiscard]] std::vector<Record> cells_of(const std::vector<exchange::ResultsFile>& files);
-
-/// That every model and hardware of the compatibility matrix in `file` is in `matrix`, too, or at least in the rows
-/// that it was made of (results of files that a model does not have any more are left out). A file that does not exist,
-/// or is none, has nothing to lose. Errors: invalid_argument, with one that would be lost.
-[[nodiscard]] Status check_nothing_lost(const std::filesystem::path& file, const Json& matrix,
-                                        std::span<const Record> rows);
 
 }  // namespace assay::suite

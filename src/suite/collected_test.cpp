@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/json.hpp"
 #include "exchange/dataset_of_files.hpp"
+#include "report/report.hpp"
 #include "result/keys.hpp"
 #include "suite/folder.hpp"
 #include "suite/offline.hpp"
@@ -97,36 +99,23 @@ TEST_F(CollectedTest, MachinesHaveAFolderEachAlsoIfTheirNamesAreEqual) {
   }
 }
 
-TEST_F(CollectedTest, AMatrixIsNotReplacedByOneThatHasLess) {
+TEST_F(CollectedTest, AMatrixKeepsWhatTheFolderLacks) {
   Record gpu = row("r1", "m", second_, 2);
   gpu.hardware = "cuda";
   const fs::path both = folder("both", {row("r1", "m", first_, 8), gpu}),
                  less = folder("less", {row("r1", "m", first_, 8)});
-  const fs::path matrix = less / "hardware_compatibility_matrix.json", absent = work_.path() / "absent.duckdb";
+  const fs::path matrix = less / kMatrixFile, absent = work_.path() / "absent.duckdb";
   const auto all = update_matrix_only(both, absent);
   ASSERT_TRUE(all) << to_string(all.error());
   EXPECT_THAT(all->notes, ElementsAre(HasSubstr("there is no database")));
-  fs::copy_file(both / matrix.filename(), matrix);
-  const std::string before = *read_file(matrix);
+  fs::copy_file(both / kMatrixFile, matrix);
   const auto written = update_matrix_only(less, absent);
-  ASSERT_FALSE(written);
-  EXPECT_THAT(written.error().message, HasSubstr("it has bert of embedding on cuda"));
-  EXPECT_THAT(written.error().hint, HasSubstr("--db-path"));
-  EXPECT_EQ(*read_file(matrix), before);
-  fs::remove(matrix);
-  EXPECT_TRUE(update_matrix_only(less, absent));
-}
-
-// A model whose files changed: what its old files did on another hardware is not shown any more, on purpose.
-TEST_F(CollectedTest, NothingIsLostThatTheRowsHave) {
-  Record gpu = row("r1", "m", second_, 2);
-  gpu.hardware = "cuda";
-  const std::vector<Record> rows{gpu};
-  const fs::path file = work_.path() / "matrix.json";
-  ASSERT_TRUE(write_file_atomically(file, json_text(compatibility_matrix(rows, "m", second_))));
-  EXPECT_TRUE(check_nothing_lost(file, Json::object(), rows));
-  EXPECT_FALSE(check_nothing_lost(file, Json::object(), {}));
-  EXPECT_TRUE(check_nothing_lost(work_.path() / "absent.json", Json::object(), {}));
+  ASSERT_TRUE(written) << to_string(written.error());
+  EXPECT_THAT(written->notes.front(), HasSubstr("keeps results that are not in this history: 1 of other histories"));
+  const Json hardware = (*read_json(matrix))["model_families"]["embedding"]["hardware_compatibility"];
+  EXPECT_EQ(hardware["cpu"]["source"], kThisHistory);
+  EXPECT_EQ(hardware["cuda"]["source"], kOtherHistory);
+  EXPECT_EQ(hardware["cuda"]["benchmark_results"][0]["source"], kOtherHistory);
 }
 
 }  // namespace

@@ -111,6 +111,12 @@ class ConfigReader {
   void refuse(const std::string& message) {
     add(document_.place_of_value(path_), fmt::format("\"{}\": {}", path_.back(), message));
   }
+  // Refuses an element of the list that is read.
+  void refuse_item(std::size_t index, const std::string& message) {
+    Path path = path_;
+    path.push_back(std::to_string(index));
+    add(document_.place_of_value(path), fmt::format("\"{}\": {}", path_.back(), message));
+  }
   void refuse_type(const Json& value, const std::string& wanted) {
     refuse(fmt::format("{} is {}; {} is valid", json_text(value), kind_of(value), wanted));
   }
@@ -146,7 +152,8 @@ class ConfigReader {
     if (!value.is_array() || value.empty()) return refuse_type(value, wanted);
     std::vector<std::int64_t> list;
     for (const Json& item : value) {
-      if (!is_count(item, least, most)) return refuse(fmt::format("{} is not valid; {} is", json_text(item), wanted));
+      if (!is_count(item, least, most))
+        return refuse_item(list.size(), fmt::format("{} is not valid; {} is", json_text(item), wanted));
       list.push_back(item.get<std::int64_t>());
     }
     std::ranges::sort(list);
@@ -156,7 +163,7 @@ class ConfigReader {
 
   std::optional<double> seconds(const Json& value) {
     if (value.is_number() && value.get<double>() > 0 && value.get<double>() <= kMostSeconds) return value.get<double>();
-    refuse(fmt::format("{} is not valid; a number of seconds above 0 is", json_text(value)));
+    refuse(fmt::format("{} is not valid; a number of seconds above 0, up to {}, is", json_text(value), kMostSeconds));
     return std::nullopt;
   }
 
@@ -166,7 +173,8 @@ class ConfigReader {
             ? duration_s(value.get<std::string>())
             : (value.is_number() && value.get<double>() > 0 ? std::optional(value.get<double>()) : std::nullopt);
     if (!s || *s > kMostSeconds)
-      return refuse(fmt::format("{} is not valid; a time such as \"5m\", \"1h30m\" or 300 is", json_text(value)));
+      return refuse(fmt::format("{} is not valid; a time such as \"5m\", \"1h30m\" or 300, up to {} s, is",
+                                json_text(value), kMostSeconds));
     config_.settings.budget = nanoseconds(*s);
   }
 
@@ -183,17 +191,23 @@ class ConfigReader {
       return each.is_string() && !each.get_ref<const std::string&>().empty() &&
              each.get_ref<const std::string&>().find('\0') == std::string::npos;
     };
-    if (!value.is_array() || value.empty() || !std::ranges::all_of(value, filled)) {
+    if (!value.is_array() || value.empty()) {
       refuse_type(value, what);
       return std::nullopt;
     }
     std::vector<std::string> list;
     for (const Json& item : value) {
-      if (std::ranges::find(list, item.get_ref<const std::string&>()) != list.end()) {
-        refuse(json_text(item) + " is there twice");
-        return std::nullopt;
+      const bool is_name = filled(item);
+      if (!is_name)
+        refuse_item(list.size(), fmt::format("{} is {}; {} is valid", json_text(item),
+                                             item.is_string() ? "not a name" : kind_of(item), what));
+      else if (std::ranges::find(list, item.get_ref<const std::string&>()) != list.end())
+        refuse_item(list.size(), json_text(item) + " is there twice; once is valid");
+      else {
+        list.push_back(item.get<std::string>());
+        continue;
       }
-      list.push_back(item.get<std::string>());
+      return std::nullopt;
     }
     return list;
   }
@@ -203,9 +217,9 @@ class ConfigReader {
     if (!list) return;
     std::vector<std::string> valid = hardware_words();
     valid.insert(valid.end(), {"all", "qualcomm"});
-    for (const std::string& word : *list)
-      if (std::ranges::find(valid, lower(word)) == valid.end())
-        return refuse(fmt::format("\"{}\" is not a hardware{}", word, nearest(word, valid)));
+    for (std::size_t i = 0; i < list->size(); ++i)
+      if (const std::string& word = (*list)[i]; std::ranges::find(valid, lower(word)) == valid.end())
+        return refuse_item(i, fmt::format("\"{}\" is not a hardware{}", word, nearest(word, valid)));
     config_.targets.hardware = *list;
   }
 
@@ -219,7 +233,7 @@ class ConfigReader {
     read_object(value, path, keys);
     if (config_.models.empty() && errors_.empty()) {
       path_ = path;
-      refuse("no family has a model");
+      refuse("no family has a model; an object such as {\"vision\": [\"vit\"]} is valid");
     }
   }
 
@@ -227,12 +241,13 @@ class ConfigReader {
     if (value.is_array() && value.empty()) return;
     const auto list = names(value, "a list of names, ids or paths of models");
     if (!list) return;
-    for (const std::string& name : *list) {
-      if (std::ranges::find(config_.models, name, &ModelChoice::name) != config_.models.end())
-        return refuse(fmt::format("\"{}\" is in two families", name));
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const std::string& name = (*list)[i];
+      if (const auto other = std::ranges::find(config_.models, name, &ModelChoice::name); other != config_.models.end())
+        return refuse_item(i, fmt::format("\"{}\" is in the family {}, too; one family is valid", name, other->family));
       // The example has no folder, and names only.
       Result<std::string> reference = file_.empty() ? Result<std::string>(name) : model_beside(name, file_);
-      if (!reference) return refuse(reference.error().message);
+      if (!reference) return refuse_item(i, reference.error().message);
       ModelChoice choice;
       choice.name = name;
       choice.reference = std::move(*reference);

@@ -105,8 +105,25 @@ TEST(SuiteConfigTest, MistakesNameLineColumnAndTheNearestKey) {
   EXPECT_THAT(message("{\"model_families\": {\"visoin\": []}}"),
               AllOf(HasSubstr("my.json:1:21"), HasSubstr("did you mean vision?")));
   EXPECT_THAT(message("{\"hardware_types\": [\"cudda\"]}"), HasSubstr("did you mean cuda?"));
-  EXPECT_THAT(message("{"), HasSubstr("line 1"));
-  EXPECT_THAT(message("[]"), HasSubstr("one JSON object"));
+  EXPECT_THAT(message("{"), HasSubstr("line 1, column"));
+  EXPECT_THAT(message("\n [1]"), HasSubstr("my.json:2:2: the file must have one JSON object, {…}, not [1]"));
+  EXPECT_THAT(message("{\"parallel\": true,\n \"parallel\": false}"),
+              HasSubstr("my.json: the key \"parallel\" is given twice in one object, again at line 2, column 2"));
+}
+
+TEST(SuiteConfigTest, AWrongElementOfAListIsNamedAtItsPlace) {
+  EXPECT_THAT(message("{\"batch_sizes\": [1,\n  \"2\"]}"),
+              HasSubstr("my.json:2:3: \"batch_sizes\": \"2\" is not valid; a list of integers from 1"));
+  EXPECT_THAT(message("{\"hardware_types\": [\"cpu\",\n \"cudda\"]}"),
+              HasSubstr("my.json:2:2: \"hardware_types\": \"cudda\" is not a hardware; did you mean cuda?"));
+  EXPECT_THAT(message("{\"hardware_types\": [\"cpu\", \"cpu\"]}"), HasSubstr("my.json:1:28:"));
+  EXPECT_THAT(message("{\"engines\": [\"null\", {}]}"),
+              HasSubstr("my.json:1:22: \"engines\": {} is an object; a list of names of runtimes is valid"));
+  EXPECT_THAT(
+      message("{\"model_families\": {\"vision\": [\"vit\", \"\"]}}"),
+      HasSubstr("my.json:1:39: \"vision\": \"\" is not a name; a list of names, ids or paths of models is valid"));
+  EXPECT_THAT(message("{\"model_families\": {\"vision\": [\"a\"], \"audio\": [\"b\", \"a\"]}}"),
+              HasSubstr("my.json:1:53: \"audio\": \"a\" is in the family vision, too"));
 }
 
 TEST(SuiteConfigTest, EveryWrongValueIsAnError) {

@@ -22,6 +22,7 @@
 #include "suite/collected.hpp"
 #include "suite/comparison.hpp"
 #include "suite/folder.hpp"
+#include "suite/matrix_file.hpp"
 #include "suite/pictures.hpp"
 
 namespace assay::suite {
@@ -62,11 +63,9 @@ Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::pat
   return rows;
 }
 
-// An existing matrix is never replaced by one that has less.
-Status write_matrix(const fs::path& folder, const std::vector<Record>& rows, const std::string& host) {
-  const Json matrix = compatibility_matrix(rows, host, iso8601(wall_now()));
-  ASSAY_CHECK_OK(check_nothing_lost(folder / kMatrixFile, matrix, rows));
-  return write_file_atomically(folder / kMatrixFile, json_text(matrix, 2) + "\n");
+// Returns what is kept of an earlier matrix, for a note.
+Result<std::string> write_matrix(const fs::path& folder, const std::vector<Record>& rows, const std::string& host) {
+  return write_matrix_file(folder / kMatrixFile, compatibility_matrix(rows, host, iso8601(wall_now())), rows);
 }
 
 // A new folder stays only with what it is made for.
@@ -93,7 +92,7 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
   ASSAY_TRY(fs::path folder, make_folder(output_dir));
   const auto write = [&]() -> Status {
     ASSAY_CHECK_OK(write_results(folder, input));
-    return write_matrix(folder, input.rows, input.run.host);
+    return write_matrix(folder, input.rows, input.run.host).map([](const std::string&) {});
   };
   ASSAY_CHECK_OK(complete_or_removed(folder, write()));
   const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
@@ -101,6 +100,7 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
                               fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
   Written written{{folder}, input.notes};
   std::ranges::copy(pictures.notes, std::back_inserter(written.notes));
+  std::ranges::copy(pictures.not_drawn, std::back_inserter(written.notes));
   return written;
 }
 
@@ -111,6 +111,7 @@ Result<Written> plot_only(const fs::path& folder) {
   const Pictures pictures = write_pictures(data, folder);
   ASSAY_CHECK_OK(status_of(pictures));
   Written written{{}, pictures.notes};
+  std::ranges::copy(pictures.not_drawn, std::back_inserter(written.notes));
   if (pictures.charts > 0) written.files.push_back(folder / kPlotsFolder);
   if (pictures.page) written.files.push_back(*pictures.page);
   return written;
@@ -124,8 +125,9 @@ Result<Written> update_matrix_only(const fs::path& folder, const fs::path& datab
                 fmt::format("{} has results of {} machines, and a matrix is of one", shown_path(folder), machines),
                 "--aggregate-results makes a folder of each machine");
   ASSAY_TRY(const std::vector<Record> rows, with_history(rows_of(files), database));
-  ASSAY_CHECK_OK(write_matrix(folder, rows, run_of(files).host));
+  ASSAY_TRY(std::string kept, write_matrix(folder, rows, run_of(files).host));
   Written written{{folder / kMatrixFile}, {}};
+  if (!kept.empty()) written.notes.push_back(std::move(kept));
   if (is_empty_or_absent(database))
     written.notes.push_back(
         fmt::format("there is no database {}: the matrix has the results of the folder alone", shown_path(database)));
@@ -162,7 +164,10 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
     return chart::write_comparison(exchange::dataset_of(sides[0].files), exchange::dataset_of(sides[1].files),
                                    folder / kPlotsFolder);
   });
-  if (!together) drawn = with_context(Status(tl::unexpected<Error>(together.error())), "while drawing the comparison");
+  if (together)
+    written.notes = together->not_drawn.lines();
+  else
+    drawn = with_context(Status(tl::unexpected<Error>(together.error())), "while drawing the comparison");
   const bool has_both = together && together->pictures > 0;
   std::vector<std::string> pictures{fmt::format(
       "\n## Charts\n\n{}Each side alone, from its own results:\n\n",
@@ -178,6 +183,8 @@ Result<Written> plot_comparison(const fs::path& before, const fs::path& after, c
       continue;
     }
     std::ranges::copy(charts->notes, std::back_inserter(written.notes));
+    for (const std::string& line : charts->not_drawn.lines())
+      written.notes.push_back(fmt::format("{}: {}", side->name, line));
     if (charts->pictures > 0)
       pictures.push_back(
           fmt::format("- [{}]({}): {}\n", side->name, plots.string(), counted(charts->pictures, "chart")));

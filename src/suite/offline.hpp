@@ -24,7 +24,7 @@ struct Written {
 
 /// Writes the compatibility matrix from the folder's results and, if there is a database, from the history of the same
 /// machine. Errors: not_found and invalid_argument (it has no results, or damaged ones, or those of several machines);
-/// those of Store::open and check_nothing_lost(), after which an existing matrix stays; those of writing a file.
+/// those of Store::open and write_matrix_file(), after which an existing matrix stays.
 [[nodiscard]] Result<Written> update_matrix_only(const std::filesystem::path& folder,
                                                  const std::filesystem::path& database);
 

@@ -16,7 +16,8 @@ namespace assay::suite {
 struct Pictures {
   std::size_t charts = 0;                     ///< SVG files in `folder`/plots
   std::optional<std::filesystem::path> page;  ///< the dashboard; absent: it could not be made
-  std::vector<std::string> notes;             ///< what is left out, and why
+  std::vector<std::string> not_drawn;         ///< the charts that the data do not allow, and what is missing
+  std::vector<std::string> notes;             ///< what else is left out, and why
   std::vector<Error> failures;                ///< what could not be written, and where
 };
 

@@ -152,7 +152,7 @@ class Answers(Coverage):
     def test_an_empty_database_says_what_to_run(self):
         for words in (["--comparative-report"], ["--generate-dashboard"], ["--memory-scaling-chart"]):
             self.run_tool("db", "init", "--db-path", "new.duckdb", "--overwrite", expect=0)
-            self.assertIn("has no results yet", self.run_tool("coverage", *words, "--db-path", "new.duckdb", expect=2).stderr)
+            self.assertIn("has no results yet", self.run_tool("coverage", *words, "--db-path", "new.duckdb", expect=4).stderr)
 
 
 if __name__ == "__main__":

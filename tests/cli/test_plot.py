@@ -108,7 +108,7 @@ class Plot(tool.ToolTest):
         chosen = sorted(whole)[0]
         self.plot("--json-path", EXAMPLES / "guide.json", "--model", chosen, "--chart", "hardware_comparison", "--output", "one.json")
         self.assertEqual({row["model"] for row in json.loads((self.folder / "one.json").read_text())}, {chosen})
-        said = self.plot("--json-path", EXAMPLES / "guide.json", "--model", "no-such-model", expect=2).stderr
+        said = self.plot("--json-path", EXAMPLES / "guide.json", "--model", "no-such-model", expect=4).stderr
         self.assertIn("has all that was requested", said)
         self.assertIn("missing.json", self.plot("--json-path", "missing.json", expect=2).stderr)
 
@@ -125,6 +125,10 @@ class Plot(tool.ToolTest):
         self.null("--save")
         said = self.plot("--chart", "history", expect=4).stderr
         self.assertRegex(said, "not drawn: history: each cell has one result: a further run")
+        # Without --chart, too, each chart that has no data is named.
+        said = self.plot().stderr
+        self.assertRegex(said, r"not drawn: [^:]*\bhistory\b[^:]*: each cell has one result")
+        self.assertRegex(said, r"not drawn: [^:]*\brelative_speedup\b[^:]*: no cell was measured on the CPU and on another target")
 
 
 if __name__ == "__main__":

@@ -94,19 +94,27 @@ class Query(tool.ToolTest):
             self.assertIn("--sql does not use --goal, nor options that select results", self.ask("--sql", "SELECT 1", *option, expect=2).stderr)
         self.assertIn("did you mean overview", self.ask("--report", "overviw", expect=2).stderr)
 
+    def test_an_unknown_report_is_named_as_it_was_typed(self):
+        for words, name in ((["overviw"], "REPORT"), (["--report", "overviw"], "--report"), (["--report=overviw"], "--report")):
+            said = self.ask(*words, expect=2, command="report").stderr
+            self.assertRegex(said, rf"^error\[invalid_argument\]: {name}: unknown value 'overviw'; valid: overview, .*changes; did you mean overview\?", words)
+        self.assertNotIn("--report", self.ask("bogus", expect=2, command="report").stderr)
+        # An option with two names is named by the one that was typed.
+        self.assertIn("--db is given more than once", self.ask("--db", "a", "--db", "b", expect=2, command="report").stderr)
+
     def test_a_date_is_its_whole_day(self):
         day = json.loads(self.ask("--sql", "SELECT max(timestamp)[:10] AS day FROM benchmark_results", "--format", "json").stdout)["rows"][0]["day"]
         both = ("--since", day, "--until", day)
         self.assertEqual(json.loads(self.ask("--report", "overview", *both, "--format", "json").stdout)["cells"], 2)
         self.null("--output-dir", "results", batch="1 4")
         self.ask("--json-path", "results", "--chart", "memory_usage", "--format", "json", *both, command="plot")
-        self.assertIn("no result", self.ask("--report", "overview", "--until", f"{day}T00:00:00Z", expect=2).stderr)
+        self.assertIn("no result", self.ask("--report", "overview", "--until", f"{day}T00:00:00Z", expect=4).stderr)
 
     def test_filters_select_and_name_the_nearest_word(self):
         self.assertEqual(json.loads(self.ask("--report", "overview", "--batch-size", "4", "--format", "json").stdout)["cells"], 1)
         self.assertEqual(json.loads(self.ask("--report", "overview", "--since", "1d", "--engine", "null", "--format", "json").stdout)["cells"], 2)
         self.assertIn("did you mean null", self.ask("--report", "overview", "--engine", "nul", expect=2).stderr)
-        self.assertIn("no result", self.ask("--report", "overview", "--until", "2001-01-01", expect=2).stderr)
+        self.assertIn("no result", self.ask("--report", "overview", "--until", "2001-01-01", expect=4).stderr)
         self.assertIn("--since: 'soon' is not a time", self.ask("--report", "overview", "--since", "soon", expect=2).stderr)
         for option, value in (("--since", "999999999d"), ("--until", "99999999999h"), ("--limit", "0"), ("--limit", "-1"), ("--limit", "99999999999999999999")):
             self.assertIn(option, self.ask("--report", "overview", option, value, expect=2).stderr)
@@ -123,9 +131,15 @@ class WithoutResults(tool.ToolTest):
             self.assertIn("there is no database 'benchmark_db.duckdb'", error)
             self.assertIn("`assay run`", error)
         self.run_tool("db", "init", expect=0)
-        error = self.run_tool("report", expect=2).stderr
-        self.assertIn("has no results yet", error)
-        self.assertIn("`assay run --models-set small`", error)
+        for arguments in (["report"], ["report", "changes"], ["query", "--report", "overview"], ["query", "--optimal-hardware-analysis"],
+                          ["report", "--model", "bert"], ["coverage", "--comparative-report"], ["coverage", "--generate-dashboard"],
+                          ["plot", "--model", "bert"]):
+            error = self.run_tool(*arguments, expect=4).stderr
+            self.assertIn("has no results yet", error, arguments)
+            self.assertIn("`assay run --models-set small`", error, arguments)
+        self.assertEqual(self.run_json("report", expect=4)["error"]["code"], "not_found")
+        self.run_tool("plot", expect=4)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir() if path.is_dir() and path.name != "hf-home"), [], "nothing is written")
         self.run_tool("query", "--sql", "SELECT count(*) FROM benchmark_results", expect=0)
 
 

@@ -201,6 +201,23 @@ class Serve(tool.ToolTest):
         process, port = self.serve("--idle-timeout", "1")
         self.assertEqual(process.wait(tool.DEADLINE), 0)
 
+    def test_a_database_without_a_snapshot_gets_one(self):
+        self.null("--save")
+        snapshot, database = self.folder / "benchmark_db.snapshot.duckdb", self.folder / "benchmark_db.duckdb"
+        snapshot.unlink()
+        before = database.read_bytes()
+        _, port = self.serve()
+        self.assertEqual(self.ask(port, "/data")[0].status, 200)
+        self.assertTrue(snapshot.exists())
+        self.assertEqual(database.read_bytes(), before)
+
+    def test_the_status_says_whether_there_were_results(self):
+        for database in (["none.duckdb"], ["empty.duckdb", "init"]):
+            if database[1:]:
+                self.run_tool("db", "init", "--db-path", database[0], expect=0)
+            process, _ = self.serve("--idle-timeout", "1", "--db-path", database[0])
+            self.assertEqual(process.wait(tool.DEADLINE), 4, database)
+
     def test_a_port_in_use_is_an_error(self):
         _, port = self.serve()
         result = self.run_tool("serve", "--port", port, expect=2)

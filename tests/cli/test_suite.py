@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import pathlib
 import re
 import signal
 import sys
@@ -248,9 +249,10 @@ class Matrix(SuiteTest):
         self.assertIn("while reading the history", error)
         self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
         # Nor does one that is not there, as from another folder.
-        error = self.run_tool("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb", expect=2).stderr
-        self.assertRegex(error, "stays as it is: it has vit of vision on cpu.* that neither these results nor the history has")
-        self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
+        notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
+        self.assertIn("keeps results that are not in this history: 1 of other histories of assay", notes[0])
+        self.assertIn('"other_history"', self.entries(self.embedding)["vision"])
+        self.assertNotIn('"other_history"', self.entries(self.embedding)["embedding"])
         (self.embedding / "hardware_compatibility_matrix.json").unlink()
         notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
         self.assertEqual(notes, ["there is no database 'none.duckdb': the matrix has the results of the folder alone"])
@@ -259,14 +261,31 @@ class Matrix(SuiteTest):
     def test_a_run_with_another_database_costs_no_matrix(self):
         """The output folder has the matrix of the first database; a new suite's folder has none yet."""
         kept = self.vision.parent / "hardware_compatibility_matrix.json"
-        before = kept.read_bytes()
-        warned = self.suite("--models", "embedding", "--db-path", "other.duckdb").stderr
-        self.assertRegex(warned, f"warning: .*{kept.name}'? stays as it is: it has vit of vision on cpu.* that neither these results nor the history has")
-        self.assertEqual(kept.read_bytes(), before)
+        self.suite("--models", "embedding", "--db-path", "other.duckdb")
         self.assertEqual(set(self.entries(self.folders()[-1])), {"embedding"})
-        self.assertNotIn("stays as it is", self.suite("--models", "embedding").stderr)
-        self.assertNotEqual(kept.read_bytes(), before)
+        self.assertIn('"other_history"', self.entries(kept.parent)["vision"])
+        self.suite("--models", "embedding")
         self.assertEqual(set(self.entries(kept.parent)), {"embedding", "vision"})
+        self.assertNotIn("other_history", kept.read_text())
+
+    def test_a_matrix_of_somebody_else_is_merged_and_a_damaged_one_stays(self):
+        """The one that the hardware guide prints has hardware and models that this machine did not measure."""
+        guide = next(pathlib.Path(tool.GUIDES).glob("001-*.md")).read_text()
+        example = json.loads(re.search(r'```json\n(\{\s*"timestamp"[^`]*"hardware_types"[^`]*)```', guide).group(1))
+        file = self.embedding / "hardware_compatibility_matrix.json"
+        file.write_text(json.dumps(example))
+        notes = self.run_json("suite", "--update-matrix-only", self.embedding)["notes"]
+        self.assertIn("3 of other programs, which assay did not measure", notes[0])
+        hardware = json.loads(file.read_text())["model_families"]["embedding"]["hardware_compatibility"]
+        for word, entry in example["model_families"]["embedding"]["hardware_compatibility"].items():
+            kept = [each for each in hardware[word]["benchmark_results"] if each["source"] == "other_program"]
+            self.assertEqual(kept, [{**entry["benchmark_results"][0], "source": "other_program"}])
+        self.assertEqual(hardware["cuda"]["performance_rating"], "high")
+        self.assertTrue([each for entry in hardware.values() for each in entry["benchmark_results"] if each["source"] == "history"])
+        file.write_text('{"model_families": {"vision": 3}}')
+        error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
+        self.assertRegex(error, r':1:31: the compatibility matrix is damaged: "vision" is not an object.* stays as it is')
+        self.assertEqual(file.read_text(), '{"model_families": {"vision": 3}}')
 
 
 class Pictures(SuiteTest):
@@ -287,6 +306,16 @@ class Pictures(SuiteTest):
         names = {path.stem for path in (folder / "plots").glob("*.svg")}
         self.assertLessEqual({"hardware_comparison", "batch_size_scaling", "memory_usage", "architecture_performance_matrix"}, names)
         self.assertIn("bert-tiny", (folder / "plots" / "hardware_comparison.svg").read_text())
+        # Each chart is there, or named with what is missing; a suite that draws says the same.
+        notes = self.run_json("suite", "--plot-only", folder)["notes"]
+        said = self.suite(generate_plots=True).stdout
+        self.assertRegex(said, r"\nDashboard: .*/index.html; \d+ charts in .*/plots\n$")
+        for name in ("hardware_comparison", "model_performance", "batch_size_scaling", "relative_speedup", "memory_usage",
+                     "architecture_performance_matrix", "category_comparison", "hardware_efficiency", "memory_scaling", "optimization_opportunities"):
+            for text, plots in (("\n".join(notes), folder / "plots"), (said, self.folders()[-1] / "plots")):
+                missing = re.search(rf"not drawn: (?:[^:\n]*, )?{name}(?:, [^:\n]*)?: .{{20}}", text) is not None
+                self.assertNotEqual((plots / f"{name}.svg").exists(), missing, name)
+        self.assertIn("relative_speedup", said)
         self.assertIn("missing", self.run_tool("suite", "--plot-only", "missing", expect=2).stderr)
 
     def test_plots_of_the_guides_own_example(self):

@@ -203,7 +203,7 @@ Result<std::vector<std::string>> ArchitectureFiles::extended(const Source& sourc
 
 // "*" at the front of a class's name stands for the architecture's "class_prefix".
 std::string ArchitectureFiles::class_name(std::string name) const {
-  if (name.starts_with("*")) name.replace(0, 1, prefix_);
+  if (name.starts_with('*')) name.replace(0, 1, prefix_);
   return name;
 }
 

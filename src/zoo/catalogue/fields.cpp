@@ -109,7 +109,7 @@ void FileLayer::refuse(ObjectReader& object, const std::string& key, const Json&
 
 void FileLayer::check_word(ObjectReader& object, const std::string& key, const Json& json, const Words& valid) {
   const std::string word = json.is_string() ? json.get<std::string>() : json_text(json);
-  if (word.starts_with("=") || std::ranges::find(valid, word) != valid.end()) return;
+  if (word.starts_with('=') || std::ranges::find(valid, word) != valid.end()) return;
   const std::vector<std::string> near = closest(word, valid);
   object.refuse(key,
                 fmt::format("\"{}\" has the unknown value \"{}\"{}", key, word,

@@ -138,7 +138,7 @@ concept HasFields = requires(AnyVisitor visit) { T::fields(visit); };
 template <class T>
 [[nodiscard]] const char* convert(const Json& json, Setting<T>& into) {
   into = {};
-  if (json.is_string() && json.get_ref<const std::string&>().starts_with("=")) {
+  if (json.is_string() && json.get_ref<const std::string&>().starts_with('=')) {
     into.key = json.get<std::string>().substr(1);
     return nullptr;
   }
