@@ -16,6 +16,13 @@ double label_width(std::span<const std::string> groups) {
   return std::min(widest, kWidest);
 }
 
+double name_width(std::span<const Look> looks) {
+  constexpr double kWidest = 200, kSize = 11;
+  double widest = 0;
+  for (const Look& look : looks) widest = std::max(widest, text_width(look.name, kSize));
+  return std::min(widest + 1, kWidest);
+}
+
 }  // namespace
 
 Chart bars(Frame frame, std::span<const BarPanel> panels, const std::vector<std::string>& groups, std::vector<Row> rows,
@@ -34,7 +41,8 @@ Chart bars(Frame frame, std::span<const BarPanel> panels, const std::vector<std:
     row.x = place - (static_cast<double>(own.size()) - 1) / 2;
   }
   const double height = static_cast<double>(groups.size()) * (static_cast<double>(slots) * kBar + kGroupGap);
-  const double labels = label_width(groups), left = 16 + labels + 10;
+  const double labels = label_width(groups), names = name_width(frame.legend), beside_names = names + 20,
+               left = 16 + labels + beside_names;
   constexpr double kNumbers = 112;  // room for the number after the longest bar
   const auto count = static_cast<double>(panels.size());
   const double pitch = (frame.width - left - 16) / count;
@@ -42,6 +50,7 @@ Chart bars(Frame frame, std::span<const BarPanel> panels, const std::vector<std:
   frame.notes.insert(frame.notes.begin(), notes.begin(), notes.end());
   const double top = panels.front().title.empty() ? 8 : 30;
   const std::vector<Look> looks = frame.legend;
+  frame.named = true;
   Picture picture(std::move(frame));
   for (std::size_t i = 0; i < panels.size(); ++i) {
     const int number = static_cast<int>(i);
@@ -55,6 +64,7 @@ Chart bars(Frame frame, std::span<const BarPanel> panels, const std::vector<std:
                           panels[i].include);
     panel.x["$range"]["count"] = panels.size() > 1 ? 4 : 6;
     panel.y = group_axis(number, labels);
+    panel.y["axisLabel"]["margin"] = beside_names;
     if (i > 0) panel.y["axisLabel"]["show"] = false;
     picture.add(panel);
   }
@@ -63,6 +73,7 @@ Chart bars(Frame frame, std::span<const BarPanel> panels, const std::vector<std:
     for (const Look& look : looks) {
       Json arguments = arguments_of(look);
       arguments["slots"] = slots;
+      if (i == 0) arguments["named"] = names;
       arguments.update(panels[i].arguments);
       picture.draw(static_cast<int>(i), look.name, "bar", "category", std::move(arguments));
     }

@@ -160,6 +160,25 @@ MatrixCell matrix_cell(const Cells& cells, const ArchitectureLine& line, const s
   return cell;
 }
 
+// The target that is ahead of each other ranked one in more than half of the rows, if there is one; else the question.
+std::string title_of(const Cells& cells, std::span<const ArchitectureLine> lines) {
+  std::map<std::string, std::size_t> wins;
+  for (const ArchitectureLine& line : lines) {
+    const std::string best = fastest_target(line);
+    std::size_t others = 0, slower = 0;
+    for (const auto& [target, rows] : line.rows) {
+      if (target == best || standing_of(rows) != Standing::kRanked) continue;
+      ++others;
+      slower += matrix_cell(cells, line, target).row.style == kBold ? 1 : 0;
+    }
+    if (others > 0 && slower == others) ++wins[best];
+  }
+  const auto most = std::ranges::max_element(wins, {}, &std::pair<const std::string, std::size_t>::second);
+  if (lines.size() < 2 || most == wins.end() || 2 * most->second <= lines.size())
+    return "Which hardware for which architecture?";
+  return fmt::format("{} is ahead of all others for {} of {} architectures", most->first, most->second, lines.size());
+}
+
 }  // namespace
 
 std::vector<Chart> architecture_comparison(const Source& source) {
@@ -234,10 +253,11 @@ std::vector<Chart> architecture_performance_matrix(const Source& source) {
                {"latency_ms", "latency", "ms", Better::kLower},
                {"claim", "what is shown", ""}},
               {}};
+  const std::string title = title_of(cells, lines);
   std::vector<Chart> charts;
   for (std::size_t from = 0; from < lines.size(); from += kMostLines) {
     const std::span<const ArchitectureLine> page(lines.data() + from, std::min(kMostLines, lines.size() - from));
-    Frame frame = frame_of(cells, "architecture_performance_matrix", "Which hardware for which architecture?");
+    Frame frame = frame_of(cells, "architecture_performance_matrix", title.c_str());
     frame.legend.clear();
     frame.subtitle += " · times the time of the best target of the row, lower is better";
     if (lines.size() > page.size())

@@ -258,7 +258,11 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
     chart.notes = source.input.analysis->efficiency_missing;
     return {std::move(chart)};
   }
-  frame.subtitle = cells.machine + " · geometric mean over cells; the peak is the highest rate that was measured";
+  std::vector<const Record*> shown;
+  for (const Record& row : cells.rows)
+    if (shows_values(row) && std::ranges::find(rows, target_key(row), &Row::series) != rows.end())
+      shown.push_back(&row);
+  frame.subtitle = common_words(shown) + " · geometric mean over cells; the peak is the highest rate that was measured";
   for (const Look& look : looks_of(cells.rows))
     if (std::ranges::any_of(rows, [&](const Row& row) { return row.series == look.name; }))
       frame.legend.push_back(look);
@@ -292,8 +296,15 @@ std::vector<Chart> optimization_opportunities(const Source& source) {
                             "machine, and more launches (`--launches`) make times more certain"};
     return {std::move(chart)};
   }
-  frame.subtitle = fmt::format(
-      "{} of {} opportunities: those that paired launches show, then the others; the largest first", count, all.size());
+  if (all.front().claimed)
+    frame.title = fmt::format("What would help most: paired launches show a gain of {}×, the largest of {}",
+                              number_words(all.front().factor), std::ranges::count_if(all, &Opportunity::claimed));
+  std::vector<const Record*> shown;
+  for (const Opportunity& one : std::span(all).first(count))
+    if (one.cell != nullptr) shown.push_back(one.cell);
+  frame.subtitle =
+      fmt::format("{} · {} of {} opportunities: those that paired launches show, then the others; the largest first",
+                  common_words(shown), count, all.size());
   frame.notes = {"Hollow: not shown by paired launches; the sentence says what it rests on."};
   Table table{{{"kind", "kind", ""},
                {"model", "model", ""},

@@ -183,8 +183,27 @@ void add_proportional(Picture& picture, int panel, const Quantity& quantity, std
   picture.plain_line(panel, "proportional", "ink-3", Json::array({2, 4}), nullptr, 1);
 }
 
-void draw_panel(Picture& picture, const Panel& panel, const Quantity& quantity, const Facet& facet,
-                std::span<const Look> looks, bool proportional) {
+// Names stand at the ends of at most six lines; those of targets that have none, below them.
+bool has_room_for_names(const Facet& facet) {
+  constexpr std::size_t kMostLines = 6, kMostNames = 13;
+  std::set<std::string> lines, names;
+  for (const Record* cell : facet.cells) {
+    names.insert(target_key(*cell));
+    if (shows_values(*cell)) lines.insert(target_key(*cell));
+  }
+  return lines.size() <= kMostLines && names.size() <= kMostNames;
+}
+
+// The room right of a panel for the names at the ends of its lines; 0 if they are in a legend.
+double names_width(const Frame& frame) {
+  constexpr double kWidest = 120, kSize = 11;
+  double widest = 0;
+  for (const Look& look : frame.legend) widest = std::max(widest, text_width("✕ " + look.name, kSize));
+  return frame.named ? std::min(widest, kWidest) : 0;
+}
+
+void draw_panel(Picture& picture, const Panel& panel, const Quantity& quantity, const Facet& facet, bool proportional) {
+  const std::vector<Look>& looks = picture.frame().legend;
   const int number = picture.add(panel);
   for (const Record* cell : facet.cells) {
     if (std::ranges::find(looks, target_key(*cell), &Look::name) == looks.end()) continue;
@@ -208,8 +227,12 @@ void draw_panel(Picture& picture, const Panel& panel, const Quantity& quantity, 
   if (proportional && quantity.logarithmic) add_proportional(picture, number, quantity, facet.cells);
   for (const Look& look : looks) {
     if (std::ranges::none_of(facet.cells, [&](const Record* cell) { return target_key(*cell) == look.name; })) continue;
-    picture.line(number, look, false);
-    picture.draw(number, look.name, "point", "point", arguments_of(look));
+    Json arguments = arguments_of(look);
+    picture.line(number, look);
+    picture.draw(number, look.name, "point", "point", arguments);
+    if (!picture.frame().named) continue;
+    arguments["width"] = names_width(picture.frame());
+    picture.draw(number, look.name, "line_end", "point", std::move(arguments));
   }
   picture.draw(number, "", "absent", "point", {{"ink2", {{"$colour", "ink-2"}}}});
 }
@@ -237,7 +260,7 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
       facets.push_back({model, std::move(found)});
   std::vector<Chart> charts;
   constexpr double kWidth = 1000, kLeft = 64, kRight = 18, kHeight = 190, kGap = 76;
-  const PanelGrid grid(plan.columns, kWidth, kHeight + kGap);
+  const PanelGrid grid(std::min(plan.columns, facets.size() * plan.quantities.size()), kWidth, kHeight + kGap);
   for (std::size_t from = 0; from < facets.size(); from += plan.models_a_page) {
     const std::span<const Facet> page(facets.data() + from, std::min(plan.models_a_page, facets.size() - from));
     std::vector<const Record*> shown;
@@ -279,6 +302,7 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
       unavailable.back().series = target_key(*shown[i]);
     }
     leave_out_absent(frame, unavailable);
+    frame.named = std::ranges::all_of(page, has_room_for_names);
     std::vector<std::string> notes = legend_notes(unavailable);
     frame.notes.insert(frame.notes.begin(), notes.begin(), notes.end());
     const auto has_two_batches = [](const Facet& facet) {
@@ -298,12 +322,12 @@ std::vector<Chart> charts_by_batch(const Source& source, const Plan& plan) {
         Panel panel;
         panel.left = grid.left(place) + kLeft;
         panel.top = grid.top(place);
-        panel.width = grid.column() - kLeft - kRight;
+        panel.width = grid.column() - kLeft - kRight - names_width(frame);
         panel.height = kHeight;
-        panel.title = panel_title(plan, facets.size() > 1 ? facet.model : "", quantity, panel.width + kRight);
+        panel.title = panel_title(plan, facets.size() > 1 ? facet.model : "", quantity, grid.column() - kLeft);
         panel.x = batch_axis(number, true);
         panel.y = number_axis("", {"value", "low", "high"}, {number}, quantity.logarithmic ? "log" : "linear", true);
-        draw_panel(picture, panel, quantity, facet, frame.legend, plan.proportional);
+        draw_panel(picture, panel, quantity, facet, plan.proportional);
         ++place;
         ++number;
       }

@@ -169,7 +169,7 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
 
 // The target's name and median beside its curve, each at another height, the fastest at the top.
 void add_names(Picture& picture, int panel, const Group& group) {
-  constexpr double kTop = 0.72, kBottom = 0.12;
+  constexpr double kTop = 0.72, kBottom = 0.12, kWidest = 130, kSize = 11;
   for (std::size_t i = 0; i < group.size(); ++i) {
     const Record& cell = *group[i].cell;
     const double share = kTop - (kTop - kBottom) * static_cast<double>(i) / static_cast<double>(group.size() - 1);
@@ -181,8 +181,8 @@ void add_names(Picture& picture, int panel, const Group& group) {
     row.group = target_key(cell);
     row.x = at->first;
     row.value = share;
-    row.text = cell.latency_p50_ms ? fmt::format("{} {}", target_key(cell), number_words(*cell.latency_p50_ms))
-                                   : target_key(cell);
+    row.text = cut_to(target_key(cell), kWidest, kSize);
+    if (cell.latency_p50_ms) row.text += " " + number_words(*cell.latency_p50_ms);
     picture.add(row);
   }
   picture.draw(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "analyse/analyse.hpp"
 #include "chart/charts.hpp"
@@ -75,6 +76,7 @@ std::vector<Chart> verification(const Source& source) {
                {"status", "status", ""}},
               {}};
   bool equal = false;
+  std::set<std::pair<std::string, std::string>> wrong, all;  // models and targets
   for (const std::string& model : cells.models) {
     DotLine line;
     line.name = model;
@@ -84,6 +86,8 @@ std::vector<Chart> verification(const Source& source) {
       const Number share = share_of_limit(row);
       if (!share) continue;
       shown.push_back(&row);
+      all.emplace(model, target_key(row));
+      if (mark_of(row) == Mark::kWrong) wrong.emplace(model, target_key(row));
       line.facet = group_words(row.category);
       table.rows.push_back({model, target_key(row), row.batch_size ? shape_words(row) : std::string(), *share,
                             value_of(row.max_abs_error), value_of(row.error_limit), value_of(row.rms_error),
@@ -106,7 +110,11 @@ std::vector<Chart> verification(const Source& source) {
   if (lines.empty()) return {};
   Frame frame;
   frame.name = "verification";
-  frame.title = "How close are the outputs to those of the reference?";
+  frame.title =
+      wrong.empty() ? "How close are the outputs to those of the reference?"
+      : wrong.size() == 1
+          ? fmt::format("{} computes wrong numbers for {}", wrong.begin()->second, wrong.begin()->first)
+          : fmt::format("{} of {} pairs of a model and a target have wrong numbers", wrong.size(), all.size());
   frame.subtitle = common_words(shown) + " · the cell with the largest error of each model and target; 1 is the limit";
   frame.legend = looks_of(cells.rows);
   frame.notes = cells.notes;
@@ -172,7 +180,7 @@ std::vector<Chart> memory_scaling(const Source& source) {
               420,
               "",
               number_axis("parameters", {"x"}, {0}, "log"),
-              number_axis("peak memory, MB", {"value"}, {0}, "log")};
+              number_axis("peak memory, MB, lower is better", {"value"}, {0}, "log")};
   panel.y["nameGap"] = 52;
   panel.x["$range"]["count_words"] = true;
   picture.add(panel);

@@ -60,14 +60,24 @@ std::vector<Chart> history(const Source& source) {
   frame.name = "history";
   frame.title = lines.size() == 1 ? "How did " + cell_words(*lines.front().cell) + " change?"
                                   : "How did the times of these cells change?";
-  frame.subtitle =
-      "median in ms, lower is better · band: 95 % interval of the median · times of different runs are shown, but "
-      "never claimed different";
+  std::vector<Record> results;  // with what the second line says of them
+  for (const Line& line : lines)
+    for (const HistoryPoint* point : line.points) {
+      if (!point->p50_ms) continue;
+      results.push_back(*line.cell);
+      results.back().launches = point->launches;
+      results.back().timestamp = utc_words(point->time_s);
+    }
+  std::vector<const Record*> shown;
+  for (const Record& result : results) shown.push_back(&result);
+  frame.subtitle = common_words(shown) + " · median in ms, lower is better";
   if (all > lines.size())
     frame.notes.push_back(
         fmt::format("The {} series with the most results of {}; --series KEY shows another one.", lines.size(), all));
   frame.notes.emplace_back(
-      "Dotted lines: the version of the runtime or of assay changed. Hollow: no interval over launches.");
+      "Band: 95 % interval of the median. Times of different runs are shown, but never claimed different. Dotted "
+      "lines: "
+      "the version of the runtime or of assay changed. Hollow: no interval over launches.");
   if (source.input.series.empty())
     frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   Table table{{{"cell", "cell", ""},

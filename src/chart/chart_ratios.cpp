@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "analyse/analyse.hpp"
@@ -16,14 +17,27 @@
 namespace assay::chart {
 namespace {
 
-// Bars of a comparison with a baseline: the ratio, and whether it is claimed.
-Row ratio_bar(const std::string& group, const std::string& target, const CellComparison& comparison,
-              std::size_t cells) {
+// Why a target has no ratio over these cells: wrong numbers at any shape, no cell in common, what became of its cells.
+Mark why_no_ratio(std::span<const Record> rows, const std::string& target) {
+  Mark why = Mark::kNoCommonCell;
+  bool measured = false;
+  for (const Record& row : rows) {
+    if (target_key(row) != target) continue;
+    if (mark_of(row) == Mark::kWrong) return Mark::kWrong;
+    measured |= shows_values(row);
+    if (!shows_values(row)) why = mark_of(row);
+  }
+  return measured ? Mark::kNoCommonCell : why;
+}
+
+// Bars of a comparison with a baseline: the ratio, and whether it is claimed. Without cells: why there is none.
+Row ratio_bar(const std::string& group, const std::string& target, const CellComparison& comparison, std::size_t cells,
+              Mark why_none) {
   Row row;
   row.group = group;
   row.series = target;
   if (cells == 0) {
-    row.mark = Mark::kNoCommonCell;
+    row.mark = why_none;
     return row;
   }
   row.value = comparison.ratio;
@@ -46,10 +60,27 @@ std::string claim_words(const CellComparison& comparison) {
   return !comparison.claimed() ? no_claim_words(comparison) : comparison.baseline_ahead() ? "faster" : "slower";
 }
 
+const char* why_words(Mark mark) {
+  switch (mark) {
+    case Mark::kWrong:
+      return "wrong";
+    case Mark::kFailed:
+      return "failed";
+    case Mark::kUnsupported:
+      return "unsupported";
+    case Mark::kUnavailable:
+      return "unavailable";
+    case Mark::kSkipped:
+      return "skipped";
+    default:
+      return "no common cell";
+  }
+}
+
 void add_ratio(Table& table, const Row& row, const CellComparison& comparison, std::size_t cells) {
   table.rows.push_back({row.group, row.series, value_of(row.value), value_of(row.low), value_of(row.high),
                         static_cast<double>(cells),
-                        row.mark == Mark::kNoCommonCell ? std::string("no common cell") : claim_words(comparison)});
+                        row.mark == Mark::kNone ? claim_words(comparison) : std::string(why_words(row.mark))});
 }
 
 // How many times as fast as the baseline, over the cells that both have: of medians, ranked or not, so that nothing can
@@ -119,11 +150,16 @@ std::string add_unranked_categories(const Cells& cells, std::vector<std::string>
     if (medians.size() < 2 || !medians.contains("cpu")) continue;
     baseline = "cpu";
     for (const Look& look : looks_of(own)) {
+      if (look.name == baseline) continue;
       const RatioOfMedians found = ratio_of_medians(medians, baseline, look.name, true);
-      if (look.name == baseline || found.cells == 0) continue;
-      add_unranked(rows, table, category, look.name, found);
-      if (names.empty() || names.back() != category) names.push_back(category);
+      if (found.cells > 0) {
+        add_unranked(rows, table, category, look.name, found);
+        continue;
+      }
+      rows.push_back(ratio_bar(category, look.name, {}, 0, why_no_ratio(own, look.name)));
+      add_ratio(table, rows.back(), {}, 0);
     }
+    names.push_back(category);
   }
   return baseline;
 }
@@ -159,7 +195,7 @@ std::vector<Chart> relative_speedup(const Source& source) {
       std::vector<Record> own;
       std::ranges::copy_if(cells.rows, std::back_inserter(own),
                            [&](const Record& row) { return row.family == family; });
-      groups.emplace_back(family, std::move(own));
+      groups.emplace_back(group_words(family), std::move(own));
     }
   Frame frame;
   frame.name = "relative_speedup";
@@ -189,7 +225,7 @@ std::vector<Chart> relative_speedup(const Source& source) {
         continue;
       }
       const CellComparison comparison = has ? found->comparison : CellComparison{};
-      rows.push_back(ratio_bar(name, look.name, comparison, has ? found->pairs : 0));
+      rows.push_back(ratio_bar(name, look.name, comparison, has ? found->pairs : 0, why_no_ratio(own, look.name)));
       add_ratio(table, rows.back(), comparison, has ? found->pairs : 0);
       if (has && name == "all models" && comparison.claimed() && comparison.ratio > largest) {
         largest = comparison.ratio;
@@ -215,6 +251,7 @@ std::vector<Chart> category_comparison(const Source& source) {
   Table table{kRatioColumns, {}};
   std::string baseline;
   bool any = false;
+  std::map<std::string, std::size_t> faster;  // for how many categories each target is claimed to be
   for (const CategoryLine& line : source.input.analysis->categories) {
     // Without a baseline nothing was compared; a ratio to another baseline than that of the axis would be another
     // ratio.
@@ -226,16 +263,30 @@ std::vector<Chart> category_comparison(const Source& source) {
       names.pop_back();
       continue;
     }
-    for (const CategoryLine::Target& target : line.targets) {
-      if (target.target == line.baseline) continue;
-      const std::size_t common = target.latency_ms ? line.cells : 0;
-      rows.push_back(ratio_bar(names.back(), target.target, target.against, common));
-      add_ratio(table, rows.back(), target.against, common);
-      any |= common > 0;
+    std::vector<Record> own;
+    std::ranges::copy_if(cells.rows, std::back_inserter(own),
+                         [&](const Record& row) { return row.category == line.category; });
+    for (const Look& look : looks_of(own)) {
+      if (look.name == line.baseline) continue;
+      const auto target = std::ranges::find(line.targets, look.name, &CategoryLine::Target::target);
+      const bool has = target != line.targets.end() && target->latency_ms;
+      const CellComparison against = has ? target->against : CellComparison{};
+      rows.push_back(ratio_bar(names.back(), look.name, against, has ? line.cells : 0, why_no_ratio(own, look.name)));
+      add_ratio(table, rows.back(), against, has ? line.cells : 0);
+      any |= has && line.cells > 0;
+      if (has && against.baseline_ahead()) ++faster[look.name];
     }
   }
   if (!any) baseline = add_unranked_categories(cells, names, rows, table);
-  if (names.empty() || rows.empty()) return {};
+  if (std::ranges::none_of(rows, [](const Row& row) { return row.value.has_value(); })) return {};
+  std::vector<std::pair<std::string, std::size_t>> most(faster.begin(), faster.end());
+  std::ranges::stable_sort(most, std::ranges::greater{}, &std::pair<std::string, std::size_t>::second);
+  std::string finding;
+  for (const auto& [target, count] : most)
+    finding += finding.empty()
+                   ? fmt::format("{} is faster than {} for {} of {} categories", target, baseline, count, names.size())
+                   : fmt::format(", {} for {}", target, count);
+  if (!finding.empty()) frame.title = finding;
   std::vector<const Record*> shown;
   for (const Record& row : cells.rows)
     if (shows_values(row)) shown.push_back(&row);

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <system_error>
+#include <utility>
 
 #include "analyse/analysis.hpp"
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "chart/render.hpp"
 
 namespace assay::chart {
@@ -31,7 +33,7 @@ Status write_chart(Renderer& renderer, const ChartMaker& maker, Kind kind, const
   std::size_t pages = 0;
   for (const Chart& chart : maker.make(kind)) {
     if (chart.option.is_null()) {
-      result.without_data.emplace_back(name_of(kind));
+      result.not_drawn.add(chart);
       continue;
     }
     ASSAY_TRY(const std::string svg, renderer.svg(chart, theme("light")));
@@ -52,6 +54,20 @@ Status write_chart(Renderer& renderer, const ChartMaker& maker, Kind kind, const
 }
 
 }  // namespace
+
+void NotDrawn::add(const Chart& chart) {
+  const std::string why = join(chart.notes, "; ");
+  for (auto& [reason, names] : charts_of_reason_)
+    if (reason == why) return names.push_back(chart.name);
+  charts_of_reason_.push_back({why, {chart.name}});
+}
+
+std::vector<std::string> NotDrawn::lines() const {
+  std::vector<std::string> lines;
+  for (const auto& [why, names] : charts_of_reason_)
+    lines.push_back(fmt::format("not drawn: {}: {}", join(names, ", "), why));
+  return lines;
+}
 
 Result<WrittenCharts> write_charts(const Dataset& data, const std::filesystem::path& folder) {
   WrittenCharts result;

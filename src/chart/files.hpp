@@ -3,19 +3,33 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <assay/result.hpp>
 
+#include "chart/chart.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::chart {
 
+/// The charts without data, by what is missing.
+class NotDrawn {
+ public:
+  /// `chart` has no option, and says in its notes what is missing.
+  void add(const Chart& chart);
+  /// "not drawn: history: each cell has one result: a further run …", one for each thing that is missing.
+  [[nodiscard]] std::vector<std::string> lines() const;
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> charts_of_reason_;
+};
+
 /// What write_charts() did.
 struct WrittenCharts {
-  std::size_t pictures = 0;               ///< SVG files
-  std::vector<std::string> without_data;  ///< names of charts
-  std::vector<std::string> notes;         ///< why there are no PNG files; empty: there are
+  std::size_t pictures = 0;        ///< SVG files
+  NotDrawn not_drawn;              ///< the charts that the data do not allow
+  std::vector<std::string> notes;  ///< why there are no PNG files; empty: there are
 };
 
 /// Writes every chart that the data allow into `folder`: NAME.svg and NAME.png, in light colours. Files of these names

@@ -31,10 +31,11 @@ std::string joined(const std::vector<std::string>& lines) {
 }
 
 // The rows of the legend, by the widths of its names; ECharts wraps in the same way.
-int legend_rows(const std::vector<Look>& legend, double width) {
-  int rows = legend.empty() ? 0 : 1;
+int legend_rows(const Frame& frame, double width) {
+  if (frame.named || frame.legend.empty()) return 0;
+  int rows = 1;
   double at = 0;
-  for (const Look& look : legend) {
+  for (const Look& look : frame.legend) {
     const double item = kLegendIcon + 5 + text_width(look.name, kLegendSize);
     if (at > 0 && at + item > width) {
       ++rows;
@@ -165,7 +166,7 @@ Picture::Picture(Frame frame) : frame_(std::move(frame)) {
                          {"lineHeight", kSubtitleLine},
                          {"color", colour("ink-2")}}}});
   y += kSubtitleLine * static_cast<double>(subtitle.size());
-  const int rows = legend_rows(frame_.legend, inside);
+  const int rows = legend_rows(frame_, inside);
   head_ = y + 8 + kLegendLine * rows;
 }
 
@@ -183,7 +184,8 @@ int Picture::add(const Panel& panel) {
   y_.push_back(std::move(y));
   if (!panel.title.empty())
     titles_.push_back(
-        {{"text", panel.title},
+        {{"$panel", number},
+         {"text", panel.title},
          {"left", panel.left},
          {"top", top - 20},
          {"padding", 0},
@@ -204,22 +206,16 @@ void Picture::draw(int panel, const std::string& series, const char* function, c
   series_.push_back(std::move(made));
 }
 
-void Picture::line(int panel, const Look& look, bool label_at_end, double width) {
-  Json made{{"type", "line"},
-            {"name", look.name},
-            {"xAxisIndex", panel},
-            {"yAxisIndex", panel},
-            {"$rows", {{"panel", panel}, {"series", look.name}}},
-            {"showSymbol", false},
-            {"silent", true},
-            {"lineStyle", {{"color", colour(look.colour)}, {"width", width}, {"type", look.dash}}},
-            {"itemStyle", {{"color", colour(look.colour)}}}};
-  if (label_at_end) {
-    made["endLabel"] = {
-        {"show", true}, {"formatter", look.name}, {"color", colour("ink")}, {"fontSize", 11}, {"distance", 9}};
-    made["labelLayout"] = {{"moveOverlap", "shiftY"}};
-  }
-  series_.push_back(std::move(made));
+void Picture::line(int panel, const Look& look) {
+  series_.push_back({{"type", "line"},
+                     {"name", look.name},
+                     {"xAxisIndex", panel},
+                     {"yAxisIndex", panel},
+                     {"$rows", {{"panel", panel}, {"series", look.name}}},
+                     {"showSymbol", false},
+                     {"silent", true},
+                     {"lineStyle", {{"color", colour(look.colour)}, {"width", 2}, {"type", look.dash}}},
+                     {"itemStyle", {{"color", colour(look.colour)}}}});
 }
 
 void Picture::plain_line(int panel, const std::string& series, const char* name, Json dash, const char* step, int z) {
@@ -284,15 +280,11 @@ Chart Picture::finish(double height, Table table, std::string summary) const {
                          {"borderColor", colour(look.colour)},
                          {"borderWidth", 1.5}}},
                        {"lineStyle", {{"color", colour(look.colour)}, {"type", look.dash}, {"width", 2}}}});
-    option["legend"] = {{"data", std::move(names)},
-                        {"left", kMargin},
-                        {"top", head_ - 8 - kLegendLine * legend_rows(frame_.legend, inside) + 4},
-                        {"width", inside},
-                        {"padding", 0},
-                        {"itemGap", kLegendGap},
-                        {"itemWidth", kLegendIcon},
-                        {"itemHeight", 12},
-                        {"textStyle", {{"fontSize", kLegendSize}, {"color", colour("ink")}}}};
+    option["legend"] = {{"show", !frame_.named}, {"data", std::move(names)},
+                        {"left", kMargin},       {"top", head_ - 8 - kLegendLine * legend_rows(frame_, inside) + 4},
+                        {"width", inside},       {"padding", 0},
+                        {"itemGap", kLegendGap}, {"itemWidth", kLegendIcon},
+                        {"itemHeight", 12},      {"textStyle", {{"fontSize", kLegendSize}, {"color", colour("ink")}}}};
   }
   Chart chart;
   chart.name = frame_.name;

@@ -49,6 +49,7 @@ struct Look {
 struct Frame {
   std::string name, title, subtitle;
   std::vector<Look> legend;
+  bool named = false;  ///< the targets have their names in the panels; only the page has a legend, to hide targets
   std::vector<std::string> notes;
   int width = 1000;
 };
@@ -87,7 +88,7 @@ class Picture {
   /// `by`: what is on the axes: "category" (value, group), "cell" (series, group), "point" (x, value).
   void draw(int panel, const std::string& series, const char* function, const char* by, Json arguments);
   /// A line through the rows with x and value.
-  void line(int panel, const Look& look, bool label_at_end, double width = 2);
+  void line(int panel, const Look& look);
   void plain_line(int panel, const std::string& series, const char* colour, Json dash, const char* step = nullptr,
                   int z = 3);
   /// A line through the panel at `x` or `y`.

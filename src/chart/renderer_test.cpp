@@ -24,7 +24,7 @@ Renderer renderer() {
 }
 
 Chart small_chart(const std::string& title = "A picture") {
-  Picture picture({"small", title, "for a test", {}, {}, 400});
+  Picture picture({.name = "small", .title = title, .subtitle = "for a test", .legend = {}, .notes = {}, .width = 400});
   Panel panel{
       60, 30, 300, 120, "", number_axis("batch", {"x"}, {0}, "log"), number_axis("ms", {"value"}, {0}, "linear", true)};
   picture.add(panel);
@@ -44,7 +44,8 @@ TEST(Renderer, DrawsTheSameBytesEachTime) {
 }
 
 TEST(Renderer, LeavesOutTheSameLabelsEachTimeWhereThereIsNoRoomForAll) {
-  Picture picture({"crowded", "A picture", "for a test", {}, {}, 400});
+  Picture picture(
+      {.name = "crowded", .title = "A picture", .subtitle = "for a test", .legend = {}, .notes = {}, .width = 400});
   picture.add({60, 30, 120, 120, "", number_axis("ms", {"x"}, {0}, "log"), number_axis("", {"value"}, {0}, "linear")});
   for (const double x : {2000.0, 250'000.0}) picture.add(Row{0, "", "cpu", x, 1, {}, {}, Mark::kNone, 0, ""});
   picture.draw(0, "cpu", "point", "point", arguments_of({"cpu", "cpu", "circle", "solid"}));
@@ -88,7 +89,7 @@ TEST(Renderer, NumbersAreWrittenAsInThePage) {
 
 TEST(Renderer, ATimeThatIsNotRankedHasADashedOutline) {
   const auto svg = [](int style) {
-    Picture picture({"small", "A picture", "", {}, {}, 400});
+    Picture picture({.name = "small", .title = "A picture", .subtitle = "", .legend = {}, .notes = {}, .width = 400});
     picture.add({60, 30, 300, 120, "", number_axis("", {"x"}, {0}, "log"), number_axis("", {"value"}, {0}, "linear")});
     picture.add(Row{0, "", "cpu", 1.0, 2.0, {}, {}, Mark::kNone, style, ""});
     picture.draw(0, "cpu", "point", "point", arguments_of({"cpu", "cpu", "circle", "solid"}));
@@ -100,7 +101,7 @@ TEST(Renderer, ATimeThatIsNotRankedHasADashedOutline) {
 
 TEST(Renderer, NearLimitsHaveTicksAtEqualDistances) {
   const auto axis = [](double low, double high) {
-    Picture picture({"small", "A picture", "", {}, {}, 400});
+    Picture picture({.name = "small", .title = "A picture", .subtitle = "", .legend = {}, .notes = {}, .width = 400});
     picture.add({60, 30, 300, 120, "", number_axis("", {"x"}, {0}, "linear"), number_axis("", {"value"}, {0}, "log")});
     for (const double value : {low, high}) picture.add(Row{0, "", "cpu", value, value, {}, {}, Mark::kNone, 0, ""});
     return renderer().svg(picture.finish(200, {}, ""), theme("light")).value_or("");

@@ -12,14 +12,18 @@ function slotY(args, api, row) {
 }
 
 var inCategories = {
-  // A horizontal bar with whisker and number; on a logarithmic axis without a base a marker with a stem.
+  // A horizontal bar with whisker and number; on a logarithmic axis without a base a marker with a stem. `named`: the width that the
+  // name of its series has left of the panel.
   bar: function(args, owner) {
     return function(params, api) {
       var row = owner.rows[params.dataIndex], box = params.coordSys, place = slotY(args, api, row);
       var y = place.centre + (args.below || 0), half = place.height * 0.38, ink = args.ink, font = Math.min(11, place.height);
-      if (!isNumber(row.value))
-        return text(row.mark ? MARKS[row.mark] : '', box.x + 5, y, {fill: args.ink2, fontSize: font});
-      var x = api.coord([row.value, row.group])[0], children = [], end = x;
+      var children = args.named ? [text(cutTo(row.series, args.named, font + 'px', owner.measure), box.x - 8, y, {fill: args.ink2, fontSize: font, align: 'right'})] : [];
+      if (!isNumber(row.value)) {
+        children.push(text(row.mark ? MARKS[row.mark] : '', box.x + 5, y, {fill: args.ink2, fontSize: font}));
+        return {type: 'group', children: children};
+      }
+      var x = api.coord([row.value, row.group])[0], end = x;
       var from = args.base ? api.coord([args.base, row.group])[0] : box.x;
       var open = row.style & OPEN, hatched = row.style & STYLE.hatched;
       var whisker = null;

@@ -3,7 +3,25 @@
 
 import {MARKS, STYLE} from './rows.js';
 import {behind, marker, nothing, path, stroke, text, xWhisker, yWhisker} from './shapes.js';
-import {cutTo, isNumber} from './words.js';
+import {THIN, cutTo, isNumber} from './words.js';
+
+// Heights that are as near as possible to the given ascending ones, but `gap` apart, from `top` to `bottom`.
+function spread(heights, gap, top, bottom) {
+  var groups = [], places = [];
+  heights.forEach(function(height, i) {
+    groups.push({sum: height - i * gap, count: 1});
+    for (var last = groups.length - 1; last > 0; last--) {
+      var own = groups[last], before = groups[last - 1];
+      if (before.sum / before.count <= own.sum / own.count) break;
+      groups.splice(last - 1, 2, {sum: before.sum + own.sum, count: before.count + own.count});
+    }
+  });
+  groups.forEach(function(group) {
+    var first = Math.max(top, Math.min(bottom - gap * (heights.length - 1), group.sum / group.count));
+    for (var k = 0; k < group.count; k++) places.push(first + gap * places.length);
+  });
+  return places;
+}
 
 // Where the other rows of the panel are: points with their intervals of x, and curves from each point to the next one.
 function boxesOf(owner, api) {
@@ -101,7 +119,7 @@ var inPlanes = {
   },
 
   // The name of a curve beside it: at the row's height, or the nearest one where it lies on no curve, point or other name, that of the
-  // first curve rather left of it, the others right; without room there, right of all curves, with a line to its own. The series of the
+  // first curve rather left of it, the others right; without room there, right of other curves, the nearest first, with a line to its own. The series of the
   // curve's rows is the row's group.
   beside_curve: function(args, owner) {
     var taken = [];
@@ -123,11 +141,13 @@ var inPlanes = {
           var own = taken.filter(function(other) { return other.series === row.group && isAt(y)(other); });
           if (!own.length) return;
           var left = Math.min.apply(null, own.map(function(other) { return other.left; })) - 7 - width;
-          var right = rightOf(own), last = rightOf(taken.filter(isAt(y))) + 5;
+          var right = rightOf(own), middle = (left + 7 + width + right - 7) / 2;
           (params.dataIndex === 0 ? [left, right] : [right, left]).forEach(function(x) {
             if (hasRoom(x, y)) places.push([x, y]);
           });
-          if (hasRoom(last, y)) far.push([last, y, right - 6]);
+          taken.filter(isAt(y)).map(function(other) { return other.right + 12; }).sort(function(a, b) { return a - b; }).forEach(function(beyond) {
+            if (beyond > right && hasRoom(beyond, y)) far.push([beyond, y, middle]);
+          });
         });
       }
       var free = places.concat(far).filter(function(p) {
@@ -140,6 +160,48 @@ var inPlanes = {
       return {type: 'group', silent: true, children: [
         place.length > 2 ? path('M' + place[2] + ' ' + place[1] + 'H' + (place[0] - 3), stroke(args.ink2, 1)) : nothing(),
         text(row.text, place[0], place[1], {fill: args.ink, stroke: args.paper, lineWidth: 3})
+      ]};
+    };
+  },
+
+  // The name of a line at its end, apart from those of lines that end at the same x and from lines that go on; in the place of a line
+  // that has no value, its mark and name. The rows of lines have a group. `width`: of the longest name.
+  line_end: function(args, owner) {
+    return function(params, api) {
+      if (params.dataIndex !== 0) return nothing();
+      var box = params.coordSys, edge = box.x + box.width, lines = {};
+      owner.panel.forEach(function(row) {
+        if (!row.group || !isNumber(row.x)) return;
+        var line = lines[row.series] = lines[row.series] || {mark: MARKS[row.mark || 0].charAt(0), points: []};
+        if (isNumber(row.value)) line.points.push(api.coord([row.x, row.value]));
+      });
+      function endOf(name) {
+        var points = lines[name].points, point = points[points.length - 1];
+        return {name: name, point: point, outside: !point || edge - point[0] < 40, y: point ? point[1] : box.y + box.height - 9};
+      }
+      var own = endOf(owner.rows[0].series);
+      var ends = Object.keys(lines).map(endOf).filter(function(end) {
+        return end.outside ? own.outside : !own.outside && end.point[0] === own.point[0];
+      }).sort(function(a, b) { return a.y - b.y; });
+      var heights = spread(ends.map(function(end) { return end.y; }), 13, box.y + 4, box.y + box.height - 5);
+      var x = own.outside ? edge + 4 : own.point[0] + 10;
+      // Whether no name meets a line that goes on, if all names move by so much.
+      function isFree(away) {
+        return Object.keys(lines).every(function(name) {
+          return lines[name].points.every(function(p, i) {
+            var q = lines[name].points[i + 1];
+            return !q || [x, x + 20, x + 40].every(function(at) {
+              var y = p[1] + (q[1] - p[1]) * (at - p[0]) / (q[0] - p[0]);
+              return at < p[0] || at > q[0] || heights.every(function(height) { return Math.abs(y - height - away) > 8; });
+            });
+          });
+        });
+      }
+      var y = heights[ends.map(function(end) { return end.name; }).indexOf(own.name)] + ([0, -14, 14, -28, 28].filter(isFree)[0] || 0);
+      var words = cutTo(own.point ? own.name : lines[own.name].mark + THIN + own.name, args.width, '11px', owner.measure);
+      return {type: 'group', silent: true, children: [
+        own.point && Math.abs(y - own.y) > 2 ? path('M' + (own.point[0] + 6) + ' ' + own.y + 'L' + (x - 2) + ' ' + y, stroke(args.colour, 1)) : nothing(),
+        text(words, x, y, {fill: own.point ? args.ink : args.ink2, stroke: args.paper, lineWidth: 3})
       ]};
     };
   },

@@ -5,6 +5,7 @@
 //   {"$colour": NAME}               the theme's colour
 //   {"$fn": NAME, …}                a function of functions.js; the other keys are its arguments
 //   series.$rows {panel, series}    the rows with these values become the data of the series
+//   title.$panel                    the panel that the title stands above
 //   axis.$categories {panel}        the groups of the rows with that panel, in order
 //   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks;
 //     `unit` is that of its values, for tooltips
@@ -46,8 +47,8 @@ var UNIT = /(?:^|[ (,])(ms|s|MB|items\/s|tokens\/s)(?:$|[ ),])/;
 function shownBy(series, rows, result, ranges) {
   var draws = series.renderItem || {}, x = series.xAxisIndex || 0, y = series.yAxisIndex || 0;
   var along = draws.across || series.$by === 'category', axis = along ? result.xAxis[x] : result.yAxis[y];
-  var range = (along ? ranges.xAxis[x] : ranges.yAxis[y]) || {}, grid = (result.grid || [])[x] || {}, unit = draws.unit || range.unit || '';
-  var titles = (result.title || []).filter(function(title) { return title.left === grid.left && Math.abs(title.top - grid.top + 20) < 0.5; });
+  var range = (along ? ranges.xAxis[x] : ranges.yAxis[y]) || {}, unit = draws.unit || range.unit || '';
+  var titles = (result.title || []).filter(function(title) { return title.$panel === x; });
   [axis && axis.name, titles.length ? titles[0].text : ''].forEach(function(words) {
     var found = UNIT.exec(words || '');
     if (!unit && found && series.$by !== 'cell') unit = found[1];
