@@ -3,7 +3,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -13,7 +12,6 @@
 #include "analyse/analyse.hpp"
 #include "analyse/groups.hpp"
 #include "analyse/pairs.hpp"
-#include "chart/cells_in_time.hpp"
 #include "chart/chart.hpp"
 #include "chart/picture.hpp"
 #include "dashboard/analysis_json.hpp"
@@ -291,13 +289,13 @@ Json peaks_json(const Dataset& data) {
   return list;
 }
 
+// In the order of the charts: the page keeps it everywhere.
 Json targets_json(const std::vector<Record>& rows) {
   Json list = Json::array();
-  std::set<std::string> seen;
-  for (const Record& row : rows)
-    if (const std::string key = target_key(row); seen.insert(key).second)
-      list.push_back(
-          {{"key", key}, {"hardware", row.hardware}, {"engine", row.engine}, {"marker", chart::look_of(row).marker}});
+  for (const chart::Look& look : chart::looks_of(rows)) {
+    const auto row = std::ranges::find(rows, look.name, target_key);
+    list.push_back({{"key", look.name}, {"hardware", row->hardware}, {"engine", row->engine}, {"marker", look.marker}});
+  }
   return list;
 }
 

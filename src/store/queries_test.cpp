@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::string& lin
 }
 
 Json parameter_value(const std::string& value) {
-  if (value.starts_with("[")) {
+  if (value.starts_with('[')) {
     Json list = Json::array();
     for (const std::string& each : split(std::string_view(value).substr(1, value.size() - 2), ','))
       if (!each.empty()) list.push_back(each);

@@ -91,7 +91,8 @@ Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
     ASSAY_CHECK_OK(stand_in_for_samples(database));
     return database.execute(fmt::format("CHECKPOINT {}", kSnapshot));
   };
-  Status filled = database.execute(fmt::format("ATTACH {} AS {}", duckdb::quoted(fresh.string()), kSnapshot));
+  Status filled =
+      database.execute(fmt::format("ATTACH {} AS {} (READ_WRITE)", duckdb::quoted(fresh.string()), kSnapshot));
   if (filled) {
     filled = fill();
     if (!filled) static_cast<void>(database.execute("ROLLBACK"));

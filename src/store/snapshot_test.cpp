@@ -73,5 +73,25 @@ TEST_F(SnapshotTest, KilledBetweenTwoModelsItLosesNothingAndReadersKeepAWholeSna
   EXPECT_THAT(*store->verify(spool_), IsEmpty());
 }
 
+TEST_F(SnapshotTest, ADatabaseWithoutOneGetsItWhileNobodyWritesAndIsOnlyRead) {
+  EXPECT_TRUE(Store::publish_missing_snapshot(path_)) << "there is no database";
+  EXPECT_FALSE(fs::exists(snapshot_path(path_)));
+  add(0);
+  ASSERT_TRUE(save());
+  fs::remove(snapshot_path(path_));
+  {
+    const auto writer = Store::open(path_, Store::Mode::kWrite);
+    ASSERT_TRUE(writer);
+    const Status busy = Store::publish_missing_snapshot(path_);
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().code, ErrorCode::kStoreBusy);
+  }
+  const auto before = read_file(path_);
+  const Status made = Store::publish_missing_snapshot(path_);
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_EQ(published(), 1);
+  EXPECT_EQ(*read_file(path_), *before);
+}
+
 }  // namespace
 }  // namespace assay

@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "base/shell.hpp"
 #include "store/cells.hpp"
 #include "store/ingest.hpp"
 #include "store/lock.hpp"
@@ -177,13 +178,23 @@ Result<Store> Store::open_snapshot(const fs::path& database) {
   const fs::path snapshot = snapshot_path(database);
   if (is_empty_or_absent(snapshot)) {
     const bool absent = is_empty_or_absent(database);
-    return fail(ErrorCode::kNotFound,
-                absent ? fmt::format("there is no database '{}'", database.string())
-                       : fmt::format("the database '{}' has no snapshot", database.string()),
-                absent ? "`assay run` creates one" : "`assay db ingest` publishes its snapshot");
+    return fail(
+        ErrorCode::kNotFound,
+        absent ? fmt::format("there is no database '{}'", database.string())
+               : fmt::format("the database '{}' has no snapshot", database.string()),
+        absent ? "`assay run` creates one"
+               : fmt::format("`assay db ingest --db-path {}` publishes its snapshot", shell_quoted(database.string())));
   }
   ASSAY_TRY(Database opened, duckdb::open_database(snapshot, Access::kReadOnly));
   return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
+}
+
+Status Store::publish_missing_snapshot(const fs::path& database) {
+  if (!is_empty_or_absent(snapshot_path(database)) || is_empty_or_absent(database)) return {};
+  // Exclusive, because two at once would write the same file.
+  ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
+  ASSAY_TRY(Database opened, duckdb::open_database(database, Access::kReadOnly));
+  return write_snapshot(opened, database).map([](const fs::path&) {});
 }
 
 Result<Store::Writable> Store::check_writable(const fs::path& database) {

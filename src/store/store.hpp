@@ -70,6 +70,11 @@ class Store {
   /// Errors: not_found (there is no snapshot; says how to get one), those of reading.
   [[nodiscard]] static Result<Store> open_snapshot(const std::filesystem::path& database);
 
+  /// Publishes the snapshot of a database that has none, such as one that was copied without it; the database itself is
+  /// only read. Does nothing if there is a snapshot, or no database.
+  /// Errors: store_busy (another process has the database), unsupported (of another schema), those of publish_snapshot.
+  [[nodiscard]] static Status publish_missing_snapshot(const std::filesystem::path& database);
+
   /// Whether open() for writing would succeed now, with its errors, without changing the file: an older schema stays as
   /// it is. A database that does not exist can be written if its folder can.
   struct Writable {

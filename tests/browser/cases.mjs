@@ -49,6 +49,38 @@ cases['filter and sort, and the link has both'] = async (tab) => {
   assert.ok((await tab.page.locator('tbody tr td:first-child').allInnerTexts()).every((text) => text.includes('bert')));
 };
 
+cases['models and targets have one order on all pages'] = async (tab) => {
+  const page = await tab.goto('normal', '#/matrix');
+  const words = async (where) => [...new Set((await page.locator(where).allInnerTexts()).map((text) => text.split('\n')[0].trim()))];
+  const models = await words('.matrix tbody tr:not(.group) th bdi');
+  const targets = await words('.matrix thead .target-key');
+  assert.deepEqual(targets, ['cpu', 'cuda', 'openvino', 'webgpu@onnxruntime']);
+  await tab.to('#/');
+  assert.deepEqual(await words('section[aria-labelledby=models] .model-name'), models);
+  const choices = async (label) => (await page.locator('label.field', { has: page.locator('span', { hasText: new RegExp(`^${label}$`) }) }).locator('option').allInnerTexts()).slice(1);
+  await tab.to('#/cells');
+  assert.deepEqual(await choices('Target'), targets);
+  assert.deepEqual(await choices('Model'), models);
+  assert.deepEqual(await words('td[data-title=Model]'), models.slice(0, (await words('td[data-title=Model]')).length));
+  await page.getByRole('columnheader', { name: /^Target/ }).getByRole('button').click();
+  await page.waitForFunction(() => location.hash.includes('sort=target'));
+  const sorted = await words('td[data-title=Target] .target-key');
+  assert.deepEqual(sorted, targets.slice(0, sorted.length));
+  await tab.to('#/compare');
+  assert.deepEqual((await page.getByRole('group', { name: 'A' }).getByLabel('Target').locator('option').allInnerTexts()).slice(1), targets);
+  await tab.to(`#/model/${models[0]}`);
+  assert.deepEqual(await words('td[data-title=Target] .target-key'), targets);
+  await tab.to('#/history');
+  assert.deepEqual(await choices('Model'), models);
+};
+
+cases['a median and the most items of a second say of which shape they are'] = async (tab) => {
+  const page = await tab.goto('normal');
+  const row = page.locator('section[aria-labelledby=models] tbody tr', { hasText: /^bert/ }).first();
+  assert.match(await row.locator('td[data-title="Median (ms)"]').innerText(), /batch 1, 128 tokens/);
+  assert.match(await row.locator('td[data-title="Most items/s"]').innerText(), /batch 8, 128 tokens/);
+};
+
 cases['from the overview over a model to a cell and back'] = async (tab) => {
   const page = await tab.goto('normal');
   await page.getByRole('link', { name: /^bert/ }).first().click();
@@ -164,9 +196,10 @@ cases['only the keyboard'] = async (tab) => {
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('ArrowRight');
   assert.deepEqual(await page.evaluate(() => [document.activeElement.cellIndex, document.activeElement.parentElement.rowIndex]), [1, 2]);
+  const second = await page.locator('main tbody tr').nth(1).locator('a').first().getAttribute('href');
   await page.keyboard.press('Home');
   await page.keyboard.press('Enter');
-  await page.waitForFunction(() => location.hash === '#/cell/1001');
+  await page.waitForFunction((hash) => location.hash === hash, second);
   await page.keyboard.press('?');
   await page.getByRole('dialog').waitFor();
   await page.keyboard.press('Escape');

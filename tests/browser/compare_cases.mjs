@@ -36,6 +36,19 @@ cases['two machines are told apart on the compare page and in the matrix'] = asy
   await tab.screenshot('mixed_compare');
 };
 
+cases['what is not ranked is in the picture and in the table, with the reason'] = async (tab) => {
+  const page = await tab.goto('mixed', targets);
+  await page.locator('.chart-legend', { hasText: 'not ranked' }).waitFor();
+  await tab.drawAll();
+  assert.ok(await page.locator('.drawing svg path[stroke-dasharray="2.2,1.6"]').count() > 0);
+  // The ranked ones fill the first page of the table.
+  await page.locator('section[aria-labelledby=pairs] label.field', { hasText: 'What is shown' }).locator('select').selectOption('not ranked');
+  await page.waitForFunction(() => location.hash.includes('f.claim=not'));
+  const claims = await column(page, 'What is shown');
+  assert.ok(claims.length > 0 && claims.every((words) => /^not ranked: (cpu|openvino|both): ./.test(words)), claims.join('; '));
+  assert.ok((await page.locator('main').innerText()).includes(`${claims.length} cells of both are not ranked`));
+};
+
 cases['names that look like markup are text'] = async (tab) => {
   const page = await tab.goto('mixed');
   const name = '<b onload="x()">&amp;\'quoted\'</b></script><!--';

@@ -117,7 +117,11 @@ class Script {
     machine.hardware_id = "machine-1";
     machine.host = "laboratory";
     machine.processor = "AMD EPYC 7B13, 2 cores";
-    machine.info = {{"cpu", {{"cores", 2}, {"model", "AMD EPYC 7B13"}}}, {"memory_gb", 15.6}};
+    machine.info = {{"os", "Debian 12"},      {"processor", "AMD EPYC 7B13"},
+                    {"gpu_count", 0},         {"gpus", Json::array()},
+                    {"cpu_cores", 2},         {"cpu_threads", 4},
+                    {"memory_gb", 15.6},      {"memory_mb", 15600},
+                    {"cuda_available", false}};
     machine.first_seen = "2026-02-23T10:00:00Z";
     machine.last_seen = "2026-03-02T10:00:00Z";
     data_.machines.push_back(std::move(machine));

@@ -96,6 +96,8 @@ cases['what assay doctor found before the newest run stands with the machine'] =
     'bad memory free: 0.9 of 15.6 GiB. To do: end programs that use memory',
     'ok clock source']);
   assert.equal(await page.locator('dt', { hasText: 'doctor' }).count(), 0);
+  const facts = await section.locator('dl.facts > div').allInnerTexts();
+  assert.deepEqual(facts.map((words) => words.replace(/\s+/g, ' ').trim()), ['cores 2', 'hardware threads 4', 'memory 15.6 GiB', 'GPUs 0', 'CUDA usable no', 'operating system Debian 12']);
   await tab.screenshot('machines');
   // As the program writes it.
   await tab.goto((await suitePage()).page, '#/machines');

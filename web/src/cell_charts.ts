@@ -15,11 +15,14 @@ const onlySteady = 'Only the steady part of the samples is stored: `assay db reb
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
 /** "batch 1 · 128 tokens · float32 · laboratory · 3 launches · 2026-03-02": common_words() of one row. */
-function commonWords(cell: Cell): string {
+/** As common_words() of src/chart: what the results of a cell have in common, and the range of their launches and dates. */
+function commonWords(cell: Cell, launches = [cell.number('launches') ?? 0], dates = [cell.text('timestamp').slice(0, 10)]): string {
   const n = (name: string) => cell.number(name);
+  const [least, most] = [Math.min(...launches), Math.max(...launches)];
+  const [oldest, newest] = [dates.reduce((a, b) => (b < a ? b : a)), dates.reduce((a, b) => (b > a ? b : a))];
   return [
     n('batch_size') !== null && `batch ${n('batch_size')}`, n('sequence_length') && `${n('sequence_length')} tokens`, cell.text('precision'), cell.text('host'),
-    n('launches') && `${n('launches')} ${n('launches') === 1 ? 'launch' : 'launches'}`, cell.text('timestamp').slice(0, 10),
+    least > 0 && (least === most ? counted(most, 'launch', 'launches') : `${least} to ${most} launches`), oldest === newest ? newest : `${oldest} to ${newest}`,
   ].filter(Boolean).join(' · ');
 }
 
@@ -70,8 +73,10 @@ export function historyChart(document: AssayDocument, cell: Cell, points: Histor
   const measured = points.filter((point) => medianOf(point) !== null);
   if (!template || measured.length === 0) return undefined;
   const rows = historyRows(points, cellWords(cell), isUnreal(cell));
+  const timed = points.filter((point) => point.p50 !== null);
   return filled(template, rows, {
     title: `How did ${cellWords(cell)} change?`,
+    subtitle: `${commonWords(cell, timed.map((point) => point.launches), timed.map((point) => new Date(point.time * 1000).toISOString().slice(0, 10)))} · median in ms, lower is better`,
     summary: `${count(measured.length)} medians: ${measured.map((point) => `${when(point.time)}: ${withUnit(point.p50, 'ms')}`).join(', ')}`,
     notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
   });

@@ -23,11 +23,6 @@ export function shapeWords(cell: Cell, without: readonly string[] = []): string 
   return parts.join(', ');
 }
 
-/** The distinct values, in order. */
-export function distinct<T extends string | number>(values: Iterable<T>): T[] {
-  return [...new Set(values)].sort((a, b) => (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', { numeric: true })));
-}
-
 const named = (name: string, value: string) => (value ? `${name} ${plainWords(value)}` : '');
 
 /** What can make cells of one model incomparable, the most telling first: fields of shape_key() and model_identity() of src/analyse. */

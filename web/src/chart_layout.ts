@@ -7,8 +7,7 @@ import type { PageChart } from './document.ts';
 type Box = { left: number; top: number; width: number; height: number };
 type Option = any;
 
-/** The titles of panels: those that stand right above one. */
-const isPanelTitle = (title: any, grids: Box[]) => grids.some((grid) => grid.left === title.left && Math.abs(grid.top - 20 - title.top) < 0.5);
+const isPanelTitle = (title: any) => title.$panel !== undefined;
 
 export interface Fitted {
   option: Option;
@@ -18,6 +17,7 @@ export interface Fitted {
 
 const leastPanel = 250;
 const leastBars = 130;
+const leastPlot = 100;
 const leastSentence = 760;
 const mostNameLines = 4;
 const nameLine = 14;
@@ -36,7 +36,7 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const source = chart.option;
   const grids: Box[] = source.grid.map((grid: Box) => ({ ...grid }));
   const titles: any[] = source.title ?? [];
-  const panelTitles = titles.filter((title) => isPanelTitle(title, grids));
+  const panelTitles = titles.filter(isPanelTitle);
   const bottoms = grids.map((grid) => grid.top + grid.height);
   const notes = titles.find((title) => title.top > Math.max(...bottoms));
   const end = notes ? notes.top - 4 : chart.height - 10;
@@ -54,32 +54,41 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
   const before = first[0]!.grid.left;
   let height: number;
   let drawn = width;
+  let besideTitle = 10;
   const axes = { xAxis: source.xAxis, yAxis: source.yAxis.map((axis: any) => ({ ...axis })) };
+  let series: any[] = source.series;
+  const draws = (name: string) => series.some((one: any) => one.renderItem?.$fn === name);
+  // Names of categories get at most two fifths of a narrow picture; those of targets, between them and the panel, stay whole.
+  const beside = Math.max(...source.yAxis.map((axis: any) => axis.axisLabel?.margin ?? 8)) - 8;
+  const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90 + (beside && beside + 20), width * 0.4)) : before;
+  for (const axis of axes.yAxis)
+    if (axis.axisLabel?.formatter?.$fn === 'category' && left < before)
+      axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };
   if (most > 1 && alike) {
-    const columns = Math.max(1, Math.min(most, Math.floor(width / leastPanel)));
-    const column = width / columns;
-    const after = Math.max(14, step - before - first[0]!.grid.width);
+    const after = Math.max(draws('bar') ? 56 : 14, step - before - first[0]!.grid.width);
+    const columns = Math.max(1, Math.min(most, Math.floor(width / Math.max(leastPanel, left + after + leastBars))));
+    drawn = Math.max(width, left + after + leastPlot);
+    if (draws('line_end')) besideTitle = after;
+    const column = drawn / columns;
     // Panels that shared the names of the first one get their own when they stand below it.
-    if (columns < most)
+    if (columns < most) {
       for (const axis of axes.yAxis) if (axis.axisLabel?.show === false) axis.axisLabel = { ...axis.axisLabel, show: true };
+      const named = series.find((one: any) => one.renderItem?.named)?.renderItem.named;
+      if (named) series = series.map((one: any) => (one.renderItem?.$fn === 'bar' ? { ...one, renderItem: { ...one.renderItem, named } } : one));
+    }
     grids.forEach((grid, i) => {
-      Object.assign(grid, { left: (i % columns) * column + before, top: above + Math.floor(i / columns) * pitch, width: column - before - after });
+      Object.assign(grid, { left: (i % columns) * column + left, top: above + Math.floor(i / columns) * pitch, width: column - left - after });
     });
     height = above + (Math.ceil(grids.length / columns) - 1) * pitch + first[0]!.grid.height + below;
   } else {
     const after = Math.max(12, chart.width - Math.max(...first.map(({ grid }) => grid.left + grid.width)));
-    // Names of categories get at most two fifths of a narrow picture.
-    const left = source.yAxis.some((axis: any) => axis.type === 'category') ? Math.min(before, Math.max(90, width * 0.4)) : before;
     let higher = 0;
     for (const axis of axes.yAxis)
-      if (axis.axisLabel?.formatter?.$fn === 'category' && left < before) {
-        axis.axisLabel = { ...axis.axisLabel, formatter: { ...axis.axisLabel.formatter, width: Math.max(60, axis.axisLabel.formatter.width - (before - left)) } };
-        if (rows.length === 1) higher = Math.max(higher, intoLines(chart, axis, first[0]!.grid.height, measure));
-      }
-    const right = Math.min(after, Math.max(56, width * 0.2));
+      if (axis.axisLabel?.formatter?.$fn === 'category' && left < before && rows.length === 1)
+        higher = Math.max(higher, intoLines(chart, axis, first[0]!.grid.height, measure));
+    const right = draws('line_end') ? after : Math.min(after, Math.max(56, width * 0.2));
     const panels = first.reduce((sum, { grid }) => sum + grid.width, 0);
     const gaps = chart.width - panels - before - after;
-    const draws = (name: string) => source.series.some((series: any) => series.renderItem?.$fn === name);
     const columns = draws('heat') ? new Set(rowsOf(chart).map((row) => row.series)).size : first.length;
     drawn = Math.max(width, draws('sentence') ? leastSentence : left + right + gaps + leastBars * columns);
     const scale = (drawn - left - right - gaps) / panels;
@@ -98,12 +107,11 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
     height = end - shift + higher;
   }
   const moved = panelTitles.map((title) => {
-    const index = source.grid.findIndex((grid: Box) => grid.left === title.left && Math.abs(grid.top - 20 - title.top) < 0.5);
-    const grid = grids[index]!;
-    return { ...title, left: grid.left, top: grid.top - 20, textStyle: { ...title.textStyle, width: grid.width + 10, overflow: 'truncate' } };
+    const grid = grids[title.$panel]!;
+    return { ...title, left: grid.left, top: grid.top - source.grid[title.$panel].top + title.top, textStyle: { ...title.textStyle, width: grid.width + besideTitle, overflow: 'truncate' } };
   });
   return {
-    option: { ...source, ...axes, title: moved, grid: source.grid.map((grid: Box, i: number) => ({ ...grid, ...grids[i] })), legend: source.legend && { ...source.legend, show: false } },
+    option: { ...source, ...axes, series, title: moved, grid: source.grid.map((grid: Box, i: number) => ({ ...grid, ...grids[i] })), legend: source.legend && { ...source.legend, show: false } },
     width: drawn,
     height: Math.ceil(height),
   };
@@ -112,8 +120,7 @@ export function fit(chart: PageChart, width: number, measure: Measure): Fitted {
 /** The chart with other rows, words and titles of panels. */
 export function filled(chart: PageChart, rows: unknown[], words: Partial<Pick<PageChart, 'title' | 'subtitle' | 'summary' | 'notes'>>, panels: string[] = []): PageChart {
   const { option } = chart;
-  let panel = 0;
-  const title = option.title.map((one: any) => isPanelTitle(one, option.grid) ? { ...one, text: panels[panel++] ?? one.text } : one);
+  const title = option.title.map((one: any) => isPanelTitle(one) ? { ...one, text: panels[one.$panel] ?? one.text } : one);
   return { ...chart, ...words, filled: true, option: { ...option, title, dataset: { source: [option.dataset.source[0], ...rows] } } };
 }
 
@@ -128,7 +135,7 @@ export function withWords(chart: PageChart, measure: Measure): PageChart {
   const { option } = chart;
   const [margin, top, titleLine, subtitleLine, noteLine] = [16, 12, 21, 16, 15];
   const bottom = Math.max(...option.grid.map((grid: Box) => grid.top + grid.height));
-  const panels = option.title.filter((one: any) => isPanelTitle(one, option.grid));
+  const panels = option.title.filter(isPanelTitle);
   const others = option.title.filter((one: any) => !panels.includes(one));
   const below = others.filter((one: any) => one.top > bottom);
   const [title, subtitle] = others.filter((one: any) => one.top < bottom);

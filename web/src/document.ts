@@ -11,6 +11,7 @@ export interface Field {
 
 /** A cell: every field of a result by its name, and what C++ derived from it. Absent numbers are null, texts "". */
 export interface Cell {
+  /** Its row in the file: the newest cell has 0. */
   index: number;
   /** What links call it: the row's number in the database, else its task key. */
   key: string;
@@ -245,12 +246,17 @@ export interface AssayDocument {
   detail: string;
   leftOut: number;
   fields: Field[];
+  /** In the order of order.ts, as models and targets. */
   cells: Cell[];
+  /** By the row in the file, which the analysis names. */
+  cellAt(index: number): Cell;
   /** By the key of links, and by the task key. */
   byKey: Map<string, Cell>;
   series: string[];
   history: HistoryPoint[];
   shapesOf(cell: Cell): Shape[];
+  /** Names. */
+  models: string[];
   targets: Target[];
   runs: Run[];
   machines: Machine[];

@@ -2,6 +2,7 @@
 // The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is described here
 // and not in src/chart, since only the page chooses the pairs; the words of the description are the same.
 import { STYLE } from '../chart/rows.js';
+import { legendNotes } from './chart_notes.ts';
 import type { ChartRow } from './chart_rows.ts';
 import type { PageChart } from './document.ts';
 import { counted, ratio } from './format.ts';
@@ -11,6 +12,8 @@ export interface ForestRow {
   /** Of no other row. */
   words: string;
   found: Comparison;
+  /** "" of a ranked pair. */
+  notRanked: string;
   hardwareA: string;
   hardwareB: string;
 }
@@ -37,17 +40,19 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
     const name = names.size === 1 ? [...names][0]! : '';
     return name in tokens ? name : 'ink';
   };
-  const of = (difference: Comparison['difference']) => shown.filter(({ found }) => found.difference === difference);
-  const sides: Record<Comparison['difference'], { name: string; colour: string; marker: string; fill?: string }> = {
+  const of = (difference: Comparison['difference']) => shown.filter(({ found, notRanked }) => !notRanked && found.difference === difference);
+  const sides: Record<Comparison['difference'] | 'not_ranked', { name: string; colour: string; marker: string; fill?: string }> = {
     faster: { name: `${nameB} is faster`, colour: colourOf(of('faster'), (row) => row.hardwareB), marker: 'diamond' },
     slower: { name: `${nameA} is faster`, colour: colourOf(of('slower'), (row) => row.hardwareA), marker: 'circle' },
     not_shown: { name: 'no difference shown', colour: 'ink-3', marker: 'rect' },
     not_compared: { name: 'not compared', colour: 'ink-3', marker: 'triangle', fill: 'background' },
+    not_ranked: { name: 'not ranked', colour: 'ink-2', marker: 'pin', fill: 'background' },
   };
   const rows: ChartRow[] = [[0, '', 'equal', null, null, 1 / 1.01, 1.01, 0, 0, '']];
-  const add = (words: string, found: Comparison) => rows.push([0, words, sides[found.difference].name, null, found.ratio, found.low, found.high, 0, found.low === null ? STYLE.hollow : 0, noClaimWords(found)]);
-  if (together && pairs.length > 1) add(meanName, together);
-  for (const pair of shown) add(pair.words, pair.found);
+  const add = (words: string, found: Comparison, notRanked = '') => rows.push([0, words, sides[notRanked ? 'not_ranked' : found.difference].name, null, found.ratio, found.low, found.high, 0,
+    notRanked ? STYLE.unranked : found.low === null ? STYLE.hollow : 0, notRanked || noClaimWords(found)]);
+  if (together && pairs.filter((pair) => !pair.notRanked).length > 1) add(meanName, together);
+  for (const pair of shown) add(pair.words, pair.found, pair.notRanked);
   const used = Object.values(sides).filter((side) => rows.some((row) => row[2] === side.name));
   const left = Math.min(400, Math.max(160, 24 + 6.7 * Math.max(...shown.map((pair) => pair.words.length))));
   const top = 96;
@@ -55,7 +60,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
   const words = (size: number, name: string) => ({ color: colour(name), fontSize: size });
   const title = `Time of ${nameB} over that of ${nameA}${common}`;
   const subtitle = `${perItem ? 'ratio of the times of one item' : 'ratio of the times'}, below 1: ${nameB} takes less time; whiskers: 95 % interval over rounds; grey band: ± 1 %`;
-  const notes = pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : [];
+  const notes = [...(pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : []), ...legendNotes(rows, '')];
   const cut = { width: 1000 - 32, overflow: 'truncate' };
   return {
     title,
@@ -70,7 +75,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
       title: [
         { text: title, left: 16, top: 10, textStyle: { ...words(16, 'ink'), ...cut } },
         { text: subtitle, left: 16, top: 34, textStyle: { ...words(12, 'ink-2'), fontWeight: 'normal', ...cut } },
-        ...notes.map((note) => ({ text: note, left: 16, top: top + height + 46, textStyle: { ...words(11, 'ink-2'), fontWeight: 'normal', ...cut } })),
+        ...notes.map((note, i) => ({ text: note, left: 16, top: top + height + 46 + 18 * i, textStyle: { ...words(11, 'ink-2'), fontWeight: 'normal', ...cut } })),
       ],
       dataset: { source: [['panel', 'group', 'series', 'x', 'value', 'low', 'high', 'mark', 'style', 'text'], ...rows] },
       grid: [{ left, top, width: 1000 - left - 30, height, outerBoundsMode: 'none' }],

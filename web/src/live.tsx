@@ -48,7 +48,7 @@ export function Missing({ words }: { words: string }) {
   return (
     <main>
       <pre>{words}</pre>
-      {words.startsWith('error[not_found]') && <p>This page shows results as soon as there are some: <code>assay run --models-set small</code> measures the small set of models on every runtime of this machine.</p>}
+      {words.includes('there is no database') && <p>This page shows results as soon as there are some: <code>assay run --models-set small</code> measures the small set of models on every runtime of this machine.</p>}
     </main>
   );
 }

@@ -84,7 +84,7 @@ function App({ document: data }: { document: AssayDocument }) {
       }
       const step = (by: number) => {
         const at = data.byKey.get(parseRoute(location.hash).argument);
-        const next = at && data.cells[at.index + by];
+        const next = at && data.cells[data.cells.indexOf(at) + by];
         if (parseRoute(location.hash).page === 'cell' && next) location.hash = link('cell', next.key);
       };
       if (event.key === '/') { event.preventDefault(); document.getElementById('search')?.focus(); }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of the matrix: the cells of a model that C++ would compare with each other (`comparable` in the document), one for each
 // target. What did not run stands where it would have been.
-import { differences, distinct } from './cell_words.ts';
+import { differences } from './cell_words.ts';
 import type { Cell } from './document.ts';
 import { counted } from './format.ts';
+import { byWord, distinct } from './order.ts';
 import { compareTogether, type Comparison } from './stats.ts';
 import { comparableTo, hasTime, isUsable, timedOf } from './timed.ts';
 
@@ -81,7 +82,10 @@ export function matrixLines(cells: Cell[], shown: Shown): Line[] {
   const byModel = new Map<string, Line[]>();
   for (const line of lines.values()) byModel.set(line.model, [...(byModel.get(line.model) ?? []), line]);
   for (const group of byModel.values()) tellApart(group);
-  return [...lines.values()].sort((a, b) => a.category.localeCompare(b.category) || a.model.localeCompare(b.model, 'en', { numeric: true }) || a.label.localeCompare(b.label, 'en', { numeric: true }));
+  // Models in the order of `cells`, also where a model did not run and so has its row last.
+  const places = new Map([...new Set(cells.map((cell) => cell.text('model')))].map((model, i) => [model, i]));
+  const labels = byWord();
+  return [...lines.values()].sort((a, b) => places.get(a.model)! - places.get(b.model)! || labels(a.label, b.label));
 }
 
 function rank(line: Line) {

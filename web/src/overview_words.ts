@@ -2,6 +2,7 @@
 // What the overview says above its tables.
 import type { AssayDocument, Cell, ModelLine, States } from './document.ts';
 import { counted } from './format.ts';
+import { distinct } from './order.ts';
 import { resultOf } from './results.ts';
 import { isUnreal, stateOrder, unrankedBecause } from './words.ts';
 
@@ -36,7 +37,7 @@ const mostMachines = 3;
 export function headline({ analysis }: Pick<AssayDocument, 'analysis'>): string {
   const { models } = analysis;
   if (models.length === 0) return 'Nothing was measured yet.';
-  const machines = [...new Set(models.map((line) => line.machine))];
+  const machines = distinct(models.map((line) => line.machine));
   if (machines.length < 2) return sentencesOf(models, 'model').join(' ');
   if (machines.length > mostMachines)
     return `${counted(modelCount(models), 'model')} on ${counted(machines.length, 'machine')}, which are ${counted(models.length, 'case')}. ${sentencesOf(models, 'case').join(' ')}`;

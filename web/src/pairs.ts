@@ -7,7 +7,7 @@ import { counted, number, ratio } from './format.ts';
 import { compareTogether, noClaimWords, type Comparison, type Evidence, type Pair } from './stats.ts';
 import { decode } from './state.ts';
 import { comparableTo, hasTime, isOfWrongTarget, isUsable, timedOf } from './timed.ts';
-import { stateOf, unrankedBecause } from './words.ts';
+import { isUnreal, stateOf, unrankedBecause } from './words.ts';
 
 /** What a side can choose. */
 export const keys = [['target', 'Target'], ['run_id', 'Run'], ['engine_version', 'Version'], ['precision', 'Precision'], ['batch_size', 'Batch'], ['machine', 'Machine']] as const;
@@ -69,6 +69,8 @@ export interface Alone {
 export interface Pairing {
   contrast: Key[];
   rows: Row[];
+  /** Both have a time, and one or both are not ranked: a ratio that nothing is said of, and that is in no mean. */
+  unranked: Row[];
   alone: Alone[];
   /** Of the time of one item. */
   perItem: boolean;
@@ -94,6 +96,21 @@ function stateWords(cell: Cell): string {
   return why ? `not ranked: ${why}` : 'no time';
 }
 
+/** Whether a cell's target computes wrong numbers for its model at some shape: WrongTargets of src/analyse. */
+function wrongTargets(cells: Cell[]): (cell: Cell) => boolean {
+  const key = (cell: Cell) => [...['hardware_id', 'model', 'model_id', 'size'].map((name) => cell.text(name)), cell.target].join('\n');
+  const wrong = new Set(cells.filter((cell) => stateOf(cell) === 'wrong').map(key));
+  return (cell) => wrong.has(key(cell));
+}
+
+/** "not ranked: openvino: too noisy", "not ranked: both: too noisy"; "" if both cells are ranked. */
+export function notRankedWords({ a, b }: Pick<Row, 'a' | 'b'>, nameA: string, nameB: string): string {
+  const reason = (cell: Cell) => (isUsable(cell) ? '' : unrankedBecause(cell) || stateOf(cell));
+  const [ofA, ofB] = [reason(a), reason(b)];
+  if (ofA === '' && ofB === '') return '';
+  return `not ranked: ${ofA === ofB ? `both: ${ofA}` : [ofA && `${nameA}: ${ofA}`, ofB && `${nameB}: ${ofB}`].filter(Boolean).join('; ')}`;
+}
+
 /** What the other side has in a cell's place: it may not have come far enough to be comparable. */
 function counterpart(cell: Cell, others: Cell[], contrast: readonly Key[]): Cell | undefined {
   const same = (other: Cell, field: string) => other.value(field) === cell.value(field);
@@ -106,24 +123,29 @@ function counterpart(cell: Cell, others: Cell[], contrast: readonly Key[]): Cell
 export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
   const contrast = contrastOf(a, b);
   const perItem = contrast.includes('batch_size');
-  const none: Pairing = { contrast, rows: [], alone: [], perItem, together: null, leftOut: 0 };
+  const none: Pairing = { contrast, rows: [], unranked: [], alone: [], perItem, together: null, leftOut: 0 };
   if (contrast.length === 0) return none;
   // What one side names and is no version and no run is the same on both.
   const common: Choice = {};
   for (const [key] of keys) if (!contrast.includes(key) && key !== 'run_id' && key !== 'engine_version') common[key] = a[key] ?? b[key];
   const left = cells.filter((cell) => isIn(cell, { ...common, ...a }));
   const right = cells.filter((cell) => isIn(cell, { ...common, ...b }));
-  const rightByAlike = new Map<number | null, Cell[]>();
-  for (const cell of right.filter(isUsable)) rightByAlike.set(cell.number('alike'), [...(rightByAlike.get(cell.number('alike')) ?? []), cell]);
   const never = neverClaimed(contrast);
-  const rows: Row[] = [];
   const used = new Set<Cell>();
-  for (const cell of left.filter(isUsable)) {
-    const other = rightByAlike.get(cell.number('alike'))?.find((one) => areAlike(cell, one, contrast));
-    if (!other) continue;
-    used.add(cell).add(other);
-    rows.push({ a: cell, b: other, found: unclaimed(compareTogether([pairOf({ a: cell, b: other }, perItem)]), never) });
-  }
+  const pairsOf = (of: Cell[], others: Cell[], evidence: Evidence | null): Row[] => {
+    const byAlike = new Map<number | null, Cell[]>();
+    for (const cell of others) byAlike.set(cell.number('alike'), [...(byAlike.get(cell.number('alike')) ?? []), cell]);
+    return of.flatMap((cell): Row[] => {
+      const other = byAlike.get(cell.number('alike'))?.find((one) => areAlike(cell, one, contrast));
+      if (!other) return [];
+      used.add(cell).add(other);
+      return [{ a: cell, b: other, found: unclaimed(compareTogether([pairOf({ a: cell, b: other }, perItem)]), evidence) }];
+    }).sort((x, y) => x.found.ratio - y.found.ratio);
+  };
+  const rows = pairsOf(left.filter(isUsable), right.filter(isUsable), never);
+  const computesWrong = wrongTargets(cells);
+  const isShown = (cell: Cell) => hasTime(cell) && !used.has(cell) && !isUnreal(cell) && !isOfWrongTarget(cell) && !computesWrong(cell);
+  const unranked = pairsOf(left.filter(isShown), right.filter(isShown), 'not_ranked');
   const alone = (side: 'A' | 'B', mine: Cell[], others: Cell[]) => mine.filter((cell) => hasTime(cell) && !used.has(cell)).map((cell): Alone => {
     const other = counterpart(cell, others, contrast);
     const words = (one: Cell | undefined) => (one === undefined ? 'nothing' : used.has(one) ? 'compared with another cell' : stateWords(one));
@@ -136,7 +158,7 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
   const meant = sure.length > 0 ? sure : rows;
   const together = meant.length === 0 ? null : unclaimed(compareTogether(meant.map((row) => pairOf(row, perItem))), never);
   return {
-    contrast, perItem, rows: rows.sort((x, y) => x.found.ratio - y.found.ratio),
+    contrast, perItem, rows, unranked,
     alone: [...ofLeft, ...alone('B', right, left).filter(({ cell }) => !told.has(cell))],
     together,
     leftOut: rows.length - meant.length,

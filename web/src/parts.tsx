@@ -8,7 +8,7 @@ import { resultOf } from './results.ts';
 import { link } from './state.ts';
 import { isUnreal, stateOf, stateOrder, states, type State } from './words.ts';
 
-export { cellWords, distinct, shapeWords } from './cell_words.ts';
+export { cellWords, shapeWords } from './cell_words.ts';
 
 /** The class that sets the colour of a hardware; unknown ones are grey. */
 export const hardwareClass = (hardware: string) => `hw hw-${hardware.replace(/[^a-z0-9]/g, '')}`;

@@ -2,6 +2,7 @@
 // Reads the document (src/dashboard/pack.hpp; docs/dashboard.md, "The file"). Nothing here knows the page.
 import { Columns } from './columns.ts';
 import type { AssayDocument, Cell, HistoryPoint, Shape } from './document.ts';
+import { byCell, inOrder } from './order.ts';
 import { readShapes } from './shapes.ts';
 
 /** Throws an Error whose message a person can read. */
@@ -17,10 +18,10 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
   const texts: string[] = header.text;
 
   const rows = new Columns(body, header.cells, texts);
-  const cells: Cell[] = [];
+  const inFile: Cell[] = [];
   for (let index = 0; index < rows.n; index++) {
     const id = rows.number('result_id', index) ?? 0;
-    cells.push({
+    inFile.push({
       index,
       key: id > 0 ? String(id) : rows.text('task_key', index),
       target: rows.text('target', index),
@@ -56,6 +57,7 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     });
   }
 
+  const cells = [...inFile].sort(byCell(header.targets));
   let shapes: Map<number, Shape[]> | undefined;
   return {
     madeAt: header.made_at,
@@ -65,18 +67,21 @@ export function readDocument(bytes: Uint8Array): AssayDocument {
     leftOut: header.left_out,
     fields: header.fields,
     cells,
-    byKey: new Map([...[...cells].reverse().map((cell): [string, Cell] => [cell.text('task_key'), cell]), ...cells.map((cell): [string, Cell] => [cell.key, cell])]),
+    cellAt: (index) => inFile[index]!,
+    // Of two with one task key the newest.
+    byKey: new Map([...[...inFile].reverse().map((cell): [string, Cell] => [cell.text('task_key'), cell]), ...inFile.map((cell): [string, Cell] => [cell.key, cell])]),
     series: header.series,
     history,
     shapesOf(cell) {
       shapes ??= readShapes(body, header, texts);
       return shapes.get(cell.index) ?? [];
     },
+    models: [...new Set(cells.map((cell) => cell.text('model')))],
     targets: header.targets,
     runs: header.runs,
     machines: header.machines,
     peaks: header.peaks,
-    analysis: header.analysis,
+    analysis: inOrder(header.analysis, header.targets),
     charts: header.charts,
     missingCharts: header.missing_charts ?? {},
     chartsLeftOut: header.charts_left_out ?? 0,

@@ -8,6 +8,7 @@ import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-b
 import type { ComponentChildren } from 'preact';
 import type { Value } from './document.ts';
 import { number } from './format.ts';
+import { byWord } from './order.ts';
 
 export interface Column<Row> {
   id: string;
@@ -18,8 +19,8 @@ export interface Column<Row> {
   value: (row: Row) => Value;
   /** What is seen; else the value. */
   view?: (row: Row) => ComponentChildren;
-  /** A list of its values filters the rows. */
-  choice?: boolean;
+  /** A list of its values filters the rows: these first and in this order, also where the rows are sorted by them; the others by name. */
+  choice?: true | readonly string[];
   /** Only filters and is copied. */
   hidden?: boolean;
   /** Numbers stand right. */
@@ -60,6 +61,11 @@ export function tableState(query: Record<string, string>, name: string): TableSt
   };
 }
 
+function listed<Row>({ choice, value }: Column<Row>) {
+  const words = byWord(choice as readonly string[]);
+  return (a: { original: Row }, b: { original: Row }) => words(plain(value(a.original)), plain(value(b.original)));
+}
+
 /** The rows that are seen, and all that match; sorted, filtered and paged. */
 export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>[], state: TableState, pageSize: number) {
   const table = constructTable<any, any>({
@@ -70,7 +76,7 @@ export function selectRows<Row extends object>(rows: Row[], columns: Column<Row>
       // Absent values sort last in both directions.
       accessorFn: (row: Row) => column.value(row) ?? undefined,
       sortUndefined: 'last',
-      sortFn: column.numeric ? 'basic' : 'alphanumeric',
+      sortFn: column.numeric ? 'basic' : Array.isArray(column.choice) ? listed(column) : 'alphanumeric',
       filterFn: 'equalsString',
     })),
     state: {

@@ -13,7 +13,7 @@ export function findHits(document: AssayDocument, text: string, most = 12): Hit[
   if (words.length === 0) return [];
   const matches = (candidate: string) => words.every((word) => candidate.toLowerCase().includes(word));
   const hits: Hit[] = [];
-  for (const model of new Set(document.cells.map((cell) => cell.text('model'))))
+  for (const model of document.models)
     if (matches(model)) hits.push({ words: model, kind: 'model', href: link('model', model) });
   for (const target of document.targets)
     if (matches(`${target.key} ${target.engine}`)) hits.push({ words: target.key, kind: 'cells on', href: link('cells', '', { 'f.target': target.key }) });

@@ -14,8 +14,8 @@ export interface Timed {
 }
 
 export type Difference = 'not_compared' | 'not_shown' | 'faster' | 'slower';
-/** Of `different_machines` and of cells that differ in more than one thing (`different_things`) nothing is said. */
-export type Evidence = 'rounds' | 'one_process' | 'no_common_rounds' | 'different_runs' | 'different_machines' | 'different_things';
+/** Of `different_machines`, of cells that differ in more than one thing (`different_things`), and of cells that are `not_ranked` nothing is said. */
+export type Evidence = 'rounds' | 'one_process' | 'no_common_rounds' | 'different_runs' | 'different_machines' | 'different_things' | 'not_ranked';
 
 export interface Comparison {
   /** The candidate's time over the baseline's. */
@@ -255,6 +255,7 @@ export function noClaimWords(comparison: Comparison): string {
   if (comparison.evidence === 'no_common_rounds') return 'not compared: no common rounds';
   if (comparison.evidence === 'different_machines') return 'not compared: measured on different machines';
   if (comparison.evidence === 'different_things') return 'not compared: they differ in more than one thing';
+  if (comparison.evidence === 'not_ranked') return 'not ranked';
   if (comparison.evidence === 'different_runs') return 'not compared: measured in different runs';
   const least = comparison.smallestDetectable ?? 0;
   if (least <= 1) return `no difference shown (± ${differenceWords(least)})`;

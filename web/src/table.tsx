@@ -4,7 +4,8 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
 import { distinctKeys } from './distinct_keys.ts';
 import { count, counted, fieldText, number } from './format.ts';
-import { Copy, distinct } from './parts.tsx';
+import { distinct } from './order.ts';
+import { Copy } from './parts.tsx';
 import { usePrinting } from './print.ts';
 import { plain, selectRows, tableState, toCsv, toMarkdown, type Column } from './rows.ts';
 import { changeQuery, type Route } from './state.ts';
@@ -58,7 +59,7 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
     changeQuery(route, named, replace);
   };
   const choices = columns.filter((column) => column.choice).map((column) => ({
-    column, values: distinct(rows.map((row) => plain(column.value(row)))),
+    column, values: distinct(rows.map((row) => plain(column.value(row))), column.choice === true ? [] : column.choice),
   })).filter(({ column, values }) => values.length > 1 || state.choices[column.id]);
   const visible = columns.filter((column) => !column.hidden);
   const keys = distinctKeys(seen.map((row, at) => (link ? link(row) : String(at))));

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { distinctNames } from '../src/cell_words.ts';
 import { forest, meanName } from '../src/forest.ts';
-import { choiceText, claimWords, heading, pairUp, pairWords, parseChoice, sideName, type Choice, type Pairing } from '../src/pairs.ts';
+import { choiceText, claimWords, heading, notRankedWords, pairUp, pairWords, parseChoice, sideName, type Choice, type Pairing } from '../src/pairs.ts';
 import { readDocument } from '../src/read_document.ts';
 import { parseRoute } from '../src/state.ts';
 import { noClaimWords, type Comparison } from '../src/stats.ts';
@@ -89,16 +89,35 @@ test('what the other side has in place of a cell is said: failed, unranked, or n
   const other = (given: Parameters<typeof cell>[0]) => pairUp([cell({ target: 'cpu' }), cell({ target: 'openvino', usable: 0, ranked: 0, ...given })], cpu, openvino).alone[0]!.why;
   // What failed may not be known well enough to be comparable.
   assert.equal(other({ status: 'failed', verification: 'unverified', shown: 0, latency_p50_ms: null, comparable: 9, alike: 9 }), 'A: ranked; B: failed');
-  assert.equal(other({ flags: 'noisy' }), 'A: ranked; B: not ranked: too noisy: the interval of the median is too wide');
   assert.equal(other({ comparable: 9, alike: 9 }), 'A: ranked; B: nothing');
 });
 
-test('a cell that both sides have and that is not compared is there once', () => {
+test('a pair that is not ranked is shown once, says why, and is in no mean', () => {
   const noisy = { usable: 0, ranked: 0, flags: 'noisy' };
-  const cells = [cell({ target: 'cpu', ...noisy }), cell({ target: 'openvino', ...noisy }), cell({ target: 'openvino', model: 'vit', comparable: 2, alike: 2 })];
-  const why = 'not ranked: too noisy: the interval of the median is too wide';
-  assert.deepEqual(pairUp(cells, cpu, openvino).alone.map(({ side, cell: one, why }) => [side, one.text('model'), why]), [
-    ['both', 'bert', `A: ${why}; B: ${why}`], ['B', 'vit', 'A: nothing; B: ranked']]);
+  const one = (target: string, model: string, more = {}) => cell({ target, model, comparable: model.length, alike: model.length, latency_p50_ms: target === 'cpu' ? 4 : 2, ...more });
+  const cells = [one('cpu', 'bert', noisy), one('openvino', 'bert'), one('cpu', 'gpt-2'), one('openvino', 'gpt-2'), one('openvino', 'vit')];
+  const found = pairUp(cells, cpu, openvino);
+  assert.deepEqual([found.rows.length, found.leftOut], [1, 0]);
+  assert.deepEqual(found.unranked.map((row) => [row.a.text('model'), row.found.ratio, row.found.low, noClaimWords(row.found), notRankedWords(row, 'cpu', 'openvino')]),
+    [['bert', 0.5, null, 'not ranked', 'not ranked: cpu: too noisy: the interval of the median is too wide']]);
+  assert.equal(notRankedWords(found.rows[0]!, 'cpu', 'openvino'), '');
+  assert.equal(notRankedWords({ a: one('cpu', 'bert', noisy), b: one('openvino', 'bert', noisy) }, 'cpu', 'openvino'), 'not ranked: both: too noisy: the interval of the median is too wide');
+  assert.deepEqual(found.alone.map(({ side, cell: alone, why }) => [side, alone.text('model'), why]), [['B', 'vit', 'A: nothing; B: ranked']]);
+  assert.match(heading(cpu, openvino, found), /^openvino is 2\.00× as fast as cpu .*, over 1 cell$/);
+  // Neither what is simulated, nor a target that computes wrong numbers for the model.
+  assert.deepEqual(pairUp([one('cpu', 'bert'), one('openvino', 'bert', { ...noisy, flags: 'noisy,software' })], cpu, openvino).unranked, []);
+  const wrong = one('openvino', 'bert', { batch_size: 4, comparable: 9, alike: 9, usable: 0, ranked: 0, shown: 0, status: 'wrong', verification: 'wrong' });
+  assert.deepEqual(pairUp([one('cpu', 'bert'), one('openvino', 'bert', noisy), wrong], cpu, openvino).unranked, []);
+});
+
+test('the forest draws what is not ranked dashed, in a series of its own, with the reason', () => {
+  const ranked: Comparison = { ratio: 0.5, low: 0.4, high: 0.6, difference: 'faster', evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 };
+  const row = (words: string, notRanked: string) => ({ words, found: notRanked ? { ...ranked, low: null, high: null, difference: 'not_compared' as const, evidence: 'not_ranked' as const } : ranked, notRanked, hardwareA: 'cpu', hardwareB: 'openvino' });
+  const chart = forest([row('one', ''), row('two', ''), row('three', 'not ranked: B: too noisy')], ranked, { nameA: 'A', nameB: 'B', common: '', perItem: false }, { cpu: '', openvino: '' });
+  const rows: unknown[][] = chart.option.dataset.source.slice(2);
+  assert.deepEqual(rows.map((one) => [one[1], one[2], one[8], one[9]]), [[meanName, 'B is faster', 0, ''], ['one', 'B is faster', 0, ''], ['two', 'B is faster', 0, ''], ['three', 'not ranked', 16, 'not ranked: B: too noisy']]);
+  assert.deepEqual(chart.option.legend.data.map((entry: { name: string }) => entry.name), ['B is faster', 'not ranked']);
+  assert.match(chart.notes.join(), /^Dashed outline: not ranked/);
 });
 
 test('the forest has a row for each pair, and of its own name', () => {
@@ -111,7 +130,7 @@ test('the forest has a row for each pair, and of its own name', () => {
   const names = distinctNames(found.rows.map((row) => row.a), (each) => pairWords(of.get(each)!, found.contrast, found.rows));
   assert.deepEqual([...names].sort(), ['bert, on cpu, batch 1, 128 tokens, 2 threads', 'bert, on cpu, batch 1, 128 tokens, threads of the runtime', 'bert, on openvino, batch 1, 128 tokens']);
   const words = { nameA: sideName(a!, found.contrast), nameB: sideName(b!, found.contrast), common: '', perItem: false };
-  const chart = forest(found.rows.map((row, i) => ({ words: names[i]!, found: row.found, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), found.together, words, { cpu: '#1849AB', openvino: '#B88210' });
+  const chart = forest(found.rows.map((row, i) => ({ words: names[i]!, found: row.found, notRanked: '', hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), found.together, words, { cpu: '#1849AB', openvino: '#B88210' });
   const rows: unknown[][] = chart.option.dataset.source.slice(2);
   assert.deepEqual(rows.map((row) => row[1]), [meanName, ...names]);
   // Different runs: not compared, without an interval, and not "no difference shown".
@@ -124,7 +143,7 @@ test('the forest has a row for each pair, and of its own name', () => {
 test('a series of the forest has the colour of its hardware, if it is one', () => {
   const found = (difference: Comparison['difference']): Comparison => ({ ratio: 0.5, low: 0.4, high: 0.6, difference, evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 });
   const words = { nameA: 'A', nameB: 'B', common: '', perItem: false };
-  const colours = (pairs: [string, string, Comparison['difference']][]) => Object.fromEntries(forest(pairs.map(([hardwareA, hardwareB, difference], i) => ({ words: `pair ${i}`, found: found(difference), hardwareA, hardwareB })), null, words, { cpu: '', openvino: '' })
+  const colours = (pairs: [string, string, Comparison['difference']][]) => Object.fromEntries(forest(pairs.map(([hardwareA, hardwareB, difference], i) => ({ words: `pair ${i}`, found: found(difference), notRanked: '', hardwareA, hardwareB })), null, words, { cpu: '', openvino: '' })
     .option.legend.data.map((entry: { name: string; lineStyle: { color: { $colour: string } } }) => [entry.name, entry.lineStyle.color.$colour]));
   assert.deepEqual(colours([['cpu', 'openvino', 'faster'], ['cpu', 'openvino', 'slower']]), { 'B is faster': 'openvino', 'A is faster': 'cpu' });
   assert.deepEqual(colours([['cpu', 'openvino', 'faster'], ['cpu', 'cpu', 'faster'], ['npu', 'npu', 'slower']]), { 'B is faster': 'ink', 'A is faster': 'ink' });
@@ -174,8 +193,9 @@ function samePairs(found: Pairing, wanted: PairSaid[], what: string) {
 test('the cells that the page takes for comparable and usable are those of C++', () => {
   const wanted = new Set(answers.comparable.map(([a, b]) => `${a} ${b}`));
   assert.ok(wanted.size > 50 && mixed.cells.length > 200);
-  mixed.cells.forEach((a, i) => mixed.cells.slice(i + 1).forEach((b) => assert.equal(a.number('comparable') === b.number('comparable'), wanted.has(`${idOf(a)} ${idOf(b)}`), `${idOf(a)}, ${idOf(b)}`)));
-  assert.deepEqual(mixed.cells.filter((one) => one.number('usable') === 1).map(idOf), answers.usable);
+  const inFile = [...mixed.cells].sort((a, b) => a.index - b.index);
+  inFile.forEach((a, i) => inFile.slice(i + 1).forEach((b) => assert.equal(a.number('comparable') === b.number('comparable'), wanted.has(`${idOf(a)} ${idOf(b)}`), `${idOf(a)}, ${idOf(b)}`)));
+  assert.deepEqual(inFile.filter((one) => one.number('usable') === 1).map(idOf), answers.usable);
   assert.ok(mixed.cells.some((one) => one.ranked && one.number('usable') === 0));
 });
 

@@ -3,6 +3,7 @@
 import type { AssayDocument, Choice, Efficiency, Opportunity } from '../document.ts';
 import { counted, number, plainWords } from '../format.ts';
 import { missingWords, nothingRanked } from '../missing.ts';
+import { keysOf } from '../order.ts';
 import { cellLink, Prose, Section, TargetKey } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
@@ -24,14 +25,14 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
     { id: 'architecture', title: 'Architecture', value: (choice) => choice.architecture },
     ...machineColumn(choices),
     { id: 'category', title: 'Category', choice: true, value: (choice) => plainWords(choice.category) },
-    { id: 'use', title: 'Use', choice: true, value: (choice) => isOpen(choice) ? `${choice.best} or ${choice.runner_up}` : choice.best,
+    { id: 'use', title: 'Use', choice: keysOf(document.targets), value: (choice) => isOpen(choice) ? `${choice.best} or ${choice.runner_up}` : choice.best,
       view: (choice) => !choice.best ? '–' : <span class="use"><TargetKey document={document} target={choice.best} />{isOpen(choice) && <><span class="quiet"> or </span><TargetKey document={document} target={choice.runner_up} /></>}</span> },
     { id: 'words', title: 'Why', value: (choice) => choice.words, view: (choice) => <Prose text={choice.words} /> },
     { id: 'how_sure', title: 'How sure', value: (choice) => choice.how_sure, view: (choice) => <small class="unbroken">{choice.how_sure}</small> },
     { id: 'left_out', title: 'Not compared', value: (choice) => choice.left_out.join('; '), view: (choice) => choice.left_out.length > 0 ? <small>{choice.left_out.join('; ')}</small> : '' },
   ];
   const opportunityColumns: Column<Opportunity>[] = [
-    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <><Prose text={one.words} />{one.cell !== null && <> <a href={cellLink(document.cells[one.cell]!)}>the cell</a></>}</> },
+    { id: 'words', title: 'What', value: (one) => one.words, view: (one) => <><Prose text={one.words} />{one.cell !== null && <> <a href={cellLink(document.cellAt(one.cell))}>the cell</a></>}</> },
     ...machineColumn(opportunities),
     { id: 'kind', title: 'Kind', choice: true, value: (one) => one.kind },
     { id: 'factor', title: 'Factor', numeric: true, value: (one) => one.factor, view: (one) => `${number(one.factor)}×` },
@@ -39,7 +40,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
     { id: 'shown', title: 'Shown', choice: true, value: (one) => one.claimed ? 'shown' : 'not shown', view: (one) => <span class="unbroken">{one.claimed ? 'shown' : 'not shown'}</span> },
   ];
   const efficiencyColumns: Column<Efficiency>[] = [
-    { id: 'target', title: 'Target', value: (one) => one.target, view: (one) => <TargetKey document={document} target={one.target} /> },
+    { id: 'target', title: 'Target', choice: keysOf(document.targets), value: (one) => one.target, view: (one) => <TargetKey document={document} target={one.target} /> },
     ...machineColumn(efficiency),
     { id: 'category', title: 'Category', choice: true, value: (one) => plainWords(one.category) },
     { id: 'precision', title: 'Precision', choice: true, value: (one) => one.precision },

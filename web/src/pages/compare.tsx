@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any two selections: a forest of the cells that both have, the mean over them, and what is not compared.
 import { useMemo } from 'preact/hooks';
-import { distinct, distinctNames, shapeWords } from '../cell_words.ts';
+import { distinctNames, shapeWords } from '../cell_words.ts';
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
 import { environmentDifferences, type Difference } from '../environments.ts';
 import { forest, meanName } from '../forest.ts';
 import { counted, ratio, withUnit } from '../format.ts';
-import { claimWords, choiceText, commonWords, contrastOf, heading, keys, pairUp, pairWords, parseChoice, sideName, tally, valueOf, type Alone, type Choice, type Pairing, type Row } from '../pairs.ts';
+import { distinct, keysOf } from '../order.ts';
+import { claimWords, choiceText, commonWords, contrastOf, heading, keys, notRankedWords, pairUp, pairWords, parseChoice, sideName, tally, valueOf, type Alone, type Choice, type Pairing, type Row } from '../pairs.ts';
 import { cellLink, Section, TargetName } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import { changeQuery, type Route } from '../state.ts';
@@ -22,7 +23,7 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
     <fieldset>
       <legend>{label}</legend>
       {keys.map(([key, name]) => {
-        const values = distinct(document.cells.map((cell) => valueOf(cell, key)).filter((value) => value !== ''));
+        const values = distinct(document.cells.map((cell) => valueOf(cell, key)).filter((value) => value !== ''), keysOf(document.targets));
         const chosen = choice[key];
         // What a link names and nothing has is still shown.
         if (chosen !== undefined && !values.includes(chosen)) values.push(chosen);
@@ -41,35 +42,36 @@ function Side({ document, label, choice, onChange }: { document: AssayDocument; 
 
 const timeOf = (cell: Cell, perItem: boolean) => cell.number('latency_p50_ms')! / (perItem ? (cell.number('batch_size') ?? 1) * (cell.number('streams') ?? 1) : 1);
 
-/** `more`: what tells it from pairs of the same model and shape. */
-interface Named extends Row { words: string; more: string }
+/** `more`: what tells it from pairs of the same model and shape. `notRanked`: why; '' of a ranked pair. */
+interface Named extends Row { words: string; more: string; notRanked: string }
 
-function pairColumns(nameA: string, nameB: string, { contrast, perItem, rows }: Pairing): Column<Named>[] {
+function pairColumns(document: AssayDocument, nameA: string, nameB: string, { contrast, perItem }: Pairing, rows: Row[]): Column<Named>[] {
   const several = (value: (row: Row) => string) => new Set(rows.map(value)).size > 1;
   const time = (side: 'a' | 'b', name: string): Column<Named> => ({
     id: side, title: name, unit: perItem ? 'ms per item' : 'ms', numeric: true, value: (row) => timeOf(row[side], perItem),
     view: (row) => <a href={cellLink(row[side])} title={shapeWords(row[side])}>{withUnit(timeOf(row[side], perItem), '')}</a>,
   });
   return [
-    { id: 'model', title: 'Model', choice: true, value: (row) => row.a.text('model'), view: (row) => <bdi>{row.a.text('model')}</bdi> },
-    { id: 'target', title: 'Target', choice: true, hidden: contrast.includes('target') || !several(({ a }) => a.target), value: (row) => row.a.target, view: (row) => <TargetName cell={row.a} /> },
+    { id: 'model', title: 'Model', choice: document.models, value: (row) => row.a.text('model'), view: (row) => <bdi>{row.a.text('model')}</bdi> },
+    { id: 'target', title: 'Target', choice: keysOf(document.targets), hidden: contrast.includes('target') || !several(({ a }) => a.target), value: (row) => row.a.target, view: (row) => <TargetName cell={row.a} /> },
     { id: 'shape', title: 'Shape', choice: true, value: (row) => shapeWords(row.a, contrast) + row.more },
     { id: 'machine', title: 'Machine', choice: true, hidden: contrast.includes('machine') || !several(({ a }) => a.text('machine')), value: (row) => row.a.text('machine') },
     time('a', nameA),
     time('b', nameB),
     { id: 'ratio', title: 'Ratio', numeric: true, meaning: `Time of ${nameB} over that of ${nameA}; below 1: ${nameB} takes less time`, value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
     { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
-    { id: 'claim', title: 'What is shown', choice: true, value: (row) => claimWords(row.found, nameA, nameB).split(' (')[0]!, view: (row) => claimWords(row.found, nameA, nameB) },
+    { id: 'claim', title: 'What is shown', choice: true, value: (row) => claimWords(row.found, nameA, nameB).split(' (')[0]!, view: (row) => row.notRanked || claimWords(row.found, nameA, nameB) },
+    { id: 'not_ranked', title: 'Why it is not ranked', hidden: true, value: (row) => row.notRanked },
   ];
 }
 
 /** Of the cell, and of the other side's where that has a time too. */
 const ofBoth = ({ side, cell, other }: Alone, words: (cell: Cell) => string) => [...new Set([cell, ...(side === 'both' ? [other!] : [])].map(words))].join(' and ');
 
-const aloneColumns = (machines: boolean): Column<Alone>[] => [
+const aloneColumns = (document: AssayDocument, machines: boolean): Column<Alone>[] => [
   { id: 'side', title: 'Side', choice: true, value: ({ side }) => side },
-  { id: 'model', title: 'Model', choice: true, value: ({ cell }) => cell.text('model'), view: ({ cell }) => <a href={cellLink(cell)}><bdi>{cell.text('model')}</bdi></a> },
-  { id: 'target', title: 'Target', choice: true, value: (row) => ofBoth(row, (cell) => cell.target), view: ({ side, cell, other }) => <><TargetName cell={cell} />{side === 'both' && other!.target !== cell.target && <>{' '}<TargetName cell={other!} /></>}</> },
+  { id: 'model', title: 'Model', choice: document.models, value: ({ cell }) => cell.text('model'), view: ({ cell }) => <a href={cellLink(cell)}><bdi>{cell.text('model')}</bdi></a> },
+  { id: 'target', title: 'Target', choice: keysOf(document.targets), value: (row) => ofBoth(row, (cell) => cell.target), view: ({ side, cell, other }) => <><TargetName cell={cell} />{side === 'both' && other!.target !== cell.target && <>{' '}<TargetName cell={other!} /></>}</> },
   { id: 'shape', title: 'Shape', choice: true, value: (row) => ofBoth(row, (cell) => shapeWords(cell)) },
   { id: 'machine', title: 'Machine', choice: true, hidden: !machines, value: (row) => ofBoth(row, (cell) => cell.text('machine')) },
   { id: 'why', title: 'Why it is not compared', choice: true, meaning: 'What each side has of the cell', value: ({ why }) => why, view: ({ why, other }) => other ? <a href={cellLink(other)}>{why}</a> : why },
@@ -104,25 +106,26 @@ function choices(document: AssayDocument, route: Route): [Choice, Choice] {
 
 function Nothing({ document }: { document: AssayDocument }) {
   const usable = document.cells.filter(isUsable);
-  const targets = distinct(usable.map((cell) => cell.target));
-  if (targets.length > 1) return null;
-  return <p class="note">{targets.length === 0 ? 'No cell has a time that is ranked.' : `Only ${targets[0]} has times that are ranked.`} <code>assay run --hardware all</code> measures on all hardware.</p>;
+  const targets = new Set(usable.map((cell) => cell.target));
+  if (targets.size > 1) return null;
+  return <p class="note">{targets.size === 0 ? 'No cell has a time that is ranked.' : `Only ${[...targets][0]} has times that are ranked.`} <code>assay run --hardware all</code> measures on all hardware.</p>;
 }
 
 export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
   const [a, b] = choices(document, route);
   const place = `${choiceText(a)} ${choiceText(b)}`;
   const pairing = useMemo(() => pairUp(document.cells, a, b), [document, place]);
-  const { rows, alone, together, contrast, perItem, leftOut } = pairing;
+  const { rows, unranked, alone, together, contrast, perItem, leftOut } = pairing;
   const words = { nameA: sideName(a, contrast), nameB: sideName(b, contrast), common: commonWords(a, b, contrast), perItem };
   const { nameA, nameB } = words;
   const named = useMemo(() => {
-    const of = new Map(rows.map((row) => [row.a, row]));
-    const names = distinctNames(rows.map((row) => row.a), (cell) => pairWords(of.get(cell)!, contrast, rows));
-    return rows.map((row, i): Named => ({ ...row, words: names[i]!, more: names[i]!.slice(pairWords(row, contrast, rows).length) }));
+    const all = [...rows, ...unranked];
+    const of = new Map(all.map((row) => [row.a, row]));
+    const names = distinctNames(all.map((row) => row.a), (cell) => pairWords(of.get(cell)!, contrast, all));
+    return all.map((row, i): Named => ({ ...row, words: names[i]!, more: names[i]!.slice(pairWords(row, contrast, all).length), notRanked: notRankedWords(row, nameA, nameB) }));
   }, [pairing]);
-  const picture = useMemo(() => rows.length === 0 ? null : forest(named.map((row) => ({ words: row.words, found: row.found, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), together, words, document.themes.light), [named]);
-  const columns = useMemo(() => pairColumns(nameA, nameB, pairing), [pairing]);
+  const picture = useMemo(() => named.length === 0 ? null : forest(named.map((row) => ({ words: row.words, found: row.found, notRanked: row.notRanked, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), together, words, document.themes.light), [named]);
+  const columns = useMemo(() => pairColumns(document, nameA, nameB, pairing, named), [named]);
   const few = rows.some(({ found }) => found.difference === 'not_shown' && found.rounds < enoughRounds && (found.low! > 1 || found.high! < 1));
   const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { a: choiceText(a) || 'any', b: choiceText(b) || 'any', [side]: choiceText(choice) || 'any' });
   const shown = tally(rows);
@@ -130,6 +133,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
     <>
       <h1>{heading(a, b, pairing)}</h1>
       {rows.length > 0 && <p>Cell by cell: {nameB} is faster in {shown.faster}, {nameA} in {shown.slower}; in {shown.notShown} no difference is shown{shown.notCompared > 0 && <>, {shown.notCompared} {shown.notCompared === 1 ? 'is' : 'are'} not compared</>}.{leftOut > 0 && ` The mean is over the ${counted(rows.length - leftOut, 'cell')} with common rounds.`}</p>}
+      {unranked.length > 0 && <p class="note">{counted(unranked.length, 'cell')} of both {unranked.length === 1 ? 'is' : 'are'} not ranked: the picture draws {unranked.length === 1 ? 'it' : 'them'} dashed, the table says why, and no mean and no sentence is made of {unranked.length === 1 ? 'it' : 'them'}.</p>}
       {together?.evidence === 'different_things' && <p class="note">The two sides differ in {contrastOf(a, b).map((key) => keys.find(([one]) => one === key)![1].toLowerCase()).join(' and ')}. A ratio would not say which of them it comes from, so that nothing is called faster: choose one of them to differ.</p>}
       <div class="sides">
         <Side document={document} label="A" choice={a} onChange={set('a')} />
@@ -144,8 +148,8 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
         {few && <p class="note">Some are “not shown” although their interval does not contain 1: with fewer than {enoughRounds} launches a difference is claimed only from {percentOfFew} % on, and with more certainty than the interval’s 95 %. <code>--launches {enoughRounds}</code> shows smaller ones.</p>}
         <Section id="pairs" title="Cells that both have"><DataTable caption="Cells that both have" noun="cell" columns={columns} rows={named} route={route} /></Section>
       </>}
-      {rows.length > 0 && <Environments document={document} rows={rows} route={route} />}
-      {alone.length > 0 && <Section id="alone" title="Cells that are not compared"><DataTable name="o" caption="Cells that are not compared" noun="cell" columns={aloneColumns(new Set(document.cells.map((cell) => cell.text('machine'))).size > 1)} rows={alone} route={route} pageSize={20} /></Section>}
+      {named.length > 0 && <Environments document={document} rows={named} route={route} />}
+      {alone.length > 0 && <Section id="alone" title="Cells that are not compared"><DataTable name="o" caption="Cells that are not compared" noun="cell" columns={aloneColumns(document, new Set(document.cells.map((cell) => cell.text('machine'))).size > 1)} rows={alone} route={route} pageSize={20} /></Section>}
     </>
   );
 }

@@ -5,6 +5,7 @@ import { Chart } from '../chart.tsx';
 import { fileName, historyChart } from '../cell_charts.ts';
 import type { AssayDocument, Cell, HistoryPoint } from '../document.ts';
 import { counted, number, signedPercent, when, withUnit } from '../format.ts';
+import { keysOf } from '../order.ts';
 import { cellLink, cellWords, importantChanges, Section, StateMark } from '../parts.tsx';
 import { medianOf, standingOf } from '../results.ts';
 import { link, type Route } from '../state.ts';
@@ -28,17 +29,18 @@ export function History({ document, route }: { document: AssayDocument; route: R
   for (const point of document.history) bySeries.set(point.series, [...(bySeries.get(point.series) ?? []), point]);
   const cellOf = new Map(document.cells.map((cell) => [cell.text('series_key'), cell]));
   if (route.argument === '') {
-    const lines: SeriesLine[] = [...bySeries].flatMap(([series, points]) => {
-      const cell = cellOf.get(document.series[series] ?? '');
-      return cell ? [{ cell, points }] : [];
+    const places = new Map(document.series.map((key, i) => [key, i]));
+    const lines: SeriesLine[] = [...cellOf].flatMap(([key, cell]) => {
+      const points = bySeries.get(places.get(key) ?? -1);
+      return points ? [{ cell, points }] : [];
     });
     const now = (line: SeriesLine) => standingOf(line.points).now;
     const before = (line: SeriesLine) => standingOf(line.points).before?.p50 ?? null;
     const move = (line: SeriesLine) => { const [median, earlier] = [now(line), before(line)]; return median !== null && earlier !== null ? median / earlier - 1 : null; };
     const columns: Column<SeriesLine>[] = [
       { id: 'cell', title: 'Cell', value: (line) => cellWords(line.cell) },
-      { id: 'model', title: 'Model', choice: true, hidden: true, value: (line) => line.cell.text('model') },
-      { id: 'target', title: 'Target', choice: true, hidden: true, value: (line) => line.cell.target },
+      { id: 'model', title: 'Model', choice: document.models, hidden: true, value: (line) => line.cell.text('model') },
+      { id: 'target', title: 'Target', choice: keysOf(document.targets), hidden: true, value: (line) => line.cell.target },
       { id: 'results', title: 'Results', numeric: true, value: (line) => line.points.length },
       { id: 'now', title: 'Newest', unit: 'ms', numeric: true, meaning: 'Median of the newest result; a mark if it is none', value: now, view: (line) => { const { now: median, newest } = standingOf(line.points); return median === null ? <span class="quiet">{pointMark(newest)}</span> : number(median); } },
       { id: 'before', title: 'The one before', unit: 'ms', numeric: true, meaning: 'Median of the result before that has one', value: before },

@@ -3,29 +3,11 @@
 import type { AssayDocument, Run } from '../document.ts';
 import { findingsOf, peaksOf } from '../environments.ts';
 import { counted, number, plainWords, when } from '../format.ts';
+import { factsOf, hardwareOf, otherFacts, type Hardware } from '../machine_facts.ts';
 import { Facts, Prose, Section } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import type { Route } from '../state.ts';
 import { DataTable } from '../table.tsx';
-
-/** Nested values, one line each: "cpu.cores" 2. */
-export function flat(value: unknown, prefix = ''): [string, string][] {
-  if (value === null || value === undefined) return [];
-  if (Array.isArray(value) && value.every((one) => typeof one !== 'object')) return value.length === 0 ? [] : [[prefix, value.join(', ')]];
-  if (typeof value !== 'object') return [[prefix, String(value)]];
-  return Object.entries(value).flatMap(([key, inner]) => flat(inner, prefix ? `${prefix}.${key}` : key));
-}
-
-/** Other names of what the machine's own facts say. */
-const repeated = new Set(['memory_mb', 'logical_cores', 'physical_cores', 'cuda_available', 'python_version']);
-
-interface Hardware { name: string; available: boolean; words: string }
-
-/** What the newest run found of each kind of hardware. */
-export function hardwareOf(environment: unknown): Hardware[] {
-  const all = (environment as { available_hardware?: Record<string, { available?: boolean; devices?: string[]; why?: string }> } | null)?.available_hardware;
-  return Object.entries(all ?? {}).map(([name, one]) => ({ name, available: one?.available === true, words: one?.available ? (one.devices ?? []).join(', ') : one?.why ?? '' }));
-}
 
 const hardwareColumns: Column<Hardware>[] = [
   { id: 'hardware', title: 'Hardware', value: (one) => one.name },
@@ -63,14 +45,14 @@ function Findings({ run }: { run: Run | undefined }) {
 export function Machines({ document, route }: { document: AssayDocument; route: Route }) {
   const newest = document.runs[0];
   const hardware = hardwareOf(newest?.environment);
-  const environment = [...flat(newest?.environment).filter(([name]) => !/^(system_info|available_hardware|doctor|peaks)\./.test(name)), ...(document.peaks.length > 0 ? [] : peaksOf(newest))];
+  const environment = [...otherFacts(newest?.environment), ...(document.peaks.length > 0 ? [] : peaksOf(newest))];
   return (
     <>
       <h1>{counted(document.machines.length, 'machine')}{newest && newest.score !== null ? `; its score${document.machines.length === 1 ? '' : ` (${newest.host})`} before the newest run: ${newest.score} of 100` : ''}</h1>
       <p class="note">The score, 0 to 100, says how little disturbs measurements: other programs, changing frequencies, and the like. <code>assay doctor</code> lists what it finds now, with what to do.</p>
       {document.machines.map((machine) => (
         <Section key={machine.hardware_id} id={`machine-${machine.hardware_id}`} title={`${machine.host}: ${machine.processor}`} note={`Seen ${when(machine.first_seen)} to ${when(machine.last_seen)} UTC.`}>
-          <Facts facts={flat(machine.info).filter(([name]) => !repeated.has(name)).map(([name, value]) => [plainWords(name), value])} />
+          <Facts facts={factsOf({ ...(machine.info as object | null), processor: null })} />
           {document.peaks.filter((peak) => peak.hardware_id === machine.hardware_id).map((peak) => (
             <p key={`${peak.hardware} ${peak.precision} ${peak.engine}`}>Measured peak of {peak.hardware} in {peak.precision}: {number(peak.flops_per_s / 1e9)} GFLOP/s{peak.bytes_per_s > 0 && `, memory ${number(peak.bytes_per_s / 1e9)} GB/s`}, by {peak.engine} {peak.engine_version} with {counted(peak.threads, 'thread')}, {when(peak.measured_at).slice(0, 10)}.</p>
           ))}
@@ -79,7 +61,7 @@ export function Machines({ document, route }: { document: AssayDocument; route: 
       ))}
       <Section id="runs" title={counted(document.runs.length, 'run')}><DataTable caption="Runs" noun="run" columns={runColumns} rows={document.runs} route={route} /></Section>
       {hardware.length > 0 && <Section id="hardware" title="Hardware that the newest run found"><DataTable name="h" caption="Hardware" noun="kind" columns={hardwareColumns} rows={hardware} route={route} /></Section>}
-      {environment.length > 0 && <Section id="environment" title="Environment of the newest run"><Facts facts={environment.map(([name, value]) => [plainWords(name), value])} /></Section>}
+      {environment.length > 0 && <Section id="environment" title="Environment of the newest run"><Facts facts={environment} /></Section>}
     </>
   );
 }

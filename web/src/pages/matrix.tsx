@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models by targets at one shape: how many times slower than the best of the row, or why there is no number.
 import { useMemo, useState } from 'preact/hooks';
-import { cellWords, distinct } from '../cell_words.ts';
+import { cellWords } from '../cell_words.ts';
 import type { AssayDocument } from '../document.ts';
 import { counted, plainWords, plusMinus, ratio, withUnit } from '../format.ts';
 import { matrixHeading, matrixLines, type Line } from '../matrix_lines.ts';
+import { distinct } from '../order.ts';
 import { cellLink, Section, Select, TargetKey } from '../parts.tsx';
 import { changeQuery, link, type Route } from '../state.ts';
 import { noClaimWords } from '../stats.ts';
@@ -63,8 +64,8 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
   const batch = chosen(query.batch, batches, batches[0] ?? 1);
   const precision = chosen(query.precision, precisions, precisions.includes('float32') ? 'float32' : precisions[0] ?? '');
   const tokens = chosen<string>(query.tokens, lengths.map(String), '');
-  // Cells are in the order of their time: that of the newest.
-  const machine = chosen(query.machine, machines, document.cells[0]?.text('machine') ?? '');
+  const newest = document.cells.length > 0 ? document.cellAt(0) : undefined;
+  const machine = chosen(query.machine, machines, newest?.text('machine') ?? '');
   const missing = [batch.missing && `batch ${batch.missing}`, precision.missing && `precision ${precision.missing}`, tokens.missing && `${tokens.missing} tokens`, machine.missing && `machine ${machine.missing}`].filter(Boolean);
   const lines = useMemo(() => matrixLines(document.cells, { batch: batch.value, tokens: tokens.value === '' ? null : Number(tokens.value), precision: precision.value, machine: machine.value }),
     [document, batch.value, tokens.value, precision.value, machine.value]);

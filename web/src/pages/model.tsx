@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One model: how latency, throughput and memory grow with the batch, then its cells.
 import { Chart } from '../chart.tsx';
-import type { AssayDocument, Cell } from '../document.ts';
+import type { AssayDocument } from '../document.ts';
 import { counted, number, plainWords, withUnit } from '../format.ts';
 import { leftOutWords } from '../missing.ts';
 import { stateWords } from '../overview_words.ts';
-import { cellLink, distinct, Prose, Section, Select, shapeWords } from '../parts.tsx';
+import { distinct } from '../order.ts';
+import { cellLink, Prose, Section, Select, shapeWords } from '../parts.tsx';
 import { DataTable } from '../table.tsx';
 import { stateOf, whyUnranked } from '../words.ts';
 import { changeQuery, type Route } from '../state.ts';
@@ -19,9 +20,6 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
   if (cells.length === 0) return <h1>There is no model {name} in this file</h1>;
   const line = lines.find((one) => one.machine === machine);
   const first = cells[0]!;
-  const targets = document.targets.map((target) => target.key);
-  const size = (cell: Cell) => [cell.number('sequence_length') ?? 0, cell.number('batch_size') ?? 0];
-  const ordered = [...cells].sort((a, b) => targets.indexOf(a.target) - targets.indexOf(b.target) || size(a)[0]! - size(b)[0]! || size(a)[1]! - size(b)[1]!);
   const lengths = distinct(cells.flatMap((cell) => cell.number('sequence_length') ?? []));
   const precisions = distinct(cells.map((cell) => cell.text('precision')));
   const tokens = route.query.tokens ?? String(lengths[0] ?? '');
@@ -32,8 +30,8 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
     return chart ? [[kind, chart] as const] : [];
   });
   const best = line?.latency ?? null;
-  const bestCell = best && best.cell !== null ? document.cells[best.cell]! : null;
-  const choices = document.analysis.opportunities.filter((one) => one.cell !== null && cells.includes(document.cells[one.cell]!));
+  const bestCell = best && best.cell !== null ? document.cellAt(best.cell) : null;
+  const choices = document.analysis.opportunities.filter((one) => one.cell !== null && cells.includes(document.cellAt(one.cell)));
   return (
     <>
       <p class="crumbs">{plainWords(first.text('category'))}</p>
@@ -58,7 +56,7 @@ export function ModelPage({ document, route }: { document: AssayDocument; route:
       ))}
       {choices.length > 0 && <Section id="help" title="What would help"><ul>{choices.map((one) => <li key={one.words}><Prose text={one.words} /></li>)}</ul></Section>}
       <Section id="cells" title={counted(cells.length, 'cell')}>
-        <DataTable caption={`Cells of ${name}`} noun="cell" columns={columnsOf(cells).slice(1)} rows={ordered} route={route} link={cellLink} />
+        <DataTable caption={`Cells of ${name}`} noun="cell" columns={columnsOf(document, cells).slice(1)} rows={cells} route={route} link={cellLink} />
       </Section>
     </>
   );

@@ -2,6 +2,7 @@
 // What should I use, how sure is that, what is broken, what changed?
 import type { AssayDocument, Best, Cell, Change, ModelLine } from '../document.ts';
 import { count, counted, plainWords, plusMinus, when, withUnit } from '../format.ts';
+import { keysOf } from '../order.ts';
 import { cellLink, cellWords, importantChanges, Prose, Section, StateCounts, StateMark, TargetKey, TargetName, shapeWords } from '../parts.tsx';
 import { logarithmic, Marks, Point, spanLog } from '../marks.tsx';
 import { resultOf } from '../results.ts';
@@ -20,7 +21,7 @@ function Sure({ best }: { best: Best }) {
 /** A higher throughput that is not ranked. */
 function Higher({ document, line }: { document: AssayDocument; line: ModelLine }) {
   const higher = higherUnranked(document.cells, line);
-  return higher ? <a class="under" href={cellLink(higher)} title={`${higher.target}, batch ${higher.number('batch_size')}: not ranked: ${unrankedBecause(higher)}`}><small>{withUnit(higher.number('throughput_ips'), '')} not ranked</small></a> : null;
+  return higher ? <a class="under" href={cellLink(higher)} title={`${higher.target}: not ranked: ${unrankedBecause(higher)}`}><small>{withUnit(higher.number('throughput_ips'), '')} at {shapeWords(higher)}, not ranked</small></a> : null;
 }
 
 /** The medians of all targets of a model at one cell, on one logarithmic scale. */
@@ -49,15 +50,16 @@ function Strip({ document, cell }: { document: AssayDocument; cell: Cell }) {
 }
 
 function modelColumns(document: AssayDocument): Column<ModelLine>[] {
-  const cellAt = (index: number | null) => (index === null ? null : document.cells[index]!);
+  const cellAt = (index: number | null) => (index === null ? null : document.cellAt(index));
   const cell = (best: Best | null) => cellAt(best?.cell ?? null);
+  const shapeOf = (best: Best) => { const known = cell(best); return known ? shapeWords(known) : best.shape; };
   const name = (index: number | null, target: string) => { const known = cellAt(index); return known ? <TargetName cell={known} /> : <TargetKey document={document} target={target} />; };
   return [
     { id: 'model', title: 'Model', value: (line) => line.model,
       view: (line) => <><span class="model-name">{line.model}</span> <small class="under">{plainWords(line.category)}{line.size && line.size !== 'as_is' ? `, ${line.size}` : ''}</small></> },
-    ...(document.analysis.models.some((line) => line.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (line: ModelLine) => line.machine }] : []),
+    ...(document.analysis.models.some((line) => line.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true as const, value: (line: ModelLine) => line.machine }] : []),
     { id: 'category', title: 'Category', choice: true, hidden: true, value: (line) => plainWords(line.category) },
-    { id: 'use', title: 'Use for latency', choice: true, meaning: 'The target with the lowest median, where the difference is shown',
+    { id: 'use', title: 'Use for latency', choice: keysOf(document.targets), meaning: 'The target with the lowest median, where the difference is shown',
       value: (line) => !line.latency ? (line.states.verified > 0 ? 'nothing ranked' : 'nothing verified') : line.latency.claimed || line.latency.runner_up_target === '' ? line.latency.target
         : `${line.latency.target} or ${line.latency.runner_up_target}`,
       view: (line) => {
@@ -66,24 +68,30 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
         const { latency } = line;
         return <span class="use">{name(latency.cell, latency.target)}{!latency.claimed && latency.runner_up_target && <><span class="quiet"> or </span>{name(latency.runner_up, latency.runner_up_target)}</>}</span>;
       } },
-    { id: 'latency', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency of the target on the left; less is better', value: (line) => line.latency?.p50_ms ?? null,
+    { id: 'latency', title: 'Median', unit: 'ms', numeric: true, meaning: 'Median latency of the target on the left at the shape below it; less is better', value: (line) => line.latency?.p50_ms ?? null,
       view: (line) => {
         const best = cell(line.latency);
         if (!line.latency) return '–';
-        const { p50_ms: p50, shape } = line.latency;
-        if (!best) return <span title={`${shape}; the cell is not in this file`}>{withUnit(p50, '')}</span>;
-        return <a class="split" href={cellLink(best)} title={shapeWords(best)}><span>{withUnit(p50, '')}</span> <small>{plusMinus(p50, best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>;
+        const { p50_ms: p50 } = line.latency;
+        const under = <small class="under">{shapeOf(line.latency)}</small>;
+        if (!best) return <span class="stack"><span title="The cell is not in this file">{withUnit(p50, '')}</span>{under}</span>;
+        return <span class="stack"><a class="split" href={cellLink(best)}><span>{withUnit(p50, '')}</span> <small>{plusMinus(p50, best.number('latency_p50_low_ms'), best.number('latency_p50_high_ms'))}</small></a>{under}</span>;
       } },
+    { id: 'shape', title: 'Shape of median and memory', hidden: true, value: (line) => (line.latency ? shapeOf(line.latency) : '') },
     { id: 'sure', title: 'How sure', choice: true, value: (line) => !line.latency ? '' : line.latency.claimed ? 'shown' : line.latency.runner_up_target === '' ? 'one choice' : 'not shown',
       view: (line) => line.latency ? <span><Sure best={line.latency} /> <small><Prose text={line.latency.words} /></small></span> : <span class="quiet">–</span> },
     { id: 'targets', title: 'All targets', unit: 'less is left', meaning: 'Medians with intervals on a logarithmic scale, less is better; hollow: not ranked, or one process; crossed: simulated, or emulated in software', value: () => null,
       view: (line) => { const best = cell(line.latency); return best ? <Strip document={document} cell={best} /> : ''; } },
-    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest ranked throughput of all batches; below it a higher one that is not ranked', value: (line) => line.throughput?.throughput_ips ?? null,
+    { id: 'throughput', title: 'Most items/s', numeric: true, meaning: 'The highest ranked throughput of all shapes, with its target and shape; below it a higher one that is not ranked', value: (line) => line.throughput?.throughput_ips ?? null,
       view: (line) => {
+        if (!line.throughput) return '–';
         const best = cell(line.throughput);
-        if (!best && line.throughput) return <span title="The cell is not in this file">{withUnit(line.throughput.throughput_ips, '')} <small>{line.throughput.target}, {line.throughput.shape}</small></span>;
-        return best ? <><a class="split" href={cellLink(best)} title={line.throughput!.words}><span>{withUnit(best.number('throughput_ips'), '')}</span> <small>{best.target}, batch {best.number('batch_size')}</small></a> <span class="under"><Sure best={line.throughput!} /></span><Higher document={document} line={line} /></> : '–';
+        const { throughput_ips, target, words } = line.throughput;
+        const under = <small class="under">{shapeOf(line.throughput)}</small>;
+        if (!best) return <span class="stack"><span title="The cell is not in this file">{withUnit(throughput_ips, '')} <small>{target}</small></span>{under}</span>;
+        return <span class="stack"><a class="split" href={cellLink(best)} title={words}><span>{withUnit(throughput_ips, '')}</span> <small>{target}</small></a>{under}<span class="under"><Sure best={line.throughput} /></span><Higher document={document} line={line} /></span>;
       } },
+    { id: 'throughput_shape', title: 'Most items/s, target and shape', hidden: true, value: (line) => (line.throughput ? `${line.throughput.target}, ${shapeOf(line.throughput)}` : '') },
     { id: 'throughput_sure', title: 'Most items/s, how sure', hidden: true, value: (line) => line.throughput?.words ?? '' },
     { id: 'memory', title: 'Least memory', unit: 'MB', numeric: true, meaning: 'The lowest peak at the shape of the median; that others need more is not claimed', value: (line) => line.least_memory_mb,
       view: (line) => {
@@ -105,7 +113,7 @@ const isOnlyOther = (change: Change) => change.what === 'moved' && !change.beyon
 /** The first part says what changed and leads to the cell; the others say how sure that is. */
 function ChangeWords({ document, change }: { document: AssayDocument; change: Change }) {
   const [what, ...rest] = change.words.split('; ');
-  return <>{change.cell === null ? what : <a href={cellLink(document.cells[change.cell]!)}>{what}</a>}{rest.length > 0 && <small>; {rest.join('; ')}</small>}</>;
+  return <>{change.cell === null ? what : <a href={cellLink(document.cellAt(change.cell))}>{what}</a>}{rest.length > 0 && <small>; {rest.join('; ')}</small>}</>;
 }
 
 function ChangeList({ document, changes }: { document: AssayDocument; changes: Change[] }) {
@@ -171,7 +179,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
                 <details open={failure.where.length <= 4}>
                   <summary>{failure.where.length <= 4 ? 'Where' : `Where: ${failure.where.slice(0, 3).join('; ')} and ${failure.where.length - 3} more`}</summary>
                   <ul class="where">{failure.cells.slice(0, 200).map((index) => {
-                    const cell = document.cells[index]!;
+                    const cell = document.cellAt(index);
                     return <li key={index}><a href={cellLink(cell)}>{cellWords(cell)}</a></li>;
                   })}</ul>
                 </details>
