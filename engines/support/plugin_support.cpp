@@ -33,10 +33,13 @@ bool version_less(std::string_view a, std::string_view b) {
     const auto digits = [](std::string_view s) { return std::min(s.find_first_not_of("0123456789"), s.size()); };
     const std::size_t na = digits(a), nb = digits(b);
     if (na > 0 && nb > 0) {
-      unsigned long long va = 0, vb = 0;
-      std::from_chars(a.data(), a.data() + na, va);
-      std::from_chars(b.data(), b.data() + nb, vb);
-      if (va != vb) return va < vb;
+      const auto number = [](std::string_view s) {
+        unsigned long long value = 0;
+        std::from_chars(s.data(), s.data() + s.size(), value);
+        return value;
+      };
+      const unsigned long long of_a = number(a.substr(0, na)), of_b = number(b.substr(0, nb));
+      if (of_a != of_b) return of_a < of_b;
       a.remove_prefix(na);
       b.remove_prefix(nb);
     } else {

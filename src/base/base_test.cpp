@@ -41,6 +41,15 @@ TEST(Json, SaysLineAndColumnOfAMistake) {
   EXPECT_THAT(json.error().message, HasSubstr("config.json: not valid JSON at line 3, column"));
 }
 
+TEST(Json, RefusesAByteZero) {
+  for (const std::string_view text :
+       {std::string_view("{}\0]", 4), std::string_view("{}\0\"a\":", 7), std::string_view("\0", 1)}) {
+    const auto json = parse_json(text, "x");
+    ASSERT_FALSE(json);
+    EXPECT_THAT(json.error().message, HasSubstr("a byte 0"));
+  }
+}
+
 TEST(Json, RefusesDuplicateKeysAndDeepNesting) {
   EXPECT_EQ(parse_json("{\"b\": [{\"a\": \"a\"}, {\"a\": 0}],\n \"ä\": {}, \"\\u0062\": 2}", "x").error().message,
             "x: the key \"b\" is given twice in one object, again at line 2, column 11");

@@ -44,7 +44,7 @@ std::optional<RepeatedKey> repeated_key(std::string_view text) {
     const std::size_t next = text.find_first_not_of(" \t\r\n", i + 1);
     if (next == std::string_view::npos || text[next] != ':') continue;  // a value
     std::string key(text.substr(begin + 1, i - begin - 1));
-    if (key.find('\\') != std::string::npos) key = Json::parse('"' + key + '"').get<std::string>();
+    if (key.find('\\') != std::string::npos) key = Json::parse(fmt::format("\"{}\"", key)).get<std::string>();
     if (!open.back().insert(key).second) return RepeatedKey{std::move(key), begin};
   }
   return std::nullopt;
@@ -60,6 +60,10 @@ std::string plain(const std::string& what) {
 
 Result<Json> parse_json(std::string_view text, std::string_view name) {
   constexpr std::size_t kMaxDepth = 200;
+  // The parser takes this byte for the end.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{}: not valid JSON at {}: a byte 0", name, place(text, zero + 1)));
   try {
     // Deep nesting would overflow the parser's callers later on (comparison and destruction recurse).
     std::size_t depth = 0, deepest = 0;

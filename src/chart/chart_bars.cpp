@@ -296,9 +296,9 @@ std::vector<Chart> optimization_opportunities(const Source& source) {
                             "machine, and more launches (`--launches`) make times more certain"};
     return {std::move(chart)};
   }
-  if (all.front().claimed)
-    frame.title = fmt::format("What would help most: paired launches show a gain of {}×, the largest of {}",
-                              number_words(all.front().factor), std::ranges::count_if(all, &Opportunity::claimed));
+  if (const Opportunity& first = all.front(); first.claimed && first.cell != nullptr)
+    frame.title = fmt::format("What would help most: {} on {}, {}× in paired launches", first.cell->model,
+                              target_key(*first.cell), number_words(first.factor));
   std::vector<const Record*> shown;
   for (const Opportunity& one : std::span(all).first(count))
     if (one.cell != nullptr) shown.push_back(one.cell);

@@ -196,7 +196,7 @@ bool has_room_for_names(const Facet& facet) {
 
 // The room right of a panel for the names at the ends of its lines; 0 if they are in a legend.
 double names_width(const Frame& frame) {
-  constexpr double kWidest = 120, kSize = 11;
+  constexpr double kWidest = 150, kSize = 11;
   double widest = 0;
   for (const Look& look : frame.legend) widest = std::max(widest, text_width("✕ " + look.name, kSize));
   return frame.named ? std::min(widest, kWidest) : 0;

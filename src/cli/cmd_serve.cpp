@@ -8,7 +8,6 @@
 
 #include "analyse/analysis.hpp"
 #include "base/files.hpp"
-#include "base/shell.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
@@ -60,14 +59,11 @@ Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_
   return Json{{"result_id", result_id}, {"launches", std::move(launches)}};
 }
 
-// Added to the line that says what is shown. `published`: whether the snapshot could be made, if there was none.
-std::string why_empty(const std::filesystem::path& database, const Status& published) {
-  if (is_empty_or_absent(database) && is_empty_or_absent(snapshot_path(database)))
-    return ", which does not exist yet: the page is empty until a run saves results";
-  if (published) return "";
-  return fmt::format(
-      ", which has no snapshot ({}): the page is empty until a run, or `assay db ingest --db-path {}`, publishes it",
-      published.error().message, shell_quoted(database.string()));
+// Added to the line that says what is shown.
+const char* why_empty(const std::filesystem::path& database) {
+  if (!is_empty_or_absent(snapshot_path(database))) return "";
+  return is_empty_or_absent(database) ? ", which does not exist yet: the page is empty until a run saves results"
+                                      : ", to which another process writes: the page is empty until that publishes it";
 }
 
 Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
@@ -77,7 +73,9 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
   options.once = command.once;
   if (command.idle_timeout > 0) options.idle_timeout = std::chrono::seconds(command.idle_timeout);
   options.cancelled = interrupted;
-  const Status published = Store::publish_missing_snapshot(options.database);
+  if (Status published = Store::publish_missing_snapshot(options.database);
+      !published && published.error().code != ErrorCode::kStoreBusy)
+    return tl::unexpected<Error>(with_context(std::move(published), "while making the missing snapshot").error());
   serve::Content content;
   content.page = dashboard::live_page();
   content.document = [&] { return document_of(options.database); };
@@ -88,7 +86,7 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
       print_document({{"url", url}, {"database", options.database.string()}});
     else
       std::printf("%s shows %s%s; Ctrl-C ends it\n", url.c_str(), options.database.c_str(),
-                  why_empty(options.database, published).c_str());
+                  why_empty(options.database));
     static_cast<void>(std::fflush(stdout));
   }));
   return has_results(options.database) ? ExitCode::kSuccess : ExitCode::kCannotTell;

@@ -101,11 +101,17 @@ std::string iso_time(std::string_view text) {
   return iso8601(WallTime(std::chrono::microseconds(seconds * 1'000'000 + micros)));
 }
 
+namespace {
+constexpr std::string_view kNamed = "named:";  // no hash, so that two models are not one series
+}
+
+bool is_foreign(const Record& row) { return row.weights_hash.starts_with(kNamed); }
+
 Record foreign_row(std::string model) {
   Record row;
   row.model = row.model_id = std::move(model);
   row.weights = "given";
-  row.weights_hash = "named:" + row.model_id;  // so that two models are not one series
+  row.weights_hash = std::string(kNamed) + row.model_id;
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kUnverified;
   row.reference = "none";

@@ -119,7 +119,7 @@ class Graph {
   const ModelInfo& model_;
 };
 
-constexpr const char* kNothing = kUnknown.data();  // a literal
+const std::string kNothing{kUnknown};
 
 Classification of_text(const Graph& graph) {
   const bool scores = graph.scores_vocabulary();
@@ -209,7 +209,7 @@ Classification of_sound(const Graph& graph, bool tokens) {
 
 // The word if it is in the list: metadata may contain anything.
 std::string listed(const std::string& word, const std::vector<std::string>& list) {
-  return std::ranges::find(list, word) != list.end() ? word : std::string(kUnknown);
+  return std::ranges::find(list, word) != list.end() ? word : kNothing;
 }
 
 }  // namespace

@@ -109,11 +109,6 @@ Json compatible(const std::vector<const Record*>& rows) {
   return verified ? Json(true) : tried ? Json(false) : Json(nullptr);
 }
 
-// The files of other programs name a model and have no hash of it (exchange/values.cpp).
-bool is_foreign(const Record& row) { return row.weights_hash.starts_with("named:"); }
-
-const char* source_word(bool foreign) { return foreign ? kOtherProgram : kThisHistory; }
-
 bool has_means(const Record& row) { return row.ranked() && row.latency_mean_ms && row.throughput_ips; }
 
 // Without options that a user sets to try something.
@@ -168,9 +163,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
       for (const Record& row : of_family)
         if (target_key(row) == target) cells.push_back(&row);
       const auto rating = performance_rating(of_family, target);
-      const bool foreign = std::ranges::all_of(cells, [](const Record* row) { return is_foreign(*row); });
-      Json entry{{"source", source_word(foreign)},
-                 {"compatible", compatible(cells)},
+      Json entry{{"compatible", compatible(cells)},
                  {"performance_rating", rating ? or_null(rating->rating) : Json(nullptr)},
                  {"performance_rating_words", rating ? Json(rating_words(*rating)) : Json(nullptr)},
                  {"times_slower", rating && rating->interval ? Json{{"estimate", rating->slower},
@@ -203,7 +196,6 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
         const auto mean = [n](double sum) { return n == 0 ? Json(nullptr) : Json(sum / static_cast<double>(n)); };
         results.push_back({{"timestamp", milliseconds(newest->timestamp)},
                            {"model_name", model.first},
-                           {"source", source_word(is_foreign(*newest))},
                            {"mean_latency", mean(latency)},
                            {"mean_throughput", mean(throughput)},
                            {"mean_of_cells", n},

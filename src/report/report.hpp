@@ -49,11 +49,6 @@ inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
 /// The name of a target in that file: the guide writes "qualcomm" there, not "qnn".
 [[nodiscard]] std::string matrix_word(const std::string& target);
 
-// The `source` of an entry of that file.
-inline constexpr const char* kThisHistory = "history";
-inline constexpr const char* kOtherHistory = "other_history";
-inline constexpr const char* kOtherProgram = "other_program";
-
 /// The content of kMatrixFile, from the history: the latest row of each cell. `made_at` is UTC, ISO 8601.
 [[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const std::string& host,
                                         const std::string& made_at);

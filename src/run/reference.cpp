@@ -327,7 +327,7 @@ Reference ReferenceMaker::make(const Task& task) {
       task.generation ? task.generation->output_tokens : -1, Json(engine.reference.options).dump(), kMethod));
   const fs::path folder = cache_ / key.substr(0, 32);
   const std::size_t sets = set_count(task.inputs, task.input_sets);
-  const bool found = has_whole_reference(folder, sets);
+  const bool found = keep_only_whole_reference(folder, sets);
   auto began = std::chrono::steady_clock::now();
   if (found) {
     log_debug("{}: the reference is in the cache: {}", task.row.model, folder.string());

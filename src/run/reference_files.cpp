@@ -43,7 +43,7 @@ std::string largest_file(std::size_t set) { return fmt::format("largest{}.safete
 
 bool is_complete_reference(const fs::path& folder) { return fs::exists(folder / kDone); }
 
-bool has_whole_reference(const fs::path& folder, std::size_t sets) {
+bool keep_only_whole_reference(const fs::path& folder, std::size_t sets) {
   if (!is_complete_reference(folder)) return false;
   if (is_whole(folder, sets)) return true;
   std::error_code ignored;

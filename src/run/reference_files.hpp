@@ -17,9 +17,9 @@ namespace assay {
 [[nodiscard]] std::string outputs_file(std::size_t set);
 [[nodiscard]] std::string largest_file(std::size_t set);
 
-/// Whether the folder has a reference that complete_reference() completed. The folder is removed if a file in it
-/// changed since.
-[[nodiscard]] bool has_whole_reference(const std::filesystem::path& folder, std::size_t sets);
+/// Removes the folder if it has a reference of which a file changed since complete_reference(). Returns whether it has
+/// one then.
+[[nodiscard]] bool keep_only_whole_reference(const std::filesystem::path& folder, std::size_t sets);
 
 /// Whether complete_reference() completed the folder, whatever changed since.
 [[nodiscard]] bool is_complete_reference(const std::filesystem::path& folder);

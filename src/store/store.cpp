@@ -207,7 +207,9 @@ Result<Store::Writable> Store::check_writable(const fs::path& database) {
                   "name a database in a folder that you may write to with --db-path");
   Writable writable;
   if (is_empty_or_absent(database)) return writable;
-  ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kShared, {}));
+  // `assay serve` may be publishing the snapshot.
+  ASSAY_TRY([[maybe_unused]] const FileLock lock,
+            FileLock::acquire(database, FileLock::Kind::kShared, std::chrono::seconds(5)));
   const Result<Database> opened = duckdb::open_database(database, Access::kReadOnly);
   if (opened) return writable;
   ASSAY_CHECK_OK(duckdb::refuse_newer(database));

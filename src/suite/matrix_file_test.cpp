@@ -17,7 +17,6 @@ namespace assay::suite {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -60,46 +59,59 @@ class MatrixFileTest : public ::testing::Test {
   const fs::path file_ = work_.path() / kMatrixFile;
 };
 
-std::vector<std::string> sources_of(const Json& entry) {
-  std::vector<std::string> list;
-  for (const Json& each : entry["benchmark_results"])
-    list.push_back(each["model_name"].get<std::string>() + " " + each["source"].get<std::string>());
-  return list;
-}
-
-TEST_F(MatrixFileTest, WhatOtherProgramsMeasuredIsKeptAndSaysSo) {
+TEST_F(MatrixFileTest, TheMatrixOfAnotherProgramIsKeptAsItIs) {
   put(kOfTheGuide);
   for (int again = 0; again < 3; ++again) {
     const auto note = write({row("bert", "cpu")});
     ASSERT_TRUE(note) << to_string(note.error());
-    EXPECT_THAT(*note, HasSubstr("2 of other programs, which assay did not measure"));
-    const Json merged = matrix();
-    const Json cpu = hardware()["cpu"];
-    EXPECT_THAT(sources_of(cpu), ElementsAre("bert history", "bert other_program", "their-own other_program"));
-    EXPECT_EQ(cpu["source"], "history");
-    EXPECT_EQ(cpu["other_program"], (Json{{"compatible", true}, {"performance_rating", "medium"}}));
-    EXPECT_EQ(hardware()["abacus"], (Json{{"compatible", false}, {"source", "other_program"}}));
-    EXPECT_EQ(merged["model_families"]["poetry"]["remark"], "new");
-    EXPECT_EQ(merged["model_families"]["poetry"]["hardware_compatibility"]["cpu"]["source"], "other_program");
-    EXPECT_EQ(merged["made_by"], "somebody");
-    EXPECT_EQ(merged["host"], "here");
-    EXPECT_THAT(merged["hardware_types"], ::testing::Contains(Json("abacus")));
+    EXPECT_THAT(*note, HasSubstr("keeps an earlier matrix under \"earlier\""));
+    EXPECT_EQ(matrix()["earlier"], Json::array({Json::parse(kOfTheGuide)}));
+    EXPECT_EQ(matrix()["host"], "here");
+    EXPECT_EQ(hardware()["cpu"]["benchmark_results"].size(), 1);
+    EXPECT_FALSE(hardware().contains("abacus"));
   }
 }
 
-TEST_F(MatrixFileTest, WhatAssayMeasuredElsewhereIsKeptUntilItIsInThisHistory) {
-  ASSERT_TRUE(write({row("bert", "cpu"), row("vit", "cpu"), row("bert", "qnn")}, "there"));
-  const auto note = write({row("bert", "cpu")});
-  ASSERT_TRUE(note);
-  EXPECT_THAT(*note, HasSubstr("2 of other histories of assay"));
-  EXPECT_THAT(sources_of(hardware()["cpu"]), ElementsAre("bert history", "vit other_history"));
-  EXPECT_EQ(hardware()["cpu"]["benchmark_results"][1]["host"], "there");
-  EXPECT_EQ(hardware()["qualcomm"]["source"], "other_history");
-  const auto none = write({row("bert", "cpu"), row("vit", "cpu"), row("bert", "qnn")});
-  ASSERT_TRUE(none);
-  EXPECT_THAT(*none, IsEmpty());
-  EXPECT_THAT(sources_of(hardware()["cpu"]), ElementsAre("bert history", "vit history"));
-  EXPECT_THAT(sources_of(hardware()["qualcomm"]), ElementsAre("bert history"));
+TEST_F(MatrixFileTest, AnEarlierMatrixIsReplacedOnceThisHistoryHasTriedAllThatItHas) {
+  ASSERT_TRUE(write({row("bert", "cpu"), row("vit", "cpu"), row("bert", "qnn")}));
+  Json first = matrix();
+  EXPECT_THAT(*write({row("bert", "cpu")}), HasSubstr("an earlier matrix"));
+  EXPECT_EQ(matrix()["earlier"], Json::array({first}));
+  EXPECT_THAT(*write({row("vit", "cpu")}), HasSubstr("2 earlier matrices")) << "bert on cpu is not in this history";
+  EXPECT_EQ(matrix()["earlier"][0], first);
+  EXPECT_THAT(*write({row("bert", "cpu"), row("vit", "cpu"), row("bert", "qnn")}), IsEmpty());
+  EXPECT_FALSE(matrix().contains("earlier"));
+}
+
+TEST_F(MatrixFileTest, WhatWasNotTriedAndWhatOthersMeasuredReplacesNothing) {
+  ASSERT_TRUE(write({row("bert", "cpu")}));
+  const Json first = matrix();
+  Record skipped = row("bert", "cpu"), theirs = row("bert", "cpu");
+  skipped.status = CellStatus::kSkipped;
+  theirs.weights_hash = "named:bert";
+  for (const Record& other : {skipped, theirs}) {
+    EXPECT_THAT(*write({other}), HasSubstr("an earlier matrix"));
+    EXPECT_EQ(matrix()["earlier"][0], first);
+    ASSERT_TRUE(write({row("bert", "cpu")}));
+    EXPECT_FALSE(matrix().contains("earlier"));
+  }
+}
+
+TEST_F(MatrixFileTest, AMatrixOfAnotherMachineIsKept) {
+  ASSERT_TRUE(write({row("bert", "cpu")}, "there"));
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_THAT(*write({row("bert", "cpu")}), HasSubstr("an earlier matrix"));
+    EXPECT_EQ(matrix()["earlier"].size(), 1);
+    EXPECT_EQ(matrix()["earlier"][0]["host"], "there");
+  }
+}
+
+// A row that was skipped, of a model that this history never tried: the matrix says nothing that could be lost.
+TEST_F(MatrixFileTest, AMatrixOfSkippedCellsIsReplaced) {
+  Record skipped = row("vit", "cpu");
+  skipped.status = CellStatus::kSkipped;
+  ASSERT_TRUE(write({skipped}));
+  EXPECT_THAT(*write({row("bert", "cpu")}), IsEmpty());
 }
 
 // A model whose files changed: the new matrix leaves out what its old files did on another hardware.
@@ -108,18 +120,7 @@ TEST_F(MatrixFileTest, WhatTheRowsHaveAndTheMatrixLeavesOutIsNotKept) {
   ASSERT_TRUE(write(rows));
   const auto note = write_matrix_file(file_, compatibility_matrix({rows.data(), 1}, "here", ""), rows);
   ASSERT_TRUE(note);
-  EXPECT_FALSE(hardware().contains("cuda"));
-}
-
-// Results of another program in the folder itself, such as those of the guide's own example.
-TEST_F(MatrixFileTest, RowsOfOtherProgramsAreNotCalledOurs) {
-  Record theirs = row("bert", "cpu");
-  theirs.weights_hash = "named:bert";
-  for (int again = 0; again < 2; ++again) {
-    ASSERT_TRUE(write({theirs}));
-    EXPECT_THAT(sources_of(hardware()["cpu"]), ElementsAre("bert other_program"));
-    EXPECT_EQ(hardware()["cpu"]["source"], "other_program");
-  }
+  EXPECT_THAT(*note, IsEmpty());
 }
 
 TEST_F(MatrixFileTest, ADamagedFileIsAnErrorAndStaysAsItIs) {
@@ -127,12 +128,8 @@ TEST_F(MatrixFileTest, ADamagedFileIsAnErrorAndStaysAsItIs) {
       {"", "line 1, column 1"},
       {"{\"model_families\": {", "not valid JSON at line 1, column"},
       {"[]", ":1:1: the file must have one JSON object"},
-      {"{}", "not a compatibility matrix: the key \"model_families\" is missing"},
-      {"{\n \"model_families\": []}",
-       ":2:20: the compatibility matrix is damaged: \"model_families\" is not an object"},
-      {"{\"model_families\": {\"vision\": {\"hardware_compatibility\": {\"cpu\":\n true}}}}", ":2:2: "},
-      {"{\"model_families\": {\"vision\": {\"hardware_compatibility\": {\"cpu\": {\"benchmark_results\":\n [1]}}}}}",
-       ":2:2: the compatibility matrix is damaged: \"benchmark_results\" is not a list of objects"}};
+      {"{}", "not a compatibility matrix: \"model_families\" must be an object of families"},
+      {"{\n \"model_families\": []}", ":2: not a compatibility matrix: \"model_families\" must be an object"}};
   for (const auto& [text, says] : files) {
     put(text);
     const auto written = write({row("bert", "cpu")});

@@ -46,7 +46,7 @@ cases['what is not ranked is in the picture and in the table, with the reason'] 
   await page.waitForFunction(() => location.hash.includes('f.claim=not'));
   const claims = await column(page, 'What is shown');
   assert.ok(claims.length > 0 && claims.every((words) => /^not ranked: (cpu|openvino|both): ./.test(words)), claims.join('; '));
-  assert.ok((await page.locator('main').innerText()).includes(`${claims.length} cells of both are not ranked`));
+  assert.ok((await page.locator('main').innerText()).includes(`${claims.length} cells that both sides have are not ranked`));
 };
 
 cases['names that look like markup are text'] = async (tab) => {

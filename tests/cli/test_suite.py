@@ -250,9 +250,7 @@ class Matrix(SuiteTest):
         self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
         # Nor does one that is not there, as from another folder.
         notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
-        self.assertIn("keeps results that are not in this history: 1 of other histories of assay", notes[0])
-        self.assertIn('"other_history"', self.entries(self.embedding)["vision"])
-        self.assertNotIn('"other_history"', self.entries(self.embedding)["embedding"])
+        self.assertIn('keeps an earlier matrix under "earlier"', notes[0])
         (self.embedding / "hardware_compatibility_matrix.json").unlink()
         notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
         self.assertEqual(notes, ["there is no database 'none.duckdb': the matrix has the results of the folder alone"])
@@ -263,29 +261,27 @@ class Matrix(SuiteTest):
         kept = self.vision.parent / "hardware_compatibility_matrix.json"
         self.suite("--models", "embedding", "--db-path", "other.duckdb")
         self.assertEqual(set(self.entries(self.folders()[-1])), {"embedding"})
-        self.assertIn('"other_history"', self.entries(kept.parent)["vision"])
+        self.assertEqual(set(self.entries(kept.parent)), {"embedding"})
+        self.assertIn("vision", json.loads(kept.read_text())["earlier"][0]["model_families"])
         self.suite("--models", "embedding")
         self.assertEqual(set(self.entries(kept.parent)), {"embedding", "vision"})
-        self.assertNotIn("other_history", kept.read_text())
+        self.assertNotIn("earlier", json.loads(kept.read_text()))
 
-    def test_a_matrix_of_somebody_else_is_merged_and_a_damaged_one_stays(self):
+    def test_a_matrix_of_somebody_else_is_kept_and_a_damaged_one_stays(self):
         """The one that the hardware guide prints has hardware and models that this machine did not measure."""
         guide = next(pathlib.Path(tool.GUIDES).glob("001-*.md")).read_text()
         example = json.loads(re.search(r'```json\n(\{\s*"timestamp"[^`]*"hardware_types"[^`]*)```', guide).group(1))
         file = self.embedding / "hardware_compatibility_matrix.json"
         file.write_text(json.dumps(example))
         notes = self.run_json("suite", "--update-matrix-only", self.embedding)["notes"]
-        self.assertIn("3 of other programs, which assay did not measure", notes[0])
-        hardware = json.loads(file.read_text())["model_families"]["embedding"]["hardware_compatibility"]
-        for word, entry in example["model_families"]["embedding"]["hardware_compatibility"].items():
-            kept = [each for each in hardware[word]["benchmark_results"] if each["source"] == "other_program"]
-            self.assertEqual(kept, [{**entry["benchmark_results"][0], "source": "other_program"}])
-        self.assertEqual(hardware["cuda"]["performance_rating"], "high")
-        self.assertTrue([each for entry in hardware.values() for each in entry["benchmark_results"] if each["source"] == "history"])
-        file.write_text('{"model_families": {"vision": 3}}')
+        self.assertIn('keeps an earlier matrix under "earlier"', notes[0])
+        merged = json.loads(file.read_text())
+        self.assertEqual(merged["earlier"], [example])
+        self.assertNotIn("cuda", merged["model_families"]["embedding"]["hardware_compatibility"])
+        file.write_text('{"model_families": 3}')
         error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
-        self.assertRegex(error, r':1:31: the compatibility matrix is damaged: "vision" is not an object.* stays as it is')
-        self.assertEqual(file.read_text(), '{"model_families": {"vision": 3}}')
+        self.assertRegex(error, r':1: not a compatibility matrix: "model_families" must be an object of families.* stays as it is')
+        self.assertEqual(file.read_text(), '{"model_families": 3}')
 
 
 class Pictures(SuiteTest):

@@ -14,7 +14,6 @@ const mostLaunches = 6;
 const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
-/** "batch 1 · 128 tokens · float32 · laboratory · 3 launches · 2026-03-02": common_words() of one row. */
 /** As common_words() of src/chart: what the results of a cell have in common, and the range of their launches and dates. */
 function commonWords(cell: Cell, launches = [cell.number('launches') ?? 0], dates = [cell.text('timestamp').slice(0, 10)]): string {
   const n = (name: string) => cell.number(name);

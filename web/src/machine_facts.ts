@@ -26,7 +26,7 @@ export function factsOf(tree: unknown, name = ''): [string, string][] {
   if (Array.isArray(tree) && tree.every((one) => typeof one !== 'object')) return [[name, tree.join(', ')]];
   if (typeof tree !== 'object') return [[name, typeof tree === 'number' && !Number.isInteger(tree) ? number(tree) : yesNo(tree)]];
   return Object.entries(tree).filter(([field]) => !repeated.has(field)).sort(([a], [b]) => inOrder(a, b)).flatMap(([field, value]): [string, string][] => {
-    const [words, view] = known[field] ?? [plainWords(field)];
+    const [words, view] = Object.hasOwn(known, field) ? known[field]! : [plainWords(field)];
     const full = name ? `${name}, ${words}` : words;
     const shown = view && value !== null ? view(value) : undefined;
     return shown === undefined ? factsOf(value, full) : shown === '' ? [] : [[full, shown]];

@@ -44,7 +44,7 @@ std::vector<Value> joined_parts(const Module& at, const DecoderSpec& spec, const
   const auto flat = [&](const Value& part, std::int64_t size) {
     return at.node("Reshape", {part, graph.integers({0, 0, size})});
   };
-  const std::string path = at.path();
+  const std::string& path = at.path();
   if (spec.qkv_layout == QkvLayout::kJoined) {
     return graph.nodes(path, "Split", {joined, graph.integers({queries, keys, keys})}, 3, {{"axis", std::int64_t{-1}}});
   }

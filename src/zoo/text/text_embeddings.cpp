@@ -191,7 +191,7 @@ Result<Embedded> embed_text(const TextEncoder& encoder) {
   if (!spec.projection->empty() && (spec.always_projected || encoder.embedding != encoder.hidden)) {
     sum = linear(encoder.base.at(spec.projection), sum, {encoder.embedding, encoder.hidden});
   }
-  embedded.hidden = sum;
+  embedded.hidden = std::move(sum);
   if (glyphs && !joined) {
     ASSAY_TRY(embedded.hidden, averaged_with_glyphs(encoder, at, embedded));
   }

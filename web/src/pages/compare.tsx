@@ -133,7 +133,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
     <>
       <h1>{heading(a, b, pairing)}</h1>
       {rows.length > 0 && <p>Cell by cell: {nameB} is faster in {shown.faster}, {nameA} in {shown.slower}; in {shown.notShown} no difference is shown{shown.notCompared > 0 && <>, {shown.notCompared} {shown.notCompared === 1 ? 'is' : 'are'} not compared</>}.{leftOut > 0 && ` The mean is over the ${counted(rows.length - leftOut, 'cell')} with common rounds.`}</p>}
-      {unranked.length > 0 && <p class="note">{counted(unranked.length, 'cell')} of both {unranked.length === 1 ? 'is' : 'are'} not ranked: the picture draws {unranked.length === 1 ? 'it' : 'them'} dashed, the table says why, and no mean and no sentence is made of {unranked.length === 1 ? 'it' : 'them'}.</p>}
+      {unranked.length > 0 && <p class="note">{counted(unranked.length, 'cell')} that both sides have {unranked.length === 1 ? 'is' : 'are'} not ranked: the picture draws {unranked.length === 1 ? 'it' : 'them'} dashed, the table says why, and no mean and no sentence is made of {unranked.length === 1 ? 'it' : 'them'}.</p>}
       {together?.evidence === 'different_things' && <p class="note">The two sides differ in {contrastOf(a, b).map((key) => keys.find(([one]) => one === key)![1].toLowerCase()).join(' and ')}. A ratio would not say which of them it comes from, so that nothing is called faster: choose one of them to differ.</p>}
       <div class="sides">
         <Side document={document} label="A" choice={a} onChange={set('a')} />
