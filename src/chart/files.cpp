@@ -62,6 +62,13 @@ void NotDrawn::add(const Chart& chart) {
   charts_of_reason_.push_back({why, {chart.name}});
 }
 
+std::string NotDrawn::short_line() const {
+  std::vector<std::string> all;
+  for (const auto& [why, names] : charts_of_reason_) all.insert(all.end(), names.begin(), names.end());
+  if (all.empty()) return {};
+  return fmt::format("not drawn: {}: no data; `assay plot --chart NAME` says what each needs", join(all, ", "));
+}
+
 std::vector<std::string> NotDrawn::lines() const {
   std::vector<std::string> lines;
   for (const auto& [why, names] : charts_of_reason_)

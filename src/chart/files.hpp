@@ -20,6 +20,8 @@ class NotDrawn {
   void add(const Chart& chart);
   /// "not drawn: history: each cell has one result: a further run …", one for each thing that is missing.
   [[nodiscard]] std::vector<std::string> lines() const;
+  /// All of them in one line, without what is missing; "" if there are none.
+  [[nodiscard]] std::string short_line() const;
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> charts_of_reason_;

@@ -189,12 +189,10 @@ Status draw_pictures(const std::filesystem::path& folder, const SessionRequest& 
   if (made.charts > 0)
     line +=
         fmt::format("{}{} charts in {}", made.page ? "; " : "", made.charts, (folder / suite::kPlotsFolder).string());
-  std::vector<std::string> lines = made.not_drawn;
-  if (!line.empty()) lines.push_back(line);
-  for (const std::string& each : lines)
-    if (json)
+  for (const std::string& each : {made.not_drawn.short_line(), line})
+    if (json && !each.empty())
       log_info("{}", each);
-    else
+    else if (!each.empty())
       std::printf("%s\n", sanitise(each).c_str());
   return suite::status_of(made);
 }

@@ -97,6 +97,13 @@ TEST_F(Registry, KeepsSeveralVersionsSideBySide) {
               HasSubstr("--target " + (root_ / "deps/onnxruntime-1.2").string() + " onnxruntime==1.2`"));
 }
 
+TEST_F(Registry, NamesTheFirstFoldersThatItSearched) {
+  for (const char* folder : {"a", "b", "c", "d", "e"}) places_.site_packages.push_back(root_ / folder);
+  const std::string said = locate("onnxruntime").error().message;
+  EXPECT_THAT(said, ::testing::ContainsRegex("/a and 5 more of Python.s and the system.s folders"));
+  EXPECT_THAT(said, ::testing::Not(HasSubstr((root_ / "e").string())));
+}
+
 TEST_F(Registry, PrefersTheVersionOfAPythonWheelOverThatOfItsLibrary) {
   put("deps/openvino/openvino/libs/libopenvino_c.so.2641");
   put("deps/openvino/openvino-2026.4.1.dist-info/METADATA");

@@ -145,6 +145,15 @@ std::optional<Candidate> in_each(Search& search, const std::vector<fs::path>& fo
   return search.newest(found);
 }
 
+// A machine may have a dozen Pythons.
+std::string looked_words(std::vector<std::string> folders) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t more = folders.size() - std::min(folders.size(), kMost);
+  folders.resize(folders.size() - more);
+  const std::string words = join(folders, ", ");
+  return more == 0 ? words : fmt::format("{} and {} more of Python's and the system's folders", words, more);
+}
+
 }  // namespace
 
 std::string install_command(const EngineEntry& engine, const fs::path& deps, const std::string& version) {
@@ -186,9 +195,10 @@ Result<RuntimeLocation> find_runtime(const EngineEntry& engine, const std::strin
   const std::string seen = search.others.empty() ? "" : fmt::format("; there is {}", join(search.others, ", "));
   const std::string command = install_command(engine, places.deps, version);
   const std::string or_set = fmt::format("set {} to the folder that has it", engine.home_variable());
-  return fail(ErrorCode::kNotFound,
-              fmt::format("{} is not installed: no {} in {}{}", which, engine.library, join(search.looked, ", "), seen),
-              command.empty() ? or_set : fmt::format("`{}` installs it, or {}", command, or_set));
+  return fail(
+      ErrorCode::kNotFound,
+      fmt::format("{} is not installed: no {} in {}{}", which, engine.library, looked_words(search.looked), seen),
+      command.empty() ? or_set : fmt::format("`{}` installs it, or {}", command, or_set));
 }
 
 }  // namespace assay

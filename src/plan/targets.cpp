@@ -71,7 +71,8 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   target.found = probe(engine);
   if (!target.found.available) {
     target.refusal =
-        Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not, entry->how_to_get};
+        Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
+                target.found.why_not.find(entry->how_to_get) == std::string::npos ? entry->how_to_get : ""};
     return target;
   }
   const EngineDevice* device = best_device(target.found, hardware, device_id);

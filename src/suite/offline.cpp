@@ -100,7 +100,7 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
                               fmt::format("while adding charts to {}, which has the results", shown_path(folder))));
   Written written{{folder}, input.notes};
   std::ranges::copy(pictures.notes, std::back_inserter(written.notes));
-  std::ranges::copy(pictures.not_drawn, std::back_inserter(written.notes));
+  std::ranges::copy(pictures.not_drawn.lines(), std::back_inserter(written.notes));
   return written;
 }
 
@@ -111,7 +111,7 @@ Result<Written> plot_only(const fs::path& folder) {
   const Pictures pictures = write_pictures(data, folder);
   ASSAY_CHECK_OK(status_of(pictures));
   Written written{{}, pictures.notes};
-  std::ranges::copy(pictures.not_drawn, std::back_inserter(written.notes));
+  std::ranges::copy(pictures.not_drawn.lines(), std::back_inserter(written.notes));
   if (pictures.charts > 0) written.files.push_back(folder / kPlotsFolder);
   if (pictures.page) written.files.push_back(*pictures.page);
   return written;

@@ -30,7 +30,7 @@ Pictures write_pictures(const Dataset& data, const fs::path& folder) {
       attempted("while drawing the charts", [&] { return chart::write_charts(data, folder / kPlotsFolder); });
   if (charts) {
     made.charts = charts->pictures;
-    made.not_drawn = charts->not_drawn.lines();
+    made.not_drawn = charts->not_drawn;
     made.notes = charts->notes;
   } else {
     made.failures.push_back(charts.error());

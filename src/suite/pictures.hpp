@@ -8,6 +8,7 @@
 
 #include <assay/result.hpp>
 
+#include "chart/files.hpp"
 #include "store/dataset.hpp"
 
 namespace assay::suite {
@@ -16,7 +17,7 @@ namespace assay::suite {
 struct Pictures {
   std::size_t charts = 0;                     ///< SVG files in `folder`/plots
   std::optional<std::filesystem::path> page;  ///< the dashboard; absent: it could not be made
-  std::vector<std::string> not_drawn;         ///< the charts that the data do not allow, and what is missing
+  chart::NotDrawn not_drawn{};                ///< the charts that the data do not allow
   std::vector<std::string> notes;             ///< what else is left out, and why
   std::vector<Error> failures;                ///< what could not be written, and where
 };
