@@ -29,8 +29,11 @@ def own_command(line):
     return guide_lines.own_words(line.script)[0]
 
 
+OF_THE_GUIDES = ("my_models.json", "my_benchmark_config.json", "custom_benchmark_config.json")  # their own text
+
+
 def chosen(kind):
-    return [line for line in LINES + NAMED if line.kind == kind and (tool.GUIDES or "my_" not in line.text)]
+    return [line for line in LINES + NAMED if line.kind == kind and (tool.GUIDES or not any(file in line.text for file in OF_THE_GUIDES))]
 
 
 def replaced(words, values):
