@@ -138,11 +138,7 @@ Result<EnginePlugin> EnginePlugin::open(const std::filesystem::path& file) {
   if (library == nullptr)
     return fail(ErrorCode::kIncompatiblePlugin,
                 fmt::format("cannot load the engine plug-in: {}", sanitise(::dlerror())));
-  // POSIX allows the conversion of a data pointer from dlsym to a function pointer; C++ has no cast for it.
-  assay_engine_get_fn entry = nullptr;
-  void* const symbol = ::dlsym(library, ASSAY_ENGINE_ENTRY);
-  std::memcpy(&entry, &symbol, sizeof entry);
-  return from_entry(entry, file);
+  return from_entry(reinterpret_cast<assay_engine_get_fn>(::dlsym(library, ASSAY_ENGINE_ENTRY)), file);
 }
 
 Result<EnginePlugin> EnginePlugin::from_entry(assay_engine_get_fn entry, const std::filesystem::path& file) {

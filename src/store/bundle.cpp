@@ -91,7 +91,7 @@ Result<fs::path> seal(const fs::path& folder, std::string_view attempt_id) {
     done += fmt::format("{}  {}\n", hash, file.filename().string());
   }
   ASSAY_CHECK_OK(write_file_atomically(folder / bundle_file::kDone, done));
-  const fs::path bundle = folder.parent_path() / attempt_id;
+  fs::path bundle = folder.parent_path() / attempt_id;
   if (::rename(folder.c_str(), bundle.c_str()) != 0) return io_failure(errno, "rename", folder);
   ASSAY_CHECK_OK(sync_directory(folder.parent_path()));
   return bundle;

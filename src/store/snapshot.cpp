@@ -70,7 +70,8 @@ fs::path snapshot_path(const fs::path& database) {
 }
 
 Result<fs::path> write_snapshot(Database& database, const fs::path& path) {
-  const fs::path snapshot = snapshot_path(path), fresh = snapshot.string() + ".tmp-publish";
+  fs::path snapshot = snapshot_path(path);
+  const fs::path fresh = snapshot.string() + ".tmp-publish";
   const auto remove_fresh = [&] {
     std::error_code ignored;
     fs::remove(fresh, ignored);

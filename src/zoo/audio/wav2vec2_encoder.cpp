@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "zoo/audio/audio.hpp"
 #include "zoo/audio/audio_skeletons.hpp"
@@ -188,7 +189,7 @@ Result<EncodedSound> encode_wav2vec2(BuildContext& context, const Module& base, 
   if (squeezed) {
     ASSAY_TRY(hidden, upsample(context, encoder, hidden, full_rate, sizes));
   }
-  encoded.hidden = hidden;
+  encoded.hidden = std::move(hidden);
   return encoded;
 }
 

@@ -106,6 +106,7 @@ Result<Value> experts(BuildContext& context, const Module& at, const Value& inpu
     const Value part = at.node("Mul", {one, weight});
     sum = sum ? at.node("Add", {*sum, part}) : part;
   }
+  if (!sum) return fail(ErrorCode::kInvalidArgument, fmt::format("num_experts is {}, at least 1 was expected", count));
   return *sum;
 }
 
