@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "analyse/analysis.hpp"
 #include "analyse/results_for_test.hpp"
@@ -23,6 +25,19 @@ inline Record laboratory_cell(const std::string& model, const std::string& hardw
   row.series_key = model + hardware + std::to_string(batch);
   row.task_key = "task " + row.series_key;
   return row;
+}
+
+inline Record wrong(Record row) {
+  row.status = CellStatus::kWrong;
+  row.verification = Verification::kWrong;
+  return row;
+}
+
+inline Dataset data_of(std::vector<Record> cells) {
+  Dataset data;
+  data.cells = std::move(cells);
+  for (std::size_t i = 0; i < data.cells.size(); ++i) data.ids.push_back(static_cast<std::int64_t>(i) + 1);
+  return data;
 }
 
 /// A launch of the result, of two times: 1 ms and 2 ms.

@@ -30,7 +30,7 @@ Mark why_no_ratio(std::span<const Record> rows, const std::string& target) {
   return measured ? Mark::kNoCommonCell : why;
 }
 
-// Bars of a comparison with a baseline: the ratio, and whether it is claimed. Without cells: why there is none.
+// Bars of a comparison with a baseline: the ratio, and whether it is claimed. Without cells: why the ratio is missing.
 Row ratio_bar(const std::string& group, const std::string& target, const CellComparison& comparison, std::size_t cells,
               Mark why_none) {
   Row row;

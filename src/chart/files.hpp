@@ -20,7 +20,7 @@ class NotDrawn {
   void add(const Chart& chart);
   /// "not drawn: history: each cell has one result: a further run …", one for each thing that is missing.
   [[nodiscard]] std::vector<std::string> lines() const;
-  /// All of them in one line, without what is missing; "" if there are none.
+  /// Their names in one line, without what each lacks; empty if every chart has data.
   [[nodiscard]] std::string short_line() const;
 
  private:

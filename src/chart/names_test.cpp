@@ -26,19 +26,6 @@ Record failed(Record row) {
   return row;
 }
 
-Record wrong(Record row) {
-  row.status = CellStatus::kWrong;
-  row.verification = Verification::kWrong;
-  return row;
-}
-
-Dataset data_of(std::vector<Record> cells) {
-  Dataset data;
-  data.cells = std::move(cells);
-  for (std::size_t i = 0; i < data.cells.size(); ++i) data.ids.push_back(static_cast<std::int64_t>(i) + 1);
-  return data;
-}
-
 // A model with that many targets at two batches.
 Dataset targets(std::size_t count) {
   const std::vector<std::string> all{"cpu", "openvino", "cuda", "rocm", "mps", "webgpu", "wasm"};

@@ -30,19 +30,6 @@ Record simulated(Record row) {
   return row;
 }
 
-Record wrong(Record row) {
-  row.status = CellStatus::kWrong;
-  row.verification = Verification::kWrong;
-  return row;
-}
-
-Dataset data_of(std::vector<Record> cells) {
-  Dataset data;
-  data.cells = std::move(cells);
-  for (std::size_t i = 0; i < data.cells.size(); ++i) data.ids.push_back(static_cast<std::int64_t>(i) + 1);
-  return data;
-}
-
 // The rows of `dataset.source` with a value.
 Json values_of(const Chart& chart) {
   Json found = Json::array();

@@ -16,7 +16,7 @@
 
 namespace assay::cli {
 
-/// The results that were selected, or why there are none.
+/// The selected results; or why nothing could be selected.
 struct Selected {
   Dataset data;
   std::optional<Error> none;  ///< the database has no results, or none that have all that was requested
