@@ -73,7 +73,7 @@ Status write_matrix(const std::vector<std::filesystem::path>& folders, const Ses
   for (const Record& row : rows) stored.insert(row.attempt_id);
   std::ranges::copy_if(session.rows, std::back_inserter(rows),
                        [&](const Record& row) { return !stored.contains(row.attempt_id); });
-  const Json matrix = compatibility_matrix(rows, session.run.host, iso8601(wall_now()));
+  const Json matrix = compatibility_matrix(rows, session.run, iso8601(wall_now()));
   Status done;
   for (const std::filesystem::path& folder : folders) {
     const std::filesystem::path file = folder / kMatrixFile;

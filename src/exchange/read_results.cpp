@@ -13,6 +13,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "exchange/readers.hpp"
+#include "result/file_names.hpp"
 #include "result/keys.hpp"
 
 namespace assay::exchange {
@@ -186,7 +187,7 @@ Result<std::vector<fs::path>> result_files_in(const fs::path& folder) {
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& path = entry->path();
-    if (path.filename().string().starts_with('.')) continue;
+    if (path.filename().string().starts_with('.') || path.filename() == kMatrixFile) continue;
     if (std::error_code ignored; entry->is_directory(ignored))
       inner.push_back(path);
     else if (path.extension() == ".json")

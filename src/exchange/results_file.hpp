@@ -31,9 +31,6 @@ enum class Format {
 [[nodiscard]] std::string_view name_of(Format format);
 [[nodiscard]] std::optional<Format> find_format(std::string_view name);
 
-/// Whether another program measured it: its model is known by its name only.
-[[nodiscard]] bool is_foreign(const Record& row);
-
 struct ReadRow {
   Record record;
   Samples samples{};  ///< empty if the file has none

@@ -101,17 +101,11 @@ std::string iso_time(std::string_view text) {
   return iso8601(WallTime(std::chrono::microseconds(seconds * 1'000'000 + micros)));
 }
 
-namespace {
-constexpr std::string_view kNamed = "named:";  // no hash, so that two models are not one series
-}
-
-bool is_foreign(const Record& row) { return row.weights_hash.starts_with(kNamed); }
-
 Record foreign_row(std::string model) {
   Record row;
   row.model = row.model_id = std::move(model);
   row.weights = "given";
-  row.weights_hash = std::string(kNamed) + row.model_id;
+  row.weights_hash = std::string(kNamedWeights) + row.model_id;
   row.status = CellStatus::kCompleted;
   row.verification = Verification::kUnverified;
   row.reference = "none";

@@ -147,7 +147,7 @@ std::string matrix_word(const std::string& target) {
   return target.starts_with("qnn") ? "qualcomm" + target.substr(3) : target;
 }
 
-Json compatibility_matrix(std::span<const Record> history, const std::string& host, const std::string& made_at) {
+Json compatibility_matrix(std::span<const Record> history, const RunInfo& run, const std::string& made_at) {
   const std::vector<Record> rows = latest(history);
   Json words = Json::array();
   for (const std::string& word : hardware_words()) words.push_back(matrix_word(word));
@@ -177,6 +177,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
         double latency = 0, throughput = 0;
         std::size_t n = 0;
         const Record* newest = nullptr;
+        bool all_foreign = true;
         const auto newer = [&](const Record& row) {
           return newest == nullptr ||
                  std::tuple(plain(*newest), newest->timestamp) <= std::tuple(plain(row), row.timestamp);
@@ -184,6 +185,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
         for (const Record* row : cells) {
           if (model_of(*row) != model) continue;
           if (newer(*row)) newest = row;
+          all_foreign = all_foreign && is_foreign(*row);
           statuses[row->batch_size ? shape_key(*row) : "model"] =
               row->status == CellStatus::kCompleted ? to_string(row->verification) : to_string(row->status);
           if (has_means(*row) && std::ranges::find(common, cell_key(*row)) != common.end()) {
@@ -201,6 +203,7 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
                            {"mean_of_cells", n},
                            {"model_id", or_null(newest->model_id)},
                            {"engine", newest->engine},
+                           {"of_another_program", all_foreign},
                            {"engine_version", or_null(newest->engine_version)},
                            {"shapes", std::move(statuses)},
                            {"message", or_null(newest->message)},
@@ -213,7 +216,8 @@ Json compatibility_matrix(std::span<const Record> history, const std::string& ho
   }
   return {{"schema_version", kReportSchema},
           {"timestamp", milliseconds(made_at)},
-          {"host", host},
+          {"host", run.host},
+          {"hardware_id", or_null(run.hardware_fingerprint)},
           {"hardware_types", std::move(words)},
           {"units", {{"mean_latency", "s"}, {"mean_throughput", "items/s"}}},
           {"model_families", std::move(families)}};

@@ -12,6 +12,7 @@
 #include "base/json.hpp"
 #include "base/time_spent.hpp"
 #include "engine/engine_entry.hpp"
+#include "result/file_names.hpp"
 #include "result/record.hpp"
 #include "result/run_info.hpp"
 
@@ -44,13 +45,12 @@ struct ReportInput {
 /// The bench-runner guide's columns first, then ours; RFC 4180. One line per row, a heading first.
 [[nodiscard]] std::string csv_table(std::span<const Record> rows);
 
-inline constexpr const char* kMatrixFile = "hardware_compatibility_matrix.json";
-
 /// The name of a target in that file: the guide writes "qualcomm" there, not "qnn".
 [[nodiscard]] std::string matrix_word(const std::string& target);
 
-/// The content of kMatrixFile, from the history: the latest row of each cell. `made_at` is UTC, ISO 8601.
-[[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const std::string& host,
+/// The content of kMatrixFile, from the history of the machine of `run`: the latest row of each cell. `made_at` is UTC,
+/// ISO 8601.
+[[nodiscard]] Json compatibility_matrix(std::span<const Record> history, const RunInfo& run,
                                         const std::string& made_at);
 
 /// `assay bench --output-format json` and the like: {"schema_version", "results": [every CSV column, …]}.

@@ -98,7 +98,7 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
   older.timestamp = "2024-01-01T00:00:00.000000Z";
   older.status = CellStatus::kFailed;
   input.rows.insert(input.rows.begin(), older);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2025-03-02T13:00:00.123456Z");
   const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"];
   EXPECT_EQ(cpu["compatible"], true);
   EXPECT_EQ(cpu["performance_rating"], "medium-high");
@@ -110,7 +110,7 @@ TEST(Matrix, ComesFromTheLatestRowOfEachCell) {
 TEST(Matrix, HasMeansOverTheSameCellsForEveryHardware) {
   ReportInput input = sample();  // batch 4 is missing on openvino
   const auto results = [&](const char* hardware) {
-    const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+    const Json matrix = compatibility_matrix(input.rows, input.run, "2025-03-02T13:00:00.123456Z");
     EXPECT_EQ(matrix["units"]["mean_latency"], "s");
     return matrix["model_families"]["embedding"]["hardware_compatibility"][hardware]["benchmark_results"][0];
   };
@@ -134,7 +134,7 @@ TEST(Matrix, ANewerRowWithOtherOptionsDoesNotReplaceTheDefaults) {
   tried.engine_options.clear();
   tried.spin = "off";
   input.rows.push_back(tried);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2026-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2026-03-02T13:00:00.123456Z");
   const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0];
   EXPECT_DOUBLE_EQ(cpu["mean_latency"], 0.008);
   EXPECT_EQ(cpu["engine_version"], nullptr);
@@ -149,7 +149,7 @@ TEST(Matrix, ANewerVerdictDoesNotTakeTheFlagsFromTheTimesOfAnOlderRow) {
   for (const auto member : {&Record::latency_mean_ms, &Record::latency_p50_ms, &Record::throughput_ips})
     (only_verified.*member).reset();
   input.rows.push_back(only_verified);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2026-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2026-03-02T13:00:00.123456Z");
   const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"][0];
   EXPECT_EQ(cpu["mean_latency"], nullptr) << "the times are unsteady";
   EXPECT_EQ(cpu["timestamp"], "2026-01-01T00:00:00.000Z");
@@ -167,7 +167,7 @@ TEST(Matrix, DistinguishesTwoModelsOfOneName) {
   tiny.timestamp = "2024-01-01T00:00:00.000000Z";
   tiny.latency_mean_ms = 1;
   input.rows.insert(input.rows.begin(), tiny);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2025-03-02T13:00:00.123456Z");
   const Json& results = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"]["benchmark_results"];
   ASSERT_EQ(results.size(), 2U);
   for (const Json& each : results) EXPECT_EQ(each["model_name"], "bert");
@@ -186,7 +186,7 @@ TEST(Matrix, ForgetsWhatAModelWasBeforeItsFilesChanged) {
   other.batch_size = 64;
   other.status = CellStatus::kWrong;
   input.rows.insert(input.rows.begin(), other);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2025-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2025-03-02T13:00:00.123456Z");
   const Json& cpu = matrix["model_families"]["embedding"]["hardware_compatibility"]["cpu"];
   EXPECT_EQ(cpu["compatible"], true);
   EXPECT_FALSE(cpu["benchmark_results"][0]["shapes"].contains("batch_64_seq_32"));
@@ -204,7 +204,7 @@ TEST(Matrix, RemembersCellsOfOtherPrecisionsAndKvCaches) {
   other.kv_cache = "growing";
   other.precision = "float16";
   input.rows.push_back(other);
-  const Json matrix = compatibility_matrix(input.rows, "host", "2027-03-02T13:00:00.123456Z");
+  const Json matrix = compatibility_matrix(input.rows, input.run, "2027-03-02T13:00:00.123456Z");
   const Json& hardware = matrix["model_families"]["embedding"]["hardware_compatibility"];
   EXPECT_TRUE(hardware.contains("openvino")) << "measured with a growing cache only";
   const Json& shapes = hardware["cpu"]["benchmark_results"][0]["shapes"];

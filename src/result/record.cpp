@@ -127,6 +127,8 @@ Status set_field(Record& record, const Field& field, const Json& value) {
               fmt::format("'{}' is {}; it must be {}", field.name, json_text(value), *expected));
 }
 
+bool is_foreign(const Record& record) { return record.weights_hash.starts_with(kNamedWeights); }
+
 Json to_json(const Record& record) {
   Json json = Json::object();
   for (const Field& field : result_fields()) json[std::string(field.name)] = field_value(record, field);

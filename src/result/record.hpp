@@ -118,6 +118,11 @@ inline constexpr std::array<std::string_view, 13> kTargetFields{
 /// Sets a field; null makes it absent. Errors: invalid_argument naming the field, the value and what would be valid.
 [[nodiscard]] Status set_field(Record& record, const Field& field, const Json& value);
 
+/// Begins the `weights_hash` of a model that is known by its name only: no hash, so that two models are not one series.
+inline constexpr std::string_view kNamedWeights = "named:";
+/// Whether another program measured it: its model is known by its name only.
+[[nodiscard]] bool is_foreign(const Record& record);
+
 [[nodiscard]] Json to_json(const Record& record);
 /// Unknown keys are ignored (written by a newer assay), missing ones stay absent. `form`, the former name of
 /// `kv_cache`, is read with its former values. Errors: invalid_argument naming the key whose value has the wrong type.

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "analyse/analyse.hpp"
 #include "base/files.hpp"
@@ -23,42 +25,68 @@ namespace {
 constexpr const char* kFamilies = "model_families";
 constexpr const char* kEarlier = "earlier";
 
-// A model on a hardware of a family.
-using Place = std::tuple<std::string, std::string, std::string>;
+// A shape of a model on a hardware of a family.
+using Place = std::tuple<std::string, std::string, std::string, std::string>;
+
+// In place of a shape: that of a cell which ended before its shape was known, and any.
+constexpr const char* kNoShape = "model";
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Those that assay tried: what was skipped, and what another program measured, replaces nothing.
-std::set<Place> tried_in(std::span<const Record> rows) {
-  std::set<Place> places;
-  for (const Record& row : rows) {
-    const bool tried = row.status != CellStatus::kSkipped && row.status != CellStatus::kUnavailable;
-    if (tried && !exchange::is_foreign(row)) places.emplace(row.family, matrix_word(target_key(row)), row.model);
+// What was tried, by assay and by other programs: what was skipped replaces nothing.
+struct Tried {
+  std::set<Place> by_assay, by_others;
+
+  explicit Tried(std::span<const Record> rows) {
+    for (const Record& row : rows) {
+      if (row.status == CellStatus::kSkipped || row.status == CellStatus::kUnavailable) continue;
+      std::set<Place>& places = is_foreign(row) ? by_others : by_assay;
+      for (const std::string& shape : {row.batch_size ? shape_key(row) : kNoShape, std::string(kNoShape)})
+        places.emplace(row.family, matrix_word(target_key(row)), row.model, shape);
+    }
   }
-  return places;
+};
+
+bool was_tried(const std::string& status_word) {
+  const std::optional<CellStatus> status = cell_status_from(status_word);
+  return status != CellStatus::kSkipped && status != CellStatus::kUnavailable;
 }
 
-bool was_tried(const Json& result) {
-  const Json& shapes = result.at("shapes");
-  return std::ranges::any_of(shapes, [](const Json& each) {
-    const std::optional<CellStatus> status = cell_status_from(each.get_ref<const std::string&>());
-    return status != CellStatus::kSkipped && status != CellStatus::kUnavailable;
-  });
-}
-
-// Whether all that the matrix says is of this machine and was tried anew. The guide's scripts write no schema_version.
-bool is_replaced(const Json& matrix, const Json& made, const std::set<Place>& tried) {
-  if (!matrix.contains("schema_version") || text_at(matrix, "host") != text_at(made, "host")) return false;
+// Whether all that the matrix has was tried anew.
+bool is_all_tried(const Json& matrix, const Tried& tried) {
   for (const auto& [family, content] : matrix.at(kFamilies).items())
     for (const auto& [hardware, entry] : content.at("hardware_compatibility").items())
-      for (const Json& result : entry.at("benchmark_results")) {
-        const Place place{family, hardware, result.at("model_name").get<std::string>()};
-        if (was_tried(result) && !tried.contains(place)) return false;
-      }
+      for (const Json& result : entry.at("benchmark_results"))
+        for (const auto& [shape, status] : result.at("shapes").items()) {
+          const Place place{family, hardware, result.at("model_name").get<std::string>(), shape};
+          const bool of_others = result.value("of_another_program", false) && tried.by_others.contains(place);
+          if (was_tried(status.get_ref<const std::string&>()) && !of_others && !tried.by_assay.contains(place))
+            return false;
+        }
   return true;
+}
+
+// The name of a host is not enough: each container has another one.
+bool is_of_another_machine(const Json& matrix, const Json& made) {
+  const bool both_have = !text_at(matrix, "hardware_id").empty() && !text_at(made, "hardware_id").empty();
+  const char* key = both_have ? "hardware_id" : "host";
+  return text_at(matrix, key) != text_at(made, key);
+}
+
+// Why the matrix is kept; "" if the new one replaces it.
+std::string why_kept(const Json& matrix, const Json& made, const Tried& tried) {
+  constexpr const char* kOfOthers = "of another program";
+  // The guide's scripts write none.
+  if (!matrix.contains("schema_version")) return kOfOthers;
+  if (is_of_another_machine(matrix, made)) return "of another machine";
+  try {
+    return is_all_tried(matrix, tried) ? "" : "with results that this history lacks";
+  } catch (const Json::exception&) {
+    return kOfOthers;  // not as assay writes it
+  }
 }
 
 // The matrix, and those that it kept, oldest first.
@@ -70,23 +98,34 @@ Json with_those_it_kept(Json matrix) {
   return all;
 }
 
-Json not_replaced(Json earlier, const Json& made, const std::set<Place>& tried) {
-  Json kept = Json::array();
+struct Kept {
+  Json matrices = Json::array();
+  std::map<std::string, int> reasons{};
+};
+
+Kept not_replaced(Json earlier, const Json& made, const Tried& tried) {
+  Kept kept;
   for (Json& matrix : with_those_it_kept(std::move(earlier))) {
-    bool replaced = false;
-    try {
-      replaced = is_replaced(matrix, made, tried);
-    } catch (const Json::exception&) {
-      replaced = false;  // not as assay writes it
-    }
-    if (!replaced && std::ranges::find(kept, matrix) == kept.end()) kept.push_back(std::move(matrix));
+    const std::string why = why_kept(matrix, made, tried);
+    if (why.empty() || std::ranges::find(kept.matrices, matrix) != kept.matrices.end()) continue;
+    ++kept.reasons[why];
+    kept.matrices.push_back(std::move(matrix));
   }
   return kept;
 }
 
-// internal and not invalid_argument: after a measurement it is not the command line that was wrong.
+std::string note_of(const fs::path& file, const Kept& kept) {
+  if (kept.matrices.size() == 1)
+    return fmt::format("{} keeps an earlier matrix {} in its list \"{}\"", shown_path(file),
+                       kept.reasons.begin()->first, kEarlier);
+  std::vector<std::string> counted;
+  for (const auto& [why, n] : kept.reasons) counted.push_back(fmt::format("{} {}", n, why));
+  return fmt::format("{} keeps {} earlier matrices in its list \"{}\": {}", shown_path(file), kept.matrices.size(),
+                     kEarlier, join(counted, ", "));
+}
+
 tl::unexpected<Error> damaged(const fs::path& file, const std::string& why) {
-  return fail(ErrorCode::kInternal, fmt::format("{}; {} stays as it is", why, shown_path(file)),
+  return fail(ErrorCode::kMismatch, fmt::format("{}; {} stays as it is", why, shown_path(file)),
               "repair the file; or remove it, and it is written from the history alone");
 }
 
@@ -96,8 +135,10 @@ Result<Json> read_matrix(const fs::path& file) {
   if (!document) return damaged(file, document.error().message);
   const auto families = document->value.find(kFamilies);
   if (families != document->value.end() && families->is_object()) return std::move(document->value);
-  return damaged(file, fmt::format("{}:{}: not a compatibility matrix: \"{}\" must be an object of families",
-                                   document->name, document->place_of_value({kFamilies}).line, kFamilies));
+  const std::string key = families == document->value.end() ? "" : kFamilies;
+  const JsonDocument::Place at = document->place_of_value(key.empty() ? std::vector<std::string>() : std::vector{key});
+  return damaged(file, fmt::format("{}:{}:{}: not a compatibility matrix: \"{}\" must be an object of families",
+                                   document->name, at.line, at.column, kFamilies));
 }
 
 }  // namespace
@@ -107,12 +148,10 @@ Result<std::string> write_matrix_file(const fs::path& file, Json made, std::span
   std::error_code absent;
   if (fs::exists(file, absent)) {
     ASSAY_TRY(Json earlier, read_matrix(file));
-    Json kept = not_replaced(std::move(earlier), made, tried_in(rows));
-    if (!kept.empty()) {
-      note = fmt::format("{} keeps {} under \"{}\": this history lacks results of {}", shown_path(file),
-                         kept.size() == 1 ? "an earlier matrix" : fmt::format("{} earlier matrices", kept.size()),
-                         kEarlier, kept.size() == 1 ? "it" : "them");
-      made[kEarlier] = std::move(kept);
+    Kept kept = not_replaced(std::move(earlier), made, Tried(rows));
+    if (!kept.matrices.empty()) {
+      note = note_of(file, kept);
+      made[kEarlier] = std::move(kept.matrices);
     }
   }
   ASSAY_CHECK_OK(write_file_atomically(file, json_text(made, 2) + "\n"));

@@ -64,8 +64,8 @@ Result<std::vector<Record>> with_history(std::vector<Record> rows, const fs::pat
 }
 
 // Returns what is kept of an earlier matrix, for a note.
-Result<std::string> write_matrix(const fs::path& folder, const std::vector<Record>& rows, const std::string& host) {
-  return write_matrix_file(folder / kMatrixFile, compatibility_matrix(rows, host, iso8601(wall_now())), rows);
+Result<std::string> write_matrix(const fs::path& folder, const std::vector<Record>& rows, const RunInfo& run) {
+  return write_matrix_file(folder / kMatrixFile, compatibility_matrix(rows, run, iso8601(wall_now())), rows);
 }
 
 // A new folder stays only with what it is made for.
@@ -92,7 +92,7 @@ Result<Written> aggregate_machine(const std::vector<exchange::ResultsFile>& file
   ASSAY_TRY(fs::path folder, make_folder(output_dir));
   const auto write = [&]() -> Status {
     ASSAY_CHECK_OK(write_results(folder, input));
-    return write_matrix(folder, input.rows, input.run.host).map([](const std::string&) {});
+    return write_matrix(folder, input.rows, input.run).map([](const std::string&) {});
   };
   ASSAY_CHECK_OK(complete_or_removed(folder, write()));
   const Pictures pictures = write_pictures(exchange::dataset_of(files), folder);
@@ -125,7 +125,7 @@ Result<Written> update_matrix_only(const fs::path& folder, const fs::path& datab
                 fmt::format("{} has results of {} machines, and a matrix is of one", shown_path(folder), machines),
                 "--aggregate-results makes a folder of each machine");
   ASSAY_TRY(const std::vector<Record> rows, with_history(rows_of(files), database));
-  ASSAY_TRY(std::string kept, write_matrix(folder, rows, run_of(files).host));
+  ASSAY_TRY(std::string kept, write_matrix(folder, rows, run_of(files)));
   Written written{{folder / kMatrixFile}, {}};
   if (!kept.empty()) written.notes.push_back(std::move(kept));
   if (is_empty_or_absent(database))

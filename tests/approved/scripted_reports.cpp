@@ -393,7 +393,7 @@ const std::map<std::string, std::function<std::string()>>& formats() {
          return markdown_report({scripted_run(), {}, {}});
        }},
       {"matrix.json",
-       [] { return compatibility_matrix(history(), "laboratory", "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
+       [] { return compatibility_matrix(history(), scripted_run(), "2026-03-02T12:35:00.123456Z").dump(2) + "\n"; }},
       {"summary.txt", [] { return summary_table(whole_run(), false, 120); }},
       {"summary_wide.txt", [] { return summary_table(whole_run(), false, 170); }},
       {"summary_narrow.txt", [] { return summary_table(whole_run(), false, 80); }},

@@ -5,6 +5,7 @@ import io
 import json
 import pathlib
 import re
+import shutil
 import signal
 import sys
 import unittest
@@ -251,7 +252,7 @@ class Matrix(SuiteTest):
         self.assertEqual((self.embedding / "hardware_compatibility_matrix.json").read_bytes(), before)
         # Nor does one that is not there, as from another folder.
         notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
-        self.assertIn('keeps an earlier matrix under "earlier"', notes[0])
+        self.assertIn('keeps an earlier matrix with results that this history lacks in its list "earlier"', notes[0])
         (self.embedding / "hardware_compatibility_matrix.json").unlink()
         notes = self.run_json("suite", "--update-matrix-only", self.embedding, "--db-path", "none.duckdb")["notes"]
         self.assertEqual(notes, ["there is no database 'none.duckdb': the matrix has the results of the folder alone"])
@@ -276,14 +277,30 @@ class Matrix(SuiteTest):
         file = self.embedding / "hardware_compatibility_matrix.json"
         file.write_text(json.dumps(example))
         notes = self.run_json("suite", "--update-matrix-only", self.embedding)["notes"]
-        self.assertIn('keeps an earlier matrix under "earlier"', notes[0])
+        self.assertIn('keeps an earlier matrix of another program in its list "earlier"', notes[0])
         merged = json.loads(file.read_text())
         self.assertEqual(merged["earlier"], [example])
         self.assertNotIn("cuda", merged["model_families"]["embedding"]["hardware_compatibility"])
         file.write_text('{"model_families": 3}')
         error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
-        self.assertRegex(error, r':1: not a compatibility matrix: "model_families" must be an object of families.* stays as it is')
+        self.assertRegex(error, r':1:20: not a compatibility matrix: "model_families" must be an object of families.* stays as it is')
         self.assertEqual(file.read_text(), '{"model_families": 3}')
+        # It is no file of results: one that cannot be read keeps nothing else from being read.
+        file.write_text("")
+        error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
+        self.assertRegex(error, r"error\[mismatch\]: .*not valid JSON at line 1, column 1.* stays as it is")
+        self.run_tool("suite", "--plot-only", self.embedding, expect=0)
+
+
+class GuideFolder(SuiteTest):
+    def test_the_matrix_of_the_same_results_does_not_grow(self):
+        folder = self.folder / "guide"
+        folder.mkdir()
+        shutil.copy(tool.SOURCE / "tests" / "exchange" / "guide.json", folder / "benchmark_results.json")
+        for _ in range(3):
+            notes = self.run_json("suite", "--update-matrix-only", folder)["notes"]
+            self.assertEqual(notes, ["there is no database 'benchmark_db.duckdb': the matrix has the results of the folder alone"])
+            self.assertNotIn("earlier", json.loads((folder / "hardware_compatibility_matrix.json").read_text()))
 
 
 class Pictures(SuiteTest):
