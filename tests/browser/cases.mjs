@@ -55,16 +55,20 @@ cases['models and targets have one order on all pages'] = async (tab) => {
   const models = await words('.matrix tbody tr:not(.group) th bdi');
   const targets = await words('.matrix thead .target-key');
   assert.deepEqual(targets, ['cpu', 'cuda', 'openvino', 'webgpu@onnxruntime']);
+  assert.ok(models.length > 1);
   await tab.to('#/');
   assert.deepEqual(await words('section[aria-labelledby=models] .model-name'), models);
   const choices = async (label) => (await page.locator('label.field', { has: page.locator('span', { hasText: new RegExp(`^${label}$`) }) }).locator('option').allInnerTexts()).slice(1);
   await tab.to('#/cells');
   assert.deepEqual(await choices('Target'), targets);
   assert.deepEqual(await choices('Model'), models);
-  assert.deepEqual(await words('td[data-title=Model]'), models.slice(0, (await words('td[data-title=Model]')).length));
+  const listed = await words('td[data-title=Model]');
+  assert.ok(listed.length > 1);
+  assert.deepEqual(listed, models.slice(0, listed.length));
   await page.getByRole('columnheader', { name: /^Target/ }).getByRole('button').click();
   await page.waitForFunction(() => location.hash.includes('sort=target'));
   const sorted = await words('td[data-title=Target] .target-key');
+  assert.ok(sorted.length > 0);
   assert.deepEqual(sorted, targets.slice(0, sorted.length));
   await tab.to('#/compare');
   assert.deepEqual((await page.getByRole('group', { name: 'A' }).getByLabel('Target').locator('option').allInnerTexts()).slice(1), targets);
@@ -74,7 +78,7 @@ cases['models and targets have one order on all pages'] = async (tab) => {
   assert.deepEqual(await choices('Model'), models);
 };
 
-cases['a median and the most items of a second say of which shape they are'] = async (tab) => {
+cases['a median and a throughput say of which shape they are'] = async (tab) => {
   const page = await tab.goto('normal');
   const row = page.locator('section[aria-labelledby=models] tbody tr', { hasText: /^bert/ }).first();
   assert.match(await row.locator('td[data-title="Median (ms)"]').innerText(), /batch 1, 128 tokens/);

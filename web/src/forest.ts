@@ -31,9 +31,17 @@ export interface ForestWords {
   perItem: boolean;
 }
 
+/** What a screen reader says. Nothing is said of ratios that are not ranked. */
+function summaryOf(ranked: ForestRow[], unranked: number) {
+  const ratios = ranked.map((pair) => pair.found.ratio);
+  const words = ratios.length === 0 ? [] : [`${counted(ratios.length, 'cell')}, ${ratios.length === 1 ? ratio(ratios[0]) : `from ${ratio(Math.min(...ratios))} to ${ratio(Math.max(...ratios))}`}`];
+  return [...words, ...(unranked > 0 ? [`${counted(unranked, 'cell')} not ranked`] : [])].join('; ');
+}
+
 /** `tokens`: the names of colours. */
 export function forest(pairs: ForestRow[], together: Comparison | null, { nameA, nameB, common, perItem }: ForestWords, tokens: Record<string, string>): PageChart {
   const shown = pairs.slice(0, mostRows);
+  const ranked = pairs.filter((pair) => !pair.notRanked);
   // The hardware's colour, if it is the same in all pairs of the series.
   const colourOf = (rows: ForestRow[], hardware: (row: ForestRow) => string) => {
     const names = new Set(rows.map(hardware));
@@ -51,7 +59,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
   const rows: ChartRow[] = [[0, '', 'equal', null, null, 1 / 1.01, 1.01, 0, 0, '']];
   const add = (words: string, found: Comparison, notRanked = '') => rows.push([0, words, sides[notRanked ? 'not_ranked' : found.difference].name, null, found.ratio, found.low, found.high, 0,
     notRanked ? STYLE.unranked : found.low === null ? STYLE.hollow : 0, notRanked || noClaimWords(found)]);
-  if (together && pairs.filter((pair) => !pair.notRanked).length > 1) add(meanName, together);
+  if (together && ranked.length > 1) add(meanName, together);
   for (const pair of shown) add(pair.words, pair.found, pair.notRanked);
   const used = Object.values(sides).filter((side) => rows.some((row) => row[2] === side.name));
   const left = Math.min(400, Math.max(160, 24 + 6.7 * Math.max(...shown.map((pair) => pair.words.length))));
@@ -65,7 +73,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
   return {
     title,
     subtitle,
-    summary: `${counted(pairs.length, 'cell')}, from ${ratio(pairs[0]?.found.ratio)} to ${ratio(pairs.at(-1)?.found.ratio)}`,
+    summary: summaryOf(ranked, pairs.length - ranked.length),
     notes,
     width: 1000,
     height: top + height + 52 + 18 * notes.length,

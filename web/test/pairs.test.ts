@@ -120,6 +120,16 @@ test('the forest draws what is not ranked dashed, in a series of its own, with t
   assert.match(chart.notes.join(), /^Dashed outline: not ranked/);
 });
 
+test('a screen reader hears the range of what is ranked, and how much is not', () => {
+  const found = (ratio: number): Comparison => ({ ratio, low: ratio, high: ratio, difference: 'faster', evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 });
+  const row = (ratio: number, notRanked = '') => ({ words: `${ratio}`, found: found(ratio), notRanked, hardwareA: 'cpu', hardwareB: 'openvino' });
+  const summary = (...rows: ReturnType<typeof row>[]) => forest(rows, null, { nameA: 'A', nameB: 'B', common: '', perItem: false }, { cpu: '', openvino: '' }).summary;
+  const noisy = 'not ranked: B: too noisy';
+  assert.equal(summary(row(2), row(0.5), row(0.3, noisy), row(0.4, noisy)), '2 cells, from 0.50× to 2.00×; 2 cells not ranked');
+  assert.equal(summary(row(0.5)), '1 cell, 0.50×');
+  assert.equal(summary(row(0.3, noisy)), '1 cell not ranked');
+});
+
 test('the forest has a row for each pair, and of its own name', () => {
   const one = (target: string, run: string, ms: number, more = {}) => cell({ target, run_id: run, key: `${target} ${run}`, latency_p50_ms: ms, hardware: target, ...more });
   const cells = [one('cpu', 'r1', 4), one('cpu', 'r2', 3), one('openvino', 'r1', 2), one('openvino', 'r2', 1), one('cpu', 'r1', 4, { threads: 2, comparable: 2, alike: 2 }), one('cpu', 'r2', 3, { threads: 2, comparable: 2, alike: 2 })];
