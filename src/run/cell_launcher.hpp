@@ -40,8 +40,8 @@ class CellLauncher {
   /// Runs the cell once. Whatever happens is in the row; nullopt: interrupted before it began.
   [[nodiscard]] std::optional<Launch> launch(LocalTask& local, std::int64_t round);
 
-  /// Sets LocalTask::refused when the time does not suffice for a further launch. The bundles of the cell's launches
-  /// are complete: one of its own says in the database why the cell has no more.
+  /// For a launch for which there is no time: sets LocalTask::refused. The bundles of the cell's launches are complete:
+  /// one of its own says in the database why the cell has no more.
   void refuse(LocalTask& local, std::int64_t round) const;
 
  private:
