@@ -62,11 +62,11 @@ void NotDrawn::add(const Chart& chart) {
   charts_of_reason_.push_back({why, {chart.name}});
 }
 
-std::string NotDrawn::short_line() const {
+std::string NotDrawn::short_line(const std::string& command) const {
   std::vector<std::string> all;
   for (const auto& [why, names] : charts_of_reason_) all.insert(all.end(), names.begin(), names.end());
   if (all.empty()) return {};
-  return fmt::format("not drawn: {}: no data; `assay plot --chart NAME` says what each needs", join(all, ", "));
+  return fmt::format("not drawn: {}: no data; `{}` says what each needs", join(all, ", "), command);
 }
 
 std::vector<std::string> NotDrawn::lines() const {

@@ -20,8 +20,8 @@ class NotDrawn {
   void add(const Chart& chart);
   /// "not drawn: history: each cell has one result: a further run …", one for each thing that is missing.
   [[nodiscard]] std::vector<std::string> lines() const;
-  /// Their names in one line, without what each lacks; empty if every chart has data.
-  [[nodiscard]] std::string short_line() const;
+  /// Their names in one line, and the `command` that says what each lacks; empty if every chart has data.
+  [[nodiscard]] std::string short_line(const std::string& command) const;
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> charts_of_reason_;

@@ -65,9 +65,12 @@ Result<Selected> read_files(const PlotOptions& options) {
   // As in the database: the newest result of what is selected, and what was before it is its history.
   Selection of_any_age = chosen;
   of_any_age.since.reset();
-  bool any = false;
+  std::vector<const Record*> all;
+  for (const exchange::ResultsFile& file : files)
+    for (const exchange::ReadRow& row : file.rows) all.push_back(&row.record);
+  const bool any = !all.empty();
+  if (any) ASSAY_CHECK_OK(check_words(all, join(options.json_paths, ", "), chosen));
   for (exchange::ResultsFile& file : files) {
-    any |= !file.rows.empty();
     std::erase_if(file.rows, [&](const exchange::ReadRow& row) { return !is_selected(row.record, of_any_age); });
   }
   Dataset data = exchange::dataset_of(files);
@@ -80,7 +83,12 @@ Result<Selected> read_files(const PlotOptions& options) {
     data.ids.resize(chosen.most_cells);
   }
   Selected selected{std::move(data), {}};
-  if (any && selected.data.cells.empty()) selected.none = nothing_has_all(selected.data.source);
+  if (selected.data.cells.empty())
+    selected.none = any ? nothing_has_all(selected.data.source)
+                        : Error{ErrorCode::kNotFound,
+                                fmt::format("'{}' has no results", selected.data.source),
+                                {},
+                                "name a file or a folder that `assay run`, `suite` or `bench` wrote"};
   return selected;
 }
 
@@ -167,11 +175,16 @@ Status check_keys(const PlotOptions& options, const Dataset& data) {
   };
   if (has(options.cell, &Record::task_key) && has(options.series, &Record::series_key)) return {};
   const bool cell = !has(options.cell, &Record::task_key);
+  const char* column = cell ? "task_key" : "series_key";
   return fail(
       ErrorCode::kInvalidArgument,
       fmt::format("{}: no result has the key '{}'", cell ? "--cell" : "--series", cell ? options.cell : options.series),
-      fmt::format("`assay query --sql \"SELECT model, hardware, batch_size, {} FROM latest_results\"` lists the keys",
-                  cell ? "task_key" : "series_key"));
+      options.json_paths.empty()
+          ? fmt::format(
+                "`assay query{} --sql \"SELECT model, hardware, batch_size, {} FROM latest_results\"` lists the "
+                "keys",
+                database_option(database_path(options.selection.db_path)), column)
+          : fmt::format("each result of the files has its key as {}", column));
 }
 
 Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
@@ -179,7 +192,8 @@ Result<ExitCode> plot(const PlotOptions& options, const Context& context) {
   ASSAY_CHECK_OK(check_output(options, kinds.size()));
   ASSAY_TRY(const Selected selected, read_data(options));
   // From an empty database each chart says what it needs.
-  if (selected.none && options.selection.select()) return answer_none(*selected.none, context);
+  const bool of_some = options.selection.select() || !options.cell.empty() || !options.series.empty();
+  if (selected.none && of_some) return answer_none(*selected.none, context);
   const Dataset& data = selected.data;
   ASSAY_CHECK_OK(check_keys(options, data));
   const Analysis analysis = analyse(data);

@@ -20,6 +20,7 @@
 #include "base/guard.hpp"
 #include "base/json.hpp"
 #include "base/log.hpp"
+#include "base/shell.hpp"
 #include "base/text.hpp"
 #include "cli/cache_folder.hpp"
 #include "cli/failure.hpp"
@@ -63,8 +64,7 @@ Result<std::vector<Record>> history_of(const SessionRequest& request, const Sess
   return rows.records();
 }
 
-// From the history and these rows, with what an earlier matrix has beyond them; that stays as it is if the history
-// cannot be read.
+// From the history and these rows; an earlier matrix stays as it is if the history cannot be read.
 Status write_matrix(const std::vector<std::filesystem::path>& folders, const SessionRequest& request,
                     const SessionResult& session) {
   const Result<std::vector<Record>> history = history_of(request, session);
@@ -177,19 +177,23 @@ ReportInput report_input(const SessionResult& session) {
 namespace {
 
 // After everything else, so that neither a measurement nor a result waits for pictures.
-Status draw_pictures(const std::filesystem::path& folder, const SessionRequest& request, const SessionResult& session,
-                     bool json) {
+Status draw_pictures(const Output& output, const SessionRequest& request, const SessionResult& session, bool json) {
+  const std::filesystem::path& folder = output.folder;
   const bool stored = request.save && !session.store_failed;
   const suite::Pictures made = suite::write_pictures(
       suite::dataset_of_run(stored ? request.database : std::filesystem::path(), session.run.run_id, session.rows),
       folder);
   for (const std::string& note : made.notes) log_warning("{}", note);
+  // What a suite's folder alone lacks, the history may have.
+  const bool of_folder = !output.stamped || !stored;
+  const std::string command = of_folder ? "assay suite --plot-only " + shell_quoted(folder.string())
+                                        : fmt::format("assay plot --chart NAME{}", database_option(request.database));
   std::string line;
   if (made.page) line = fmt::format("Dashboard: {}", made.page->string());
   if (made.charts > 0)
     line +=
         fmt::format("{}{} charts in {}", made.page ? "; " : "", made.charts, (folder / suite::kPlotsFolder).string());
-  for (const std::string& each : {made.not_drawn.short_line(), line})
+  for (const std::string& each : {made.not_drawn.short_line(command), line})
     if (json && !each.empty())
       log_info("{}", each);
     else if (!each.empty())
@@ -234,7 +238,7 @@ ExitCode finish(const Output& output, const MeasuringOptions& options, const Ses
     });
   if (output.pictures && !measured_nothing(session.rows))
     step("while adding the charts and the dashboard",
-         [&] { return draw_pictures(output.folder, request, session, options.json()); });
+         [&] { return draw_pictures(output, request, session, options.json()); });
   return worse(exit_code_of(session, request.models, output.verifies), failures);
 }
 

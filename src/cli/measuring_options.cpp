@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/shell.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
 #include "cli/known_engines.hpp"
@@ -172,6 +173,10 @@ std::filesystem::path database_path(const std::string& given) {
   const std::string from_environment = environment("ASSAY_DB_PATH");
   return from_environment.empty() ? std::filesystem::path("benchmark_db.duckdb")
                                   : std::filesystem::path(from_environment);
+}
+
+std::string database_option(const std::filesystem::path& database) {
+  return database == database_path({}) ? "" : " --db-path " + shell_quoted(database.string());
 }
 
 std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database) {

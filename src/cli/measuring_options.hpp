@@ -96,6 +96,8 @@ void add_storage_options(CLI::App& command, std::string& database, std::string& 
 
 /// --db-path, else ASSAY_DB_PATH, else ./benchmark_db.duckdb.
 [[nodiscard]] std::filesystem::path database_path(const std::string& given);
+/// " --db-path FILE" for a command that is to use the same database; "" for the default one.
+[[nodiscard]] std::string database_option(const std::filesystem::path& database);
 /// --spool, else `<db>.spool`.
 [[nodiscard]] std::filesystem::path spool_path(const std::string& given, const std::filesystem::path& database);
 

@@ -82,6 +82,29 @@ Status check_words(const KnownWords& known, const std::string& database, const S
 
 }  // namespace
 
+Error no_results_yet(const std::filesystem::path& database) {
+  return Error{ErrorCode::kNotFound,
+               fmt::format("'{}' has no results yet", database.string()),
+               {},
+               fmt::format("`assay run --models-set small{}` measures five models and stores them there",
+                           database_option(database))};
+}
+
+Status check_words(std::span<const Record* const> rows, const std::string& source, const Selection& chosen) {
+  KnownWords known;
+  for (const Record* row : rows)
+    for (const auto& [option, word] :
+         {std::pair("model", &row->model), std::pair("model", &row->model_id), std::pair("family", &row->family),
+          std::pair("category", &row->category), std::pair("architecture", &row->architecture),
+          std::pair("hardware", &row->hardware), std::pair("engine", &row->engine),
+          std::pair("precision", &row->precision), std::pair("run", &row->run_id),
+          std::pair("machine", &row->hardware_id)}) {
+      std::vector<std::string>& words = known[option];
+      if (!word->empty() && std::ranges::find(words, *word) == words.end()) words.push_back(*word);
+    }
+  return check_words(known, source, chosen);
+}
+
 Error nothing_has_all(const std::string& source) {
   return Error{ErrorCode::kNotFound,
                fmt::format("no result of '{}' has all that was requested", source),
@@ -161,11 +184,7 @@ Result<Selected> read_selected(const std::filesystem::path& database, const Sele
   ASSAY_TRY(Store store, Store::open(database, Store::Mode::kRead));
   ASSAY_TRY(const KnownWords known, known_words(store));
   if (known.empty()) {
-    Selected none{{},
-                  Error{ErrorCode::kNotFound,
-                        fmt::format("'{}' has no results yet", store.path().string()),
-                        {},
-                        "`assay run --models-set small` measures five models and stores them there"}};
+    Selected none{{}, no_results_yet(database)};
     none.data.source = store.path().string();
     return none;
   }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct Selected {
   Dataset data;
   std::optional<Error> none;  ///< the database has no results, or none that have all that was requested
 };
+
+/// For `none`: says which command stores results there.
+[[nodiscard]] Error no_results_yet(const std::filesystem::path& database);
 
 /// For `none`: each option that selects has results, but not all of them together.
 [[nodiscard]] Error nothing_has_all(const std::string& source);
@@ -47,6 +51,11 @@ class SelectionOptions {
   Selection words_;
   std::string since_, until_;
 };
+
+/// Whether each word of `chosen` is that of some row. Errors: invalid_argument for one that is not, with the nearest
+/// one.
+[[nodiscard]] Status check_words(std::span<const Record* const> rows, const std::string& source,
+                                 const Selection& chosen);
 
 /// Reads what `chosen` selects of a database. Errors: those of Store::open; invalid_argument for a word that no result
 /// has, with the nearest one.

@@ -108,8 +108,12 @@ class Plot(tool.ToolTest):
         chosen = sorted(whole)[0]
         self.plot("--json-path", EXAMPLES / "guide.json", "--model", chosen, "--chart", "hardware_comparison", "--output", "one.json")
         self.assertEqual({row["model"] for row in json.loads((self.folder / "one.json").read_text())}, {chosen})
-        said = self.plot("--json-path", EXAMPLES / "guide.json", "--model", "no-such-model", expect=4).stderr
+        said = self.plot("--json-path", EXAMPLES / "guide.json", "--model", chosen + "x", expect=2).stderr
+        self.assertIn(f"did you mean {chosen}?", said)
+        said = self.plot("--json-path", EXAMPLES / "guide.json", "--until", "2001-01-01", expect=4).stderr
         self.assertIn("has all that was requested", said)
+        said = self.plot("--json-path", EXAMPLES / "guide.json", "--cell", "abc", expect=2).stderr
+        self.assertRegex(said, "no result has the key 'abc'(.|\n)*has its key as task_key")
         self.assertIn("missing.json", self.plot("--json-path", "missing.json", expect=2).stderr)
 
     def test_without_data_every_chart_says_what_is_missing_and_what_to_run(self):
@@ -120,9 +124,15 @@ class Plot(tool.ToolTest):
             self.assertRegex(said.stderr, rf"not drawn: [^:]*\b{name}\b[^:]*: .", name)
         for line in said.stderr.splitlines():
             self.assertRegex(line, r"`assay [a-z]+|a further run", line)
+        for key in ("--cell", "--series"):
+            said = self.plot(key, "abc", "--db-path", "benchmark_db.duckdb", expect=4).stderr
+            self.assertRegex(said, "has no results yet(.|\n)*`assay run --models-set small`", key)
         self.assertFalse((self.folder / "plots").exists())
         self.assertIn("`assay run", self.plot("--chart", "generation", expect=4).stderr)
         self.null("--save")
+        self.null("--save", "--db-path", "other.duckdb")
+        said = self.plot("--cell", "abc", "--db-path", "other.duckdb", expect=2).stderr
+        self.assertIn("`assay query --db-path other.duckdb --sql", said)
         said = self.plot("--chart", "history", expect=4).stderr
         self.assertRegex(said, "not drawn: history: each cell has one result: a further run")
         # Without --chart, too, each chart that has no data is named.
