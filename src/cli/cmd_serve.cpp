@@ -5,12 +5,16 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include "analyse/analysis.hpp"
 #include "base/files.hpp"
+#include "base/shell.hpp"
+#include "base/text.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
+#include "cli/selection_options.hpp"
 #include "dashboard/page.hpp"
 #include "serve/server.hpp"
 #include "store/dataset.hpp"
@@ -60,10 +64,13 @@ Result<Json> cell_of(const std::filesystem::path& database, std::int64_t result_
 }
 
 // Added to the line that says what is shown.
-const char* why_empty(const std::filesystem::path& database) {
+std::string why_empty(const std::filesystem::path& database) {
   if (!is_empty_or_absent(snapshot_path(database))) return "";
-  return is_empty_or_absent(database) ? ", which does not exist yet: the page is empty until a run saves results"
-                                      : ", to which another process writes: the page is empty until that publishes it";
+  if (is_empty_or_absent(database)) return ", which does not exist yet: the page is empty until a run saves results";
+  return fmt::format(
+      ", which another process uses, and which has no snapshot: the page is empty until "
+      "`assay db ingest --db-path {}`, or a run, publishes one",
+      shell_quoted(database.string()));
 }
 
 Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
@@ -73,7 +80,9 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
   options.once = command.once;
   if (command.idle_timeout > 0) options.idle_timeout = std::chrono::seconds(command.idle_timeout);
   options.cancelled = interrupted;
-  if (Status published = Store::publish_missing_snapshot(options.database);
+  // A reader may have the database open, or a run that ends.
+  constexpr std::chrono::seconds kPatience{5};
+  if (Status published = Store::publish_missing_snapshot(options.database, kPatience);
       !published && published.error().code != ErrorCode::kStoreBusy)
     return tl::unexpected<Error>(with_context(std::move(published), "while making the missing snapshot").error());
   serve::Content content;
@@ -86,10 +95,13 @@ Result<ExitCode> serve_database(const ServeCommand& command, const Context& cont
       print_document({{"url", url}, {"database", options.database.string()}});
     else
       std::printf("%s shows %s%s; Ctrl-C ends it\n", url.c_str(), options.database.c_str(),
-                  why_empty(options.database));
+                  sanitise(why_empty(options.database)).c_str());
     static_cast<void>(std::fflush(stdout));
   }));
-  return has_results(options.database) ? ExitCode::kSuccess : ExitCode::kCannotTell;
+  if (has_results(options.database)) return ExitCode::kSuccess;
+  const Error none = no_results_yet(options.database);
+  std::fprintf(stderr, "note: %s: %s\n", sanitise(none.message).c_str(), sanitise(none.hint).c_str());
+  return ExitCode::kCannotTell;
 }
 
 }  // namespace

@@ -7,11 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <thread>
 
 #include "base/files.hpp"
 #include "store/fake_bundles.hpp"
+#include "store/lock.hpp"
 #include "store/store.hpp"
 
 namespace assay {
@@ -85,6 +89,20 @@ TEST_F(SnapshotTest, ADatabaseWithoutOneGetsItWhileNobodyWritesAndIsOnlyRead) {
     const Status busy = Store::publish_missing_snapshot(path_);
     ASSERT_FALSE(busy);
     EXPECT_EQ(busy.error().code, ErrorCode::kStoreBusy);
+  }
+  {
+    std::optional<FileLock> reader = *FileLock::acquire(path_, FileLock::Kind::kShared, {});
+    const Status busy = Store::publish_missing_snapshot(path_);
+    ASSERT_FALSE(busy);
+    EXPECT_EQ(busy.error().code, ErrorCode::kStoreBusy);
+    // It waits for a reader that ends.
+    std::thread ends([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      reader.reset();
+    });
+    EXPECT_TRUE(Store::publish_missing_snapshot(path_, std::chrono::seconds(60)));
+    ends.join();
+    fs::remove(snapshot_path(path_));
   }
   const auto before = read_file(path_);
   const Status made = Store::publish_missing_snapshot(path_);

@@ -189,10 +189,10 @@ Result<Store> Store::open_snapshot(const fs::path& database) {
   return Store(std::make_unique<State>(State{std::nullopt, std::move(opened), snapshot, false}));
 }
 
-Status Store::publish_missing_snapshot(const fs::path& database) {
+Status Store::publish_missing_snapshot(const fs::path& database, std::chrono::milliseconds wait) {
   if (!is_empty_or_absent(snapshot_path(database)) || is_empty_or_absent(database)) return {};
   // Exclusive, because two at once would write the same file.
-  ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, {}));
+  ASSAY_TRY([[maybe_unused]] const FileLock lock, FileLock::acquire(database, FileLock::Kind::kExclusive, wait));
   ASSAY_TRY(Database opened, duckdb::open_database(database, Access::kReadOnly));
   return write_snapshot(opened, database).map([](const fs::path&) {});
 }

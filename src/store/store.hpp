@@ -71,9 +71,11 @@ class Store {
   [[nodiscard]] static Result<Store> open_snapshot(const std::filesystem::path& database);
 
   /// Publishes the snapshot of a database that has none, such as one that was copied without it; the database itself is
-  /// only read. Does nothing if there is a snapshot, or no database.
-  /// Errors: store_busy (another process has the database), unsupported (of another schema), those of publish_snapshot.
-  [[nodiscard]] static Status publish_missing_snapshot(const std::filesystem::path& database);
+  /// only read. Does nothing if there is a snapshot, or no database. Waits up to `wait` for another process.
+  /// Errors: store_busy (another process has the database, to write or to read), unsupported (of another schema), those
+  /// of publish_snapshot.
+  [[nodiscard]] static Status publish_missing_snapshot(const std::filesystem::path& database,
+                                                       std::chrono::milliseconds wait = {});
 
   /// Whether open() for writing would succeed now, with its errors, without changing the file: an older schema stays as
   /// it is. A database that does not exist can be written if its folder can.

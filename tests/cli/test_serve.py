@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`assay serve`: the server as a browser and as an attacker find it."""
+import fcntl
 import http.client
 import json
 import os
@@ -211,12 +212,28 @@ class Serve(tool.ToolTest):
         self.assertTrue(snapshot.exists())
         self.assertEqual(database.read_bytes(), before)
 
+    def test_a_database_that_a_reader_keeps_open_is_named_with_what_publishes_its_snapshot(self):
+        self.null("--save", "--db-path", "e.duckdb")
+        (self.folder / "e.snapshot.duckdb").unlink()
+        with (self.folder / "e.duckdb.lock").open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            process = self.start("serve", "--db-path", "e.duckdb")
+            self.addCleanup(lambda: (process.kill(), process.communicate()))
+            line = process.stdout.readline()
+            self.assertRegex(line, r"another process uses, and which has no snapshot: .*`assay db ingest --db-path e\.duckdb`")
+            port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ shows ", line)[1])
+            data, text = self.ask(port, "/data")
+            self.assertEqual(data.status, 503)
+            self.assertIn("`assay db ingest --db-path e.duckdb` publishes its snapshot", text.decode())
+
     def test_the_status_says_whether_there_were_results(self):
         for database in (["none.duckdb"], ["empty.duckdb", "init"]):
             if database[1:]:
                 self.run_tool("db", "init", "--db-path", database[0], expect=0)
             process, _ = self.serve("--idle-timeout", "1", "--db-path", database[0])
-            self.assertEqual(process.wait(tool.DEADLINE), 4, database)
+            said = process.communicate(timeout=tool.DEADLINE)[1]
+            self.assertEqual(process.returncode, 4, database)
+            self.assertIn(f"note: '{database[0]}' has no results yet: `assay run --models-set small --db-path {database[0]}` measures", said)
 
     def test_a_port_in_use_is_an_error(self):
         _, port = self.serve()
