@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "base/text.hpp"
@@ -128,6 +129,17 @@ Result<ConstantData> Model::data(const Constant& constant) const {
   if (const Bytes raw = state_->file.raw(*tensor.proto); !raw.empty()) return ConstantData{raw, state_};
   const auto decoded = std::make_shared<const std::vector<std::byte>>(decode_fields(tensor));
   return ConstantData{Bytes(*decoded), decoded};
+}
+
+Result<std::optional<Model::FilePlace>> Model::place(const Constant& constant) const {
+  ASSAY_TRY(const ConstantData found, data(constant));
+  if (constant.external) return FilePlace{constant.external->file, constant.external->offset};
+  const Bytes whole = state_->file.bytes();
+  const std::less_equal<> before;
+  if (!before(whole.data(), found.bytes.data()) ||
+      !before(found.bytes.data() + found.bytes.size(), whole.data() + whole.size()))
+    return std::nullopt;
+  return FilePlace{path(), static_cast<std::uint64_t>(found.bytes.data() - whole.data())};
 }
 
 Result<ConstantData> Model::aligned_data(const Constant& constant, bool matches, std::size_t width) const {

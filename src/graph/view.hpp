@@ -222,6 +222,13 @@ class Model {
   /// shorter since open().
   [[nodiscard]] Result<ConstantData> data(const Constant& constant) const;
 
+  /// The file that has these bytes in this form, and where; nullopt: no file has. Errors: those of data().
+  struct FilePlace {
+    std::filesystem::path file;
+    std::uint64_t offset = 0;
+  };
+  [[nodiscard]] Result<std::optional<FilePlace>> place(const Constant& constant) const;
+
   /// The elements as T. Copied only if the file has them at an address that is not aligned for T.
   /// Errors: those of data(); mismatch: elements of this type are not stored as T (is_stored_as).
   template <class T>

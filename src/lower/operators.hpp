@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <assay/result.hpp>
+
+#include "lower/program.hpp"
+#include "lower/static_program.hpp"
+
+/// The tables of the two dialects. Each row is an operator and the function that lowers a node of it; what is in no
+/// row is refused by name, and docs/lowering.md is made from the rows.
+namespace assay::lowering {
+
+class TorchWriter;  ///< lower/torchscript/writer.hpp
+class HloWriter;    ///< lower/stablehlo/writer.hpp
+
+/// A row. `lower` writes the node's outputs with the writer, or refuses what it does not implement.
+template <class Writer>
+struct LoweredOperator {
+  Operator known;
+  Status (*lower)(Writer& writer, const graph::Node& node);
+};
+
+[[nodiscard]] std::span<const LoweredOperator<TorchWriter>> torch_operators();
+[[nodiscard]] std::span<const LoweredOperator<HloWriter>> hlo_operators();
+
+/// The whole text, for a program whose operators are all in the dialect's table. Numbers the weights of `into`.
+[[nodiscard]] Status lower_to_torch(const StaticProgram& program, Program& into);
+[[nodiscard]] Status lower_to_hlo(const StaticProgram& program, Program& into);
+
+}  // namespace assay::lowering

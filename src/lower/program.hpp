@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "graph/specialise.hpp"
+#include "graph/view.hpp"
+#include "tensor/dtype.hpp"
+#include "tensor/tensor.hpp"
+
+/// From an ONNX graph to the language of another compiler. The result is a text, and a list of the weights that it
+/// reads: their bytes stay in the files where they are. An engine's plug-in compiles the text; nothing here links a
+/// runtime.
+namespace assay::lowering {
+
+/// The language of a lowered program.
+enum class Dialect {
+  kTorchScript,  ///< a method in TorchScript's subset of Python; "torchscript" in engine.json and as file extension
+  kStableHlo,    ///< an MLIR module; "stablehlo"
+};
+[[nodiscard]] std::string_view to_string(Dialect dialect);
+[[nodiscard]] std::optional<Dialect> dialect_from(std::string_view name);
+
+/// An input or output of a program. All extents are known.
+struct Value {
+  std::string name;  ///< as in the ONNX file
+  DType dtype = DType::kUndefined;
+  Shape shape{};
+};
+
+/// A tensor that the program reads and that never changes. Its packed elements, row-major and little-endian, are in
+/// `file` from `offset` on, with no promised alignment.
+struct Weight {
+  std::string name;  ///< as in the ONNX file; unique in the program
+  DType dtype = DType::kUndefined;
+  Shape shape{};
+  std::filesystem::path file{};
+  std::uint64_t offset = 0, bytes = 0;
+  std::string held{};  ///< the elements themselves if no file has them; then `file` is empty until write_program()
+};
+
+/// TorchScript: `text` defines `forward(self, inputs…)`; weight number i is the attribute `w<i>` of `self`; inputs are
+/// `x0`, `x1`, …; outputs are returned as a tuple (of one element, too).
+/// StableHLO: `text` is a module whose function `main` has the inputs, then the weights, as arguments, and returns the
+/// outputs.
+struct Program {
+  Dialect dialect = Dialect::kTorchScript;
+  std::string text{};
+  std::vector<Value> inputs{}, outputs{};  ///< in the model's order
+  std::vector<Weight> weights{};           ///< in the order in which the text numbers them
+};
+
+/// Lowers `model` for the shapes (and constant inputs) of `request`.
+/// Errors: unsupported: an operator, an attribute or an element type that the dialect's table lacks, naming operator,
+/// opset and node; a node without a static shape; those of StaticModel::infer.
+/// Cost: reads the graph, not the weights. Memory: the text, and constants that were computed.
+[[nodiscard]] Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
+
+/// Writes the text to `file`, and beside it `file`.json with the signature and the places of the weights
+/// (docs/lowering.md), and, if there are any, `file`.weights with the elements that no other file has. The files that
+/// weights refer to must stay while the program is used. Not synced to disk: it can be made again.
+[[nodiscard]] Status write_program(const Program& program, const std::filesystem::path& file);
+
+/// An operator that a dialect implements.
+struct Operator {
+  std::string_view domain, name;  ///< domain "" is ONNX's own
+  int first_opset = 1;  ///< the oldest and the newest version of the operator set whose meaning is implemented
+  int last_opset = 0;
+  std::string_view limits;  ///< what of it is not implemented, as one phrase; empty: nothing
+};
+/// Sorted by domain and name.
+[[nodiscard]] std::vector<Operator> operators(Dialect dialect);
+
+/// The operators of `model` that the dialect lacks, each once, sorted: "com.microsoft:Attention". Empty: all are there.
+[[nodiscard]] std::vector<std::string> missing_operators(const graph::Model& model, Dialect dialect);
+
+}  // namespace assay::lowering
