@@ -64,6 +64,7 @@ Json engine_json(const FoundEngine& found) {
       {"hardware", found.entry.hardware},
       {"framework", found.entry.framework},
       {"formats", found.entry.formats},
+      {"lowered_to", found.entry.lowered_to.empty() ? Json(nullptr) : Json(found.entry.lowered_to)},
       {"shapes", found.entry.static_shapes ? "static" : "dynamic"},
       {"kv_cache", kv_caches(found.entry)},
       {"needs_model", found.entry.needs_model},
@@ -91,6 +92,7 @@ void print(const FoundEngine& found, bool options) {
                                                  escape_bytes(found.location.home.string()), found.found_by));
   line("supports the hardware " + join(found.entry.hardware, ", "));
   line("reads the formats " + join(found.entry.formats, ", "));
+  if (!found.entry.lowered_to.empty()) line("gets ONNX models lowered to " + found.entry.lowered_to);
   for (const EngineDevice& device : found.devices)
     line(fmt::format("device {} for {}: {}{}{}", device.id, device.hardware, one_line(device.name),
                      device.simulated ? ", simulated" : "", device.software ? ", emulated in software" : ""));

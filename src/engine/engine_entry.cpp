@@ -70,6 +70,8 @@ Status read_runtime(ObjectReader& reader, EngineEntry& entry) {
   return object->finish();
 }
 
+constexpr std::string_view kLoweredFormat = "onnx";
+
 // Checks that involve more than one key.
 void check_together(ObjectReader& reader, const EngineEntry& entry) {
   if (!entry.name.empty() && !is_name(entry.name))
@@ -86,6 +88,8 @@ void check_together(ObjectReader& reader, const EngineEntry& entry) {
       reader.refuse(
           "formats",
           fmt::format("\"{}\" is not an extension such as \"onnx\": use lower-case letters and digits", format));
+  if (!entry.lowered_to.empty() && entry.reads(kLoweredFormat))
+    reader.refuse("lowered_to", "\"formats\" has \"onnx\": \"lowered_to\" is for engines that do not read it");
   for (const auto& [format, companion] : entry.companions) {
     if (!entry.reads(format))
       reader.refuse("companions", fmt::format("\"companions\" has \"{}\", which \"formats\" does not have", format));
@@ -107,6 +111,14 @@ bool EngineEntry::serves(std::string_view hardware_word) const { return contains
 
 bool EngineEntry::reads(std::string_view format) const { return contains(formats, format); }
 
+bool EngineEntry::takes(std::string_view format) const {
+  return reads(format) || (format == kLoweredFormat && !lowered_to.empty());
+}
+
+bool EngineEntry::fixes_shapes_of(std::string_view format) const {
+  return static_shapes || (takes(format) && !reads(format));
+}
+
 std::string EngineEntry::reference_name() const { return reference.name.empty() ? name : name + "-" + reference.name; }
 
 Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
@@ -122,6 +134,7 @@ Result<EngineEntry> parse_engine(std::string text, const std::string& file) {
   reader.read_words("hardware", entry.hardware, hardware_words());
   reader.read_words("default_for", entry.default_for, hardware_words());
   reader.read("formats", entry.formats);
+  reader.read_word("lowered_to", entry.lowered_to, {"torchscript", "stablehlo"});
   reader.read("companions", entry.companions);
   bool planned = false;
   reader.read("planned", planned);

@@ -26,6 +26,9 @@ struct EngineEntry {
   std::vector<std::string> hardware;     ///< names of hardware_words() that it supports
   std::vector<std::string> default_for;  ///< those of them for which it is first whatever the preference
   std::vector<std::string> formats;      ///< extensions of the model files that it reads: "onnx", "xml"
+  /// The dialect of lower/program.hpp in which it gets ONNX models, of one set of shapes each: "torchscript",
+  /// "stablehlo". Empty: it reads ONNX files itself, or runs no ONNX model.
+  std::string lowered_to{};
   /// The extension of the file with the weights, by format: {"xml", "bin"} means that NAME.bin belongs to NAME.xml.
   std::vector<std::pair<std::string, std::string>> companions;
   bool built = true;               ///< there is a plug-in; rows of a planned engine are not_built
@@ -66,7 +69,12 @@ struct EngineEntry {
   /// "ASSAY_LIBTORCH_HOME"
   [[nodiscard]] std::string home_variable() const;
   [[nodiscard]] bool serves(std::string_view hardware_word) const;
+  /// Whether it opens such a file itself.
   [[nodiscard]] bool reads(std::string_view format) const;
+  /// Whether a model in such a file runs on it: as the file is, or lowered.
+  [[nodiscard]] bool takes(std::string_view format) const;
+  /// Whether it gets a model of this format for one set of shapes only.
+  [[nodiscard]] bool fixes_shapes_of(std::string_view format) const;
   /// "onnxruntime-noopt", as in rows.
   [[nodiscard]] std::string reference_name() const;
 };

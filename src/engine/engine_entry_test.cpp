@@ -40,6 +40,19 @@ TEST(EngineFile, HasDefaultsForAllButThreeKeys) {
   EXPECT_THAT(engine.kv_cache, ElementsAre("growing", "static"));
   EXPECT_FALSE(engine.runtime_cache);
   EXPECT_EQ(engine.library, "");
+  EXPECT_EQ(engine.lowered_to, "");
+}
+
+TEST(EngineFile, AnEngineWithALoweringTakesOnnxModelsForOneSetOfShapes) {
+  const EngineEntry engine =
+      parse_engine(R"({"name": "toy", "hardware": ["cpu"], "formats": ["toy"], "lowered_to": "stablehlo"})",
+                   "engine.json")
+          .value();
+  EXPECT_EQ(engine.lowered_to, "stablehlo");
+  EXPECT_TRUE(engine.takes("onnx") && engine.takes("toy"));
+  EXPECT_FALSE(engine.reads("onnx") || engine.takes("xml"));
+  EXPECT_TRUE(engine.fixes_shapes_of("onnx"));
+  EXPECT_FALSE(engine.fixes_shapes_of("toy")) << "its own files may have open extents";
 }
 
 TEST(EngineFile, ReadsEveryKey) {
@@ -91,6 +104,8 @@ TEST(EngineFile, RefusesMistakesWithTheLineAndTheValidValues) {
               HasSubstr("\"default_for\" has \"cuda\", which \"hardware\" does not have"));
   EXPECT_THAT(with(R"("companions": {"toy": "bin"})"), HasSubstr("has \"toy\", which \"formats\" does not have"));
   EXPECT_THAT(with(R"("companions": {"onnx": ".data"})"), HasSubstr("companion \".data\" of \"onnx\" is not"));
+  EXPECT_THAT(with(R"("lowered_to": "llvm")"), HasSubstr("\"lowered_to\" has the unknown value \"llvm\""));
+  EXPECT_THAT(with(R"("lowered_to": "stablehlo")"), HasSubstr("is for engines that do not read it"));
   EXPECT_THAT(with(R"("shapes": "fixed")"), HasSubstr("\"shapes\" has the unknown value \"fixed\""));
   EXPECT_THAT(with(R"("kv_cache": ["runtime"])"), HasSubstr("\"kv_cache\" has the unknown value \"runtime\""));
   EXPECT_THAT(with(R"("runtime_cache": {})"), HasSubstr("needs either \"graph\" or \"converter\""));

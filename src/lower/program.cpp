@@ -43,20 +43,18 @@ const Operator* find(const std::vector<Operator>& known, const graph::Node& node
   return found == known.end() ? nullptr : &*found;
 }
 
-Status check_operators(const StaticProgram& program, Dialect dialect) {
+Result<StaticProgram> static_program(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
   const std::vector<Operator> known = operators(dialect);
-  for (const graph::Node* node : program.nodes()) {
-    const Operator* row = find(known, *node);
-    const std::int64_t opset = program.opset(*node);
-    if (row != nullptr && opset >= row->first_opset && opset <= row->last_opset) continue;
+  return StaticProgram::create(model, request, [&](const graph::Node& node, std::int64_t opset) -> Status {
+    const Operator* row = find(known, node);
+    if (row != nullptr && opset >= row->first_opset && opset <= row->last_opset) return {};
     return fail(ErrorCode::kUnsupported,
                 fmt::format("operator {} (opset {}) of node {} cannot be lowered to {}{}",
-                            sanitise(node->operator_name()), opset, shown(node->shown_name()), to_string(dialect),
+                            sanitise(node.operator_name()), opset, shown(node.shown_name()), to_string(dialect),
                             row == nullptr ? ""
                                            : fmt::format(", which implements opsets {} to {}", row->first_opset,
                                                          row->last_opset)));
-  }
-  return {};
+  });
 }
 
 }  // namespace
@@ -82,14 +80,18 @@ std::vector<std::string> missing_operators(const graph::Model& model, Dialect di
 }
 
 Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
-  ASSAY_TRY(const StaticProgram program, StaticProgram::create(model, request));
-  ASSAY_CHECK_OK(check_operators(program, dialect));
+  ASSAY_TRY(const StaticProgram program, static_program(model, request, dialect));
   Program lowered;
   lowered.dialect = dialect;
   lowered.inputs = program.inputs();
   lowered.outputs = program.outputs();
   ASSAY_CHECK_OK(dialect == Dialect::kTorchScript ? lower_to_torch(program, lowered) : lower_to_hlo(program, lowered));
   return lowered;
+}
+
+Status check_lowering(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
+  ASSAY_TRY([[maybe_unused]] const StaticProgram program, static_program(model, request, dialect));
+  return {};
 }
 
 Status write_program(const Program& program, const fs::path& file) {

@@ -64,6 +64,10 @@ struct Program {
 /// Cost: reads the graph, not the weights. Memory: the text, and constants that were computed.
 [[nodiscard]] Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
 
+/// What lower() refuses before it writes: an operator that the dialect's table lacks, a node without a static shape,
+/// and the errors of StaticModel::infer. Cost: reads the graph, no weights; `model` may be a file without them.
+[[nodiscard]] Status check_lowering(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
+
 /// Writes the text to `file`, and beside it `file`.json with the signature and the places of the weights
 /// (docs/lowering.md), and, if there are any, `file`.weights with the elements that no other file has. The files that
 /// weights refer to must stay while the program is used. Not synced to disk: it can be made again.

@@ -31,7 +31,8 @@ tl::unexpected<Error> refuse(const graph::Node& node, std::string_view what) {
                                                    shown(node.shown_name()), sanitise(node.operator_name())));
 }
 
-Result<StaticProgram> StaticProgram::create(const StaticModel& model, const SpecialiseRequest& request) {
+Result<StaticProgram> StaticProgram::create(const StaticModel& model, const SpecialiseRequest& request,
+                                            const Check& check) {
   ASSAY_CHECK_OK(check_request(model.state(), request));
   ASSAY_TRY(StaticGraph graph, model.infer(request.shapes, request.constants));
   const StaticParts parts = static_parts(model.state(), graph);
@@ -40,6 +41,7 @@ Result<StaticProgram> StaticProgram::create(const StaticModel& model, const Spec
     const graph::Node& node = read.nodes[place];
     if (node.domain.empty() && std::ranges::find(kControlFlow, node.op_type) != std::end(kControlFlow))
       return refuse(node, "the control flow");
+    if (check) ASSAY_CHECK_OK(check(node, model.model().opset(node.domain).value_or(1)));
   }
   if (!parts.dynamic.empty())
     return fail(ErrorCode::kUnsupported, fmt::format("node '{}' ({}) has no static shape", parts.dynamic.front().name,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -25,8 +26,13 @@ namespace assay::lowering {
 /// Lifetime: shares the model; names, nodes and spans are valid while the object lives.
 class StaticProgram {
  public:
-  /// Errors: those of StaticModel::infer; unsupported: a node without a static shape, a control-flow operator.
-  [[nodiscard]] static Result<StaticProgram> create(const StaticModel& model, const SpecialiseRequest& request);
+  /// Says whether a node of this version of its operator set can be lowered.
+  using Check = std::function<Status(const graph::Node& node, std::int64_t opset)>;
+  /// `check` checks each node that remains, before shapes matter: an unknown operator has no shape.
+  /// Errors: those of StaticModel::infer and `check`; unsupported: a node without a static shape, a control-flow
+  /// operator.
+  [[nodiscard]] static Result<StaticProgram> create(const StaticModel& model, const SpecialiseRequest& request,
+                                                    const Check& check = {});
 
   [[nodiscard]] const std::vector<Value>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<Value>& outputs() const { return outputs_; }
@@ -35,7 +41,7 @@ class StaticProgram {
   /// Tensors that exist before the program runs and that kept nodes or outputs read: the file's initialisers, values
   /// folded from shapes and constants, inputs that the request binds.
   [[nodiscard]] const std::vector<Weight>& constants() const { return constants_; }
-  /// nullptr: `name` is no constant.
+  /// nullptr: `name` is not a constant.
   [[nodiscard]] const Weight* constant(std::string_view name) const;
 
   /// Type and shape of a tensor that a kept node reads or makes. `name` is not "".

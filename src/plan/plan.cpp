@@ -117,7 +117,7 @@ class TargetPlan {
     const Result<Signature>* signature = model_.signature_for(target_.engine, target_.device.id);
     if (model_.refusal || target_.refusal) {
       set_refusal(task.row, target_.refusal ? *target_.refusal : *model_.refusal);
-    } else if (!model_.format.empty() && !engine.reads(model_.format)) {
+    } else if (!model_.format.empty() && !engine.takes(model_.format)) {
       set_failure(task.row, unsupported(fmt::format("{} does not read .{} files; it reads {}", engine.name,
                                                     model_.format, join(engine.formats, ", ")),
                                         "`assay engines` lists what each engine reads"));
@@ -141,7 +141,9 @@ class TargetPlan {
     task.arithmetic =
         task.row.precision == "as_is" ? own_arithmetic(info) : dtype_from(task.row.precision).value_or(DType::kFloat32);
     task.artefact = variant_ != nullptr ? (*variant_)->artefact : model_.artefact;
-    task.static_shapes = target_.found.entry.static_shapes;
+    task.static_shapes = target_.found.entry.fixes_shapes_of(model_.format);
+    if (target_.found.entry.needs_model && !target_.found.entry.reads(model_.format))
+      task.artefact.lowered_to = lowering::dialect_from(target_.found.entry.lowered_to);
     set_load(task, info);
     set_reference(task);
     if (model_.generation) set_generation(task, info);
@@ -168,9 +170,10 @@ class TargetPlan {
   // Whether the runtime knows the extents when it compiles. What fixes them in which load is added with the inputs.
   void set_extents(Task& task) const {
     const EngineEntry& engine = target_.found.entry;
+    const bool fixed = engine.fixes_shapes_of(model_.format);
     if (settings_.dynamic_shapes) {
       task.row.shapes = "dynamic";
-      if (engine.static_shapes)
+      if (fixed)
         set_failure(task.row,
                     unsupported(fmt::format("{} accepts only models whose extents are all fixed", engine.name),
                                 "omit --dynamic-shapes"));
@@ -179,9 +182,9 @@ class TargetPlan {
     }
     const bool generates = task.shape.output_tokens > 0;
     const bool growing = generates && settings_.kv_cache != zoo::KvCache::kStatic;
-    const bool compiles = engine.static_shapes || !engine.open_extents.empty();
+    const bool compiles = fixed || !engine.open_extents.empty();
     const bool loads = !engine.fixed_extents.empty() && !generates;  // a prompt and a step have other extents
-    task.row.shapes = engine.static_shapes || (compiles && !growing) || loads ? "static" : "open";
+    task.row.shapes = fixed || (compiles && !growing) || loads ? "static" : "open";
     if (loads) task.load.shape_options = {{engine.fixed_extents, ""}};
   }
 

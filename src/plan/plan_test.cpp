@@ -235,6 +235,22 @@ TEST(Plan, ARuntimeKnowsTheShapesUnlessDynamicOnesAreRequested) {
   EXPECT_EQ(refused.row.message, "fixed accepts only models whose extents are all fixed");
 }
 
+TEST(Plan, AnEngineWithALoweringGetsOnnxModelsInItsOwnLanguage) {
+  Target target = target_on("lowers");
+  target.found.entry.formats = {"toy"};
+  target.found.entry.lowered_to = "stablehlo";
+  const Task task = plan(text_model(), {target}, {}).at(0);
+  EXPECT_EQ(task.row.message, "");
+  EXPECT_EQ(task.artefact.lowered_to, lowering::Dialect::kStableHlo);
+  EXPECT_TRUE(task.static_shapes);
+  EXPECT_EQ(task.row.shapes, "static");
+  EXPECT_FALSE(task.reference.artefact.lowered_to) << "the reference reads ONNX";
+  EXPECT_FALSE(plan(text_model(), {target_on("onnxruntime")}, {}).at(0).artefact.lowered_to);
+
+  target.found.entry.lowered_to.clear();
+  EXPECT_EQ(plan(text_model(), {target}, {}).at(0).row.message, "lowers does not read .onnx files; it reads toy");
+}
+
 TEST(Plan, SpinStandsForTheOptionsOfTheEngine) {
   Target target = target_on("onnxruntime");
   target.found.entry.spin_off = {{"wait", "sleep"}};

@@ -86,17 +86,19 @@ Status write_honest(const fs::path& from, const ArtefactSpec::HonestRun& honest,
   return {};
 }
 
-ArtefactSpec with_open_shapes(ArtefactSpec spec) {
-  spec.shapes.clear();
-  return spec;
-}
-
 ArtefactSpec before_conversion(ArtefactSpec spec) {
   spec.converter.clear();
   return spec;
 }
 
 }  // namespace
+
+ArtefactSpec ArtefactSpec::with_open_shapes() const {
+  ArtefactSpec open = *this;
+  open.shapes.clear();
+  open.lowered_to.reset();
+  return open;
+}
 
 zoo::BuildRequest ZooBuild::request() const {
   zoo::BuildRequest request;
@@ -121,6 +123,7 @@ Json to_json(const ArtefactSpec& spec) {
     json["honest"] = {
         {"kind", word_of(spec.honest->kind)}, {"dtype", to_string(spec.honest->dtype)}, {"seed", spec.honest->seed}};
   if (!spec.shapes.empty()) json["shapes"] = spec.shapes;
+  if (spec.lowered_to) json["lowered_to"] = lowering::to_string(*spec.lowered_to);
   if (!spec.converter.empty()) json["converter"] = spec.converter;
   return json;
 }
@@ -144,6 +147,11 @@ Result<ArtefactSpec> artefact_from_json(const Json& json) try {
                   dtype_at(honest, "dtype").value_or(DType::kFloat32), honest.at("seed").get<std::uint64_t>()};
   }
   if (json.contains("shapes")) spec.shapes = json.at("shapes").get<std::map<std::string, Shape>>();
+  if (json.contains("lowered_to")) {
+    spec.lowered_to = lowering::dialect_from(json.at("lowered_to").get<std::string>());
+    if (!spec.lowered_to)
+      throw std::invalid_argument(fmt::format("\"lowered_to\" is {}", json.at("lowered_to").dump()));
+  }
   spec.converter = json.value("converter", std::string());
   return spec;
 } catch (const std::exception& problem) {
@@ -168,13 +176,15 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
   const bool as_it_is =
       spec.zoo.has_value() && !spec.rounded_to && !spec.perturbation && !spec.honest && spec.shapes.empty();
   Result<Artefact> made = !spec.converter.empty() ? convert(spec, name)
+                          : spec.lowered_to       ? lower(spec, name)
                           : as_it_is              ? build(*spec.zoo, name)
                                                   : change(spec, name);
   if (!made) return made;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (made->owner) log_debug("{}: made {} in {:.3f} s", name, made->model.string(), seconds);
   const std::vector<EngineEntry>& engines = services_.registry->entries();
-  made->bytes = size_with_weights(made->model, engines) + size_with_weights(made->step_model, engines);
+  if (!spec.lowered_to)
+    made->bytes = size_with_weights(made->model, engines) + size_with_weights(made->step_model, engines);
   Artefact without_owner = *made;
   without_owner.owner.reset();
   if (const auto use = expected_.find(key); use != expected_.end()) use->second.made = *made;
@@ -185,14 +195,14 @@ Result<Artefact> ArtefactStore::make(const ArtefactSpec& spec, const std::string
 void ArtefactStore::expect(const ArtefactSpec& spec) {
   if (spec.empty()) return;
   ++expected_[json_text(to_json(spec))].uses;
-  if (!spec.shapes.empty()) expect(with_open_shapes(spec));
+  if (!spec.shapes.empty()) expect(spec.with_open_shapes());
 }
 
 void ArtefactStore::done(const ArtefactSpec& spec) {
   const auto use = expected_.find(json_text(to_json(spec)));
   if (use == expected_.end()) return;
   if (--use->second.uses == 0) expected_.erase(use);
-  if (!spec.shapes.empty()) done(with_open_shapes(spec));
+  if (!spec.shapes.empty()) done(spec.with_open_shapes());
 }
 
 Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& name) {
@@ -240,6 +250,29 @@ Result<Artefact> ArtefactStore::convert(const ArtefactSpec& spec, const std::str
   const fs::path file = folder->path() / ("model." + engine.runtime_cache->format);
   ASSAY_TRY(const CacheGraph graph, make_stateful(*graphs, with, file));
   return Artefact{.model = file, .graph_hash = graph.info.graph_hash, .note = graph.note, .owner = folder};
+}
+
+// The weights stay in the files of the model with open shapes, which the result keeps.
+Result<Artefact> ArtefactStore::lower(const ArtefactSpec& spec, const std::string& name) {
+  struct Files {
+    TemporaryDirectory own;
+    std::shared_ptr<const void> of_weights;
+  };
+  ASSAY_TRY(const Artefact base, make(spec.with_open_shapes(), name));
+  if (!base.step_model.empty())
+    return fail(ErrorCode::kUnsupported, fmt::format("{}: the graph of further tokens has other shapes", name),
+                "measure a forward pass with --output-tokens 0");
+  ASSAY_TRY(const StaticModel model, StaticModel::open(base.model));
+  ASSAY_TRY(const lowering::Program program, lowering::lower(model, {.shapes = spec.shapes}, *spec.lowered_to));
+  ASSAY_CHECK_OK(check_cancelled(services_.cancelled));
+  ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
+  const auto files = std::make_shared<const Files>(Files{std::move(made), base.owner});
+  Artefact artefact{.model = files->own.path() / fmt::format("model.{}", lowering::to_string(*spec.lowered_to)),
+                    .bytes = base.bytes,
+                    .weights_in = base.model.parent_path(),
+                    .owner = files};
+  ASSAY_CHECK_OK(lowering::write_program(program, artefact.model));
+  return artefact;
 }
 
 Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::string& name) {

@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "base/time_spent.hpp"
 #include "engine/registry.hpp"
+#include "lower/program.hpp"
 #include "tensor/dtype.hpp"
 #include "tensor/tensor.hpp"
 #include "zoo/zoo.hpp"
@@ -41,7 +42,7 @@ struct ZooBuild {
 
 /// Which files an engine loads, and how they are made: plain data. Start: `file` or `zoo`, at most one; neither means
 /// that the engine loads no file. Then, in this order, each if it is set: round, perturb, make honest errors,
-/// specialise, convert.
+/// specialise or lower, convert.
 struct ArtefactSpec {
   /// A change of every weight by one unit in the last place of `dtype`.
   struct Perturbation {
@@ -63,9 +64,13 @@ struct ArtefactSpec {
   std::optional<Perturbation> perturbation{};  ///< of the weights
   std::optional<HonestRun> honest{};
   std::map<std::string, Shape> shapes{};  ///< of the inputs, for a graph with these shapes only
-  std::string converter{};                ///< engine whose converter writes the file in its own format
+  /// The dialect that the graph is lowered to for `shapes`: no file with these shapes is written.
+  std::optional<lowering::Dialect> lowered_to{};
+  std::string converter{};  ///< engine whose converter writes the file in its own format
 
   [[nodiscard]] bool empty() const { return file.empty() && !zoo; }
+  /// The model before it is made for one set of shapes.
+  [[nodiscard]] ArtefactSpec with_open_shapes() const;
 };
 [[nodiscard]] Json to_json(const ArtefactSpec& spec);
 /// Errors: invalid_argument, naming what does not fit.
@@ -75,7 +80,8 @@ struct ArtefactSpec {
 struct Artefact {
   std::filesystem::path model{};
   std::filesystem::path step_model{};  ///< runs the further tokens; empty: `model` does, or the model does not generate
-  std::uint64_t bytes = 0;             ///< of all files
+  std::uint64_t bytes = 0;             ///< of all files; of a lowered model, of the one that has the weights
+  std::filesystem::path weights_in{};  ///< the folder of files with weights that `model` refers to; empty: its own
   std::string graph_hash{};            ///< of the file that a converter wrote; else ""
   std::string note{};                  ///< what the rows should say about it
   std::shared_ptr<const void> owner{};
@@ -96,7 +102,7 @@ class ArtefactStore {
   explicit ArtefactStore(Services services) : services_(std::move(services)) {}
 
   /// `name`: of the model, for messages. Errors: those of zoo::build, write_rounded, write_perturbed,
-  /// write_rounded_results, write_quantisation_noise, specialise and make_stateful; cancelled.
+  /// write_rounded_results, write_quantisation_noise, specialise, lower and make_stateful; cancelled.
   [[nodiscard]] Result<Artefact> make(const ArtefactSpec& spec, const std::string& name);
 
   /// Once the files of `spec` are made, they stay until done() was called as often as expect(). The same holds for the
@@ -111,6 +117,7 @@ class ArtefactStore {
   };
   [[nodiscard]] Result<Artefact> build(const ZooBuild& build, const std::string& name);
   [[nodiscard]] Result<Artefact> convert(const ArtefactSpec& spec, const std::string& name);
+  [[nodiscard]] Result<Artefact> lower(const ArtefactSpec& spec, const std::string& name);
   [[nodiscard]] Result<Artefact> change(const ArtefactSpec& spec, const std::string& name);
 
   Services services_;

@@ -127,6 +127,7 @@ TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   spec.perturbation = ArtefactSpec::Perturbation{DType::kFloat16, 3};
   spec.honest = ArtefactSpec::HonestRun{ArtefactSpec::HonestRun::Kind::kQuantised, DType::kFloat32, 5};
   spec.shapes = {{"x", {1, 2}}};
+  spec.lowered_to = lowering::Dialect::kStableHlo;
   spec.converter = "openvino";
   const Result<ArtefactSpec> again = artefact_from_json(to_json(spec));
   ASSERT_TRUE(again) << to_string(again.error());
@@ -135,6 +136,7 @@ TEST(ArtefactSpecJson, IsAValueThatAnotherProcessReads) {
   EXPECT_EQ(again->perturbation->seed, 3U);
   EXPECT_EQ(again->honest->seed, 5U);
   EXPECT_EQ(to_json(artefact_from_json(to_json(ArtefactSpec{.file = "/a.onnx"})).value()), Json({{"file", "/a.onnx"}}));
+  EXPECT_THAT(artefact_from_json(Json({{"lowered_to", "llvm"}})).error().message, HasSubstr("llvm"));
   EXPECT_THAT(artefact_from_json(Json({{"rounded_to", "float99"}})).error().message, HasSubstr("float99"));
 }
 

@@ -17,16 +17,19 @@ std::uint64_t RunCost::activation_bytes() const {
   return std::max(first.peak_activation_bytes, step.peak_activation_bytes);
 }
 
+const Result<StaticModel>& GraphCosts::graph(const std::filesystem::path& file) {
+  const auto known = graphs_.find(file);
+  return known != graphs_.end() ? known->second : graphs_.emplace(file, StaticModel::open(file)).first->second;
+}
+
 const Result<StaticCost>& GraphCosts::at(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs) {
   std::string key = file.string();
   for (const InputRecipe& input : inputs) key += fmt::format(" {}{}", input.name, to_string(input.shape));
   if (const auto known = costs_.find(key); known != costs_.end()) return known->second;
   std::map<std::string, Shape> shapes;
   for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-  auto opened = graphs_.find(file);
-  if (opened == graphs_.end()) opened = graphs_.emplace(file, StaticModel::open(file)).first;
-  const Result<StaticGraph> graph =
-      opened->second ? opened->second->infer(shapes) : tl::unexpected<Error>(opened->second.error());
+  const Result<StaticModel>& opened = graph(file);
+  const Result<StaticGraph> graph = opened ? opened->infer(shapes) : tl::unexpected<Error>(opened.error());
   Result<StaticCost> cost = StaticCost{};
   if (graph)
     cost = graph->cost();

@@ -41,6 +41,8 @@ class GraphCosts {
   [[nodiscard]] Result<RunCost> run(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs,
                                     const InputAxes& axes, const GenerationGraphs* graphs, std::int64_t prompt_tokens,
                                     std::int64_t output_tokens);
+  /// Errors: those of StaticModel::open.
+  [[nodiscard]] const Result<StaticModel>& graph(const std::filesystem::path& file);
   /// Frees the graphs and keeps the costs that are known.
   void close() { graphs_.clear(); }
 

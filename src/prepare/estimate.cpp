@@ -100,6 +100,9 @@ DiskUse disk_use(std::uint64_t weight_bytes, const RunSettings& settings, const 
     use.files += fmt::format("{}{} {}", use.files.empty() ? "" : ", ", file, gigabytes(static_cast<double>(bytes)));
   };
   add("the model", weight_bytes);
+  const auto is_specialised = [](const EngineEntry& engine) {
+    return engine.static_shapes && engine.lowered_to.empty();
+  };
   const auto is_converted = [](const EngineEntry& engine) {
     return engine.runtime_cache && !engine.runtime_cache->converter.empty();
   };
@@ -111,7 +114,7 @@ DiskUse disk_use(std::uint64_t weight_bytes, const RunSettings& settings, const 
     const std::uint64_t wide = bit_width(precision) < 32 ? 2 * weight_bytes : weight_bytes;
     if (wide > weight_bytes || settings.precision == "runtime") add("its reference", wide);
     add("the reference with perturbed weights", wide);
-  } else if (std::ranges::any_of(engines, &EngineEntry::static_shapes)) {
+  } else if (std::ranges::any_of(engines, is_specialised)) {
     add("a copy with fixed shapes", weight_bytes);  // one at a time, when the reference is done
   }
   return use;

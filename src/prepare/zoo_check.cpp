@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "graph/specialise.hpp"
+#include "lower/program.hpp"
 #include "tensor/safetensors.hpp"
 #include "verify/verify.hpp"
 #include "worker/worker.hpp"
@@ -40,14 +41,29 @@ Status compare_outputs(const zoo::GoldenCase& golden, const fs::path& expected, 
   return fail(ErrorCode::kMismatch, verdict.message);
 }
 
-// The model at these inputs' shapes, beside it.
-Result<fs::path> specialised(const fs::path& model, const std::vector<InputRecipe>& inputs) {
+SpecialiseRequest shapes_of(const std::vector<InputRecipe>& inputs) {
   SpecialiseRequest request;
   for (const InputRecipe& input : inputs) request.shapes.emplace(input.name, input.shape);
+  return request;
+}
+
+// The model at these inputs' shapes, beside it.
+Result<fs::path> specialised(const fs::path& model, const std::vector<InputRecipe>& inputs) {
+  const SpecialiseRequest request = shapes_of(inputs);
   ASSAY_TRY(const SpecialisedModel done, specialise(model, request, fs::path(model).replace_extension(".static.onnx")));
   if (done.dynamic.empty()) return done.path;
   return fail(ErrorCode::kMismatch, fmt::format("node '{}' ({}) has no static shape", done.dynamic.front().name,
                                                 done.dynamic.front().op_type));
+}
+
+// The same in the engine's own language.
+Result<fs::path> lowered(const fs::path& model, const std::vector<InputRecipe>& inputs, const std::string& language) {
+  const lowering::Dialect dialect = *lowering::dialect_from(language);
+  ASSAY_TRY(const StaticModel opened, StaticModel::open(model));
+  ASSAY_TRY(const lowering::Program program, lowering::lower(opened, shapes_of(inputs), dialect));
+  fs::path file = fs::path(model).replace_extension(language);
+  ASSAY_CHECK_OK(lowering::write_program(program, file));
+  return file;
 }
 
 // Runs a model once in a worker of its own and leaves its outputs in `outputs`.
@@ -56,6 +72,9 @@ Status run_once(const fs::path& built, const std::vector<InputRecipe>& inputs, c
   fs::path model = built;
   if (request.specialise) {
     ASSAY_TRY(model, specialised(built, inputs));
+  }
+  if (const std::string& language = registry.entry(engine)->lowered_to; !language.empty()) {
+    ASSAY_TRY(model, lowered(model, inputs, language));
   }
   const auto timeout = std::chrono::nanoseconds(static_cast<std::int64_t>(request.timeout_s * 1e9));
   ASSAY_TRY(const EngineLocation location, registry.locate(engine));

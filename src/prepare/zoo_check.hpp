@@ -19,8 +19,9 @@ struct ZooCheckRequest {
   std::vector<std::string> engines{kReferenceEngine};
   double timeout_s = 120;  ///< for one golden on one engine
   std::function<bool()> cancelled = [] { return false; };
-  bool specialise = false;       ///< run each model as specialise() writes it for the golden's shapes
-  std::filesystem::path keep{};  ///< where the models are left: NAME.onnx, NAME.static.onnx; empty: nowhere
+  bool specialise = false;  ///< run each model as specialise() writes it for the golden's shapes
+  std::filesystem::path
+      keep{};  ///< where the models are left: NAME.onnx, NAME.static.onnx, NAME.DIALECT; empty: nowhere
 };
 
 /// The requested engines; all are looked for before any runs.

@@ -58,8 +58,7 @@ void CellFiles::keep(LocalTask& local) {
     return;
   }
   local.artefact.reset();
-  ArtefactSpec open = local.task.artefact;
-  open.shapes.clear();
+  const ArtefactSpec open = local.task.artefact.with_open_shapes();
   artefacts_.expect(open);  // the model with open shapes stays
   artefacts_.done(local.task.artefact);
   artefacts_.expect(local.task.artefact);

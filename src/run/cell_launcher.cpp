@@ -85,8 +85,12 @@ std::optional<bool> CellLauncher::starts_cold(const LocalTask& local, const Reco
   const bool made_here = local.artefact && local.artefact->owner != nullptr;
   if (!made_here || local.task.launches < 2 || row.launch_number.value_or(1) != 1) return false;
   if (!cold_started_.insert(worker_group(local.task)).second) return false;
-  const Result<bool> dropped = drop_from_page_cache(local.artefact->model.parent_path());
-  return dropped && *dropped ? std::optional(true) : std::nullopt;
+  for (const std::filesystem::path& folder : {local.artefact->model.parent_path(), local.artefact->weights_in}) {
+    if (folder.empty()) continue;
+    const Result<bool> dropped = drop_from_page_cache(folder);
+    if (!dropped || !*dropped) return std::nullopt;
+  }
+  return true;
 }
 
 Result<Launch> CellLauncher::run_once(LocalTask& local, Record planned) {

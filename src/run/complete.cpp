@@ -82,8 +82,18 @@ Status TaskCompleter::add_inputs(Task& task) {
   if (task.static_shapes && !task.artefact.empty())
     for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
       task.artefact.shapes[input.name] = input.shape;
+  ASSAY_CHECK_OK(check_lowered(task));
   if (!task.load.shape_options.empty()) fix_extents(task, info);
   return {};
+}
+
+// Before anything runs: no reference is made for a model with an operator that the dialect lacks.
+Status TaskCompleter::check_lowered(const Task& task) {
+  if (!task.artefact.lowered_to) return {};
+  const std::filesystem::path& file = task.variant ? (*model_.variant_for(task.engine))->info.path : model_.graph;
+  const Result<StaticModel>& graph = costs_.graph(file);
+  if (!graph) return tl::unexpected<Error>(graph.error());
+  return lowering::check_lowering(*graph, {.shapes = task.artefact.shapes}, *task.artefact.lowered_to);
 }
 
 void TaskCompleter::fix_extents(Task& task, const ModelInfo& info) {

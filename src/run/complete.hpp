@@ -35,6 +35,7 @@ class TaskCompleter {
     return {shape.batch, shape.sequence, data_, inputs_};
   }
   [[nodiscard]] Status add_inputs(Task& task);
+  [[nodiscard]] Status check_lowered(const Task& task);
   void use_given(Task& task) const;
   /// Gives the engine's option the extents of the inputs, by name.
   static void fix_extents(Task& task, const ModelInfo& info);

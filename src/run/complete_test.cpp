@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "onnx/inspect.hpp"
+#include "onnx/onnx_testing.hpp"
 #include "plan/plan_testing.hpp"
 
 namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 
 /// The task of the model at batch 3 and 7 tokens, on an engine whose option "extents" fixes them.
@@ -53,6 +56,27 @@ TEST(Complete, ANameThatCannotBeWrittenStaysOpen) {
   EXPECT_EQ(task.row.message, "");
   EXPECT_THAT(task.load.shape_options, ElementsAre(Pair("extents", "sequence=7")));
   EXPECT_EQ(task.row.shapes, "open");
+}
+
+TEST(Complete, AnOperatorThatTheDialectLacksIsRefusedByNameBeforeAnythingRuns) {
+  onnx::ModelProto file = testing::small_model();
+  file.mutable_graph()->mutable_node(0)->set_op_type("Unheard");
+  file.mutable_graph()->mutable_node(0)->set_domain("com.example");
+  auto& domain = *file.add_opset_import();
+  domain.set_domain("com.example");
+  domain.set_version(1);
+  const testing::ModelFolder folder;
+  PreparedModel model = testing::image_model();
+  model.graph = model.artefact.file = folder.write(file);
+  model.info = inspect_model(model.graph).value();
+  model.signatures.at("") = Signature{*model.info, false, std::nullopt};
+  Target target = testing::target_on("lowers");
+  target.found.entry.formats = {"toy"};
+  target.found.entry.lowered_to = "torchscript";
+  std::vector<Task> tasks = plan_tasks(model, {target}, RunSettings{}, testing::run_info());
+  TaskCompleter(model, folder.path(), {}).complete(tasks.at(0));
+  EXPECT_EQ(tasks[0].row.status, CellStatus::kUnsupported);
+  EXPECT_THAT(tasks[0].row.message, HasSubstr("com.example:Unheard (opset 1)"));
 }
 
 TEST(Complete, RunsOfManyFlopsHaveTwoInputSets) {
