@@ -269,6 +269,19 @@ typedef struct assay_engine_table {
   assay_error* (*share_output_with_input)(assay_context*, size_t output, size_t input);
 } assay_engine_table;
 
+/* The extension "save": writes a loaded program as a file of the runtime's own format, with which programs of the
+   runtime's developers continue. */
+typedef struct assay_save_args {
+  uint32_t struct_size;
+  assay_string path;
+  int32_t frozen; /* 1: with the weights as constants of the code; 0: as they were loaded */
+} assay_save_args;
+typedef struct assay_save_extension {
+  uint32_t struct_size;
+  uint32_t version; /* 1 */
+  assay_error* (*save)(assay_program*, const assay_save_args*);
+} assay_save_extension;
+
 typedef const assay_engine_table* (*assay_engine_get_fn)(const assay_host_api*);
 
 #ifdef __cplusplus

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch_context.hpp"
+
+#include <algorithm>
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <assay/support/plugin_support.hpp>
+#include "torch_values.hpp"
+
+namespace assay::plugin {
+
+TorchContext::TorchContext(std::shared_ptr<const TorchModel> model, std::span<const TensorShape> shapes)
+    : RuntimeContext(model->inputs, model->outputs, shapes), model_(std::move(model)) {
+  sets_.emplace_back(shapes.size());
+}
+
+Status TorchContext::do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) {
+  const auto type = scalar_type_of(tensor.dtype);
+  if (!type)
+    return fail(ErrorCode::kUnsupported, fmt::format("input '{}' is {}, which libtorch does not have",
+                                                     inputs()[index].name, dtype_name(tensor.dtype)));
+  if (set == sets_.size()) sets_.emplace_back(inputs().size());
+  const c10::InferenceMode inference;
+  sets_[set][index] =
+      at::from_blob(tensor.data, at::IntArrayRef(tensor.dims, tensor.rank), at::TensorOptions().dtype(*type));
+  return {};
+}
+
+Status TorchContext::learn(const std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given) {
+  if (results.size() != outputs().size())
+    return fail(ErrorCode::kMismatch,
+                fmt::format("the model returns {} tensors, its signature has {}", results.size(), outputs().size()));
+  std::vector<bool> copied;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ValueInfo& declared = outputs()[i];
+    const TensorShape bound{declared.dtype, declared.dims};
+    if (dtype_of(results[i].scalar_type()) != declared.dtype || !fits_bound(results[i].sizes(), bound))
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("output '{}' is {} [{}], its signature says {} [{}]", declared.name,
+                              dtype_name(dtype_of(results[i].scalar_type())), fmt::join(results[i].sizes(), ", "),
+                              dtype_name(declared.dtype), fmt::join(declared.dims, ", ")));
+    copied.push_back(std::ranges::any_of(given, [&](const c10::IValue& value) {
+      return value.isTensor() && results[i].has_storage() && value.toTensor().is_alias_of(results[i]);
+    }));
+  }
+  copied_ = std::move(copied);
+  return {};
+}
+
+Status TorchContext::do_run(std::size_t set, Interval& took) {
+  const c10::InferenceMode inference;
+  at::init_num_threads();  // of this thread
+  std::vector<c10::IValue> given(sets_[set].begin(), sets_[set].end());
+  if (state_begun())
+    for (const Alias& alias : aliases()) given[alias.input] = latest_[alias.output];
+  torch::jit::Stack stack{model_->code.self};
+  stack.insert(stack.end(), given.begin(), given.end());
+  std::vector<at::Tensor> results;
+  results.reserve(outputs().size());
+  try {
+    took.start_ns = model_->host->now_ns();
+    torch::jit::InterpreterState(model_->code.code).run(stack);
+    ASSAY_CHECK_OK(append_tensors(stack.back(), results));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      results[i] =
+          i < copied_.size() && copied_[i] ? results[i].clone(at::MemoryFormat::Contiguous) : results[i].contiguous();
+    took.end_ns = model_->host->now_ns();
+  } catch (const std::exception& thrown) {
+    return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
+  }
+  if (copied_.empty()) {
+    ASSAY_CHECK_OK(learn(results, given));
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (copied_[i]) results[i] = results[i].clone(at::MemoryFormat::Contiguous);
+  }
+  for (const Alias& alias : aliases())
+    if (!fits_bound(results[alias.output].sizes(), shapes()[alias.input]))
+      return fail(ErrorCode::kMismatch,
+                  fmt::format("output '{}' is [{}], which does not fit input '{}' of the next run",
+                              outputs()[alias.output].name, fmt::join(results[alias.output].sizes(), ", "),
+                              inputs()[alias.input].name));
+  latest_ = std::move(results);
+  return {};
+}
+
+Status TorchContext::do_get_output(std::size_t index, assay_tensor& out) {
+  const at::Tensor& tensor = latest_[index];
+  out.dtype = dtype_of(tensor.scalar_type());
+  out.memory_kind = ASSAY_MEMORY_HOST;
+  out.dims = tensor.sizes().data();
+  out.rank = tensor.sizes().size();
+  out.data = tensor.data_ptr();
+  out.byte_size = tensor.nbytes();
+  return {};
+}
+
+}  // namespace assay::plugin

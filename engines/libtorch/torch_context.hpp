@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <assay/support/runtime_context.hpp>
+#include "torch_program.hpp"
+
+namespace assay::plugin {
+
+/// Bound buffers as tensors. libtorch allocates the outputs of each run, and they are returned as they are; those that
+/// are views of an input, or not packed in row-major order, are copied within the timed interval.
+class TorchContext final : public RuntimeContext {
+ public:
+  TorchContext(std::shared_ptr<const TorchModel> model, std::span<const TensorShape> shapes);
+
+ private:
+  [[nodiscard]] Status do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) override;
+  [[nodiscard]] Status do_run(std::size_t set, Interval& took) override;
+  [[nodiscard]] Status do_get_output(std::size_t index, assay_tensor& out) override;
+  [[nodiscard]] Status do_alias(const Alias&) override { return {}; }
+  /// Checks the first run's results against the signature, and finds those that are views of an input.
+  [[nodiscard]] Status learn(const std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
+
+  std::shared_ptr<const TorchModel> model_;
+  std::vector<std::vector<at::Tensor>> sets_;
+  std::vector<at::Tensor> latest_;
+  std::vector<bool> copied_;  ///< by output; empty before the first run
+};
+
+}  // namespace assay::plugin

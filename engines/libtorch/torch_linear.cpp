@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+
+#include "torch_optimise.hpp"
+
+namespace assay::plugin {
+namespace jit = torch::jit;
+namespace {
+
+/// An activation as oneDNN names it.
+struct Activation {
+  std::string name = "none", algorithm{};
+};
+
+std::optional<at::Tensor> constant_tensor(const jit::Value* value) {
+  const auto known = jit::toIValue(value);
+  if (!known || !known->isTensor()) return std::nullopt;
+  return known->toTensor();
+}
+
+bool can_be_packed(const at::Tensor& weight) {
+  const auto type = weight.scalar_type();
+  return weight.dim() == 2 && weight.layout() == at::kStrided && weight.device().is_cpu() && weight.numel() > 0 &&
+         (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf);
+}
+
+at::Tensor packed(const at::Tensor& weight) {
+  static const auto pack = c10::Dispatcher::singleton().findSchemaOrThrow("mkldnn::_reorder_linear_weight", "");
+  jit::Stack stack{weight.contiguous(), c10::IValue()};
+  pack.callBoxed(stack);
+  return stack.back().toTensor();
+}
+
+/// A constant in oneDNN's own layout, which ordinary constants cannot be.
+jit::Value* insert_packed(jit::Graph& graph, const at::Tensor& tensor) {
+  jit::Node* const node = graph.insertNode(graph.create(jit::prim::ConstantMKLDNNTensor));
+  node->t_(jit::attr::value, tensor);
+  return node->output()->setType(c10::TensorType::get());
+}
+
+/// The only node that reads `value`, if it is an activation that oneDNN computes together with the layer.
+std::optional<std::pair<jit::Node*, Activation>> activation_after(const jit::Value* value) {
+  if (value->uses().size() != 1) return std::nullopt;
+  jit::Node* const user = value->uses().front().user;
+  if (user->kind() == jit::aten::relu) return {{user, {"relu", ""}}};
+  if (user->kind() == jit::aten::silu) return {{user, {"swish", ""}}};
+  if (user->kind() == jit::aten::tanh) return {{user, {"tanh", ""}}};
+  if (user->kind() == jit::aten::sigmoid) return {{user, {"sigmoid", ""}}};
+  if (user->kind() != jit::aten::gelu) return std::nullopt;
+  const auto approximate = jit::toIValue(user->input(1));
+  if (!approximate || !approximate->isString()) return std::nullopt;
+  return {{user, {"gelu", approximate->toStringRef()}}};
+}
+
+void pack_layer(jit::Graph& graph, jit::Node* layer, const at::Tensor& weight) {
+  jit::WithInsertPoint before(layer);
+  jit::Value* const packed_weight = insert_packed(graph, packed(weight));
+  const auto next = activation_after(layer->output());
+  const Activation activation = next ? next->second : Activation{};
+  jit::Value* const made = graph.insert(
+      c10::Symbol::fromQualString("mkldnn::_linear_pointwise"),
+      {layer->input(0), packed_weight, layer->input(2), activation.name,
+       c10::IValue(c10::impl::GenericList(c10::OptionalType::create(c10::NumberType::get()))), activation.algorithm});
+  jit::Node* const last = next ? next->first : layer;
+  last->output()->replaceAllUsesWith(made);
+}
+
+void pack_in(jit::Graph& graph, jit::Block* block) {
+  for (auto it = block->nodes().begin(); it != block->nodes().end();) {
+    jit::Node* const node = *it++;
+    for (jit::Block* inner : node->blocks()) pack_in(graph, inner);
+    if (node->kind() != jit::aten::linear) continue;
+    const auto weight = constant_tensor(node->input(1));
+    const bool has_bias = !jit::toIValue(node->input(2)).value_or(c10::IValue(0)).isNone();
+    if (!weight || !can_be_packed(*weight) || (has_bias && !constant_tensor(node->input(2)))) continue;
+    pack_layer(graph, node, *weight);
+  }
+}
+
+}  // namespace
+
+void pack_linear_layers(const std::shared_ptr<jit::Graph>& graph) {
+  if (!at::globalContext().hasMKLDNN()) return;
+  pack_in(*graph, graph->block());
+  jit::EliminateDeadCode(graph);
+}
+
+}  // namespace assay::plugin

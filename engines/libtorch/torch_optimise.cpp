@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "torch_optimise.hpp"
+
+#include <torch/csrc/jit/passes/common_subexpression_elimination.h>
+#include <torch/csrc/jit/passes/constant_pooling.h>
+#include <torch/csrc/jit/passes/constant_propagation.h>
+#include <torch/csrc/jit/passes/dead_code_elimination.h>
+#include <torch/csrc/jit/passes/freeze_module.h>
+#include <torch/csrc/jit/passes/frozen_graph_optimizations.h>
+#include <torch/csrc/jit/passes/frozen_ops_to_mkldnn.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/passes/peephole.h>
+
+#include "torch_values.hpp"
+
+namespace assay::plugin {
+namespace jit = torch::jit;
+namespace {
+
+void simplify(std::shared_ptr<jit::Graph>& graph) {
+  jit::PeepholeOptimize(graph);
+  jit::ConstantPropagation(graph);
+  jit::EliminateCommonSubexpression(graph);
+  jit::EliminateDeadCode(graph);
+}
+
+}  // namespace
+
+Result<TorchCode> compile(const jit::Module& module, const std::string& how) {
+  try {
+    jit::Module ready = how == "none" ? module : jit::freeze_module(module);
+    std::shared_ptr<jit::Graph> graph = ready.get_method("forward").graph()->copy();
+    jit::Inline(*graph);
+    if (how != "none") {
+      simplify(graph);
+      jit::OptimizeFrozenGraph(graph);
+    }
+    if (how == "inference") {
+      pack_linear_layers(graph);
+      jit::ConvertFrozenOpsToMKLDNN(graph);
+      simplify(graph);
+    }
+    jit::ConstantPooling(graph);
+    return TorchCode{jit::Code(graph, "forward"), ready._ivalue()};
+  } catch (const std::exception& thrown) {
+    return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot prepare the model");
+  }
+}
+
+}  // namespace assay::plugin

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include <assay/result.hpp>
+
+namespace assay::plugin {
+
+/// A module, ready to run: what its interpreter executes, and the object that is the first argument.
+struct TorchCode {
+  torch::jit::Code code;
+  c10::IValue self;
+};
+
+/// `how` is a value of the option `optimize`. With "inference" the weights of linear layers and convolutions are packed
+/// for oneDNN, and what follows them (activations) becomes a part of them, as PyTorch's compiler does for inference.
+/// Errors: those of torch_error.
+[[nodiscard]] Result<TorchCode> compile(const torch::jit::Module& module, const std::string& how);
+
+/// Replaces linear layers with constant weights by those of oneDNN with packed weights, and activations that follow.
+/// `graph` is frozen.
+void pack_linear_layers(const std::shared_ptr<torch::jit::Graph>& graph);
+
+}  // namespace assay::plugin
