@@ -1,12 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/torchscript/writer.hpp"
+#include <algorithm>
+#include <utility>
+
+#include "lower/torchscript/groups.hpp"
+#include "lower/torchscript/patterns.hpp"
 
 namespace assay::lowering {
 
-std::span<const LoweredOperator<TorchWriter>> torch_operators() { return {}; }
+std::span<const TorchOperator> torch_operators() {
+  static const TorchOperators all = [] {
+    TorchOperators rows;
+    for (TorchOperators (*group)() :
+         {&torch_activations, &torch_elementwise, &torch_layout, &torch_linear, &torch_convolutions,
+          &torch_normalisations, &torch_reductions, &torch_indexing, &torch_making}) {
+      const TorchOperators some = group();
+      rows.insert(rows.end(), some.begin(), some.end());
+    }
+    return rows;
+  }();
+  return all;
+}
 
-Status lower_to_torch([[maybe_unused]] const StaticProgram& program, [[maybe_unused]] Program& into) {
-  return fail(ErrorCode::kUnsupported, "nothing is lowered to torchscript yet");
+Status lower_to_torch(const StaticProgram& program, Program& into) {
+  std::map<std::pair<std::string_view, std::string_view>, const TorchOperator*> rows;
+  for (const TorchOperator& row : torch_operators()) rows.emplace(std::pair(row.known.domain, row.known.name), &row);
+  TorchWriter writer(program, into);
+  const TorchPatterns patterns(program);
+  for (const graph::Node* node : program.nodes()) {
+    if (!patterns.write(writer, *node)) ASSAY_CHECK_OK(rows.at({node->domain, node->op_type})->lower(writer, *node));
+  }
+  writer.finish();
+  return {};
 }
 
 }  // namespace assay::lowering

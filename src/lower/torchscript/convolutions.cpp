@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions and pooling.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "lower/torchscript/groups.hpp"
+
+namespace assay::lowering {
+namespace torchscript::convolutions {
+namespace {
+
+using graph::Node;
+using Extents = std::vector<std::int64_t>;
+
+/// A window that moves over the axes behind batch and channels. All lists have an element for each of these axes.
+struct Window {
+  Extents in, out;  ///< extents of the tensors
+  Extents kernel, strides, dilations, before, behind;
+
+  [[nodiscard]] std::size_t axes() const { return in.size(); }
+  [[nodiscard]] std::int64_t reach(std::size_t axis) const { return dilations[axis] * (kernel[axis] - 1) + 1; }
+  [[nodiscard]] bool is_even() const { return before == behind; }
+};
+
+Extents list_of(const Node& node, std::string_view name, std::size_t count, std::int64_t otherwise) {
+  if (const auto given = node.integers(name)) return {given->begin(), given->end()};
+  return Extents(count, otherwise);
+}
+
+// `kernel`: nullopt: the attribute has it.
+Result<Window> window_of(const TorchWriter& writer, const Node& node, std::optional<Extents> kernel) {
+  const Shape& in = writer.shape(node, 0);
+  const Shape& out = writer.out_shape(node);
+  if (in.size() < 3 || in.size() > 5) return refuse(node, fmt::format("an input of rank {}", in.size()));
+  Window window{.in = {in.begin() + 2, in.end()},
+                .out = {out.begin() + 2, out.end()},
+                .kernel = {},
+                .strides = {},
+                .dilations = {},
+                .before = {},
+                .behind = {}};
+  const std::size_t axes = window.axes();
+  window.kernel = kernel ? *kernel : list_of(node, "kernel_shape", axes, 1);
+  window.strides = list_of(node, "strides", axes, 1);
+  window.dilations = list_of(node, "dilations", axes, 1);
+  const Extents pads = list_of(node, "pads", 2 * axes, 0);
+  if (window.kernel.size() != axes || window.strides.size() != axes || window.dilations.size() != axes ||
+      pads.size() != 2 * axes)
+    return refuse(node, "the number of axes");
+  const std::string_view automatic = node.text("auto_pad", "NOTSET");
+  for (std::size_t i = 0; i < axes; ++i) {
+    std::int64_t before = pads[i], behind = pads[axes + i];
+    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
+      const std::int64_t total =
+          std::max<std::int64_t>((window.out[i] - 1) * window.strides[i] + window.reach(i) - window.in[i], 0);
+      before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+      behind = total - before;
+    } else if (automatic == "VALID") {
+      before = behind = 0;
+    }
+    window.before.push_back(before);
+    window.behind.push_back(behind);
+  }
+  return window;
+}
+
+// x with its last axes padded; libtorch begins with the last axis.
+std::string padded(const std::string& x, const Extents& before, const Extents& behind, const char* fill) {
+  Extents pads;
+  for (std::size_t i = before.size(); i-- > 0;) {
+    pads.push_back(before[i]);
+    pads.push_back(behind[i]);
+  }
+  if (std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return x;
+  return torch_call("constant_pad_nd", x, torch_list(pads), fill);
+}
+
+Status convolution(TorchWriter& writer, const Node& node) {
+  const Shape& weights = writer.shape(node, 1);
+  ASSAY_TRY(Window window,
+            window_of(writer, node,
+                      Extents(weights.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights)), weights.end())));
+  std::string x = writer.in(node, 0);
+  if (!window.is_even()) {
+    x = padded(x, window.before, window.behind, "0.0");
+    window.before.assign(window.axes(), 0);
+  }
+  const std::string bias = has_input(node, 2) ? writer.in(node, 2) : "None";
+  writer.out(node,
+             torch_call(fmt::format("conv{}d", window.axes()), x, writer.in(node, 1), bias, torch_list(window.strides),
+                        torch_list(window.before), torch_list(window.dilations), node.integer("group", 1)));
+  return {};
+}
+
+Status transposed_convolution(TorchWriter& writer, const Node& node) {
+  const Shape& weights = writer.shape(node, 1);
+  ASSAY_TRY(Window window,
+            window_of(writer, node,
+                      Extents(weights.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights)), weights.end())));
+  const Extents more = list_of(node, "output_padding", window.axes(), 0);
+  const std::string_view automatic = node.text("auto_pad", "NOTSET");
+  const std::string bias = has_input(node, 2) ? writer.in(node, 2) : "None";
+  Extents longer(window.axes(), 0);
+  bool even = true;
+  for (std::size_t i = 0; i < window.axes(); ++i) {
+    const std::int64_t whole = (window.in[i] - 1) * window.strides[i] + window.reach(i);
+    if (node.attribute("output_shape") != nullptr || automatic.starts_with("SAME")) {
+      const std::int64_t total = std::max<std::int64_t>(whole + more[i] - window.out[i], 0);
+      window.before[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+    }
+    longer[i] = std::max<std::int64_t>(window.before[i] + window.out[i] - whole, 0);
+    even = even && whole + more[i] - 2 * window.before[i] == window.out[i];
+    if (longer[i] >= std::max(window.strides[i], window.dilations[i]) && longer[i] > 0)
+      return refuse(node, "an output that is longer than the stride allows");
+  }
+  const std::string name = fmt::format("conv_transpose{}d", window.axes());
+  const Extents zeros(window.axes(), 0);
+  std::string made = torch_call(name, writer.in(node, 0), writer.in(node, 1), bias, torch_list(window.strides),
+                                torch_list(even ? window.before : zeros), torch_list(even ? more : longer),
+                                node.integer("group", 1), torch_list(window.dilations));
+  for (std::size_t i = 0; !even && i < window.axes(); ++i)
+    made = torch_call("narrow", made, i + 2, window.before[i], window.out[i]);
+  writer.out(node, made);
+  return {};
+}
+
+// Padding behind each axis with which the windows of the result end exactly there.
+Extents exact_behind(const Window& window) {
+  Extents behind;
+  for (std::size_t i = 0; i < window.axes(); ++i)
+    behind.push_back((window.out[i] - 1) * window.strides[i] + window.reach(i) - window.in[i] - window.before[i]);
+  return behind;
+}
+
+bool fits_pooling(const Window& window) {
+  for (std::size_t i = 0; i < window.axes(); ++i)
+    if (2 * window.before[i] > window.kernel[i] ||
+        (window.in[i] + 2 * window.before[i] - window.reach(i)) / window.strides[i] + 1 != window.out[i])
+      return false;
+  return true;
+}
+
+Status max_pool(TorchWriter& writer, const Node& node) {
+  ASSAY_TRY(Window window, window_of(writer, node, std::nullopt));
+  const bool places = node.outputs.size() > 1 && !node.outputs[1].empty();
+  const DType dtype = writer.dtype(node, 0);
+  std::string x =
+      is_floating(dtype) ? writer.in(node, 0) : torch_call("to", writer.in(node, 0), *torch_type(DType::kFloat32));
+  if (!window.is_even() || !fits_pooling(window)) {
+    if (places) return refuse(node, "the places of an unevenly padded input");
+    x = padded(x, window.before, exact_behind(window), "-inf");
+    window.before.assign(window.axes(), 0);
+  }
+  const auto pool = [&](const char* suffix) {
+    return torch_call(fmt::format("max_pool{}d{}", window.axes(), suffix), x, torch_list(window.kernel),
+                      torch_list(window.strides), torch_list(window.before), torch_list(window.dilations));
+  };
+  if (!places) {
+    std::string made = pool("");
+    if (!is_floating(dtype)) {
+      ASSAY_TRY(made, torch_cast(node, made, dtype));
+    }
+    writer.out(node, made);
+    return {};
+  }
+  if (!is_floating(dtype)) return refuse(node, "the places of integers");
+  const std::string both = writer.let(pool("_with_indices"));
+  writer.out(node, 0, both + "[0]");
+  // libtorch counts within a channel, ONNX within the tensor; with storage_order 1, columns first.
+  std::string place = both + "[1]";
+  const std::int64_t size = std::accumulate(window.in.begin(), window.in.end(), std::int64_t{1}, std::multiplies<>());
+  if (node.integer("storage_order", 0) != 0) {
+    if (window.axes() != 2) return refuse(node, "the order of places");
+    place = writer.let(place);
+    place = torch_call("add", torch_call("mul", torch_call("remainder", place, window.in[1]), window.in[0]),
+                       torch_call("div", place, window.in[1], "rounding_mode=\"floor\""));
+  }
+  const Shape& shape = writer.shape(node, 0);
+  Extents starts(static_cast<std::size_t>(shape[0] * shape[1]));
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = static_cast<std::int64_t>(i) * size;
+  Shape channels(shape.size(), 1);
+  channels[0] = shape[0];
+  channels[1] = shape[1];
+  writer.out(node, 1, torch_call("add", place, torch_call("reshape", writer.integers(starts), torch_list(channels))));
+  return {};
+}
+
+// The sum over each window of a padded input, as a sum of shifted inputs.
+std::string windowed_sum(TorchWriter& writer, const std::string& x, const Window& window) {
+  std::vector<std::string> parts{x};
+  for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    std::vector<std::string> next;
+    const std::string whole = parts.front();
+    for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
+      const std::int64_t from = k * window.dilations[axis];
+      next.push_back(torch_call("slice", whole, axis + 2, from,
+                                from + (window.out[axis] - 1) * window.strides[axis] + 1, window.strides[axis]));
+    }
+    std::string sum = next.front();
+    for (std::size_t i = 1; i < next.size(); ++i) sum = torch_call("add", sum, next[i]);
+    parts = {writer.let(sum)};
+  }
+  return parts.front();
+}
+
+// How many elements each window has, without or with the padding that the node itself has.
+std::vector<float> counts_of(const Window& window, bool with_padding) {
+  std::vector<float> counts{1.0F};
+  for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    const std::int64_t low = with_padding ? -window.before[axis] : 0;
+    const std::int64_t high = window.in[axis] + (with_padding ? window.behind[axis] : 0);
+    std::vector<float> next;
+    for (const float outer : counts) {
+      for (std::int64_t place = 0; place < window.out[axis]; ++place) {
+        std::int64_t inside = 0;
+        for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
+          const std::int64_t at = place * window.strides[axis] - window.before[axis] + k * window.dilations[axis];
+          inside += at >= low && at < high ? 1 : 0;
+        }
+        next.push_back(outer * static_cast<float>(std::max<std::int64_t>(inside, 1)));
+      }
+    }
+    counts = std::move(next);
+  }
+  return counts;
+}
+
+Status average_pool(TorchWriter& writer, const Node& node) {
+  ASSAY_TRY(const Window window, window_of(writer, node, std::nullopt));
+  const bool with_padding = node.integer("count_include_pad", 0) != 0;
+  const bool dense = std::ranges::all_of(window.dilations, [](std::int64_t dilation) { return dilation == 1; });
+  if (dense && window.is_even() && fits_pooling(window)) {
+    writer.out(node,
+               torch_call(fmt::format("avg_pool{}d", window.axes()), writer.in(node, 0), torch_list(window.kernel),
+                          torch_list(window.strides), torch_list(window.before), "False", torch_bool(with_padding)));
+    return {};
+  }
+  const std::string x = writer.let(padded(writer.in(node, 0), window.before, exact_behind(window), "0.0"));
+  const std::vector<float> counts = counts_of(window, with_padding);
+  const auto bytes = std::as_bytes(std::span(counts));
+  Shape extents{1, 1};
+  extents.insert(extents.end(), window.out.begin(), window.out.end());
+  const std::string count = writer.weight({.name = fmt::format("assay.counts.{}", node.outputs[0]),
+                                           .dtype = DType::kFloat32,
+                                           .shape = extents,
+                                           .bytes = bytes.size(),
+                                           .held = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+  ASSAY_TRY(const std::string typed, torch_cast(node, count, writer.dtype(node, 0)));
+  writer.out(node, torch_call("div", windowed_sum(writer, x, window), typed));
+  return {};
+}
+
+Status lp_pool(TorchWriter& writer, const Node& node) {
+  ASSAY_TRY(const Window window, window_of(writer, node, std::nullopt));
+  const std::int64_t p = node.integer("p", 2);
+  const std::string x = writer.let(
+      torch_call("pow", torch_call("abs", padded(writer.in(node, 0), window.before, exact_behind(window), "0.0")), p));
+  writer.out(node, torch_call("pow", windowed_sum(writer, x, window), torch_number(1.0 / static_cast<double>(p))));
+  return {};
+}
+
+// The axes behind batch and channels.
+std::string spatial_axes(const TorchWriter& writer, const Node& node) {
+  Extents axes(static_cast<std::size_t>(std::max<std::int64_t>(writer.rank(node, 0) - 2, 0)));
+  std::iota(axes.begin(), axes.end(), 2);
+  return torch_list(axes);
+}
+
+Status global_average_pool(TorchWriter& writer, const Node& node) {
+  writer.out(node, writer.rank(node, 0) == 4
+                       ? torch_call("adaptive_avg_pool2d", writer.in(node, 0), "[1, 1]")
+                       : torch_call("mean", writer.in(node, 0), spatial_axes(writer, node), "True"));
+  return {};
+}
+
+Status global_max_pool(TorchWriter& writer, const Node& node) {
+  writer.out(node, torch_call("amax", writer.in(node, 0), spatial_axes(writer, node), "True"));
+  return {};
+}
+
+Status global_lp_pool(TorchWriter& writer, const Node& node) {
+  writer.out(node, torch_call("linalg_vector_norm", writer.in(node, 0), node.integer("p", 2),
+                              spatial_axes(writer, node), "True"));
+  return {};
+}
+
+}  // namespace
+}  // namespace torchscript::convolutions
+
+TorchOperators torch_convolutions() {
+  using namespace torchscript::convolutions;
+  return {since(7, "AveragePool", average_pool, "one to three axes"),
+          since(1, "Conv", convolution, "one to three axes"),
+          since(1, "ConvTranspose", transposed_convolution, "one to three axes"),
+          since(1, "GlobalAveragePool", global_average_pool),
+          since(2, "GlobalLpPool", global_lp_pool),
+          since(1, "GlobalMaxPool", global_max_pool),
+          since(2, "LpPool", lp_pool, "one to three axes"),
+          since(8, "MaxPool", max_pool, "one to three axes; no places of an unevenly padded input")};
+}
+
+}  // namespace assay::lowering

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices.
+#include "lower/torchscript/linear.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <numeric>
+
+#include "lower/torchscript/groups.hpp"
+
+namespace assay::lowering {
+namespace torchscript::linear {
+namespace {
+
+using graph::Node;
+
+// Below this number of rows, a product that reads the weights as they are is faster than oneDNN's with packed ones.
+constexpr std::int64_t kFewRows = 4;
+
+Status matmul(TorchWriter& writer, const Node& node) {
+  if (const auto layer = weights_of(writer.program(), node)) {
+    writer.out(node, torch_layer(writer, node, *layer, std::nullopt));
+    return {};
+  }
+  return out_as(writer, node, 0,
+                torch_call("matmul", computable(writer.in(node, 0), writer.dtype(node, 0)),
+                           computable(writer.in(node, 1), writer.dtype(node, 1))));
+}
+
+std::string transposed(const std::string& matrix, bool really) { return really ? torch_call("t", matrix) : matrix; }
+
+Status gemm(TorchWriter& writer, const Node& node) {
+  const double alpha = double{node.number("alpha", 1.0F)}, beta = double{node.number("beta", 1.0F)};
+  const bool flip_a = node.integer("transA", 0) != 0, flip_b = node.integer("transB", 0) != 0;
+  const DType dtype = writer.dtype(node, 0);
+  if (dtype == DType::kUInt64) return refuse(node, "the type uint64");
+  const bool whole = is_integer(dtype);
+  if (whole && (alpha != 1.0 || beta != 1.0)) return refuse(node, "a factor of integers");
+  const std::string a = transposed(computable(writer.in(node, 0), dtype), flip_a);
+  const bool has_c = has_input(node, 2) && beta != 0.0;
+  const bool is_bias = !has_c || (writer.rank(node, 2) == 1 && writer.shape(node, 2)[0] == writer.out_shape(node)[1]);
+  const bool constant = writer.program().constant(node.inputs[1]) != nullptr && is_floating(dtype);
+  if (constant && is_bias && alpha == 1.0 && (!has_c || beta == 1.0)) {
+    const std::string weight = transposed(writer.in(node, 1), !flip_b);
+    writer.out(node, has_c ? torch_call("linear", a, weight, writer.in(node, 2)) : torch_call("linear", a, weight));
+    return {};
+  }
+  const std::string b = transposed(computable(writer.in(node, 1), dtype), flip_b);
+  if (!has_c) {
+    const std::string product = torch_call("mm", a, b);
+    return out_as(writer, node, 0, alpha == 1.0 ? product : torch_call("mul", product, torch_number(alpha)));
+  }
+  const std::string c = computable(writer.in(node, 2), dtype);
+  return out_as(writer, node, 0,
+                whole ? torch_call("addmm", c, a, b)
+                      : torch_call("addmm", c, a, b, fmt::format("beta={}", torch_number(beta)),
+                                   fmt::format("alpha={}", torch_number(alpha))));
+}
+
+Status einsum(TorchWriter& writer, const Node& node) {
+  for (const std::string_view input : node.inputs)
+    if (!is_floating(writer.program().dtype(input))) return refuse(node, "the type of integers");
+  const std::string_view equation = node.text("equation", "");
+  if (equation.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,->. ") != equation.npos)
+    return refuse(node, "the equation");
+  writer.out(node, torch_call("einsum", fmt::format("\"{}\"", equation), torch_list(writer.ins(node))));
+  return {};
+}
+
+}  // namespace
+}  // namespace torchscript::linear
+
+std::optional<TorchLayer> weights_of(const StaticProgram& program, const graph::Node& node) {
+  if (node.op_type != "MatMul" || !node.domain.empty()) return std::nullopt;
+  const bool constant = program.constant(node.inputs[1]) != nullptr;
+  if (!constant || program.shape(node.inputs[1]).size() != 2 || program.shape(node.inputs[0]).empty() ||
+      !is_floating(program.dtype(node.inputs[0])))
+    return std::nullopt;
+  const Shape& x = program.shape(node.inputs[0]);
+  TorchLayer layer;
+  layer.rows = std::accumulate(x.begin(), x.end() - 1, std::int64_t{1}, std::multiplies<>());
+  layer.inputs = program.shape(node.inputs[1])[0];
+  layer.outputs = program.shape(node.inputs[1])[1];
+  return layer;
+}
+
+std::string torch_layer(TorchWriter& writer, const graph::Node& node, const TorchLayer& layer,
+                        const std::optional<std::string>& bias) {
+  const std::string x = writer.in(node, 0), weight = writer.in(node, 1);
+  if (layer.rows >= torchscript::linear::kFewRows || layer.rows == 0) {
+    const std::string turned = torch_call("t", weight);
+    return bias ? torch_call("linear", x, turned, *bias) : torch_call("linear", x, turned);
+  }
+  const std::vector<std::int64_t> matrix{layer.rows, layer.inputs};
+  const std::string rows = torch_call("reshape", x, torch_list(matrix));
+  const std::string product = bias ? torch_call("addmm", *bias, rows, weight) : torch_call("mm", rows, weight);
+  return torch_call("reshape", product, torch_list(writer.out_shape(node)));
+}
+
+TorchOperators torch_linear() {
+  using namespace torchscript::linear;
+  return {since(12, "Einsum", einsum, "no integers"), since(7, "Gemm", gemm, "not uint64"), since(1, "MatMul", matmul)};
+}
+
+}  // namespace assay::lowering

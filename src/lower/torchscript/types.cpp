@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element types: what libtorch computes in, and conversions.
+#include <fmt/format.h>
+
+#include "lower/torchscript/groups.hpp"
+
+namespace assay::lowering {
+namespace {
+
+using graph::Node;
+
+// libtorch stores these and computes little with them.
+bool is_wide_unsigned(DType dtype) {
+  return dtype == DType::kUInt16 || dtype == DType::kUInt32 || dtype == DType::kUInt64;
+}
+
+// The largest finite number of an 8-bit type; 0 for other types.
+double largest_of_8_bits(DType dtype) {
+  if (dtype == DType::kFloat8E4M3FN) return 448;
+  if (dtype == DType::kFloat8E4M3FNUZ) return 240;
+  return dtype == DType::kFloat8E5M2 || dtype == DType::kFloat8E5M2FNUZ ? 57344 : 0;
+}
+
+}  // namespace
+
+bool is_computable(DType dtype) { return !is_wide_unsigned(dtype); }
+
+std::string computable(const std::string& expression, DType dtype) {
+  return is_wide_unsigned(dtype) ? torch_call("to", expression, *torch_type(DType::kInt64)) : expression;
+}
+
+Status out_as(TorchWriter& writer, const Node& node, std::size_t i, const std::string& expression) {
+  const DType dtype = writer.out_dtype(node, i);
+  writer.out(node, i, is_wide_unsigned(dtype) ? torch_call("to", expression, *torch_type(dtype)) : expression);
+  return {};
+}
+
+Result<std::string> torch_cast(const Node& node, const std::string& expression, DType to) {
+  const auto type = torch_type(to);
+  if (!type) return refuse(node, fmt::format("the type {}", to_string(to)));
+  return torch_call("to", expression, *type);
+}
+
+Status lower_cast(TorchWriter& writer, const Node& node) {
+  const DType from = writer.dtype(node, 0), to = writer.out_dtype(node);
+  if (!torch_type(from)) return refuse(node, fmt::format("the type {}", to_string(from)));
+  std::string given = writer.in(node, 0);
+  const double largest = largest_of_8_bits(to);
+  if (largest > 0 || to == DType::kFloat8E8M0) given = torch_call("to", given, *torch_type(DType::kFloat32));
+  if (to == DType::kFloat8E8M0) return refuse(node, "the type float8_e8m0");
+  if (largest > 0 && node.integer("saturate", 1) != 0)
+    given = torch_call("clamp", given, torch_number(-largest), torch_number(largest));
+  ASSAY_TRY(const std::string made, torch_cast(node, given, to));
+  writer.out(node, from == to ? torch_call("clone", made) : made);
+  return {};
+}
+
+Result<std::optional<std::vector<std::int64_t>>> integers_of(const TorchWriter& writer, const Node& node,
+                                                             std::string_view attribute, std::size_t input) {
+  using Found = std::optional<std::vector<std::int64_t>>;
+  if (const auto given = node.integers(attribute))
+    return Found(std::vector<std::int64_t>(given->begin(), given->end()));
+  if (!has_input(node, input)) return Found();
+  ASSAY_TRY(std::vector<std::int64_t> all, writer.program().integers(node, node.inputs[input]));
+  return Found(std::move(all));
+}
+
+}  // namespace assay::lowering

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/torchscript/writer.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "base/text.hpp"
+
+namespace assay::lowering {
+
+TorchWriter::TorchWriter(const StaticProgram& program, Program& into) : program_(program), into_(into) {
+  into_.text = "def forward(self";
+  for (std::size_t i = 0; i < program.inputs().size(); ++i) {
+    std::string variable = fmt::format("x{}", i);
+    into_.text += fmt::format(", {}: Tensor", variable);
+    names_.emplace(program.inputs()[i].name, std::move(variable));
+  }
+  into_.text += "):\n";
+}
+
+std::string TorchWriter::value(std::string_view name) {
+  if (const auto known = names_.find(name); known != names_.end()) return known->second;
+  const Weight* constant = program_.constant(name);
+  ASSAY_CHECK(constant != nullptr, "a tensor is written before it is read");
+  std::string variable = weight(*constant);
+  names_.emplace(name, variable);
+  return variable;
+}
+
+std::vector<std::string> TorchWriter::ins(const graph::Node& node) {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) all.push_back(in(node, i));
+  return all;
+}
+
+std::string TorchWriter::weight(Weight weight) {
+  into_.weights.push_back(std::move(weight));
+  return fmt::format("self.w{}", into_.weights.size() - 1);
+}
+
+std::string TorchWriter::integers(std::span<const std::int64_t> values) {
+  const auto bytes = std::as_bytes(values);
+  return weight({.name = fmt::format("assay.integers.{}", into_.weights.size()),
+                 .dtype = DType::kInt64,
+                 .shape = {static_cast<std::int64_t>(values.size())},
+                 .bytes = bytes.size(),
+                 .held = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+}
+
+std::optional<double> TorchWriter::number(std::string_view name) const {
+  const Weight* constant = program_.constant(name);
+  if (constant == nullptr) return std::nullopt;
+  for (const std::int64_t extent : constant->shape)
+    if (extent != 1) return std::nullopt;
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers beyond are no doubles
+  const auto data = program_.elements(name);
+  if (!data || is_floating(constant->dtype) == is_integer(constant->dtype)) return std::nullopt;
+  const double number = element_as_double({constant->dtype, constant->shape, data->bytes}, 0);
+  return is_integer(constant->dtype) && !(std::abs(number) < static_cast<double>(kExact)) ? std::nullopt
+                                                                                          : std::optional(number);
+}
+
+void TorchWriter::line(const std::string& statement) { into_.text += "    " + statement + "\n"; }
+
+std::string TorchWriter::let(const std::string& expression) {
+  std::string variable = fmt::format("v{}", variables_++);
+  line(fmt::format("{} = {}", variable, expression));
+  return variable;
+}
+
+void TorchWriter::define(std::string_view name, const std::string& expression) {
+  std::string variable = let(expression);
+  if (!name.empty()) is(name, std::move(variable));
+}
+
+void TorchWriter::is(std::string_view name, std::string variable) {
+  names_.insert_or_assign(std::string(name), std::move(variable));
+}
+
+void TorchWriter::finish() {
+  std::string returned;
+  for (const Value& output : program_.outputs()) returned += value(output.name) + ", ";
+  line(fmt::format("return ({})", returned));
+}
+
+std::optional<int> torch_type(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return 0;
+    case DType::kInt8:
+      return 1;
+    case DType::kInt16:
+      return 2;
+    case DType::kInt32:
+      return 3;
+    case DType::kInt64:
+      return 4;
+    case DType::kFloat16:
+      return 5;
+    case DType::kFloat32:
+      return 6;
+    case DType::kFloat64:
+      return 7;
+    case DType::kComplex64:
+      return 9;
+    case DType::kComplex128:
+      return 10;
+    case DType::kBool:
+      return 11;
+    case DType::kBFloat16:
+      return 15;
+    case DType::kFloat8E5M2:
+      return 23;
+    case DType::kFloat8E4M3FN:
+      return 24;
+    case DType::kFloat8E5M2FNUZ:
+      return 25;
+    case DType::kFloat8E4M3FNUZ:
+      return 26;
+    case DType::kUInt16:
+      return 27;
+    case DType::kUInt32:
+      return 28;
+    case DType::kUInt64:
+      return 29;
+    case DType::kFloat8E8M0:
+      return 44;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string torch_number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == text.npos) text += ".0";
+  return text;
+}
+
+std::string torch_list(std::span<const std::int64_t> values) { return fmt::format("[{}]", fmt::join(values, ", ")); }
+
+std::string torch_list(std::span<const std::string> expressions) {
+  return fmt::format("[{}]", fmt::join(expressions, ", "));
+}
+
+}  // namespace assay::lowering
