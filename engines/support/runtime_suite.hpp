@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The common code of the tests of plug-ins for real runtimes: small ONNX models, a context with its buffers, and
-/// (runtime_suite.cpp) the tests that each plug-in must pass.
+/// The common code of the tests of plug-ins for real runtimes: small ONNX models, a context with its buffers
+/// (runtime_helpers.cpp), and the tests that each plug-in that reads ONNX must pass (runtime_suite.cpp).
 
 #include <cstring>
 #include <memory>
@@ -44,6 +44,8 @@ struct Model {
   int opset = 17;
   std::vector<std::string> more_domains{};
 };
+/// The file's content.
+[[nodiscard]] std::string encode(const Model& model);
 /// Writes it into the test's own folder and returns the path.
 [[nodiscard]] std::string write(const Model& model, const std::string& name);
 [[nodiscard]] std::string write_bytes(std::string_view bytes, const std::string& name);
