@@ -74,10 +74,15 @@ Status start_interpreter(const std::string& prefix) {
               "ASSAY_XLA_PYTHON is the prefix of a complete Python; without it the system's is used");
 }
 
+/// The codes that xla_support.py uses.
 ErrorCode code_from(std::string_view name) {
-  for (const ErrorCode code : {ErrorCode::kInvalidArgument, ErrorCode::kNotFound, ErrorCode::kUnsupported,
-                               ErrorCode::kOutOfMemory, ErrorCode::kIncompatiblePlugin})
-    if (name == to_string(code)) return code;
+  constexpr std::pair<std::string_view, ErrorCode> kCodes[] = {{"invalid_argument", ErrorCode::kInvalidArgument},
+                                                               {"not_found", ErrorCode::kNotFound},
+                                                               {"unsupported", ErrorCode::kUnsupported},
+                                                               {"out_of_memory", ErrorCode::kOutOfMemory},
+                                                               {"incompatible_plugin", ErrorCode::kIncompatiblePlugin}};
+  for (const auto& [known, code] : kCodes)
+    if (name == known) return code;
   return ErrorCode::kInternal;
 }
 
