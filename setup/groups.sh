@@ -100,14 +100,14 @@ find_groups() {
         case $list:$command:$argument in
           engines:*) engines+=" $argument" ;;
           hardware:*) hardware+=" $argument" ;;
-          ::run | ::bench | ::verify | ::suite | ::coverage | ::zoo | ::db | ::engines | ::hardware | ::doctor | ::query | ::report | ::plot | ::serve | ::help | ::variants | ::profile) command=$argument ;;
+          ::run | ::bench | ::verify | ::suite | ::coverage | ::zoo | ::conform | ::db | ::engines | ::hardware | ::doctor | ::query | ::report | ::plot | ::serve | ::help | ::variants | ::profile) command=$argument ;;
           :zoo:check) command="zoo check" ;;
         esac
         ;;
     esac
   done
   case $command in
-    run | bench | verify | suite | coverage | "zoo check") ;;
+    run | bench | verify | suite | coverage | conform | "zoo check") ;;
     *) return ;;
   esac
   read_engines
@@ -127,7 +127,7 @@ find_groups() {
   for name in "${wanted[@]}"; do
     [[ ${engine_needs_model[$name]-} == false ]] || computes=yes
   done
-  [[ -z $computes ]] || add_engine_group "$reference_engine"
+  [[ -z $computes || $command == conform ]] || add_engine_group "$reference_engine"
   for name in "${engine_names[@]}"; do
     [[ " ${wanted[*]} " != *" $name "* ]] || add_engine_group "$name"
   done

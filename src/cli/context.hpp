@@ -64,6 +64,7 @@ void register_query(CLI::App& app, Commands& commands);
 void register_report(CLI::App& app, Commands& commands);
 void register_plot(CLI::App& app, Commands& commands);
 void register_serve(CLI::App& app, Commands& commands);
+void register_conform(CLI::App& app, Commands& commands);
 void register_help(CLI::App& app, Commands& commands);
 void register_planned(CLI::App& app, Commands& commands);
 

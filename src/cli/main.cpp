@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   register_engines(app, commands);
   register_doctor(app, commands);
   register_zoo(app, commands);
+  register_conform(app, commands);
   register_db(app, commands);
   register_cache(app, commands);
   register_suite(app, commands);
