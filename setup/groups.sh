@@ -21,13 +21,13 @@ json_words() {
   value=${BASH_REMATCH[1]//[][\",$'\n']/ }
 }
 
-# Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`; by hardware word
-# `default_engine`.
+# Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`, `engine_framework`; by
+# hardware word `default_engine`; and `own_hardware`, the words that an engine is made for (default_for).
 read_engines() {
   local file name text word rank value
   local -A best=()
-  engine_names=()
-  declare -gA engine_hardware=() engine_needs_model=() default_engine=()
+  engine_names=() own_hardware=""
+  declare -gA engine_hardware=() engine_needs_model=() engine_framework=() default_engine=()
   for file in "$root"/engines/*/engine.json; do
     name=${file%/engine.json}
     name=${name##*/}
@@ -35,11 +35,15 @@ read_engines() {
     engine_names+=("$name")
     json_words "$text" needs_model
     engine_needs_model[$name]=${value// /}
+    json_words "$text" framework
+    value=${value// /}
+    engine_framework[$name]=${value,,}
     json_words "$text" preference
     rank=${value//[!0-9]/}
     rank=${rank:-500}
     json_words "$text" default_for
     local first=" $value "
+    own_hardware+=" $value"
     json_words "$text" hardware
     engine_hardware[$name]=$value
     for word in $value; do
@@ -82,14 +86,16 @@ add_engine_group() {
 
 # Sets `groups` for the arguments of ./assay.
 find_groups() {
-  local argument command="" command_words list="" engines="" hardware="" name word computes="" reference_engine
+  local argument command="" command_words list="" engines="" hardware="" frameworks="" name word computes="" reference_engine
   groups=(core web)
   for argument; do
     case $argument in
       -h | --help | --help-all | --version) return ;;
       --engine=* | --engines=*) engines+=" ${argument#*=}" ;;
       --hardware=* | --device=* | --devices=*) hardware+=" ${argument#*=}" ;;
+      --framework=*) frameworks+=" ${argument#*=}" ;;
       --engine | --engines) list=engines ;;
+      --framework) list=frameworks ;;
       --hardware | --device | --devices) list=hardware ;;
       -*) list="" ;;
       *)
@@ -100,6 +106,7 @@ find_groups() {
         case $list:$command:$argument in
           engines:*) engines+=" $argument" ;;
           hardware:*) hardware+=" $argument" ;;
+          frameworks:*) frameworks+=" $argument" ;;
           ::run | ::bench | ::verify | ::suite | ::coverage | ::zoo | ::conform | ::db | ::engines | ::hardware | ::doctor | ::query | ::report | ::plot | ::serve | ::help | ::variants | ::profile) command=$argument ;;
           :zoo:check) command="zoo check" ;;
         esac
@@ -117,9 +124,14 @@ find_groups() {
   for name in ${engines//,/ }; do
     wanted+=("${name%%@*}")
   done
+  for name in "${engine_names[@]}"; do
+    word=${engine_framework[$name]}
+    [[ -z $word || ! " ${frameworks,,} " =~ " "($word|both)" " ]] || wanted+=("$name")
+  done
   if [[ ${#wanted[@]} -eq 0 ]]; then
     hardware=" ${hardware//,/ } "
-    [[ $hardware != "  " && $hardware != *" all "* ]] || hardware=${!default_engine[*]}
+    # What no machine is known to have is fetched when it is named: the runtime of a TPU.
+    [[ $hardware != "  " && $hardware != *" all "* ]] || hardware="cpu $own_hardware"
     for word in ${hardware,,}; do
       wanted+=("${default_engine[$word]-$reference_engine}")
     done

@@ -199,7 +199,7 @@ class BadInput(tool.ToolTest):
         self.refused("bench", "--model", "resnet50", "--framework", "jax", "--engine", "onnxruntime", says="--framework")
 
     def test_nothing_that_was_asked_for_is_built(self):
-        result = self.run_tool("bench", "--model", "resnet50", "--framework", "pytorch", "--batch-sizes", "1", expect=2)
+        result = self.run_tool("bench", "--model", "resnet50", "--engine", "browser", "--batch-sizes", "1", expect=2)
         self.assertIn("not_built", result.stdout + result.stderr)
         self.run_tool("suite", "--config", "x.json", expect=2)
 

@@ -32,7 +32,7 @@ expect "core web onnxruntime" run --hardware cpu --batch-sizes 1 4
 expect "core web onnxruntime" run --hardware cuda
 expect "core web onnxruntime" bench --engine=null,onnxruntime --hardware all
 expect "core web onnxruntime" zoo check folder --engine onnxruntime
-expect "core web onnxruntime" bench --engine libtorch
+expect "core web onnxruntime libtorch" bench --engine libtorch
 expect "core web onnxruntime" bench --engine onnxruntime@1.31 --hardware cpu
 expect "core web onnxruntime openvino" verify m.onnx --engine openvino@2026
 expect "core web onnxruntime openvino" run --hardware OpenVINO
@@ -41,7 +41,9 @@ expect "core web onnxruntime openvino" suite --plan
 expect "core web onnxruntime openvino" coverage --benchmark-all
 expect "core web onnxruntime openvino" test/run_model_benchmarks.py --output-dir ./benchmark_results
 expect "core web onnxruntime openvino" ./run_benchmark_suite.py --models embedding vision
-expect "core web onnxruntime" bench/runner.py --framework pytorch --hardware cpu
+expect "core web onnxruntime libtorch" bench/runner.py --framework pytorch --hardware cpu
+expect "core web onnxruntime libtorch xla" bench --framework=both --model both
+expect "core web onnxruntime xla" bench --framework JAX --model resnet50
 expect "core web onnxruntime openvino" test_comprehensive_hardware_coverage --incremental-benchmarks
 expect "core web" setup_benchmark_db.py --db-path run
 expect "core web" benchmark_db_query.py --report run
@@ -61,7 +63,7 @@ printf '{\n  "name": "quick",\n  "hardware": [\n    "npu",\n    "cpu"\n  ],\n  "
 echo '{"name": "slow", "hardware": ["cpu", "gpu"], "formats": []}' >"$made_up/engines/slow/engine.json"
 echo '{"name": "planned", "planned": true, "preference": 1000, "hardware": ["web"]}' >"$made_up/engines/planned/engine.json"
 echo '{"name": "script", "preference": 1000, "needs_model" : false, "hardware": ["cpu"]}' >"$made_up/engines/script/engine.json"
-expect "core web onnxruntime quick slow" run
+expect "core web onnxruntime quick" run
 expect "core web onnxruntime" run --hardware cpu
 expect "core web onnxruntime quick" run --hardware npu
 expect "core web onnxruntime slow" run --hardware gpu
