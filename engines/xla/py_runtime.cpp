@@ -47,9 +47,9 @@ Result<void*> open_python(const std::string& prefix) {
   // Extension modules expect the interpreter's symbols in the process.
   if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;
   const char* reason = dlerror();
-  return fail(ErrorCode::kNotFound, fmt::format("cannot open {}: {}", path, reason != nullptr ? reason : "no reason given"),
-              fmt::format("install Python {} with its shared library (Debian: libpython{})", kPythonVersion,
-                          kPythonVersion));
+  return fail(
+      ErrorCode::kNotFound, fmt::format("cannot open {}: {}", path, reason != nullptr ? reason : "no reason given"),
+      fmt::format("install Python {} with its shared library (Debian: libpython{})", kPythonVersion, kPythonVersion));
 }
 
 Status start_interpreter(const std::string& prefix) {
@@ -68,10 +68,11 @@ Status start_interpreter(const std::string& prefix) {
     own_state.saved = functions.PyEval_SaveThread();
     return {};
   }
-  return fail(ErrorCode::kIncompatiblePlugin,
-              fmt::format("the interpreter of Python {} does not start{}{}{}", kPythonVersion,
-                          prefix.empty() ? "" : fmt::format(" with the prefix '{}'", prefix), why.empty() ? "" : ": ", why),
-              "ASSAY_XLA_PYTHON is the prefix of a complete Python; without it the system's is used");
+  return fail(
+      ErrorCode::kIncompatiblePlugin,
+      fmt::format("the interpreter of Python {} does not start{}{}{}", kPythonVersion,
+                  prefix.empty() ? "" : fmt::format(" with the prefix '{}'", prefix), why.empty() ? "" : ": ", why),
+      "ASSAY_XLA_PYTHON is the prefix of a complete Python; without it the system's is used");
 }
 
 /// The codes that xla_support.py uses.
@@ -184,9 +185,10 @@ Result<std::shared_ptr<const PyRuntime>> PyRuntime::start(const std::string& hom
   if (started && started->site_ == site.string()) return started;
   if (failure && failure->first == site.string()) return tl::unexpected<Error>(failure->second);
   if (started || failure)
-    return fail(ErrorCode::kIncompatiblePlugin,
-                fmt::format("the interpreter of this process uses the packages in '{}'; those in '{}' need a new process",
-                            started ? started->site_ : failure->first, site.string()));
+    return fail(
+        ErrorCode::kIncompatiblePlugin,
+        fmt::format("the interpreter of this process uses the packages in '{}'; those in '{}' need a new process",
+                    started ? started->site_ : failure->first, site.string()));
   Result<std::shared_ptr<const PyRuntime>> opened = open(site.string());
   if (opened)
     started = *opened;
@@ -199,10 +201,10 @@ Result<std::shared_ptr<const PyRuntime>> PyRuntime::open(const std::string& site
   const char* given = std::getenv("ASSAY_XLA_PYTHON");
   const std::string prefix = given != nullptr ? given : "";
   ASSAY_TRY(void* const library, open_python(prefix));
-#define ASSAY_PYTHON_FIND(name)                                              \
-  {                                                                          \
-    ASSAY_TRY(void* const symbol, find_symbol(library, #name));              \
-    functions.name = reinterpret_cast<decltype(functions.name)>(symbol);     \
+#define ASSAY_PYTHON_FIND(name)                                          \
+  {                                                                      \
+    ASSAY_TRY(void* const symbol, find_symbol(library, #name));          \
+    functions.name = reinterpret_cast<decltype(functions.name)>(symbol); \
   }
   ASSAY_PYTHON_FUNCTIONS(ASSAY_PYTHON_FIND)
 #undef ASSAY_PYTHON_FIND

@@ -37,8 +37,8 @@ struct PyApi {
 /// The functions of the interpreter that was started; only valid after PyRuntime::start().
 [[nodiscard]] const PyApi& py();
 
-/// Holds the interpreter's lock while it lives. May be nested. A thread that takes it for the first time gets a state of
-/// its own, which it keeps until it ends: making one takes longer than a small inference.
+/// Holds the interpreter's lock while it lives. May be nested. A thread that takes it for the first time gets a state
+/// of its own, which it keeps until it ends: making one takes longer than a small inference.
 class PyLock {
  public:
   PyLock();
@@ -68,8 +68,8 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-/// The Error of the exception that is set, which is cleared. A Refusal of xla_support.py has a code of its own; any other
-/// exception is `internal`. Needs the lock.
+/// The Error of the exception that is set, which is cleared. A Refusal of xla_support.py has a code of its own; any
+/// other exception is `internal`. Needs the lock.
 [[nodiscard]] tl::unexpected<Error> python_error();
 
 /// The interpreter of this process: libpython, started once and never ended. Runs xla_support.py.
@@ -77,8 +77,9 @@ class PyRuntime {
  public:
   /// Opens libpython, starts the interpreter and imports jaxlib from `home` (the folder `jaxlib` in a folder of
   /// packages). ASSAY_XLA_PYTHON is the prefix of another installation of the same Python version.
-  /// Errors: not_found: no libpython, or no jaxlib in `home`; incompatible_plugin: the interpreter does not start, jaxlib
-  /// is not complete, of another version than tested or for another Python, or the process uses another one already.
+  /// Errors: not_found: no libpython, or no jaxlib in `home`; incompatible_plugin: the interpreter does not start,
+  /// jaxlib is not complete, of another version than tested or for another Python, or the process uses another one
+  /// already.
   [[nodiscard]] static Result<std::shared_ptr<const PyRuntime>> start(const std::string& home);
 
   [[nodiscard]] const std::string& version() const { return version_; }

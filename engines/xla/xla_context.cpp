@@ -69,8 +69,7 @@ Status XlaContext::prepare() {
   arguments_ = PyRef(py().PyList_New(static_cast<Py_ssize_t>(fixed + compiled_->spare.size())));
   if (!arguments_) return python_error();
   for (std::size_t i = 0; i < inputs().size(); ++i) set_argument(i, PyRef(py().Py_BuildValue("")));
-  for (std::size_t i = 0; i < compiled_->weights.size(); ++i)
-    set_argument(inputs().size() + i, compiled_->weights[i]);
+  for (std::size_t i = 0; i < compiled_->weights.size(); ++i) set_argument(inputs().size() + i, compiled_->weights[i]);
   spare_.resize(compiled_->spare.size());
   latest_.resize(outputs().size());
   for (std::size_t i = 0; i < spare_.size(); ++i) {
@@ -173,9 +172,9 @@ Status XlaContext::keep_results(std::size_t set, PyObject* results) {
     } else {
       ASSAY_TRY(spare, PyRuntime::method(compiled_->compiled.get(), "memory", "(n)", static_cast<Py_ssize_t>(i)));
     }
-    set_argument(inputs().size() + compiled_->weights.size() +
-                     static_cast<std::size_t>(place - compiled_->spare.begin()),
-                 spare);
+    set_argument(
+        inputs().size() + compiled_->weights.size() + static_cast<std::size_t>(place - compiled_->spare.begin()),
+        spare);
   }
   return {};
 }

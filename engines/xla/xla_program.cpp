@@ -85,8 +85,8 @@ Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const Py
   ASSAY_CHECK_OK(check_precision(args.precision, program->inputs_, program->outputs_));
   ASSAY_TRY(program->overrides_, runtime->call("overrides", "(i)", program->strict_ ? 1 : 0));
   ASSAY_TRY(const PyRef pool, PyRuntime::attribute(program->client_.get(), "pool"));
-  program->threads_ = std::clamp(static_cast<int>(py().PyLong_AsLongLong(pool.get())), 1,
-                                 std::max(processors_in_use(), 1));
+  program->threads_ =
+      std::clamp(static_cast<int>(py().PyLong_AsLongLong(pool.get())), 1, std::max(processors_in_use(), 1));
   return std::unique_ptr<Program>(std::move(program));
 }
 
