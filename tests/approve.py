@@ -56,17 +56,14 @@ CHARTS = ("hardware_comparison", "model_performance", "batch_size_scaling", "rel
           "latency_vs_batch_size", "throughput_vs_batch_size", "memory_usage_vs_batch_size", "architecture_comparison",
           "latency_distribution", "samples_over_time", "history", "generation", "verification", "comparison",
           "phases", "machine_noise")
+# What these say of one cell instead is in charts/without_data.txt.
 NEED_MORE = ("comparison", "relative_speedup", "category_comparison", "hardware_efficiency", "optimization_opportunities", "history", "generation")
-# Those that look different with many models; charts.text checks the text of all.
-OF_MANY = ("hardware_comparison", "model_performance", "batch_size_scaling", "architecture_performance_matrix", "memory_scaling",
-           "optimization_opportunities", "latency_vs_batch_size", "latency_distribution", "history", "verification", "comparison", "phases",
-           "machine_noise")
 NOT_RANKED = ("hardware_comparison", "model_performance", "relative_speedup", "memory_usage", "architecture_performance_matrix",
               "architecture_comparison", "category_comparison", "comparison")
 LONG_NAMES = ("hardware_comparison", "model_performance", "architecture_performance_matrix", "history")
 CHART_FILES = [*(f"charts/{name}.one.svg" for name in CHARTS if name not in NEED_MORE),
                *(f"charts/{name}.normal.svg" for name in CHARTS),
-               *(f"charts/{name}.thirty.svg" for name in OF_MANY),
+               *(f"charts/{name}.thirty.svg" for name in CHARTS),
                *(f"charts/{name}.unranked.svg" for name in NOT_RANKED),
                *(f"charts/{name}.long.svg" for name in LONG_NAMES),
                *(f"charts/{name}.normal.dark.svg" for name in CHARTS[:3]), "charts/comparison.two_runs.svg",

@@ -132,6 +132,25 @@ std::string group_words(std::string name) {
   return name.empty() ? "other" : name;
 }
 
+std::string winners_words(const std::map<std::string, Wins>& wins, std::string_view claim, std::string_view things,
+                          bool one_each) {
+  std::vector<std::pair<std::string, Wins>> most(wins.begin(), wins.end());
+  std::ranges::stable_sort(most, std::ranges::greater{}, [](const auto& one) { return one.second.count; });
+  std::string words;
+  for (const auto& [target, won] : most) {
+    const bool first = words.empty();
+    words += first ? fmt::format("{} {}", target, claim) : ", " + target;
+    words += fmt::format(" for {}", won.count);
+    if (first || won.of != most.front().second.of) words += fmt::format(" of {}", won.of);
+    if (first) words += fmt::format(" {}", things);
+  }
+  std::size_t won = 0;
+  for (const auto& [target, each] : most) won += each.count;
+  if (one_each && won < most.front().second.of)
+    words += fmt::format("; for {} none is shown to be", most.front().second.of - won);
+  return words;
+}
+
 std::string common_words(std::span<const Record* const> rows) {
   std::string words;
   const auto add = [&](const std::string& part) {

@@ -160,9 +160,9 @@ MatrixCell matrix_cell(const Cells& cells, const ArchitectureLine& line, const s
   return cell;
 }
 
-// The target that is ahead of each other ranked one in more than half of the rows, if there is one; else the question.
+// Which target is ahead of each other ranked one, and in how many rows; the question if none is.
 std::string title_of(const Cells& cells, std::span<const ArchitectureLine> lines) {
-  std::map<std::string, std::size_t> wins;
+  std::map<std::string, Wins> wins;
   for (const ArchitectureLine& line : lines) {
     const std::string best = fastest_target(line);
     std::size_t others = 0, slower = 0;
@@ -171,12 +171,10 @@ std::string title_of(const Cells& cells, std::span<const ArchitectureLine> lines
       ++others;
       slower += matrix_cell(cells, line, target).row.style == kBold ? 1 : 0;
     }
-    if (others > 0 && slower == others) ++wins[best];
+    if (others > 0 && slower == others) ++wins.try_emplace(best, Wins{0, lines.size()}).first->second.count;
   }
-  const auto most = std::ranges::max_element(wins, {}, &std::pair<const std::string, std::size_t>::second);
-  if (lines.size() < 2 || most == wins.end() || 2 * most->second <= lines.size())
-    return "Which hardware for which architecture?";
-  return fmt::format("{} is ahead of all others for {} of {} architectures", most->first, most->second, lines.size());
+  if (lines.size() < 2 || wins.empty()) return "Which hardware for which architecture?";
+  return winners_words(wins, "is ahead of all others", "architectures", /*one_each=*/true);
 }
 
 }  // namespace

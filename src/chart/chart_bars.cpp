@@ -73,17 +73,28 @@ Row bar_of(int panel, const ModelRow& of, const Number& value, const Number& low
 std::string fastest_words(const Source& source, const std::string& question) {
   const Cells& cells = source.cells;
   if (source.input.analysis == nullptr) return question;
-  std::map<std::string, std::size_t> wins;
+  std::map<std::string, Wins> wins;
   for (const ModelLine& line : source.input.analysis->models)
     if (line.hardware_id == cells.hardware_id && line.latency && line.latency->row != nullptr &&
         line.latency->runner_up != nullptr && line.latency->ahead.baseline_ahead() &&
         std::ranges::find(cells.models, line.model) != cells.models.end())
-      ++wins[target_key(*line.latency->row)];
+      ++wins.try_emplace(target_key(*line.latency->row), Wins{0, cells.models.size()}).first->second.count;
   if (wins.empty()) return question;
-  const auto best = std::ranges::max_element(wins, {}, &std::pair<const std::string, std::size_t>::second);
-  if (2 * best->second <= cells.models.size()) return question;
-  if (cells.models.size() == 1) return fmt::format("{} is the fastest for {}", best->first, cells.models.front());
-  return fmt::format("{} is the fastest for {} of {} models", best->first, best->second, cells.models.size());
+  if (cells.models.size() == 1)
+    return fmt::format("{} is the fastest for {}", wins.begin()->first, cells.models.front());
+  return winners_words(wins, "is the fastest", "models", /*one_each=*/true);
+}
+
+// "For clip on cpu, openvino would help most: 2.38× as fast"; "" if paired launches show no gain.
+std::string helps_most_words(const Opportunity& first) {
+  if (!first.claimed || first.cell == nullptr || first.better == nullptr) return "";
+  const Record& better = *first.better;
+  const bool batch = first.kind == Opportunity::Kind::kBatch;
+  const std::string what = batch ? fmt::format("batch {}", better.batch_size.value_or(1))
+                           : first.kind == Opportunity::Kind::kPrecision ? better.effective_precision
+                                                                         : target_key(better);
+  return fmt::format("For {} on {}, {} would help most: {}× as {}", first.cell->model, target_key(*first.cell), what,
+                     number_words(first.factor), batch ? "many items per second" : "fast");
 }
 
 // Pages of at most that many models, so that none is taller than it may be.
@@ -234,6 +245,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   std::vector<std::string> names;
   std::set<std::string> peaks;
   bool partly = false;
+  const Efficiency* most = nullptr;
   for (const Efficiency& entry : source.input.analysis->efficiency) {
     if (entry.hardware_id != cells.hardware_id) continue;
     const std::string name = fmt::format("{}, {}", group_words(entry.category), entry.precision);
@@ -247,6 +259,7 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
     row.style = kHollow;
     partly |= !entry.counted_whole;
     rows.push_back(row);
+    if (most == nullptr || entry.share > most->share) most = &entry;
     peaks.insert(entry.peak_of);
     table.rows.push_back(
         {entry.category, entry.target, entry.precision, entry.share, static_cast<double>(entry.cells), entry.peak_of});
@@ -262,6 +275,10 @@ std::vector<Chart> hardware_efficiency(const Source& source) {
   for (const Record& row : cells.rows)
     if (shows_values(row) && std::ranges::find(rows, target_key(row), &Row::series) != rows.end())
       shown.push_back(&row);
+  constexpr double kPercent = 100;
+  frame.title = fmt::format("{} reaches {}{} % of the measured peak for {}{}", most->target,
+                            most->counted_whole ? "" : "at least ", in_words(most->share * kPercent, 2),
+                            group_words(most->category), rows.size() > 1 && !partly ? ", the largest share" : "");
   frame.subtitle = common_words(shown) + " · geometric mean over cells; the peak is the highest rate that was measured";
   for (const Look& look : looks_of(cells.rows))
     if (std::ranges::any_of(rows, [&](const Row& row) { return row.series == look.name; }))
@@ -296,9 +313,7 @@ std::vector<Chart> optimization_opportunities(const Source& source) {
                             "machine, and more launches (`--launches`) make times more certain"};
     return {std::move(chart)};
   }
-  if (const Opportunity& first = all.front(); first.claimed && first.cell != nullptr)
-    frame.title = fmt::format("What would help most: {} on {}, {}× in paired launches", first.cell->model,
-                              target_key(*first.cell), number_words(first.factor));
+  if (const std::string finding = helps_most_words(all.front()); !finding.empty()) frame.title = finding;
   std::vector<const Record*> shown;
   for (const Opportunity& one : std::span(all).first(count))
     if (one.cell != nullptr) shown.push_back(one.cell);

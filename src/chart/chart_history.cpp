@@ -5,8 +5,14 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "analyse/analysis.hpp"
 #include "base/clock.hpp"
+#include "base/text.hpp"
 #include "chart/cells_in_time.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
@@ -20,6 +26,35 @@ std::string utc_words(double seconds) {
   return iso8601(WallTime(std::chrono::duration_cast<WallTime::duration>(std::chrono::duration<double>(seconds))))
              .substr(0, 19) +
          "Z";
+}
+
+// What became of the cells since the run before: "2 of 12 cells compute wrong numbers now; 1 of 12 cells moved …".
+std::string changes_words(std::span<const Change> changes, std::span<const Record* const> cells) {
+  struct ChangeWords {
+    Change::What what;
+    const char *one, *several;
+  };
+  constexpr ChangeWords kChanges[] = {
+      {Change::What::kNewlyWrong, "computes wrong numbers now", "compute wrong numbers now"},
+      {Change::What::kNewlyFailed, "does not run now", "do not run now"},
+      {Change::What::kFixed, "runs again", "run again"},
+      {Change::What::kMoved, "moved beyond the spread of its earlier runs, not confirmed",
+       "moved beyond the spread of their earlier runs, not confirmed"}};
+  std::vector<std::string> found;
+  for (const ChangeWords& kind : kChanges) {
+    const Record* last = nullptr;
+    std::size_t count = 0;
+    for (const Record* cell : cells)
+      for (const Change& change : changes) {
+        const bool counts = change.what != Change::What::kMoved || change.beyond_spread;
+        if (change.what != kind.what || change.series != cell->series_key || !counts) continue;
+        last = cell;
+        ++count;
+      }
+    if (count == 1) found.push_back(fmt::format("{} {}", cell_words(*last), kind.one));
+    if (count > 1) found.push_back(fmt::format("{} of {} cells {}", count, cells.size(), kind.several));
+  }
+  return join(found, "; ");
 }
 
 }  // namespace
@@ -60,6 +95,12 @@ std::vector<Chart> history(const Source& source) {
   frame.name = "history";
   frame.title = lines.size() == 1 ? "How did " + cell_words(*lines.front().cell) + " change?"
                                   : "How did the times of these cells change?";
+  if (source.input.analysis != nullptr) {
+    std::vector<const Record*> cells_shown;
+    for (const Line& line : lines) cells_shown.push_back(line.cell);
+    if (std::string finding = changes_words(source.input.analysis->since_last_run, cells_shown); !finding.empty())
+      frame.title = std::move(finding);
+  }
   std::vector<Record> results;  // with what the second line says of them
   for (const Line& line : lines)
     for (const HistoryPoint* point : line.points) {

@@ -251,7 +251,7 @@ std::vector<Chart> category_comparison(const Source& source) {
   Table table{kRatioColumns, {}};
   std::string baseline;
   bool any = false;
-  std::map<std::string, std::size_t> faster;  // for how many categories each target is claimed to be
+  std::map<std::string, Wins> faster;  // for how many categories each target is claimed to be
   for (const CategoryLine& line : source.input.analysis->categories) {
     // Without a baseline nothing was compared; a ratio to another baseline than that of the axis would be another
     // ratio.
@@ -274,19 +274,15 @@ std::vector<Chart> category_comparison(const Source& source) {
       rows.push_back(ratio_bar(names.back(), look.name, against, has ? line.cells : 0, why_no_ratio(own, look.name)));
       add_ratio(table, rows.back(), against, has ? line.cells : 0);
       any |= has && line.cells > 0;
-      if (has && against.baseline_ahead()) ++faster[look.name];
+      if (has) ++faster[look.name].of;
+      if (has && against.baseline_ahead()) ++faster[look.name].count;
     }
   }
   if (!any) baseline = add_unranked_categories(cells, names, rows, table);
   if (std::ranges::none_of(rows, [](const Row& row) { return row.value.has_value(); })) return {};
-  std::vector<std::pair<std::string, std::size_t>> most(faster.begin(), faster.end());
-  std::ranges::stable_sort(most, std::ranges::greater{}, &std::pair<std::string, std::size_t>::second);
-  std::string finding;
-  for (const auto& [target, count] : most)
-    finding += finding.empty()
-                   ? fmt::format("{} is faster than {} for {} of {} categories", target, baseline, count, names.size())
-                   : fmt::format(", {} for {}", target, count);
-  if (!finding.empty()) frame.title = finding;
+  std::erase_if(faster, [](const auto& one) { return one.second.count == 0; });
+  if (!faster.empty())
+    frame.title = winners_words(faster, fmt::format("is faster than {}", baseline), "categories", /*one_each=*/false);
   std::vector<const Record*> shown;
   for (const Record& row : cells.rows)
     if (shows_values(row)) shown.push_back(&row);

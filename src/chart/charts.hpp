@@ -4,6 +4,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "chart/chart.hpp"
@@ -44,6 +45,15 @@ struct Source {
 
 /// The name of a category or family in words: "encoder decoders"; "other" if it has none.
 [[nodiscard]] std::string group_words(std::string name);
+
+/// For how many of those that it was compared for a target is claimed to be ahead.
+struct Wins {
+  std::size_t count = 0, of = 0;
+};
+/// "openvino is the fastest for 4 of 6 models, cuda for 1; for 1 none is shown to be", the most first: `wins` by
+/// target, those that won. `one_each`: a thing has one winner at most, so that those without one are counted.
+[[nodiscard]] std::string winners_words(const std::map<std::string, Wins>& wins, std::string_view claim,
+                                        std::string_view things, bool one_each);
 
 /// "128 tokens · float32 · laboratory · 1 to 3 launches · 2026-03-02": what all of the rows have in common, and the
 /// range of their launches and dates.

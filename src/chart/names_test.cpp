@@ -100,6 +100,75 @@ TEST(Titles, OfVerificationNameWhatIsWrong) {
   EXPECT_THAT(chart_of(Kind::kVerification, data_of({good})).title, StartsWith("How close"));
 }
 
+TEST(Titles, OfTheArchitecturesNameWhoIsAheadOfAllOthersAndInHowMany) {
+  std::vector<Record> rows;
+  for (const char* model : {"bert", "vit", "gpt2"})
+    for (const char* hardware : {"cpu", "openvino", "cuda"}) {
+      const bool best = hardware == std::string(model == std::string("gpt2") ? "cuda" : "openvino");
+      rows.push_back(laboratory_cell(model, hardware, best ? 5 : hardware == std::string("cpu") ? 10 : 9));
+    }
+  EXPECT_EQ(chart_of(Kind::kArchitecturePerformanceMatrix, data_of(rows)).title,
+            "openvino is ahead of all others for 2 of 3 architectures, cuda for 1");
+  std::vector<Record> without = rows;
+  without.back() = failed(without.back());
+  for (Record& row : without)
+    if (row.model == "gpt2" && row.hardware == "cpu") row = laboratory_cell("gpt2", "cpu", 9);
+  EXPECT_EQ(chart_of(Kind::kArchitecturePerformanceMatrix, data_of(without)).title,
+            "openvino is ahead of all others for 2 of 3 architectures; for 1 none is shown to be");
+  // Two targets that are equal: nobody is ahead of all.
+  for (Record& row : rows)
+    if (row.hardware == "cpu") row = laboratory_cell(row.model, "cpu", 5);
+  EXPECT_EQ(chart_of(Kind::kArchitecturePerformanceMatrix, data_of(rows)).title,
+            "Which hardware for which architecture?");
+}
+
+TEST(Titles, OfOpportunitiesNameWhatHelps) {
+  EXPECT_EQ(chart_of(Kind::kOptimizationOpportunities,
+                     data_of({laboratory_cell("bert", "cpu", 10), laboratory_cell("bert", "openvino", 5)}))
+                .title,
+            "For bert on cpu, openvino would help most: 2.00× as fast");
+}
+
+TEST(Titles, OfCategoriesCountThoseThatWereCompared) {
+  std::vector<Record> rows;
+  for (const char* category : {"vision", "audio"})
+    for (const char* hardware : {"cpu", "openvino"}) {
+      if (category == std::string("audio") && hardware == std::string("openvino")) continue;
+      rows.push_back(laboratory_cell(category, hardware, hardware == std::string("cpu") ? 10 : 5));
+      rows.back().category = category;
+    }
+  rows.push_back(laboratory_cell("audio", "cuda", 4));
+  rows.back().category = "audio";
+  EXPECT_EQ(chart_of(Kind::kCategoryComparison, data_of(rows)).title,
+            "cuda is faster than cpu for 1 of 1 categories, openvino for 1");
+}
+
+TEST(Titles, OfHistorySayWhatChangedSinceTheRunBefore) {
+  Dataset data = data_of({laboratory_cell("bert", "cpu", 10), laboratory_cell("vit", "cpu", 10)});
+  data.versions = {"onnxruntime 1.2.3"};
+  for (std::uint32_t series = 0; series < 2; ++series) {
+    data.series.push_back(data.cells[series].series_key);
+    for (int day = 0; day < 8; ++day) {
+      HistoryPoint point;
+      point.series = series;
+      point.run = static_cast<std::uint32_t>(day);
+      point.time_s = 1772323200 + 86400.0 * day;
+      point.status = CellStatus::kCompleted;
+      point.verification = Verification::kVerified;
+      point.p50_ms = day == 7 && series == 0 ? 20 : 10 + 0.01 * (day % 2);
+      point.launches = 3;
+      data.history.push_back(point);
+    }
+  }
+  EXPECT_EQ(chart_of(Kind::kHistory, data).title,
+            "bert on cpu, batch 1 moved beyond the spread of its earlier runs, not confirmed");
+  data.history.back().status = CellStatus::kWrong;
+  EXPECT_EQ(
+      chart_of(Kind::kHistory, data).title,
+      "vit on cpu, batch 1 computes wrong numbers now; bert on cpu, batch 1 moved beyond the spread of its earlier "
+      "runs, not confirmed");
+}
+
 TEST(History, SaysWhatItsResultsHaveInCommon) {
   Dataset data = data_of({laboratory_cell("bert", "cpu", 10)});
   data.series = {data.cells.front().series_key};
