@@ -15,7 +15,10 @@
 namespace assay::lowering {
 
 class TorchWriter;  ///< lower/torchscript/writer.hpp
-class HloWriter;    ///< lower/stablehlo/writer.hpp
+namespace stablehlo {
+class HloWriter;  ///< lower/stablehlo/writer.hpp
+}
+using stablehlo::HloWriter;
 
 /// A row. `lower` writes the node's outputs with the writer, or refuses what it does not implement.
 template <class Writer>

@@ -105,6 +105,7 @@ Status write_program(const Program& program, const fs::path& file) {
     one["file"] = (held ? own.filename() : weight.file).string();
     one["offset"] = held ? written : weight.offset;
     one["bytes"] = weight.bytes;
+    if (!weight.permutation.empty()) one["permutation"] = weight.permutation;
     if (held) {
       pieces.push_back(weight.held);
       written += weight.held.size();

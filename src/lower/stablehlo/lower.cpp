@@ -1,12 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
+// The whole module.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
 #include "lower/stablehlo/writer.hpp"
 
 namespace assay::lowering {
 
-std::span<const LoweredOperator<HloWriter>> hlo_operators() { return {}; }
+namespace stablehlo {
+namespace {
 
-Status lower_to_hlo([[maybe_unused]] const StaticProgram& program, [[maybe_unused]] Program& into) {
-  return fail(ErrorCode::kUnsupported, "nothing is lowered to stablehlo yet");
+// A name in MLIR's quotes.
+std::string mlir_string(std::string_view name) {
+  std::string text = "\"";
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\' || byte < 0x20 || byte >= 0x7f)
+      text += fmt::format("\\{:02X}", byte);
+    else
+      text += c;
+  }
+  return text + "\"";
+}
+
+Result<std::string> type_of(const Value& value) {
+  if (const auto type = mlir_type(value.dtype, value.shape)) return *type;
+  return fail(ErrorCode::kUnsupported, fmt::format("{} has elements of type {}, which cannot be lowered",
+                                                   shown(value.name), to_string(value.dtype)));
+}
+
+const HloRow* row_of(const graph::Node& node) {
+  static const auto rows = [] {
+    std::map<std::pair<std::string_view, std::string_view>, const HloRow*> all;
+    for (const HloRow& row : hlo_operators()) all.emplace(std::pair(row.known.domain, row.known.name), &row);
+    return all;
+  }();
+  const auto found = rows.find({node.domain, node.op_type});
+  return found == rows.end() ? nullptr : found->second;
+}
+
+}  // namespace
+}  // namespace stablehlo
+
+std::span<const LoweredOperator<HloWriter>> hlo_operators() {
+  using namespace stablehlo;
+  static const std::vector<HloRow> all = [] {
+    std::vector<HloRow> rows;
+    for (const auto& part : {hlo_elementwise(), hlo_activations(), hlo_reductions(), hlo_layout(), hlo_linear(),
+                             hlo_convolutions(), hlo_pooling(), hlo_normalisations(), hlo_indexing()})
+      rows.insert(rows.end(), part.begin(), part.end());
+    return rows;
+  }();
+  return all;
+}
+
+Status lower_to_hlo(const StaticProgram& program, Program& into) {
+  using namespace stablehlo;
+  std::vector<std::string> arguments, types, ids;
+  for (std::size_t i = 0; i < program.inputs().size(); ++i) {
+    ASSAY_TRY(const std::string type, type_of(program.inputs()[i]));
+    arguments.push_back(fmt::format("%x{}: {} loc({})", i, type, mlir_string(program.inputs()[i].name)));
+  }
+  HloWriter writer(program, into);
+  for (const graph::Node* node : program.nodes()) {
+    const HloRow* row = row_of(*node);
+    ASSAY_CHECK(row != nullptr, "operators were checked against the table");
+    ASSAY_CHECK_OK(row->lower(writer, *node));
+  }
+  for (const Value& output : program.outputs()) {
+    ASSAY_TRY(const std::string type, type_of(output));
+    ASSAY_TRY(const Hlo value, writer.value(output.name));
+    ids.push_back(value.id);
+    types.push_back(type);
+  }
+  for (std::size_t i = 0; i < into.weights.size(); ++i)
+    arguments.push_back(fmt::format("%w{}: {}", i, *mlir_type(into.weights[i].dtype, into.weights[i].shape)));
+  into.text = fmt::format("module @assay {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
+                          fmt::join(arguments, ", "), fmt::join(types, ", "), writer.body(), fmt::join(ids, ", "),
+                          fmt::join(types, ", "));
+  return {};
 }
 
 }  // namespace assay::lowering

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions. All compute with channels last.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lower/stablehlo/elementwise.hpp"
+#include "lower/stablehlo/windows.hpp"
+
+namespace assay::lowering::stablehlo {
+namespace {
+
+Axes list_of(const graph::Node& node, const char* name, std::int64_t otherwise, std::size_t count) {
+  const auto given = node.integers(name);
+  return given ? Axes(given->begin(), given->end()) : Axes(count, otherwise);
+}
+
+Shape shape_last(const Shape& plain) {
+  Shape shape = plain;
+  std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  return shape;
+}
+
+// [O, I, spatial…] to [spatial…, I, O]
+Axes kernel_order(std::int64_t rank) {
+  Axes order;
+  for (std::int64_t axis = 2; axis < rank; ++axis) order.push_back(axis);
+  order.push_back(1);
+  order.push_back(0);
+  return order;
+}
+
+Result<Hlo> kernel_of(HloWriter& writer, const graph::Node& node, std::size_t index) {
+  const Axes order = kernel_order(static_cast<std::int64_t>(writer.program().shape(node.inputs[index]).size()));
+  if (const auto constant = writer.permuted_constant(node, index, order)) return *constant;
+  ASSAY_TRY(const Hlo kernel, writer.input(node, index));
+  return writer.transpose(kernel, order);
+}
+
+Hlo with_bias(HloWriter& writer, const Hlo& y, const Hlo& bias) {
+  return writer.add(y, writer.broadcast_in_dim(bias, y.shape, {y.rank() - 1}));
+}
+
+Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+
+Status convolution(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo x, writer.input_last(node, 0));
+  const Shape& weights = writer.program().shape(node.inputs[1]);
+  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[0]), spatial(weights)));
+  ASSAY_TRY(const Hlo kernel, kernel_of(writer, node, 1));
+  const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
+  Hlo y = writer.convolution(x, kernel, window, node.integer("group", 1), shape, x.dtype);
+  if (has_input(node, 2)) {
+    ASSAY_TRY(const Hlo bias, writer.input(node, 2));
+    y = with_bias(writer, y, bias);
+  }
+  return writer.output_last(node, 0, y);
+}
+
+Status integer_convolution(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo given, writer.input_last(node, 0));
+  const Shape& weights = writer.program().shape(node.inputs[1]);
+  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[0]), spatial(weights)));
+  ASSAY_TRY(const Hlo stored, kernel_of(writer, node, 1));
+  Hlo x = writer.convert(given, DType::kInt32), kernel = writer.convert(stored, DType::kInt32);
+  if (has_input(node, 2)) {
+    ASSAY_TRY(const Hlo zero, writer.input(node, 2));
+    x = writer.subtract(x, writer.broadcast(writer.reshape(writer.convert(zero, DType::kInt32), {}), x.shape));
+  }
+  if (has_input(node, 3)) {
+    ASSAY_TRY(const Hlo read, writer.input(node, 3));
+    const Hlo zero = writer.convert(read, DType::kInt32);  // one, or one for each output channel
+    kernel = writer.subtract(
+        kernel,
+        writer.broadcast(zero.rank() == 1 && zero.extent(0) == 1 ? writer.reshape(zero, {}) : zero, kernel.shape));
+  }
+  const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
+  return writer.output_last(node, 0,
+                            writer.convolution(x, kernel, window, node.integer("group", 1), shape, DType::kInt32));
+}
+
+// [C, M / groups, spatial…] to [spatial…, C / groups, M], mirrored in space.
+Result<Hlo> mirrored_kernel(HloWriter& writer, const graph::Node& node, std::int64_t groups) {
+  ASSAY_TRY(const Hlo kernel, writer.input(node, 1));
+  const std::int64_t inputs = kernel.extent(0), outputs = kernel.extent(1);
+  Shape apart{groups, inputs / groups, outputs};
+  Axes order, mirrored;
+  Shape joined_shape;
+  for (std::int64_t axis = 2; axis < kernel.rank(); ++axis) {
+    apart.push_back(kernel.extent(axis));
+    order.push_back(axis + 1);
+    mirrored.push_back(axis - 2);
+    joined_shape.push_back(kernel.extent(axis));
+  }
+  for (const std::int64_t axis : {1, 0, 2}) order.push_back(axis);
+  joined_shape.push_back(inputs / groups);
+  joined_shape.push_back(groups * outputs);
+  const Hlo moved = writer.reshape(writer.transpose(writer.reshape(kernel, apart), order), joined_shape);
+  return writer.reverse(moved, mirrored);
+}
+
+// A convolution over the input with zeros between its elements. Padding cuts off the result.
+Status transposed_convolution(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo x, writer.input_last(node, 0));
+  const std::int64_t groups = node.integer("group", 1);
+  const Shape in = spatial(writer.program().shape(node.inputs[0]));
+  const Shape size = spatial(writer.program().shape(node.inputs[1]));
+  const Shape out = spatial(writer.program().shape(node.outputs[0]));
+  const std::size_t axes = size.size();
+  const Axes stride = list_of(node, "strides", 1, axes), pads = list_of(node, "pads", 0, 2 * axes);
+  HloWindow window{.size = size, .stride = Axes(axes, 1), .dilation = list_of(node, "dilations", 1, axes)};
+  window.base_dilation = stride;
+  const std::string_view automatic = node.text("auto_pad", "NOTSET");
+  const bool computed = node.attribute("output_shape") != nullptr || automatic.starts_with("SAME");
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t reach = (size[i] - 1) * window.dilation[i];
+    std::int64_t cut = pads[i];
+    if (automatic == "VALID") cut = 0;
+    if (computed) {
+      const std::int64_t whole = stride[i] * (in[i] - 1) + reach + 1 + list_of(node, "output_padding", 0, axes)[i];
+      const std::int64_t total = std::max<std::int64_t>(whole - out[i], 0);
+      cut = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
+    }
+    window.before.push_back(reach - cut);
+    // What is left is determined by the result's extent.
+    window.after.push_back(out[i] - 1 + reach + 1 - (stride[i] * (in[i] - 1) + 1) - window.before[i]);
+  }
+  ASSAY_TRY(const Hlo kernel, mirrored_kernel(writer, node, groups));
+  const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
+  Hlo y = writer.convolution(x, kernel, window, groups, shape, x.dtype);
+  if (has_input(node, 2)) {
+    ASSAY_TRY(const Hlo bias, writer.input(node, 2));
+    y = with_bias(writer, y, bias);
+  }
+  return writer.output_last(node, 0, y);
+}
+
+constexpr HloRow kConvolutions[] = {
+    {{"", "Conv", 1, kNewestOpset, ""}, convolution},
+    {{"", "ConvInteger", 10, kNewestOpset, ""}, integer_convolution},
+    {{"", "ConvTranspose", 1, kNewestOpset, ""}, transposed_convolution},
+};
+
+}  // namespace
+
+Result<HloWindow> window_of(const graph::Node& node, const Shape& input, const Axes& kernel) {
+  const std::size_t axes = kernel.size();
+  HloWindow window{
+      .size = kernel, .stride = list_of(node, "strides", 1, axes), .dilation = list_of(node, "dilations", 1, axes)};
+  const Axes pads = list_of(node, "pads", 0, 2 * axes);
+  if (input.size() != axes + 2 || window.stride.size() != axes || window.dilation.size() != axes ||
+      pads.size() != 2 * axes)
+    return refuse(node, "attributes of another rank");
+  window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
+  window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
+  const std::string_view automatic = node.text("auto_pad", "NOTSET");
+  for (std::size_t i = 0; i < axes && automatic != "NOTSET"; ++i) {
+    const std::int64_t extent = input[i + 2], out = (extent + window.stride[i] - 1) / window.stride[i];
+    const std::int64_t reach = (kernel[i] - 1) * window.dilation[i] + 1;
+    const std::int64_t total =
+        automatic == "VALID" ? 0 : std::max<std::int64_t>((out - 1) * window.stride[i] + reach - extent, 0);
+    window.before[i] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
+    window.after[i] = total - window.before[i];
+  }
+  return window;
+}
+
+HloWindow over_all_axes(const HloWindow& window, bool last) {
+  const auto spread = [last](const Axes& spatial, std::int64_t other) {
+    Axes all{other};
+    if (!last) all.push_back(other);
+    all.insert(all.end(), spatial.begin(), spatial.end());
+    if (last) all.push_back(other);
+    return all;
+  };
+  return {spread(window.size, 1), spread(window.stride, 1), spread(window.dilation, 1), spread(window.before, 0),
+          spread(window.after, 0)};
+}
+
+std::span<const HloRow> hlo_convolutions() { return kConvolutions; }
+
+}  // namespace assay::lowering::stablehlo

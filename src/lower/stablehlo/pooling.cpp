@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling, in the order of axes that the input has.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lower/stablehlo/elementwise.hpp"
+#include "lower/stablehlo/windows.hpp"
+
+namespace assay::lowering::stablehlo {
+namespace {
+
+struct Pooled {
+  Hlo x;
+  bool last = false;
+  HloWindow spatial;  ///< padded as far as the last window reaches
+  Axes given_after;   ///< the padding that the node has
+  HloWindow all;      ///< over all axes of x
+};
+
+Result<Pooled> pooling_of(HloWriter& writer, const graph::Node& node) {
+  Pooled pooled;
+  pooled.last = writer.prefers_last(node, 0);
+  const Shape &in = writer.program().shape(node.inputs[0]), &out = writer.program().shape(node.outputs[0]);
+  const auto kernel = node.integers("kernel_shape");
+  if (!kernel) return refuse(node, "the missing kernel_shape");
+  ASSAY_TRY(pooled.spatial, window_of(node, in, Axes(kernel->begin(), kernel->end())));
+  pooled.given_after = pooled.spatial.after;
+  HloWindow& window = pooled.spatial;
+  for (std::size_t i = 0; i < window.size.size(); ++i) {
+    const std::int64_t reach = (window.size[i] - 1) * window.dilation[i] + 1;
+    window.after[i] = (out[i + 2] - 1) * window.stride[i] + reach - in[i + 2] - window.before[i];
+  }
+  ASSAY_TRY(pooled.x, pooled.last ? writer.input_last(node, 0) : writer.input(node, 0));
+  pooled.all = over_all_axes(window, pooled.last);
+  return pooled;
+}
+
+Status pooled_output(HloWriter& writer, const graph::Node& node, const Pooled& pooled, const Hlo& y) {
+  return pooled.last ? writer.output_last(node, 0, y) : writer.output(node, y);
+}
+
+// How many elements of the input (and of its padding, if that counts) each window along an axis has.
+std::vector<double> counts_along(const Pooled& pooled, std::size_t axis, std::int64_t extent, std::int64_t windows,
+                                 bool with_padding) {
+  const HloWindow& window = pooled.spatial;
+  const std::int64_t low = with_padding ? -window.before[axis] : 0;
+  const std::int64_t high = with_padding ? extent + pooled.given_after[axis] : extent;
+  std::vector<double> counts;
+  for (std::int64_t i = 0; i < windows; ++i) {
+    double count = 0;
+    for (std::int64_t k = 0; k < window.size[axis]; ++k) {
+      const std::int64_t place = i * window.stride[axis] - window.before[axis] + k * window.dilation[axis];
+      if (place >= low && place < high) ++count;
+    }
+    counts.push_back(std::max(count, 1.0));
+  }
+  return counts;
+}
+
+Status average_pool(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Pooled pooled, pooling_of(writer, node));
+  const bool with_padding = node.integer("count_include_pad", 0) != 0;
+  const Shape &in = writer.program().shape(node.inputs[0]), &out = writer.program().shape(node.outputs[0]);
+  const DType own = pooled.x.dtype;
+  const Hlo x = writer.convert(pooled.x, wide(own));
+  Hlo y = writer.reduce_window("stablehlo.add", x, writer.splat(0, x.dtype), pooled.all);
+  double common = 1;
+  std::optional<Hlo> varying;
+  for (std::size_t i = 0; i < pooled.spatial.size.size(); ++i) {
+    const std::vector<double> counts = counts_along(pooled, i, in[i + 2], out[i + 2], with_padding);
+    if (std::ranges::all_of(counts, [&](double each) { return each == counts.front(); })) {
+      common *= counts.front();
+      continue;
+    }
+    const auto axis = static_cast<std::int64_t>(i) + (pooled.last ? 1 : 2);
+    const Hlo along = writer.broadcast_in_dim(writer.list(counts, x.dtype), y.shape, {axis});
+    varying = varying ? writer.multiply(*varying, along) : along;
+  }
+  Hlo count = writer.splat_like(common, y);
+  if (varying) count = common == 1 ? *varying : writer.multiply(*varying, count);
+  y = writer.divide(y, count);
+  return pooled_output(writer, node, pooled, writer.convert(y, own));
+}
+
+// The largest element of each window, and its place in the whole input.
+Status max_pool_with_places(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Pooled pooled, pooling_of(writer, node));
+  ASSAY_TRY(const Hlo x, writer.input(node, 0));
+  const HloWindow window = over_all_axes(pooled.spatial, false);
+  const bool by_columns = node.integer("storage_order", 0) != 0;
+  // Row-major places; with storage_order the last axis is the slowest one.
+  Hlo places = writer.splat(0, DType::kInt64, x.shape);
+  std::int64_t step = 1;
+  std::vector<std::int64_t> order;
+  for (std::int64_t axis = x.rank(); axis-- > 2;) order.push_back(axis);
+  if (by_columns) std::ranges::reverse(order);
+  for (const std::int64_t axis : {std::int64_t{1}, std::int64_t{0}}) order.push_back(axis);
+  for (const std::int64_t axis : order) {
+    const Hlo along = writer.iota(DType::kInt64, x.shape, axis);
+    places = writer.add(places, writer.multiply(along, writer.splat_like(static_cast<double>(step), along)));
+    step *= x.extent(axis);
+  }
+  const Hlo operands[] = {x, places, writer.lowest(x.dtype), writer.highest(DType::kInt64)};
+  const Shape& out = writer.program().shape(node.outputs[0]);
+  const Hlo results[] = {HloWriter::type(x.dtype, out), HloWriter::type(DType::kInt64, out)};
+  const Hlo element = HloWriter::type(x.dtype), place = HloWriter::type(DType::kInt64);
+  const std::pair<std::vector<Hlo>, HloWriter::Region> region{
+      {element, place, element, place}, [](HloWriter& w, std::span<const Hlo> a) -> std::vector<Hlo> {
+        const Hlo wins = w.binary("stablehlo.or", w.compare("GT", a[0], a[2]),
+                                  w.binary("stablehlo.and", w.compare("EQ", a[0], a[2]), w.compare("LT", a[1], a[3])));
+        return {w.select(wins, a[0], a[2]), w.select(wins, a[1], a[3])};
+      }};
+  std::string padding;
+  for (std::size_t i = 0; i < window.before.size(); ++i)
+    padding += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", window.before[i], window.after[i]);
+  const std::string attributes = fmt::format(
+      "window_dimensions = array<i64: {}>, window_strides = array<i64: {}>, window_dilations = array<i64: {}>, padding "
+      "= "
+      "dense<[{}]> : tensor<{}x2xi64>",
+      joined(window.size), joined(window.stride), joined(window.dilation), padding, window.before.size());
+  const std::vector<Hlo> found =
+      writer.operation("stablehlo.reduce_window", operands, attributes, results, {&region, 1});
+  ASSAY_CHECK_OK(writer.output(node, 0, found[0]));
+  return writer.output(node, 1, found[1]);
+}
+
+Status max_pool(HloWriter& writer, const graph::Node& node) {
+  if (node.outputs.size() > 1 && !node.outputs[1].empty()) return max_pool_with_places(writer, node);
+  ASSAY_TRY(const Pooled pooled, pooling_of(writer, node));
+  const Hlo y = writer.reduce_window("stablehlo.maximum", pooled.x, writer.lowest(pooled.x.dtype), pooled.all);
+  return pooled_output(writer, node, pooled, y);
+}
+
+Hlo power_of_magnitude(HloWriter& writer, const Hlo& x, double p) {
+  if (p == 2) return writer.multiply(x, x);
+  const Hlo size = writer.unary("stablehlo.abs", x);
+  return p == 1 ? size : writer.binary("stablehlo.power", size, writer.splat_like(p, size));
+}
+Hlo root_of(HloWriter& writer, const Hlo& x, double p) {
+  if (p == 1) return x;
+  return p == 2 ? writer.unary("stablehlo.sqrt", x) : writer.binary("stablehlo.power", x, writer.splat_like(1 / p, x));
+}
+
+Status lp_pool(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Pooled pooled, pooling_of(writer, node));
+  const auto p = static_cast<double>(node.integer("p", 2));
+  const Hlo raised = power_of_magnitude(writer, pooled.x, p);
+  const Hlo total = writer.reduce_window("stablehlo.add", raised, writer.splat(0, raised.dtype), pooled.all);
+  return pooled_output(writer, node, pooled, root_of(writer, total, p));
+}
+
+enum class Whole { kMean, kMax, kLp };
+
+template <Whole Kind>
+Status pooled_over_all(HloWriter& writer, const graph::Node& node) {
+  const bool last = writer.prefers_last(node, 0);
+  ASSAY_TRY(const Hlo x, last ? writer.input_last(node, 0) : writer.input(node, 0));
+  Axes axes;
+  for (std::int64_t axis = last ? 1 : 2; axis < x.rank() - (last ? 1 : 0); ++axis) axes.push_back(axis);
+  const auto p = static_cast<double>(node.integer("p", 2));
+  const Hlo y = Kind == Whole::kMean  ? writer.mean(x, axes)
+                : Kind == Whole::kMax ? writer.largest(x, axes)
+                                      : root_of(writer, writer.sum(power_of_magnitude(writer, x, p), axes), p);
+  return element_output(writer, node, writer.keep_axes(y, x, axes), last);
+}
+
+constexpr HloRow kPooling[] = {
+    {{"", "AveragePool", 1, kNewestOpset, ""}, average_pool},
+    {{"", "GlobalAveragePool", 1, kNewestOpset, ""}, pooled_over_all<Whole::kMean>},
+    {{"", "GlobalLpPool", 2, kNewestOpset, ""}, pooled_over_all<Whole::kLp>},
+    {{"", "GlobalMaxPool", 1, kNewestOpset, ""}, pooled_over_all<Whole::kMax>},
+    {{"", "LpPool", 2, kNewestOpset, ""}, lp_pool},
+    {{"", "MaxPool", 1, kNewestOpset, ""}, max_pool},
+};
+
+}  // namespace
+
+std::span<const HloRow> hlo_pooling() { return kPooling; }
+
+}  // namespace assay::lowering::stablehlo

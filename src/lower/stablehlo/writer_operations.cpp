@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations, one member each, in StableHLO's own syntax where it has one.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lower/stablehlo/writer.hpp"
+
+namespace assay::lowering::stablehlo {
+namespace {
+
+std::string type_text(const Hlo& value) { return *mlir_type(value.dtype, value.shape); }
+
+std::string list_text(const Axes& numbers) { return fmt::format("[{}]", joined(numbers)); }
+
+std::string array_text(const Axes& numbers) {
+  return numbers.empty() ? "array<i64>" : fmt::format("array<i64: {}>", joined(numbers));
+}
+
+std::string pairs_text(const Axes& before, const Axes& after) {
+  std::string text;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    text += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", before[i], after[i]);
+  return text;
+}
+
+Axes permutation_to_last(std::int64_t rank) {
+  Axes axes{0};
+  for (std::int64_t axis = 2; axis < rank; ++axis) axes.push_back(axis);
+  axes.push_back(1);
+  return axes;
+}
+
+Axes permutation_from_last(std::int64_t rank) {
+  Axes axes{0, rank - 1};
+  for (std::int64_t axis = 1; axis < rank - 1; ++axis) axes.push_back(axis);
+  return axes;
+}
+
+bool is_small_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
+double element_count_of(const Hlo& x, const Axes& axes) {
+  double count = 1;
+  for (const std::int64_t axis : axes) count *= static_cast<double>(x.extent(axis));
+  return count;
+}
+
+constexpr std::string_view kHighest = "precision = [HIGHEST, HIGHEST]";
+
+}  // namespace
+
+// ---- elementwise
+
+Hlo HloWriter::unary(std::string_view operation, const Hlo& x) {
+  const std::string type = type_text(x);
+  return operation.starts_with("chlo.")
+             ? line(fmt::format("{} {} : {} -> {}", operation, x.id, type, type), x.dtype, x.shape)
+             : line(fmt::format("{} {} : {}", operation, x.id, type), x.dtype, x.shape);
+}
+
+Hlo HloWriter::binary(std::string_view operation, const Hlo& a, const Hlo& b) {
+  ASSAY_CHECK(a.shape == b.shape && a.dtype == b.dtype, "operands of one type");
+  return line(fmt::format("{} {}, {} : {}", operation, a.id, b.id, type_text(a)), a.dtype, a.shape);
+}
+
+Hlo HloWriter::compare(std::string_view direction, const Hlo& a, const Hlo& b) {
+  ASSAY_CHECK(a.shape == b.shape && a.dtype == b.dtype, "operands of one type");
+  return line(fmt::format("stablehlo.compare {}, {}, {} : ({}, {}) -> {}", direction, a.id, b.id, type_text(a),
+                          type_text(b), *mlir_type(DType::kBool, a.shape)),
+              DType::kBool, a.shape);
+}
+
+Hlo HloWriter::select(const Hlo& condition, const Hlo& yes, const Hlo& no) {
+  ASSAY_CHECK(yes.shape == no.shape && yes.dtype == no.dtype, "operands of one type");
+  return line(fmt::format("stablehlo.select {}, {}, {} : {}, {}", condition.id, yes.id, no.id, type_text(condition),
+                          type_text(yes)),
+              yes.dtype, yes.shape);
+}
+
+Hlo HloWriter::convert(const Hlo& x, DType dtype) {
+  if (x.dtype == dtype) return x;
+  if (dtype == DType::kBool) return compare("NE", x, splat_like(0, x));
+  return line(fmt::format("stablehlo.convert {} : ({}) -> {}", x.id, type_text(x), *mlir_type(dtype, x.shape)), dtype,
+              x.shape);
+}
+
+// ---- layout
+
+Hlo HloWriter::broadcast_in_dim(const Hlo& x, const Shape& shape, const Axes& axes) {
+  if (x.shape == shape && axes == all_axes(x)) return x;
+  return line(fmt::format("stablehlo.broadcast_in_dim {}, dims = {} : ({}) -> {}", x.id, list_text(axes), type_text(x),
+                          *mlir_type(x.dtype, shape)),
+              x.dtype, shape);
+}
+
+Hlo HloWriter::broadcast(const Hlo& x, const Shape& shape) {
+  Axes axes = all_axes(x);
+  const auto offset = static_cast<std::int64_t>(shape.size()) - x.rank();
+  for (std::int64_t& axis : axes) axis += offset;
+  return broadcast_in_dim(x, shape, axes);
+}
+
+Hlo HloWriter::reshape(const Hlo& x, const Shape& shape) {
+  if (x.shape == shape) return x;
+  return line(fmt::format("stablehlo.reshape {} : ({}) -> {}", x.id, type_text(x), *mlir_type(x.dtype, shape)), x.dtype,
+              shape);
+}
+
+Hlo HloWriter::transpose(const Hlo& x, const Axes& permutation) {
+  if (permutation == all_axes(x)) return x;
+  Shape shape;
+  for (const std::int64_t axis : permutation) shape.push_back(x.extent(axis));
+  return line(fmt::format("stablehlo.transpose {}, dims = {} : ({}) -> {}", x.id, list_text(permutation), type_text(x),
+                          *mlir_type(x.dtype, shape)),
+              x.dtype, shape);
+}
+
+Hlo HloWriter::slice(const Hlo& x, const Axes& begin, const Axes& end, const Axes& step) {
+  Shape shape;
+  std::string ranges;
+  for (std::size_t i = 0; i < begin.size(); ++i) {
+    shape.push_back((end[i] - begin[i] + step[i] - 1) / step[i]);
+    ranges += fmt::format("{}{}:{}", i > 0 ? ", " : "", begin[i], end[i]);
+    if (step[i] != 1) ranges += fmt::format(":{}", step[i]);
+  }
+  if (shape == x.shape) return x;
+  return line(
+      fmt::format("stablehlo.slice {} [{}] : ({}) -> {}", x.id, ranges, type_text(x), *mlir_type(x.dtype, shape)),
+      x.dtype, shape);
+}
+
+Hlo HloWriter::slice_axis(const Hlo& x, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  Axes from(x.shape.size(), 0), to = x.shape;
+  from[static_cast<std::size_t>(axis)] = begin;
+  to[static_cast<std::size_t>(axis)] = end;
+  return slice(x, from, to, Axes(x.shape.size(), 1));
+}
+
+Hlo HloWriter::concatenate(std::span<const Hlo> values, std::int64_t axis) {
+  if (values.size() == 1) return values[0];
+  Shape shape = values[0].shape;
+  std::string ids, types;
+  std::int64_t extent = 0;
+  for (const Hlo& value : values) {
+    extent += value.extent(axis);
+    ids += (ids.empty() ? "" : ", ") + value.id;
+    types += (types.empty() ? "" : ", ") + type_text(value);
+  }
+  shape[static_cast<std::size_t>(axis)] = extent;
+  return line(fmt::format("stablehlo.concatenate {}, dim = {} : ({}) -> {}", ids, axis, types,
+                          *mlir_type(values[0].dtype, shape)),
+              values[0].dtype, shape);
+}
+
+Hlo HloWriter::pad(const Hlo& x, const Hlo& scalar, const Axes& before, const Axes& after, const Axes& between) {
+  const Axes inner = between.empty() ? Axes(x.shape.size(), 0) : between;
+  Shape shape = x.shape;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    shape[i] += before[i] + after[i] + std::max<std::int64_t>(x.shape[i] - 1, 0) * inner[i];
+  if (shape == x.shape && std::ranges::all_of(before, [](auto each) { return each == 0; })) return x;
+  return line(fmt::format("stablehlo.pad {}, {}, low = {}, high = {}, interior = {} : ({}, {}) -> {}", x.id, scalar.id,
+                          list_text(before), list_text(after), list_text(inner), type_text(x), type_text(scalar),
+                          *mlir_type(x.dtype, shape)),
+              x.dtype, shape);
+}
+
+Hlo HloWriter::reverse(const Hlo& x, const Axes& axes) {
+  if (axes.empty()) return x;
+  return line(fmt::format("stablehlo.reverse {}, dims = {} : {}", x.id, list_text(axes), type_text(x)), x.dtype,
+              x.shape);
+}
+
+Hlo HloWriter::to_last(const Hlo& x) { return transpose(x, permutation_to_last(x.rank())); }
+Hlo HloWriter::from_last(const Hlo& x) { return transpose(x, permutation_from_last(x.rank())); }
+
+// ---- combining
+
+Hlo HloWriter::reduce(std::string_view operation, const Hlo& x, const Hlo& start, const Axes& axes) {
+  if (axes.empty()) return x;
+  Shape shape;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis)
+    if (std::ranges::find(axes, axis) == axes.end()) shape.push_back(x.extent(axis));
+  return line(
+      fmt::format("stablehlo.reduce({} init: {}) applies {} across dimensions = {} : ({}, {}) -> {}", x.id, start.id,
+                  operation, list_text(axes), type_text(x), type_text(start), *mlir_type(x.dtype, shape)),
+      x.dtype, shape);
+}
+
+Hlo HloWriter::sum(const Hlo& x, const Axes& axes) {
+  const Hlo from = is_small_float(x.dtype) ? convert(x, DType::kFloat32) : x;
+  return convert(reduce("stablehlo.add", from, splat(0, from.dtype), axes), x.dtype);
+}
+
+Hlo HloWriter::mean(const Hlo& x, const Axes& axes) {
+  const Hlo from = is_small_float(x.dtype) ? convert(x, DType::kFloat32) : x;
+  const Hlo total = reduce("stablehlo.add", from, splat(0, from.dtype), axes);
+  return convert(divide(total, splat_like(element_count_of(x, axes), total)), x.dtype);
+}
+
+Hlo HloWriter::largest(const Hlo& x, const Axes& axes) { return reduce("stablehlo.maximum", x, lowest(x.dtype), axes); }
+
+Hlo HloWriter::keep_axes(const Hlo& reduced, const Hlo& of, const Axes& axes) {
+  Shape shape = of.shape;
+  for (const std::int64_t axis : axes) shape[static_cast<std::size_t>(axis)] = 1;
+  return reshape(reduced, shape);
+}
+
+Hlo HloWriter::dot(const Hlo& a, const Hlo& b, const DotAxes& axes, DType result) {
+  Shape shape;
+  for (const std::int64_t axis : axes.batch_a) shape.push_back(a.extent(axis));
+  const auto add_free = [&](const Hlo& x, const Axes& batch, const Axes& contracted) {
+    for (std::int64_t axis = 0; axis < x.rank(); ++axis)
+      if (std::ranges::find(batch, axis) == batch.end() && std::ranges::find(contracted, axis) == contracted.end())
+        shape.push_back(x.extent(axis));
+  };
+  add_free(a, axes.batch_a, axes.contract_a);
+  add_free(b, axes.batch_b, axes.contract_b);
+  const std::string batch =
+      axes.batch_a.empty() ? ""
+                           : fmt::format("batching_dims = {} x {}, ", list_text(axes.batch_a), list_text(axes.batch_b));
+  return line(fmt::format("stablehlo.dot_general {}, {}, {}contracting_dims = {} x {}, {} : ({}, {}) -> {}", a.id, b.id,
+                          batch, list_text(axes.contract_a), list_text(axes.contract_b), kHighest, type_text(a),
+                          type_text(b), *mlir_type(result, shape)),
+              result, shape);
+}
+
+Hlo HloWriter::convolution(const Hlo& x, const Hlo& kernel, const HloWindow& window, std::int64_t groups,
+                           const Shape& shape, DType result) {
+  std::string spatial;
+  for (std::size_t i = 0; i < window.size.size(); ++i) spatial += fmt::format("{}, ", i);
+  const Axes base = window.base_dilation.empty() ? Axes(window.size.size(), 1) : window.base_dilation;
+  return line(
+      fmt::format(
+          "stablehlo.convolution({}, {}) dim_numbers = [b, {}f]x[{}i, o]->[b, {}f], window = {{stride = {}, pad = "
+          "[{}], lhs_dilate = {}, rhs_dilate = {}}} {{batch_group_count = 1 : i64, feature_group_count = {} : i64, "
+          "precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}} : ({}, {}) -> {}",
+          x.id, kernel.id, spatial, spatial, spatial, list_text(window.stride), pairs_text(window.before, window.after),
+          list_text(base), list_text(window.dilation), groups, type_text(x), type_text(kernel),
+          *mlir_type(result, shape)),
+      result, shape);
+}
+
+Hlo HloWriter::reduce_window(std::string_view operation, const Hlo& x, const Hlo& start, const HloWindow& window) {
+  Shape shape;
+  for (std::size_t i = 0; i < x.shape.size(); ++i) {
+    const std::int64_t reach = (window.size[i] - 1) * window.dilation[i] + 1;
+    shape.push_back((x.shape[i] + window.before[i] + window.after[i] - reach) / window.stride[i] + 1);
+  }
+  const std::string attributes = fmt::format(
+      "window_dimensions = {}, window_strides = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>",
+      array_text(window.size), array_text(window.stride), array_text(window.dilation),
+      pairs_text(window.before, window.after), x.shape.size());
+  const Hlo scalar = type(x.dtype);
+  const std::pair<std::vector<Hlo>, Region> region{
+      {scalar, scalar}, [operation](HloWriter& writer, std::span<const Hlo> pair) -> std::vector<Hlo> {
+        return {writer.binary(operation, pair[0], pair[1])};
+      }};
+  const Hlo operands[] = {x, start}, results[] = {type(x.dtype, shape)};
+  return this->operation("stablehlo.reduce_window", operands, attributes, results, {&region, 1})[0];
+}
+
+Hlo HloWriter::gather(const Hlo& x, const Hlo& indices, const GatherAxes& axes, const Axes& sizes, const Shape& shape) {
+  std::string numbers;
+  const auto add_axes = [&](const char* name, const Axes& list) {
+    if (!list.empty()) numbers += fmt::format("{} = {}, ", name, list_text(list));
+  };
+  add_axes("offset_dims", axes.offset);
+  add_axes("collapsed_slice_dims", axes.collapsed);
+  add_axes("operand_batching_dims", axes.batch);
+  add_axes("start_indices_batching_dims", axes.index_batch);
+  add_axes("start_index_map", axes.index_map);
+  const std::string attributes = fmt::format(
+      "dimension_numbers = #stablehlo.gather<{}index_vector_dim = {}>, slice_sizes = {}, indices_are_sorted = "
+      "false",
+      numbers, axes.vector_axis, array_text(sizes));
+  const Hlo operands[] = {x, indices}, results[] = {type(x.dtype, shape)};
+  return operation("stablehlo.gather", operands, attributes, results)[0];
+}
+
+Hlo HloWriter::scatter_nd(const Hlo& x, const Hlo& indices, const Hlo& updates, std::string_view combine) {
+  const std::int64_t depth = indices.shape.back(), outer = indices.rank() - 1;
+  Axes window, inserted;
+  for (std::int64_t axis = outer; axis < updates.rank(); ++axis) window.push_back(axis);
+  for (std::int64_t axis = 0; axis < depth; ++axis) inserted.push_back(axis);
+  std::string numbers;
+  if (!window.empty()) numbers += fmt::format("update_window_dims = {}, ", list_text(window));
+  numbers += fmt::format("inserted_window_dims = {0}, scatter_dims_to_operand_dims = {0}, ", list_text(inserted));
+  const std::string attributes = fmt::format(
+      "scatter_dimension_numbers = #stablehlo.scatter<{}index_vector_dim = {}>, indices_are_sorted = false, "
+      "unique_indices "
+      "= false",
+      numbers, outer);
+  const Hlo scalar = type(x.dtype);
+  const std::pair<std::vector<Hlo>, Region> region{
+      {scalar, scalar}, [combine](HloWriter& writer, std::span<const Hlo> pair) -> std::vector<Hlo> {
+        return {combine.empty() ? pair[1] : writer.binary(combine, pair[0], pair[1])};
+      }};
+  const Hlo operands[] = {x, indices, updates}, results[] = {type(x.dtype, x.shape)};
+  return operation("stablehlo.scatter", operands, attributes, results, {&region, 1})[0];
+}
+
+// ---- any operation
+
+std::vector<Hlo> HloWriter::operation(std::string_view name, std::span<const Hlo> operands, std::string_view attributes,
+                                      std::span<const Hlo> results,
+                                      std::span<const std::pair<std::vector<Hlo>, Region>> regions) {
+  std::vector<std::string> bodies;
+  for (const auto& [arguments, write] : regions) {
+    // Constants in a region are its own.
+    const std::string outside = std::exchange(body_, "");
+    const auto constants = std::exchange(constants_, {});
+    std::vector<Hlo> given = arguments;
+    std::string heads;
+    for (Hlo& one : given) {
+      one.id = fresh();
+      heads += fmt::format("{}{}: {}", heads.empty() ? "" : ", ", one.id, type_text(one));
+    }
+    const std::vector<Hlo> returned = write(*this, given);
+    std::string ids, types;
+    for (const Hlo& one : returned) {
+      ids += (ids.empty() ? "" : ", ") + one.id;
+      types += (types.empty() ? "" : ", ") + type_text(one);
+    }
+    bodies.push_back(
+        fmt::format("{{\n    ^bb0({}):\n{}    stablehlo.return {} : {}\n    }}", heads, body_, ids, types));
+    body_ = outside;
+    constants_ = constants;
+  }
+  std::string ids, types, made;
+  for (const Hlo& one : operands) {
+    ids += (ids.empty() ? "" : ", ") + one.id;
+    types += (types.empty() ? "" : ", ") + type_text(one);
+  }
+  std::vector<Hlo> values(results.begin(), results.end());
+  const std::string id = fresh();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i].id = values.size() == 1 ? id : fmt::format("{}#{}", id, i);
+    made += (made.empty() ? "" : ", ") + type_text(values[i]);
+  }
+  body_ +=
+      fmt::format("    {}{} = \"{}\"({})", id, values.size() == 1 ? "" : fmt::format(":{}", values.size()), name, ids);
+  if (!attributes.empty()) body_ += fmt::format(" <{{{}}}>", attributes);
+  if (!bodies.empty()) body_ += fmt::format(" ({})", fmt::join(bodies, ", "));
+  body_ += fmt::format(" : ({}) -> ({})\n", types, made);
+  return values;
+}
+
+}  // namespace assay::lowering::stablehlo
