@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSide = 64;
 
-/// Of a product whose factors are 1 + 2^-12: its error, as a share.
+/// The relative error of a product whose factors are 1 + 2^-12.
 double error_of(const at::Tensor& product, double exact) {
   return std::abs(product.flatten()[5].item<double>() / exact - 1);
 }

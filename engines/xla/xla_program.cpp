@@ -36,7 +36,7 @@ Result<std::vector<ValueInfo>> values_of(PyObject* model, const char* name) {
 }
 
 /// Limits this thread, and those that it starts, to `count` of the processors that it may use. XLA's client gives its
-/// work to as many threads as it is told, but the calling thread computes, too.
+/// work to as many threads as are requested, but the calling thread computes, too.
 void use_processors(int count) {
   // The whole set is kept: a worker may load a program with more threads later.
   static const cpu_set_t allowed = [] {

@@ -33,7 +33,7 @@ def start(site):
     sys.path.insert(0, site)
     found = next(iter(importlib.metadata.distributions(name="jaxlib", path=[site])), None)
     if found is None:
-        raise Refusal("incompatible_plugin", f"'{site}' has a folder jaxlib, but not the jaxlib-….dist-info of its version")
+        raise Refusal("incompatible_plugin", f"'{site}' has a folder jaxlib, but not the jaxlib-VERSION.dist-info of its version")
     tags = re.findall(r"^Tag: cp(\d)(\d+)-", found.read_text("WHEEL") or "", re.M)
     own = (str(sys.version_info.major), str(sys.version_info.minor))
     if tags and own not in tags:
@@ -95,7 +95,7 @@ def tasks():
 
 
 class Aval:
-    """What jaxlib wants to know of an array."""
+    """What jaxlib asks of an array."""
 
     weak_type = False
 

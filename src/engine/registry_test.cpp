@@ -46,7 +46,7 @@ TEST_F(Registry, DistinguishesUnknownNotBuiltAndNotInstalled) {
   const auto unknown = locate("onnx-runtime");
   EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(unknown.error().hint, HasSubstr("onnxruntime, openvino"));
-  EXPECT_EQ(locate("libtorch").error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(locate("browser").error().code, ErrorCode::kUnsupported);
   const auto missing = locate("openvino");
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   EXPECT_THAT(missing.error().message, HasSubstr("no libopenvino_c.so in " + (root_ / "deps/openvino").string()));

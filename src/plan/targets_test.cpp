@@ -135,8 +135,9 @@ TEST_F(Targets, ADeviceIsChosenByItsScoreOrItsName) {
 
 TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {
   TargetRequest request;
-  request.engines = {"libtorch"};
-  EXPECT_THAT(words_of(request), ElementsAre("cpu libtorch not_built"));
+  request.engines = {"browser"};
+  request.hardware = {"wasm"};
+  EXPECT_THAT(words_of(request), ElementsAre("wasm browser not_built"));
 }
 
 TEST_F(Targets, UnknownWordsAreTheUsersMistake) {

@@ -22,7 +22,7 @@ constexpr Tolerance kOnnxTolerance{.absolute = 1e-7, .relative = 1e-3};
 
 /// In 16 bits, two units in the last place: one is more than ONNX's.
 constexpr double kFloat16Relative = 0x1p-9, kBFloat16Relative = 0x1p-6;
-/// Of the largest element: sums of a Fourier transform that cancel have the rounding errors of their terms.
+/// Relative to the largest element: sums of a Fourier transform that cancel have the rounding errors of their terms.
 constexpr double kTransformAbsolute = 1e-6;
 
 constexpr std::string_view kOfControl[] = {"Adagrad",

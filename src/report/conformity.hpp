@@ -23,7 +23,7 @@ struct ConformityReport {
   std::vector<Test> tests;
   std::vector<Engine> engines;
 
-  /// Of a test on all engines: failed before wrong before unsupported before passed.
+  /// For a test on all engines: failed before wrong before unsupported before passed.
   [[nodiscard]] Conformity worst(std::size_t test) const;
 };
 

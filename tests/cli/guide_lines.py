@@ -37,7 +37,6 @@ COVERAGE = "test/test_comprehensive_hardware_coverage.py"
 SCHEDULE = "schedules are not part of this version of assay"
 PROFILE = "flame graphs and operator times are not part of this version of assay"
 VARIANTS = "comparing compressed variants of a model is not part of this version of assay"
-XLA = "the engine 'xla' is not part of this version of assay"
 
 LINES = [
     Line("000", 26, "plan", "test/run_model_benchmarks.py --output-dir ./benchmark_results"),
@@ -106,7 +105,7 @@ LINES = [
     Line("004", 10, "plan", "bench/runner.py --framework pytorch --model resnet50 --batch-sizes 1 4 --iterations 10 --warmup 3"),
     Line("004", 45, "plan", "bench/runner.py --framework both --model both"),
     Line("004", 48, "plan", "bench/runner.py --framework pytorch --model resnet50"),
-    Line("004", 51, "not yet", "bench/runner.py --framework jax --model vit_b_16 --batch-sizes 1 16 32 64 --iterations 100 --warmup 20", XLA),
+    Line("004", 51, "plan", "bench/runner.py --framework jax --model vit_b_16 --batch-sizes 1 16 32 64 --iterations 100 --warmup 20"),
     Line("004", 194, "plan", "bench/runner.py --framework pytorch --model resnet50 --batch-sizes 1 16 --iterations 20 --warmup 5"),
     Line("004", 201, "plan", "bench/runner.py --framework both --model both --batch-sizes 1 8 32 128 --iterations 200 --warmup 20 "
          "--output-dir results/raw/production"),

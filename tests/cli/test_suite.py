@@ -285,7 +285,7 @@ class Matrix(SuiteTest):
         error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
         self.assertRegex(error, r':1:20: not a compatibility matrix: "model_families" must be an object of families.* stays as it is')
         self.assertEqual(file.read_text(), '{"model_families": 3}')
-        # It is no file of results: one that cannot be read keeps nothing else from being read.
+        # It is not a file of results: one that cannot be read keeps nothing else from being read.
         file.write_text("")
         error = self.run_tool("suite", "--update-matrix-only", self.embedding, expect=1).stderr
         self.assertRegex(error, r"error\[mismatch\]: .*not valid JSON at line 1, column 1.* stays as it is")

@@ -174,7 +174,7 @@ Status one_hot(TorchWriter& writer, const Node& node) {
   return {};
 }
 
-// Of equal elements the first ones.
+// The first ones come first among equal elements.
 Status top_k(TorchWriter& writer, const Node& node) {
   const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), writer.rank(node, 0));
   const std::int64_t count = writer.out_shape(node)[static_cast<std::size_t>(axis)];

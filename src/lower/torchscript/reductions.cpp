@@ -113,7 +113,7 @@ Status mean(TorchWriter& writer, const Node& node) {
   return {};
 }
 
-// Of no elements: the smallest or the largest number.
+// Without elements: the smallest or the largest number.
 Status extreme(TorchWriter& writer, const Node& node, bool largest) {
   ASSAY_TRY(const Reduction r, reduction_of(writer, node));
   const DType dtype = writer.dtype(node, 0);
