@@ -16,14 +16,9 @@
 namespace assay {
 namespace {
 
-// `byte` counts from 1; columns are characters.
-std::string place(std::string_view text, std::size_t byte) {
-  const std::string_view before = text.substr(0, std::min(byte, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::string_view in_line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-  const auto column = std::ranges::count_if(in_line, begins);
-  return fmt::format("line {}, column {}", line, std::max<std::ptrdiff_t>(column, 1));
+std::string place(std::string_view text, std::size_t at) {
+  const TextPlace found = place_at(text, at);
+  return fmt::format("line {}, column {}", found.line, found.column);
 }
 
 // A key that its object has already, and the byte where it begins. `text` is valid JSON.
@@ -58,12 +53,21 @@ std::string plain(const std::string& what) {
 
 }  // namespace
 
+TextPlace place_at(std::string_view text, std::size_t at) {
+  const std::string_view before = text.substr(0, std::min(at, text.size()));
+  const std::string_view line = before.substr(before.rfind('\n') + 1);  // npos + 1 is 0
+  // Bytes that continue a character of UTF-8 are no columns.
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
+  return {1 + static_cast<int>(std::ranges::count(before, '\n')),
+          1 + static_cast<int>(std::ranges::count_if(line, begins))};
+}
+
 Result<Json> parse_json(std::string_view text, std::string_view name) {
   constexpr std::size_t kMaxDepth = 200;
   // The parser takes this byte for the end.
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: not valid JSON at {}: a byte 0", name, place(text, zero + 1)));
+                fmt::format("{}: not valid JSON at {}: a byte 0", name, place(text, zero)));
   try {
     // Deep nesting would overflow the parser's callers later on (comparison and destruction recurse).
     std::size_t depth = 0, deepest = 0;
@@ -89,12 +93,13 @@ Result<Json> parse_json(std::string_view text, std::string_view name) {
     if (const std::optional<RepeatedKey> repeated = repeated_key(text))
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("{}: the key \"{}\" is given twice in one object, again at {}", name, repeated->key,
-                              place(text, repeated->at + 1)),
+                              place(text, repeated->at)),
                   "keep one of them");
     return json;
   } catch (const Json::parse_error& error) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{}: not valid JSON at {}: {}", name, place(text, error.byte), plain(error.what())));
+                fmt::format("{}: not valid JSON at {}: {}", name, place(text, std::max<std::size_t>(error.byte, 1) - 1),
+                            plain(error.what())));
   } catch (const Json::out_of_range& error) {
     // "number overflow parsing '1e400'"
     const std::string what = plain(error.what());

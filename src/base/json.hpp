@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +13,13 @@ namespace assay {
 
 /// Objects keep the order in which keys were written, so that files read as they were meant.
 using Json = nlohmann::ordered_json;
+
+/// A place in a text, counted from 1; columns in characters of UTF-8.
+struct TextPlace {
+  int line = 1, column = 1;
+};
+/// The place of the byte number `at` of `text`, counted from 0.
+[[nodiscard]] TextPlace place_at(std::string_view text, std::size_t at);
 
 /// Parses `text`; messages contain `name` (a path, "the worker's answer").
 /// Errors: invalid_argument with line and column and what was expected there. Nesting is limited to 200 levels,

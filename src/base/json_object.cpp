@@ -85,16 +85,6 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-JsonDocument::Place place_at(std::string_view text, std::size_t at) {
-  const std::string_view before = text.substr(0, at);
-  const std::size_t line_end = before.rfind('\n');
-  const std::string_view line = line_end == std::string_view::npos ? before : before.substr(line_end + 1);
-  // Bytes that continue a character of UTF-8 are no columns.
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; };
-  return {1 + static_cast<int>(std::ranges::count(before, '\n')),
-          1 + static_cast<int>(std::ranges::count_if(line, begins))};
-}
-
 std::string nearest(const std::string& word, const std::vector<std::string>& valid) {
   const std::vector<std::string> near = closest(word, valid);
   return near.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", near.front());

@@ -22,10 +22,7 @@ struct JsonDocument {
   /// Errors: those of parse_json; invalid_argument when the text is not one object.
   [[nodiscard]] static Result<JsonDocument> parse(std::string text, std::string name);
 
-  /// A place in the text, counted from 1; columns in characters.
-  struct Place {
-    int line = 1, column = 1;
-  };
+  using Place = TextPlace;
   /// The place of the key that `path` leads to; the text's beginning for an empty path. An element of a list is named
   /// by its number, from "0".
   [[nodiscard]] Place place_of(const std::vector<std::string>& path) const;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/json.hpp"
 #include "base/log.hpp"
@@ -39,7 +40,9 @@ std::vector<std::string> kv_caches(const EngineEntry& engine) {
   return kinds;
 }
 
-Json engine_json(const FoundEngine& found) {
+Json engine_json(const FoundEngine& found, const std::vector<std::filesystem::path>& searched) {
+  Json folders = Json::array();
+  for (const std::filesystem::path& folder : searched) folders.push_back(folder.string());
   Json devices = Json::array();
   for (const EngineDevice& device : found.devices)
     devices.push_back({{"id", device.id},
@@ -61,6 +64,7 @@ Json engine_json(const FoundEngine& found) {
       {"version", found.available ? Json(found.version) : Json(nullptr)},
       {"found_by", found.found_by.empty() ? Json(nullptr) : Json(found.found_by)},
       {"home", found.location.home.string()},
+      {"searched", std::move(folders)},
       {"hardware", found.entry.hardware},
       {"framework", found.entry.framework},
       {"formats", found.entry.formats},
@@ -73,7 +77,7 @@ Json engine_json(const FoundEngine& found) {
 }
 
 // Prints lines for one engine: its name in the first column, and behind it each line folded at the terminal's width.
-void print(const FoundEngine& found, bool options) {
+void print(const FoundEngine& found, const std::vector<std::filesystem::path>& searched, bool options) {
   constexpr std::size_t kNameWidth = 13;
   const auto width = static_cast<std::size_t>(output_width());
   std::string first = padded(found.entry.name + " ", kNameWidth);
@@ -85,6 +89,9 @@ void print(const FoundEngine& found, bool options) {
     // A runtime that is missing is named with its command already.
     const bool in_reason = found.why_not.find(found.entry.how_to_get) != std::string::npos;
     if (!found.location.plugin.empty() && !in_reason) line("to install it: " + found.entry.how_to_get);
+    if (options && found.entry.built && found.location.plugin.empty())
+      for (const std::filesystem::path& folder : searched)
+        line("its runtime is searched in " + escape_bytes(folder.string()));
     return;
   }
   line(found.location.home.empty() ? found.version
@@ -133,9 +140,9 @@ Result<ExitCode> engines(const EnginesOptions& options) {
   for (const std::string& name : names) {
     const FoundEngine found = probe_engine(registry, name);
     if (options.output_format == "json")
-      list.push_back(engine_json(found));
+      list.push_back(engine_json(found, registry.searched_folders(found.entry)));
     else
-      print(found, !options.name.empty());
+      print(found, registry.searched_folders(found.entry), !options.name.empty());
   }
   for (const Error& problem : registry.problems()) {
     problems.push_back({{"message", problem.message}, {"hint", problem.hint}});
@@ -160,7 +167,9 @@ void register_engines(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<EnginesOptions>();
   CLI::App* command =
       app.add_subcommand("engines", "List the inference runtimes, their devices and options")->group(kMachineCommands);
-  show_as(command->add_option("NAME", options->name, "Only this engine, with its options"), kEngine, "NAME");
+  show_as(command->add_option("NAME", options->name,
+                              "Only this engine, with its options, or the folders that were searched for it"),
+          kEngine, "NAME");
   show_as(command->add_flag("--check", options->check,
                             "Run the conformance tests, which every engine must pass, on this engine"),
           kEngine);

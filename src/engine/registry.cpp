@@ -136,6 +136,17 @@ Result<EngineLocation> EngineRegistry::locate(std::string_view name) const {
   return location;
 }
 
+std::vector<fs::path> EngineRegistry::searched_folders(const EngineEntry& engine) const {
+  if (engine.library.empty()) return {};
+  std::vector<fs::path> folders;
+  if (const auto home = places_.homes.find(engine.home_variable()); home != places_.homes.end())
+    folders.push_back(home->second);
+  if (!places_.deps.empty()) folders.push_back(places_.deps / engine.name);
+  folders.insert(folders.end(), places_.site_packages.begin(), places_.site_packages.end());
+  folders.insert(folders.end(), places_.system_libraries.begin(), places_.system_libraries.end());
+  return folders;
+}
+
 fs::path EngineRegistry::converter(const EngineEntry& engine) const {
   if (!engine.runtime_cache) return {};
   return (engine.folder.empty() ? places_.worker.parent_path() : engine.folder) / engine.runtime_cache->converter;

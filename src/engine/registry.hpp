@@ -61,6 +61,8 @@ class EngineRegistry {
   /// Errors: not_found (an unknown name, with the known ones and the errors of external engines; a known engine that is
   /// not installed: the searched folders and how to install it), unsupported (known, but not included in this assay).
   [[nodiscard]] Result<EngineLocation> locate(std::string_view name) const;
+  /// The folders where locate() looks for the runtime of an engine, in its order; empty if it needs none.
+  [[nodiscard]] std::vector<std::filesystem::path> searched_folders(const EngineEntry& engine) const;
   /// The program that an engine's runtime_cache names: beside its engine.json, or beside the worker.
   [[nodiscard]] std::filesystem::path converter(const EngineEntry& engine) const;
   [[nodiscard]] const Places& places() const { return places_; }

@@ -102,6 +102,10 @@ TEST_F(Registry, NamesTheFirstFoldersThatItSearched) {
   const std::string said = locate("onnxruntime").error().message;
   EXPECT_THAT(said, ::testing::ContainsRegex("/a and 5 more of Python.s and the system.s folders"));
   EXPECT_THAT(said, ::testing::Not(HasSubstr((root_ / "e").string())));
+  const EngineRegistry registry(places_);
+  const std::vector<fs::path> all = registry.searched_folders(*registry.entry("onnxruntime"));
+  for (const char* folder : {"deps/onnxruntime", "a", "e"}) EXPECT_THAT(all, ::testing::Contains(root_ / folder));
+  EXPECT_THAT(registry.searched_folders(*registry.entry("null")), ::testing::IsEmpty());
 }
 
 TEST_F(Registry, PrefersTheVersionOfAPythonWheelOverThatOfItsLibrary) {

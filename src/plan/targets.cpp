@@ -70,9 +70,9 @@ Target make_target(const std::string& hardware, const std::string& engine, const
   }
   target.found = probe(engine);
   if (!target.found.available) {
-    target.refusal =
-        Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
-                target.found.why_not.find(entry->how_to_get) == std::string::npos ? entry->how_to_get : ""};
+    // What could not be located says itself how to get it: without its plug-in, installing the runtime helps nobody.
+    target.refusal = Refusal{CellStatus::kUnavailable, std::string(reason::kNoRuntime), target.found.why_not,
+                             target.found.location.plugin.empty() ? "" : entry->how_to_get};
     return target;
   }
   const EngineDevice* device = best_device(target.found, hardware, device_id);

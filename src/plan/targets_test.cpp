@@ -105,6 +105,7 @@ TEST_F(Targets, ARuntimeThatIsMissingIsUnavailable) {
   request.hardware = {"cpu"};
   EXPECT_THAT(words_of(request), ElementsAre("cpu onnxruntime no_runtime"));
   EXPECT_THAT(resolve(request)->at(0).refusal->message, HasSubstr("onnxruntime is not installed"));
+  EXPECT_THAT(resolve(request)->at(0).refusal->hint, IsEmpty()) << "without a plug-in the runtime would help nobody";
 }
 
 TEST_F(Targets, WithNothingThatRunsTheHardwareThatIsHereSaysWhatIsMissing) {

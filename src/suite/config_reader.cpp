@@ -151,11 +151,12 @@ class ConfigReader {
     const std::string wanted = fmt::format("a list of integers from {} to {}, such as {},", least, most, example);
     if (!value.is_array() || value.empty()) return refuse_type(value, wanted);
     std::vector<std::int64_t> list;
-    for (const Json& item : value) {
-      if (!is_count(item, least, most))
-        return refuse_item(list.size(), fmt::format("{} is not valid; {} is", json_text(item), wanted));
-      list.push_back(item.get<std::int64_t>());
-    }
+    for (std::size_t i = 0; i < value.size(); ++i)
+      if (is_count(value[i], least, most))
+        list.push_back(value[i].get<std::int64_t>());
+      else
+        refuse_item(i, fmt::format("{} is not valid; {} is", json_text(value[i]), wanted));
+    if (list.size() < value.size()) return;
     std::ranges::sort(list);
     list.erase(std::ranges::unique(list).begin(), list.end());
     into = std::move(list);
@@ -186,7 +187,12 @@ class ConfigReader {
     into = word;
   }
 
-  std::optional<std::vector<std::string>> names(const Json& value, const std::string& what) {
+  // `is_valid` refuses an element that it does not take. nullopt: one was refused.
+  std::optional<std::vector<std::string>> names(
+      const Json& value, const std::string& what,
+      const std::function<bool(std::size_t, const std::string&)>& is_valid = [](std::size_t, const std::string&) {
+        return true;
+      }) {
     const auto filled = [](const Json& each) {
       return each.is_string() && !each.get_ref<const std::string&>().empty() &&
              each.get_ref<const std::string&>().find('\0') == std::string::npos;
@@ -196,31 +202,29 @@ class ConfigReader {
       return std::nullopt;
     }
     std::vector<std::string> list;
-    for (const Json& item : value) {
-      const bool is_name = filled(item);
-      if (!is_name)
-        refuse_item(list.size(), fmt::format("{} is {}; {} is valid", json_text(item),
-                                             item.is_string() ? "not a name" : kind_of(item), what));
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const Json& item = value[i];
+      if (!filled(item))
+        refuse_item(i, fmt::format("{} is {}; {} is valid", json_text(item),
+                                   item.is_string() ? "not a name" : kind_of(item), what));
       else if (std::ranges::find(list, item.get_ref<const std::string&>()) != list.end())
-        refuse_item(list.size(), json_text(item) + " is there twice; once is valid");
-      else {
+        refuse_item(i, json_text(item) + " is there twice; once is valid");
+      else if (is_valid(i, item.get_ref<const std::string&>()))
         list.push_back(item.get<std::string>());
-        continue;
-      }
-      return std::nullopt;
     }
-    return list;
+    return list.size() == value.size() ? std::optional(std::move(list)) : std::nullopt;
   }
 
   void read_hardware(const Json& value) {
-    const auto list = names(value, "a list of hardware, such as [\"cpu\", \"cuda\"],");
-    if (!list) return;
     std::vector<std::string> valid = hardware_words();
     valid.insert(valid.end(), {"all", "qualcomm"});
-    for (std::size_t i = 0; i < list->size(); ++i)
-      if (const std::string& word = (*list)[i]; std::ranges::find(valid, lower(word)) == valid.end())
-        return refuse_item(i, fmt::format("\"{}\" is not a hardware{}", word, nearest(word, valid)));
-    config_.targets.hardware = *list;
+    const auto list =
+        names(value, "a list of hardware, such as [\"cpu\", \"cuda\"],", [&](std::size_t i, const std::string& word) {
+          if (std::ranges::find(valid, lower(word)) != valid.end()) return true;
+          refuse_item(i, fmt::format("\"{}\" is not a hardware{}", word, nearest(word, valid)));
+          return false;
+        });
+    if (list) config_.targets.hardware = *list;
   }
 
   void read_families(const Json& value) {
@@ -239,22 +243,26 @@ class ConfigReader {
 
   void read_models(const Json& value, const std::string& family) {
     if (value.is_array() && value.empty()) return;
-    const auto list = names(value, "a list of names, ids or paths of models");
-    if (!list) return;
-    for (std::size_t i = 0; i < list->size(); ++i) {
-      const std::string& name = (*list)[i];
-      if (const auto other = std::ranges::find(config_.models, name, &ModelChoice::name); other != config_.models.end())
-        return refuse_item(i, fmt::format("\"{}\" is in the family {}, too; one family is valid", name, other->family));
+    names(value, "a list of names, ids or paths of models", [&](std::size_t i, const std::string& name) {
+      if (const auto other = std::ranges::find(config_.models, name, &ModelChoice::name);
+          other != config_.models.end()) {
+        refuse_item(i, fmt::format("\"{}\" is in the family {}, too; one family is valid", name, other->family));
+        return false;
+      }
       // The example has no folder, and names only.
       Result<std::string> reference = file_.empty() ? Result<std::string>(name) : model_beside(name, file_);
-      if (!reference) return refuse_item(i, reference.error().message);
+      if (!reference) {
+        refuse_item(i, reference.error().message);
+        return false;
+      }
       ModelChoice choice;
       choice.name = name;
       choice.reference = std::move(*reference);
       choice.family = family;
       choice.from_set = true;
       config_.models.push_back(std::move(choice));
-    }
+      return true;
+    });
   }
 
   void read_schedule(const Json& value) {

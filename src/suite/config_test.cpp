@@ -168,6 +168,15 @@ TEST(SuiteConfigTest, EveryWrongValueIsAnError) {
 TEST(SuiteConfigTest, AllMistakesAreNamedAtOnce) {
   const std::string said = message("{\"a\": 1,\n\"timeout\": 0,\n\"parallel\": 2}");
   EXPECT_THAT(said, AllOf(HasSubstr("my.json:1:2:"), HasSubstr("my.json:2:12:"), HasSubstr("my.json:3:13:")));
+  const std::string lists = message(
+      "{\"hardware_types\": [\"cudda\", \"cpu\", \"opnvino\"],\n\"batch_sizes\": [0, 1, \"2\"],\n"
+      "\"model_families\": {\"vision\": [\"\", \"a\", \"a\"], \"audio\": [\"a\", 3]}}");
+  for (const char* each : {"1:21: \"hardware_types\": \"cudda\" is not a hardware; did you mean cuda?",
+                           "1:37: \"hardware_types\": \"opnvino\"", "2:17: \"batch_sizes\": 0 is not valid",
+                           "2:23: \"batch_sizes\": \"2\" is not valid", "3:31: \"vision\": \"\" is not a name",
+                           "3:40: \"vision\": \"a\" is there twice",
+                           "3:56: \"audio\": \"a\" is in the family vision, too", "3:61: \"audio\": 3 is a number"})
+    EXPECT_THAT(lists, HasSubstr(each));
   std::string many = "{\"k0\": 0";
   for (int i = 1; i < 12; ++i) many += ", \"k" + std::to_string(i) + "\": 0";
   EXPECT_THAT(message(many + "}"), HasSubstr("and 2 more"));
