@@ -104,7 +104,7 @@ Result<std::optional<Shape>> extents_from(const Site& site, const std::vector<st
 
 ShapeRule find_rule(std::string_view op_type) {
   for (const auto find : {find_elementwise_rule, find_reduce_rule, find_layout_rule, find_making_rule, find_index_rule,
-                          find_linear_rule}) {
+                          find_linear_rule, find_attention_rule, find_image_rule, find_signal_rule}) {
     if (const ShapeRule rule = find(op_type)) return rule;
   }
   return nullptr;
@@ -170,7 +170,9 @@ std::vector<std::size_t> broadcast_places(const Shape& from, const Shape& to) {
 
 bool folds(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool; }
 
-bool has_reals(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+bool has_reals(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
 
 void settle_elements(StaticValue& value) {
   const std::int64_t count = value.shape ? count_of(*value.shape) : -1;
@@ -183,8 +185,13 @@ void settle_elements(StaticValue& value) {
     for (std::int64_t& element : *value.elements) element = static_cast<std::int32_t>(element);
   if (value.elements && value.dtype == DType::kBool)
     for (std::int64_t& element : *value.elements) element = element != 0 ? 1 : 0;
-  if (value.reals && value.dtype == DType::kFloat32)
-    for (double& real : *value.reals) real = static_cast<float>(real);
+  if (!value.reals || value.dtype == DType::kFloat64) return;
+  for (double& real : *value.reals) {
+    const auto single = static_cast<float>(real);
+    real = value.dtype == DType::kFloat16    ? half_to_float(float_to_half(single))
+           : value.dtype == DType::kBFloat16 ? bfloat16_to_float(float_to_bfloat16(single))
+                                             : single;
+  }
 }
 
 }  // namespace assay

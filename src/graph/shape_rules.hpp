@@ -20,7 +20,7 @@ inline constexpr std::int64_t kMostElements = 1 << 16;
 /// int64, int32 and bool: the element types that shapes are computed in.
 [[nodiscard]] bool folds(DType dtype);
 
-/// The same for the element types that exporters compute sizes in on the way: float32 and float64.
+/// The same for the element types that exporters compute sizes in on the way: floating types of 16 to 64 bits.
 inline constexpr std::int64_t kMostReals = 16;
 [[nodiscard]] bool has_reals(DType dtype);
 
@@ -98,6 +98,9 @@ using ShapeRule = Status (*)(Site&);
 [[nodiscard]] ShapeRule find_making_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_index_rule(std::string_view op_type);
 [[nodiscard]] ShapeRule find_linear_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_attention_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_image_rule(std::string_view op_type);
+[[nodiscard]] ShapeRule find_signal_rule(std::string_view op_type);
 
 /// FLOPs of a node whose outputs have shapes.
 [[nodiscard]] double flops_of(const Site& site);

@@ -242,6 +242,27 @@ Status quantised_by_itself(Site& site) {
   return {};
 }
 
+// Further outputs, in training, are the running mean and variance.
+Status batch_normalised(Site& site) {
+  site.give(0, site.in(0).dtype, site.shape(0));
+  if (site.integer("training_mode", 0) == 0) return {};
+  site.give(1, site.in(3).dtype, site.shape(3));
+  site.give(2, site.in(4).dtype, site.shape(4));
+  return {};
+}
+
+// Further outputs are the statistics: one of each for the axes that are normalised.
+Status layer_normalised(Site& site) {
+  ASSAY_TRY(const std::size_t first, site.axis(site.integer("axis", -1), site.rank(0)));
+  site.give(0, site.in(0).dtype, site.shape(0));
+  Shape shape = site.shape(0);
+  std::fill(shape.begin() + static_cast<std::ptrdiff_t>(first), shape.end(), 1);
+  const auto type = static_cast<DType>(site.integer("stash_type", static_cast<std::int64_t>(DType::kFloat32)));
+  site.give(1, type, shape);
+  site.give(2, type, shape);
+  return {};
+}
+
 Status nan_like(Site& site) {
   site.give(0, DType::kBool, site.shape(0));
   return {};
@@ -267,11 +288,17 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
         {"DynamicQuantizeLinear", quantised_by_itself},
         {"IsNaN", nan_like},
         {"IsInf", nan_like},
+        {"BatchNormalization", batch_normalised},
+        {"LayerNormalization", layer_normalised},
     };
     for (const char* op : {"Abs",
                            "Acos",
+                           "Acosh",
                            "Asin",
+                           "Asinh",
                            "Atan",
+                           "Atanh",
+                           "BitwiseNot",
                            "Celu",
                            "Clip",
                            "Cos",
@@ -291,12 +318,14 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "Relu",
                            "Round",
                            "Selu",
+                           "Shrink",
                            "Sigmoid",
                            "Sign",
                            "Sin",
                            "Sinh",
                            "Softplus",
                            "Softsign",
+                           "Swish",
                            "Tan",
                            "Tanh",
                            "ThresholdedRelu",
@@ -305,8 +334,7 @@ ShapeRule find_elementwise_rule(std::string_view op_type) {
                            "MeanVarianceNormalization"})
       rules.emplace(op, same);
     for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) rules.emplace(op, same_along_axis);
-    for (const char* op : {"LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization",
-                           "RMSNormalization"})
+    for (const char* op : {"InstanceNormalization", "GroupNormalization", "RMSNormalization"})
       rules.emplace(op, same);  // further outputs are statistics, which runtimes do not return
     for (const char* op : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Max", "Min", "Sum", "Mean", "And", "Or", "Xor",
                            "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor"})

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "graph/shape_rules.hpp"
@@ -115,12 +116,15 @@ Status largest(Site& site) {
 }
 
 Status one_hot(Site& site) {
-  const Elements* depth = site.elements(1);
-  if (depth == nullptr || depth->size() != 1) return {};
+  std::optional<std::int64_t> depth;
+  if (const Elements* whole = site.elements(1); whole != nullptr && whole->size() == 1) depth = whole->front();
+  if (const auto* real = site.reals(1); real != nullptr && real->size() == 1 && std::abs(real->front()) < 1e15)
+    depth = static_cast<std::int64_t>(real->front());
+  if (!depth) return {};
   Shape shape = site.shape(0);
   const std::int64_t axis = site.integer("axis", -1);
   ASSAY_TRY(const std::size_t at, site.axis(axis, site.rank(0) + 1));
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), depth->front());
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(at), *depth);
   return site.give_checked(site.in(2).dtype, shape);
 }
 
@@ -144,6 +148,7 @@ ShapeRule find_index_rule(std::string_view op_type) {
       {"ScatterND", scattered_nd},
       {"TopK", largest},
       {"OneHot", one_hot},
+      {"CumProd", summed_along},
       {"CumSum", summed_along},
   };
   const auto found = all.find(op_type);

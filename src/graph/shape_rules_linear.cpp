@@ -144,8 +144,16 @@ Status transposed_convolution(Site& site) {
     return site.contradiction(to_string(in) + " with weight " + to_string(weight));
   const std::int64_t group = site.integer("group", 1);
   if (group < 1 || in[1] % group != 0) return site.contradiction(fmt::format("{} channels, group {}", in[1], group));
-  if (site.integers("output_shape") || site.node().text("auto_pad", "NOTSET") != "NOTSET") return {};
   ASSAY_TRY(const Window window, window_of(site, Shape(weight.begin() + 2, weight.end())));
+  const std::string_view automatic = site.node().text("auto_pad", "NOTSET");
+  if (const auto stated = site.integers("output_shape"); stated || window.same) {
+    Shape shape{in[0], times(weight[1], group)};
+    for (std::size_t i = 0; i + 2 < in.size(); ++i) shape.push_back(times(in[i + 2], window.stride[i]));
+    if (stated && stated->size() + 2 != in.size()) return site.contradiction("output_shape of another rank");
+    if (stated) std::ranges::copy(*stated, shape.begin() + 2);
+    return site.give_checked(site.in(0).dtype, shape);
+  }
+  if (automatic != "NOTSET" && automatic != "VALID") return site.contradiction("auto_pad");
   const auto more = site.integers("output_padding").value_or(std::vector<std::int64_t>(in.size() - 2, 0));
   Shape shape{in[0], times(weight[1], group)};
   for (std::size_t i = 0; i + 2 < in.size(); ++i) {
@@ -186,11 +194,17 @@ Status pooled_over_all(Site& site) {
 // LSTM, GRU, RNN: X [S, B, in], R [directions, …, hidden].
 Status recurrent(Site& site) {
   if (site.rank(0) != 3 || site.rank(2) != 3) return site.contradiction("operands of another rank");
-  if (site.integer("layout", 0) != 0) return {};
-  const std::int64_t length = site.shape(0)[0];
-  const std::int64_t batch = site.shape(0)[1];
+  const bool batch_first = site.integer("layout", 0) != 0;
+  const std::int64_t length = site.shape(0)[batch_first ? 1 : 0];
+  const std::int64_t batch = site.shape(0)[batch_first ? 0 : 1];
   const std::int64_t directions = site.shape(2)[0];
   const std::int64_t hidden = site.shape(2)[2];
+  if (batch_first) {
+    site.give(0, site.in(0).dtype, {batch, length, directions, hidden});
+    site.give(1, site.in(0).dtype, {batch, directions, hidden});
+    site.give(2, site.in(0).dtype, {batch, directions, hidden});
+    return {};
+  }
   site.give(0, site.in(0).dtype, {length, directions, batch, hidden});
   site.give(1, site.in(0).dtype, {directions, batch, hidden});
   site.give(2, site.in(0).dtype, {directions, batch, hidden});
@@ -204,6 +218,15 @@ double product(const Shape& shape, std::size_t axis) {
   double all = 1;
   for (std::size_t i = axis; i < shape.size(); ++i) all *= static_cast<double>(shape[i]);
   return all;
+}
+
+// The products of queries and keys, and of their shares and values.
+double attention_flops(const Site& site) {
+  const Shape& keys = site.shape(1);
+  const bool packed = keys.size() == 3;
+  const double past = site.has(4) ? static_cast<double>(site.shape(4)[2]) : 0;
+  const double length = static_cast<double>(keys[packed ? 1 : 2]) + past;
+  return 2 * length * (elements_of(site.in(0)) + elements_of(site.outputs().front()));
 }
 
 }  // namespace
@@ -239,6 +262,8 @@ double flops_of(const Site& site) {
   if (op == "Gemm") return 2 * out * static_cast<double>(site.shape(0)[site.integer("transA", 0) != 0 ? 0 : 1]);
   if (op == "Conv" || op == "ConvInteger") return 2 * out * product(site.shape(1), 1);
   if (op == "QLinearConv") return 2 * out * product(site.shape(3), 1);
+  if (op == "DeformConv") return 2 * out * product(site.shape(1), 1);
+  if (op == "Attention") return attention_flops(site);
   if (op == "ConvTranspose") return 2 * elements_of(site.in(0)) * product(site.shape(1), 1);
   if (op == "LSTM" || op == "GRU" || op == "RNN") {
     const auto steps = static_cast<double>(times(site.shape(0)[0], site.shape(0)[1]));
@@ -246,11 +271,12 @@ double flops_of(const Site& site) {
   }
   // Operators that only copy, cut, join or convert elements, or return shapes, compute nothing.
   static const std::set<std::string_view> moves = {
-      "Cast",   "CastLike",  "Concat",  "Constant",       "ConstantOfShape", "DepthToSpace",
-      "Expand", "Flatten",   "Gather",  "GatherElements", "GatherND",        "Identity",
-      "Pad",    "Range",     "Reshape", "Scatter",        "ScatterElements", "ScatterND",
-      "Shape",  "Size",      "Slice",   "SpaceToDepth",   "Split",           "Squeeze",
-      "Tile",   "Transpose", "Trilu",   "Unsqueeze",      "Where",           "Dropout"};
+      "BitCast", "CenterCropPad", "EyeLike", "OneHot",         "ReverseSequence", "TensorScatter",
+      "Cast",    "CastLike",      "Concat",  "Constant",       "ConstantOfShape", "DepthToSpace",
+      "Expand",  "Flatten",       "Gather",  "GatherElements", "GatherND",        "Identity",
+      "Pad",     "Range",         "Reshape", "Scatter",        "ScatterElements", "ScatterND",
+      "Shape",   "Size",          "Slice",   "SpaceToDepth",   "Split",           "Squeeze",
+      "Tile",    "Transpose",     "Trilu",   "Unsqueeze",      "Where",           "Dropout"};
   if (moves.contains(op)) return 0;
   // Reductions and pooling read each element once.
   if (op.starts_with("Reduce") || op.starts_with("Global")) return elements_of(site.in(0));

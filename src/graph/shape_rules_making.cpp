@@ -115,23 +115,66 @@ Status constant(Site& site) {
   return {};
 }
 
+// The axes that a node resizes: all, or from opset 18 on those that it names.
+Result<std::vector<std::size_t>> resized_axes(const Site& site) {
+  std::vector<std::size_t> axes;
+  if (const auto stated = site.integers("axes")) {
+    for (const std::int64_t each : *stated) {
+      ASSAY_TRY(const std::size_t axis, site.axis(each, site.rank(0)));
+      axes.push_back(axis);
+    }
+    return axes;
+  }
+  for (std::size_t axis = 0; axis < site.shape(0).size(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+// With a policy, one scale for all axes: the smallest or the largest that the sizes need (ONNX, Resize-18,
+// keep_aspect_ratio_policy).
+Status resized_to(Site& site, const Elements& sizes, const std::vector<std::size_t>& axes) {
+  Shape shape = site.shape(0);
+  const std::string_view policy = site.node().text("keep_aspect_ratio_policy", "stretch");
+  std::optional<double> scale;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::int64_t extent = shape[axes[i]];
+    if (sizes[i] < 0 || (extent == 0 && policy != "stretch")) return site.contradiction("a size that cannot be");
+    const double own = static_cast<double>(sizes[i]) / static_cast<double>(std::max<std::int64_t>(extent, 1));
+    scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    shape[axes[i]] = policy == "stretch" ? sizes[i] : std::llround(*scale * static_cast<double>(shape[axes[i]]));
+  return site.give_checked(site.in(0).dtype, shape);
+}
+
 // Opset 10 has scales as input 1, from 11 on they are input 2 and sizes input 3.
 Status resized(Site& site) {
   const bool older = site.opset() < 11;
   Shape shape = site.shape(0);
-  if (site.node().attribute("axes") != nullptr || site.node().text("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return {};
-  if (const Elements* sizes = older ? nullptr : site.elements(3)) {
-    if (sizes->size() != shape.size()) return site.contradiction("sizes of another rank");
-    return site.give_checked(site.in(0).dtype, Shape(sizes->begin(), sizes->end()));
+  ASSAY_TRY(const std::vector<std::size_t> axes, resized_axes(site));
+  if (const Elements* sizes = older ? nullptr : site.elements(3); sizes != nullptr && !sizes->empty()) {
+    if (sizes->size() != axes.size()) return site.contradiction("sizes of another rank");
+    return resized_to(site, *sizes, axes);
   }
   const std::vector<double>* scales = site.reals(older ? 1 : 2);
-  if (scales == nullptr || scales->size() != shape.size()) return {};
-  for (std::size_t i = 0; i < shape.size(); ++i) {
+  if (scales == nullptr || scales->size() != axes.size()) return {};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
     const double scale = (*scales)[i];
     // In float, as runtimes and ONNX's own inference: 10 times 0.7 is 7 so.
-    const double extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>(scale));
+    const double extent = std::floor(static_cast<float>(shape[axes[i]]) * static_cast<float>(scale));
     if (!(scale > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", scale));
+    shape[axes[i]] = static_cast<std::int64_t>(extent);
+  }
+  return site.give_checked(site.in(0).dtype, shape);
+}
+
+// Replaced by Resize in opset 10. Until opset 8 the scales are an attribute, which is not implemented.
+Status upsampled(Site& site) {
+  const std::vector<double>* scales = site.reals(1);
+  if (scales == nullptr || scales->size() != site.shape(0).size()) return {};
+  Shape shape = site.shape(0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const double extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>((*scales)[i]));
+    if (!((*scales)[i] > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", (*scales)[i]));
     shape[i] = static_cast<std::int64_t>(extent);
   }
   return site.give_checked(site.in(0).dtype, shape);
@@ -141,8 +184,8 @@ Status resized(Site& site) {
 
 ShapeRule find_making_rule(std::string_view op_type) {
   static const std::map<std::string_view, ShapeRule> all = {
-      {"Shape", shape_of},         {"Size", size_of},      {"Range", range},
-      {"ConstantOfShape", filled}, {"Constant", constant}, {"Resize", resized},
+      {"Shape", shape_of},    {"Size", size_of},   {"Range", range},        {"ConstantOfShape", filled},
+      {"Constant", constant}, {"Resize", resized}, {"Upsample", upsampled},
   };
   const auto found = all.find(op_type);
   return found == all.end() ? nullptr : found->second;

@@ -12,7 +12,6 @@
 
 #include "graph/shape_rules.hpp"
 #include "onnx/onnx_testing.hpp"
-#include "onnx/tensor_pb.hpp"
 
 namespace assay {
 namespace {
@@ -239,108 +238,6 @@ TEST(Broadcast, AsNumPy) {
   EXPECT_FALSE(broadcast({3}, {4}));
   EXPECT_THAT(broadcast_places({2, 1}, {2, 3}), ElementsAre(0, 0, 0, 1, 1, 1));
   EXPECT_THAT(broadcast_places({3}, {2, 3}), ElementsAre(0, 1, 2, 0, 1, 2));
-}
-
-Shape declared(const onnx::ValueInfoProto& value) {
-  Shape shape;
-  for (const auto& extent : value.type().tensor_type().shape().dim()) shape.push_back(extent.dim_value());
-  return shape;
-}
-
-// The tests of operators that ONNX comes with: whatever is inferred must be what they declare.
-TEST(OnnxNodeTests, AgreeWithEveryShapeThatIsInferred) {
-  const char* folder = std::getenv("ASSAY_ONNX_NODE_TESTS");
-  if (folder == nullptr) GTEST_SKIP() << "ASSAY_ONNX_NODE_TESTS is not set";
-  int agreed = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    const fs::path path = entry.path() / "model.onnx";
-    onnx::ModelProto model;
-    if (!fs::exists(path) || !model.ParseFromString(read_file(path).value())) continue;
-    std::map<std::string, Shape> shapes;
-    for (const onnx::ValueInfoProto& input : model.graph().input()) shapes[input.name()] = declared(input);
-    const Result<StaticGraph> graph = StaticGraph::infer(path, shapes);
-    if (!graph) {
-      EXPECT_NE(graph.error().code, ErrorCode::kInternal) << path << ": " << graph.error().message;
-      EXPECT_THAT(graph.error().message, ::testing::Not(HasSubstr("node "))) << path;
-      continue;
-    }
-    for (const onnx::ValueInfoProto& output : model.graph().output()) {
-      const StaticValue& value = graph->values().at(output.name());
-      if (!value.shape || !output.type().has_tensor_type()) continue;
-      EXPECT_EQ(*value.shape, declared(output)) << path << " " << output.name();
-      EXPECT_EQ(static_cast<int>(value.dtype), output.type().tensor_type().elem_type()) << path << " " << output.name();
-      ++agreed;
-    }
-  }
-  EXPECT_GT(agreed, 500);
-}
-
-// Thousandths of floating elements, so that what only moves them can be seen to.
-Tensor as_integers(const Tensor& tensor) {
-  if (!is_floating(tensor.dtype())) return Tensor::copy_of(tensor.view()).value();
-  Tensor integers = Tensor::create(DType::kInt64, tensor.shape()).value();
-  std::int64_t at = 0;
-  for (std::int64_t& to : integers.as<std::int64_t>()) to = std::llround(1000 * element_as_double(tensor.view(), at++));
-  return integers;
-}
-
-void make_integers(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
-  for (onnx::ValueInfoProto& value : values) {
-    auto& type = *value.mutable_type()->mutable_tensor_type();
-    if (is_floating(static_cast<DType>(type.elem_type()))) type.set_elem_type(onnx::TensorProto::INT64);
-  }
-}
-
-// The operator of a test, if it agrees: with all inputs given as constants, what is folded must be what it expects.
-std::string folds_as_expected(const fs::path& folder, const testing::ModelFolder& scratch) {
-  static const std::set<std::string> moves = {"Concat",    "Expand",    "Flatten", "Gather",  "Identity",
-                                              "Reshape",   "Slice",     "Split",   "Squeeze", "Tile",
-                                              "Transpose", "Unsqueeze", "Where"};
-  onnx::ModelProto proto;
-  const auto bytes = read_file(folder / "model.onnx");
-  if (!bytes || !proto.ParseFromString(*bytes)) return "";
-  const std::string op = proto.graph().node(0).op_type();
-  if (moves.contains(op)) {
-    make_integers(*proto.mutable_graph()->mutable_input());
-    make_integers(*proto.mutable_graph()->mutable_output());
-  }
-  const auto tensor = [&](const char* what, int i) -> std::optional<Tensor> {
-    Result<NamedTensor> found = read_tensor_pb(folder / fmt::format("test_data_set_0/{}_{}.pb", what, i));
-    if (!found) return std::nullopt;
-    return moves.contains(op) ? as_integers(found->tensor) : std::move(found->tensor);
-  };
-  std::map<std::string, Tensor> constants;
-  for (int i = 0; i < proto.graph().input_size(); ++i)
-    if (auto value = tensor("input", i)) constants.emplace(proto.graph().input(i).name(), std::move(*value));
-  const Result<StaticModel> model = StaticModel::open(scratch.write(proto));
-  const Result<StaticGraph> graph = model ? model->infer({}, constants) : tl::unexpected<Error>(model.error());
-  if (!graph) return "";
-  bool any = false;
-  for (int i = 0; i < proto.graph().output_size(); ++i) {
-    const auto expected = tensor("output", i);
-    const StaticValue& value = graph->values().at(proto.graph().output(i).name());
-    if (!expected || !value.elements) continue;
-    any = true;
-    std::vector<std::int64_t> wanted;
-    for (std::int64_t at = 0; at < element_count(expected->shape()).value(); ++at)
-      wanted.push_back(static_cast<std::int64_t>(element_as_double(expected->view(), at)));
-    EXPECT_EQ(value.shape, expected->shape()) << folder;
-    EXPECT_TRUE(value.elements == wanted) << folder;
-  }
-  return any ? op : "";
-}
-
-TEST(OnnxNodeTests, AgreeWithEveryElementThatIsFolded) {
-  const char* folder = std::getenv("ASSAY_ONNX_NODE_TESTS");
-  if (folder == nullptr) GTEST_SKIP() << "ASSAY_ONNX_NODE_TESTS is not set";
-  const testing::ModelFolder scratch;
-  std::set<std::string> agreed;
-  for (const auto& entry : fs::directory_iterator(folder)) agreed.insert(folds_as_expected(entry.path(), scratch));
-  for (const char* op :
-       {"And",  "Concat",    "ConstantOfShape", "Div",     "Equal", "Expand", "Flatten", "Gather", "Identity",
-        "Mod",  "Not",       "Range",           "Reshape", "Shape", "Size",   "Slice",   "Split",  "Squeeze",
-        "Tile", "Transpose", "Unsqueeze",       "Where"})
-    EXPECT_TRUE(agreed.contains(op)) << op;
 }
 
 // Integers are as wide as their type, in a runtime and here.

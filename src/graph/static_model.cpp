@@ -61,6 +61,11 @@ StaticValue known_value(DType dtype, const Shape& shape, Bytes bytes) {
   if (dtype == DType::kBool) known.elements = unpacked<std::uint8_t, std::int64_t>(bytes);
   if (dtype == DType::kFloat32) known.reals = unpacked<float, double>(bytes);
   if (dtype == DType::kFloat64) known.reals = unpacked<double, double>(bytes);
+  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) {
+    known.reals.emplace();
+    for (const auto bits : unpacked<std::uint16_t, std::uint16_t>(bytes))
+      known.reals->push_back(dtype == DType::kFloat16 ? half_to_float(bits) : bfloat16_to_float(bits));
+  }
   settle_elements(known);
   return known;
 }
