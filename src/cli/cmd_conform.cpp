@@ -148,6 +148,7 @@ void register_conform(CLI::App& app, Commands& commands) {
       ->required();
   show_as(command->add_option("--engine,--engines", options->engines, "Engines to run on"), kMeasuring, "NAME[,NAME…]")
       ->delimiter(',')
+      ->allow_extra_args(false)  // what follows is DIR
       ->default_str(kReferenceEngine);
   show_as(command->add_flag("--static", options->specialise,
                             "Specialise each model to the shapes of the test before it runs"),
@@ -164,7 +165,7 @@ void register_conform(CLI::App& app, Commands& commands) {
       "A test is a folder with model.onnx and test_data_set_0/*.pb, as the Python package\n"
       "onnx has them (docs/conformance.md). `./setup/fetch dev` writes them to\n.deps/onnx-node-tests.\n\n"
       "Examples:\n  assay conform .deps/onnx-node-tests\n"
-      "  assay conform --engine onnxruntime --output-format json .deps/onnx-node-tests");
+      "  assay conform --output-format json .deps/onnx-node-tests");
   commands.add(command, [options](Context& context) { return conform(*options, context); });
 }
 

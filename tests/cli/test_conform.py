@@ -70,7 +70,7 @@ class Conform(tool.ToolTest):
     def test_a_folder_without_tests_and_an_unknown_engine_are_errors(self):
         error = self.run_json("conform", self.folder, expect=2)["error"]
         self.assertEqual(error["code"], "not_found")
-        self.assertEqual(self.run_json("conform", "--engine", "onxruntime", self.folder, expect=2)["error"]["code"], "not_found")
+        self.assertEqual(self.run_json("conform", "--engine", "onxruntime", self.some("test_abs"), expect=2)["error"]["code"], "not_found")
 
 
 if __name__ == "__main__":
