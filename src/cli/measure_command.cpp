@@ -44,7 +44,10 @@ std::string finished_line(const Record& row) {
       fmt::format(": {}", row.status == CellStatus::kCompleted ? to_string(row.verification) : to_string(row.status));
   if (row.latency_p50_ms)
     line += fmt::format(", median{} {} ms", row.ttft_ms ? " of a generation" : "", in_words(*row.latency_p50_ms, 4));
-  if (row.status != CellStatus::kCompleted && !row.message.empty()) line += " (" + message_text(row) + ")";
+  // What did not start is explained at the end, once for all of its cells.
+  const bool ran = row.status == CellStatus::kFailed || row.status == CellStatus::kWrong;
+  const std::string why = ran || row.reason_code.empty() ? message_text(row) : row.reason_code;
+  if (row.status != CellStatus::kCompleted && !why.empty()) line += " (" + why + ")";
   return line;
 }
 

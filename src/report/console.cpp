@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "analyse/analyse.hpp"
@@ -25,7 +26,15 @@ std::string interruption_section(const ReportInput& input, const Colours& colour
   return out + folded("  ", how_to_resume(input), 4, width) + "\n";
 }
 
-std::string verification_rows(const ReportInput& input, const Colours& colours, std::size_t width) {
+// Why a cell failed is said below the table, once for all cells of a cause.
+std::vector<Record> without_causes(std::vector<Record> rows) {
+  for (Record& row : rows)
+    if (row.status != CellStatus::kCompleted) row.message.clear();
+  return rows;
+}
+
+std::string verification_rows(const ReportInput& input, std::span<const Record> shown, const Colours& colours,
+                              std::size_t width) {
   const auto number = [](const Number& value) { return value ? fmt::format("{:.3g}", *value) : std::string("–"); };
   ResultTable table{{"model", "hardware", "shape", "verdict", "reference", "max abs error", "limit", "cosine"},
                     {},
@@ -37,7 +46,7 @@ std::string verification_rows(const ReportInput& input, const Colours& colours, 
                            verdict_text(row) + kept_note(input, row), row.reference, number(row.max_abs_error),
                            number(row.error_limit), number(row.cosine_similarity)});
   table.drop_empty_columns(4);
-  return table_text(std::move(table), rows, colours, width);
+  return table_text(std::move(table), shown, colours, width);
 }
 
 // What the marks in the table mean, if it has any.
@@ -98,11 +107,7 @@ std::string measured_rows(const ReportInput& input, const Colours& colours, std:
   }
   table.drop_empty_columns(4);
   add_bars(table, rows, width);
-  // Why a cell failed is said below the table, once for all cells of a cause.
-  std::vector<Record> shown = rows;
-  for (Record& row : shown)
-    if (row.status != CellStatus::kCompleted) row.message.clear();
-  std::string out = table_text(std::move(table), shown, colours, width);
+  std::string out = table_text(std::move(table), without_causes(rows), colours, width);
   if (const std::string legend = legend_of(rows, marks, input.interrupted); !legend.empty())
     out += folded("", legend, 2, width);
   return out;
@@ -126,7 +131,8 @@ std::string verification_table(const ReportInput& given, bool colour, int width)
   const ReportInput input = for_terminal(given);
   const Colours colours(colour);
   const std::size_t columns = usable_width(width);
-  std::string out = interruption_section(input, colours, columns) + verification_rows(input, colours, columns);
+  std::string out = interruption_section(input, colours, columns) +
+                    verification_rows(input, started_rows(input.rows), colours, columns);
   for (const std::string& note : input.notes) out += folded("", "note: " + note, 2, columns);
   return out;
 }
@@ -143,8 +149,10 @@ std::string summary_table(const ReportInput& given, bool colour, int width) {
   };
   // Without any time the columns would be empty: the errors and limits of the verdicts are shown instead.
   if (measured_nothing(input.rows)) {
-    out += verification_rows(input, colours, columns);
-    section("Next steps", next_steps(input.rows, input.files));
+    const std::vector<Record> rows = started_rows(input.rows);
+    out += verification_rows(input, without_causes(rows), colours, columns);
+    out += failures_section(rows, input.files, colours, columns);
+    section("Next steps", next_steps(input.rows, input.files, Steps::kBeyondFailures));
     section("Notes", folded_notes(input.notes));
   } else {
     const std::vector<Record> rows = started_rows(input.rows);

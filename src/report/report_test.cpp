@@ -577,6 +577,23 @@ TEST(VerifyOnly, ShowsNoEmptyColumnsOfTimes) {
   EXPECT_THAT(csv_table(input.rows), HasSubstr("latency_p50_ms,"));
 }
 
+TEST(Summary, SaysOnceWhyNothingWasMeasured) {
+  ReportInput input = sample();
+  for (Record& row : input.rows) {
+    row.status = CellStatus::kUnavailable;
+    row.reason_code = "no_runtime";
+    row.message = "the runtime is not installed";
+    row.hint = "pip install runtime";
+    row.latency_p50_ms = row.latency_mean_ms = std::nullopt;
+  }
+  for (const std::string& what : {input.rows.front().message, input.rows.front().hint}) {
+    const std::string text = summary_table(input, false, 200);
+    const std::size_t first = text.find(what);
+    ASSERT_NE(first, std::string::npos) << text;
+    EXPECT_EQ(text.find(what, first + 1), std::string::npos) << text;
+  }
+}
+
 TEST(Environment, NamesTheMachineAndTheSoftware) {
   ReportInput input = sample();
   input.run.system["os"] = "Debian GNU/Linux 12 (bookworm)";

@@ -81,6 +81,15 @@ class Others(tool.ToolTest):
             for line in lines:
                 self.assertTrue(len(line) <= width or " " not in line.strip(), line)  # a path is not divided
 
+    def test_why_its_cells_did_not_start_is_said_once(self):
+        self.engine("ours")
+        (self.folder / "engines" / "ours" / "assay_engine_ours.so").unlink()
+        for command in (["verify", "vit", "--engine", "ours"], ["run", "--models-set", "small", "--engine", "ours"]):
+            result = subprocess.run([tool.BINARY, *command], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=tool.DEADLINE)
+            said = " ".join((result.stdout + result.stderr).split())
+            self.assertEqual(said.count("the plug-in of engine ours is missing"), 1, said)
+            self.assertIn("unavailable (no_runtime)", said)
+
     def test_rows_have_its_name_framework_and_key(self):
         self.engine("ours", framework="OurFrame", needs_model=False)
         (row,) = self.run_json("bench", "--engine", "ours", *FAST)["results"]
