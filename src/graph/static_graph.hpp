@@ -25,8 +25,8 @@ struct StaticValue {
   std::optional<Shape> shape{};  ///< nullopt: it comes from an operator without a rule, or depends on data
   /// The elements, row by row, if they are integers or bools that depend on shapes and constants alone.
   std::optional<std::vector<std::int64_t>> elements{};
-  /// The same for floating types of 16 to 64 bits, at most 16 elements and only the simplest arithmetic: exporters compute extents
-  /// in this way.
+  /// The same for floating types of 16 to 64 bits, at most 16 elements and only the simplest arithmetic: exporters
+  /// compute extents in this way.
   std::optional<std::vector<double>> reals{};
 };
 

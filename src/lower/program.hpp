@@ -44,7 +44,8 @@ struct Weight {
   Shape shape{};
   std::filesystem::path file{};
   std::uint64_t offset = 0, bytes = 0;
-  /// The elements in the file are those of a tensor whose axis `permutation[i]` is axis i of this one. Empty: of this one.
+  /// The elements in the file are those of a tensor whose axis `permutation[i]` is axis i of this one. Empty: of this
+  /// one.
   std::vector<std::int64_t> permutation{};
   std::string held{};  ///< the elements themselves if no file has them; then `file` is empty until write_program()
 };

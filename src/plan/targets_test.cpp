@@ -137,8 +137,7 @@ TEST_F(Targets, ADeviceIsChosenByItsScoreOrItsName) {
 TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {
   TargetRequest request;
   request.engines = {"browser"};
-  request.hardware = {"wasm"};
-  EXPECT_THAT(words_of(request), ElementsAre("wasm browser not_built"));
+  EXPECT_THAT(words_of(request), ElementsAre("cpu browser not_built"));
 }
 
 TEST_F(Targets, UnknownWordsAreTheUsersMistake) {

@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// A worker that answers to infer() as the test says. It does not read models: it has the inputs that the test gives it.
+/// A worker that answers to infer() as the test says. It does not read models: it has the inputs that the test gives
+/// it.
 class ScriptedWorker final : public Worker {
  public:
   using Infer = std::function<Status(const fs::path& outputs)>;
