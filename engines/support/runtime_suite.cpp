@@ -209,19 +209,23 @@ TEST_F(Runtime, RunsContextsOfOneProgramAtTheSameTime) {
   args.streams = 2;
   const auto program = engine_->load(args);
   ASSERT_THAT(program, IsOk());
-  const auto work = [&](float value, std::vector<float>& got) {
-    Tensor x = floats({5, 3}, std::vector<float>(15, value));
-    const auto context = (*program)->create_context(std::vector{x.shape()});
-    if (!context || !(*context)->set_input(0, 0, x.view())) return;
-    for (int i = 0; i < 200; ++i) {
-      if (!(*context)->run(0)) return;
-      got.push_back(output(**context)->values[0]);
-    }
+  // A program is used by one thread at a time, so the contexts are made here; only their runs overlap.
+  std::vector<Tensor> inputs;
+  std::vector<std::unique_ptr<Context>> contexts;
+  for (const float value : {2.0F, 3.0F}) inputs.push_back(floats({5, 3}, std::vector<float>(15, value)));
+  for (Tensor& x : inputs) {
+    auto context = (*program)->create_context(std::vector{x.shape()});
+    ASSERT_THAT(context, IsOk());
+    ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
+    contexts.push_back(std::move(*context));
+  }
+  const auto work = [](Context& context, std::vector<float>& got) {
+    for (int i = 0; i < 200 && context.run(0); ++i) got.push_back(output(context)->values[0]);
   };
   std::vector<float> first, second;
   {
-    std::jthread other([&] { work(2, first); });
-    work(3, second);
+    std::jthread other([&] { work(*contexts[0], first); });
+    work(*contexts[1], second);
   }
   EXPECT_EQ(first, std::vector<float>(200, 5));
   EXPECT_EQ(second, std::vector<float>(200, 10));
