@@ -156,11 +156,7 @@ void register_conform(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--timeout", options->timeout, "Time limit of each step of a test"), kMeasuring,
           "SECONDS")
       ->default_str("60");
-  only_words(show_as(command->add_option("--output-format", options->output_format,
-                                         "Format of the output; json prints one JSON document"),
-                     kOutput, "text|json|md"),
-             {"text", "json", "md"})
-      ->default_str("text");
+  add_output_format(*command, options->output_format, {"text", "json", "md"});
   command->footer(
       "A test is a folder with model.onnx and test_data_set_0/*.pb, as the Python package\n"
       "onnx has them (docs/conformance.md). `./setup/fetch dev` writes them to\n.deps/onnx-node-tests.\n\n"

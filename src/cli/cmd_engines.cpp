@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "cli/context.hpp"
+#include "cli/engine_operators.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/known_engines.hpp"
@@ -29,7 +30,7 @@ constexpr const char* kEngine = "Engine";
 
 struct EnginesOptions {
   std::string name;
-  bool check = false;
+  bool check = false, operators = false;
   std::string output_format = "text";
 };
 
@@ -122,6 +123,15 @@ Result<ExitCode> check_engine(const EngineRegistry& registry, const std::string&
               "install GoogleTest and build assay again (docs/engines.md)");
 }
 
+Result<ExitCode> print_operators(const EngineRegistry& registry, const EnginesOptions& options) {
+  ASSAY_TRY(const std::vector<const EngineEntry*> engines, engines_with_operators(registry, options.name));
+  if (options.output_format == "json")
+    print_document(operators_json(engines));
+  else
+    std::fputs((options.output_format == "md" ? operators_markdown(engines) : operators_text(engines)).c_str(), stdout);
+  return ExitCode::kSuccess;
+}
+
 Result<ExitCode> engines(const EnginesOptions& options) {
   const EngineRegistry& registry = engine_registry();
   std::vector<std::string> names = registry.names();
@@ -136,6 +146,9 @@ Result<ExitCode> engines(const EnginesOptions& options) {
     if (options.name.empty()) return fail(ErrorCode::kInvalidArgument, "--check requires the NAME of one engine");
     return check_engine(registry, options.name);
   }
+  if (options.operators) return print_operators(registry, options);
+  if (options.output_format == "md")
+    return fail(ErrorCode::kInvalidArgument, "--output-format md is the table of --ops only", "use text or json");
   Json list = Json::array(), problems = Json::array();
   for (const std::string& name : names) {
     const FoundEngine found = probe_engine(registry, name);
@@ -173,8 +186,11 @@ void register_engines(CLI::App& app, Commands& commands) {
   show_as(command->add_flag("--check", options->check,
                             "Run the conformance tests, which every engine must pass, on this engine"),
           kEngine);
-  add_output_format(*command, options->output_format);
-  command->footer("Examples:\n  assay engines\n  assay engines NAME --check");
+  show_as(command->add_flag("--ops", options->operators,
+                            "List the ONNX operators that assay lowers for engines that do not read ONNX"),
+          kEngine);
+  add_output_format(*command, options->output_format, {"text", "json", "md"});
+  command->footer("Examples:\n  assay engines\n  assay engines NAME --check\n  assay engines --ops");
   commands.add(command, [options](Context&) { return engines(*options); });
 }
 

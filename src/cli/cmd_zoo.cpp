@@ -12,16 +12,20 @@
 #include "cli/context.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
+#include "cli/known_engines.hpp"
 #include "cli/measuring_options.hpp"
 #include "engine/engine_entry.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/zoo_check.hpp"
+#include "prepare/zoo_lower.hpp"
 #include "prepare/zoo_show.hpp"
 #include "report/model_facts.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay::cli {
 namespace {
+
+constexpr std::int64_t kMostShown = 1 << 24;  ///< items and tokens
 
 // Prints that the model is known by name and not built yet, if it is.
 bool print_planned(const std::string& model, const Context& context) {
@@ -36,7 +40,8 @@ bool print_planned(const std::string& model, const Context& context) {
 
 struct BuildOptions {
   std::string model, output, model_class;
-  std::string seed = "0";
+  std::string seed = "0", batch = "1";
+  std::optional<std::string> sequence;
   std::string precision = "float32";
   bool allow_random_weights = false;
   std::string output_format = "text";
@@ -65,14 +70,37 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   std::string precision;
   ASSAY_CHECK_OK(word({"float32", "float16", "bfloat16"}).read("--precision", {options.precision}, precision));
   ASSAY_TRY(const std::int64_t seed, integer_option("--seed", options.seed, 0, INT64_MAX));
+  ZooSpecialiseRequest shapes{.model = options.model,
+                              .model_class = options.model_class,
+                              .seed = static_cast<std::uint64_t>(seed),
+                              .allow_random_weights = options.allow_random_weights,
+                              .precision = precision,
+                              .output = options.output};
+  ASSAY_TRY(shapes.batch, integer_option("--batch-sizes", options.batch, 1, kMostShown));
+  if (options.sequence) {
+    ASSAY_TRY(shapes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMostShown));
+  }
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
-  ASSAY_TRY(const zoo::BuiltModel built, build_by_name({options.model, options.model_class, options.precision,
-                                                        static_cast<std::uint64_t>(seed), options.allow_random_weights},
-                                                       options.output, hub, interrupted));
-  if (context.json) return print_document(to_json(built)), ExitCode::kSuccess;
+  const std::optional<LoweredFormat> format = lowered_format(options.output, engine_registry());
+  ZooLowered done;
+  if (format) {
+    ASSAY_TRY(done, lower_by_name(shapes, *format, engine_registry(), hub, interrupted));
+  } else {
+    ASSAY_TRY(done.built, build_by_name({options.model, options.model_class, options.precision, shapes.seed,
+                                         options.allow_random_weights},
+                                        options.output, hub, interrupted));
+  }
+  const zoo::BuiltModel& built = done.built;
+  if (context.json) {
+    Json json = to_json(built);
+    for (const auto& [name, shape] : done.shapes) json["inputs"].push_back({{"name", name}, {"shape", shape}});
+    return print_document(std::move(json)), ExitCode::kSuccess;
+  }
   std::printf("%s: %s (%s), %.1f million parameters, weights %s\n", built.path.c_str(), built.model_class.c_str(),
               built.architecture.c_str(), static_cast<double>(built.parameter_count) / 1e6,
               built.weights_hash.substr(0, 40).c_str());
+  for (const auto& [name, shape] : done.shapes)
+    std::printf("input %s %s\n", one_line(name).c_str(), to_string(shape).c_str());
   for (const std::string& name : built.ignored_tensors) std::printf("ignored tensor: %s\n", name.c_str());
   return ExitCode::kSuccess;
 }
@@ -85,12 +113,11 @@ struct ShowOptions {
 };
 
 Result<ExitCode> show(const ShowOptions& options, const Context& context) {
-  constexpr std::int64_t kMost = 1 << 24;
   InputAxes axes;
-  ASSAY_TRY(axes.batch, integer_option("--batch-sizes", options.batch, 1, kMost));
+  ASSAY_TRY(axes.batch, integer_option("--batch-sizes", options.batch, 1, kMostShown));
   axes.sequence = 0;
   if (options.sequence) {
-    ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMost));
+    ASSAY_TRY(axes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMostShown));
   }
   if (print_planned(options.model, context)) return ExitCode::kUsage;
   hub::Hub hub(hub::settings_from_environment(), {}, interrupted);
@@ -190,10 +217,23 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(build_command->add_option("--precision", build_options->precision, "Element type of weights and arithmetic"),
           kModel, "float32|float16|bfloat16")
       ->default_str(build_options->precision);
-  show_as(build_command->add_option("-o,--output", build_options->output, "ONNX file to write"), kOutput, "FILE")
+  show_as(build_command->add_option("--batch-sizes,--batch-size", build_options->batch,
+                                    "Number of items in one inference, for a format of one set of shapes"),
+          kShapes, "N")
+      ->default_str(build_options->batch);
+  show_as(build_command->add_option("--sequence-lengths,--sequence-length", build_options->sequence,
+                                    "Number of tokens in one input, for a format of one set of shapes"),
+          kShapes, "N")
+      ->default_str("128");
+  show_as(build_command->add_option("-o,--output", build_options->output,
+                                    "File to write: ONNX, or by its extension .stablehlo or .torchscript (a text, "
+                                    "with its weights beside it) or .pt (TorchScript, written by PyTorch)"),
+          kOutput, "FILE")
       ->required();
   add_output_format(*build_command, build_options->output_format);
-  build_command->footer("Examples:\n  assay zoo build bert -o bert.onnx\n  assay zoo build ./folder -o model.onnx");
+  build_command->footer(
+      "Examples:\n  assay zoo build bert -o bert.onnx\n  assay zoo build ./folder -o model.onnx\n"
+      "  assay zoo build bert -o bert.stablehlo --batch-size 8");
   commands.add(build_command, [build_options](Context& context) { return build(*build_options, context); });
 
   auto show_options = std::make_shared<ShowOptions>();

@@ -16,8 +16,6 @@
 namespace assay::cli {
 namespace {
 
-constexpr const char* kShapes = "Shapes";
-
 struct SpecialiseOptions {
   std::string model, output, model_class;
   std::string seed = "0", batch, sequence = "128";

@@ -117,10 +117,10 @@ CLI::Option* show_as(CLI::Option* option, const char* group, std::string value) 
   return option->group(group)->type_name(std::move(value));
 }
 
-CLI::Option* add_output_format(CLI::App& command, std::string& format) {
+CLI::Option* add_output_format(CLI::App& command, std::string& format, const std::vector<std::string>& words) {
   CLI::Option* option =
       command.add_option("--output-format", format, "Format of the output; json prints one JSON document");
-  return only_words(show_as(option, kOutput, "text|json"), {"text", "json"})->default_str("text");
+  return only_words(show_as(option, kOutput, join(words, "|")), words)->default_str(words.front());
 }
 
 CLI::Option* only_words(CLI::Option* option, std::vector<std::string> valid) {

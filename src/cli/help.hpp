@@ -9,6 +9,7 @@ namespace assay::cli {
 
 // Headings under which the help of a command lists its options. A command may have headings of its own.
 inline constexpr const char* kModel = "Model";
+inline constexpr const char* kShapes = "Shapes";
 inline constexpr const char* kMatrix = "Matrix of cells (each combination is measured)";
 inline constexpr const char* kMeasuring = "Measuring";
 inline constexpr const char* kOutput = "Output";
@@ -26,8 +27,9 @@ inline constexpr const char* kPlannedCommands = "Planned, not part of this versi
 /// How help shows an option: its heading and what the value is called ("FILE", "N[,N…]"; "" for a switch).
 CLI::Option* show_as(CLI::Option* option, const char* group, std::string value = "");
 
-/// Adds `--output-format text|json` to a command.
-CLI::Option* add_output_format(CLI::App& command, std::string& format);
+/// Adds `--output-format text|json`, or these words, to a command.
+CLI::Option* add_output_format(CLI::App& command, std::string& format,
+                               const std::vector<std::string>& words = {"text", "json"});
 
 /// Makes an option refuse every word but these; the error names the nearest.
 CLI::Option* only_words(CLI::Option* option, std::vector<std::string> valid);

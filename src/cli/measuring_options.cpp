@@ -121,6 +121,7 @@ Result<RunSettings> MeasuringOptions::settings() const {
   if (given("--iterations") && !given("--max-time")) out.max_time.reset();
   out.default_batches = !given("--batch-sizes");
   out.default_lengths = !given("--sequence-lengths");
+  out.default_kv_cache = !given("--kv-cache");
   out.precision_asked = given("--precision");
   if (!given("--output-tokens")) return out;
   if (out.output_tokens.size() > 1 && out.output_tokens.front() == 0)

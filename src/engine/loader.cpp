@@ -229,6 +229,18 @@ Result<EngineOptions> LoadedProgram::effective() const {
   return std::move(found.items);
 }
 
+Status LoadedProgram::save(const std::filesystem::path& file) const {
+  const assay_engine_table& table = plugin_.table();
+  const auto* extension = table.get_extension == nullptr
+                              ? nullptr
+                              : static_cast<const assay_save_extension*>(table.get_extension(c_string("save")));
+  if (extension == nullptr || extension->save == nullptr)
+    return fail(ErrorCode::kUnsupported, fmt::format("{} cannot save a program", plugin_.name()));
+  const std::string path = file.string();
+  const assay_save_args args{sizeof args, c_string(path), 0};
+  return check(table, extension->save(object_.get(), &args));
+}
+
 Status LoadedProgram::prepare_context(std::span<const TensorView> inputs) const {
   const assay_engine_table& table = plugin_.table();
   if (table.context_prepare == nullptr) return {};

@@ -88,6 +88,9 @@ class LoadedProgram {
   /// `inputs` in the order of inputs(); their bytes are not read. An extent of -1 stays open: each set_input
   /// defines it for its set.
   [[nodiscard]] Result<LoadedContext> create_context(std::span<const TensorView> inputs) const;
+  /// Writes it in the runtime's own format (the extension "save"). Errors: those of the engine; unsupported, if it
+  /// cannot.
+  [[nodiscard]] Status save(const std::filesystem::path& file) const;
   /// Whether its contexts implement share_output_with_input().
   [[nodiscard]] bool shares_memory() const { return plugin_.shares_memory(); }
 

@@ -21,7 +21,7 @@ class Specialiser {
   Specialiser(const StaticModel::State& model, const StaticGraph& graph, const SpecialiseRequest& request)
       : model_(model),
         graph_(model.model.graph()),
-        values_(graph.values()),
+        inferred_(graph),
         request_(request),
         kept_(static_parts(model, graph)) {}
 
@@ -42,27 +42,16 @@ class Specialiser {
   std::vector<DynamicNode> dynamic() const { return kept_.dynamic; }
 
  private:
-  [[nodiscard]] const StaticValue* value(std::string_view name) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] bool has_shape(std::string_view name) const {
-    const StaticValue* found = value(name);
-    return found != nullptr && found->shape;
-  }
   // Initialisers that a kept node reads, or that are outputs, and that no constant of the request replaces.
   [[nodiscard]] bool keeps(std::string_view name) const {
     return kept_.needed.contains(name) && !request_.constants.contains(std::string(name));
   }
-  [[nodiscard]] bool is_output(std::string_view name) const {
-    return std::ranges::find(graph_.outputs, name, &graph::ValueInfo::name) != graph_.outputs.end();
-  }
 
   // An output must be made by a node: engines require that, though ONNX does not.
   void add_constant(AddedConstant constant) {
-    if (is_output(constant.name)) {
+    if (graph_.has_output(constant.name)) {
       std::string inner = constant.name + "/constant";
-      while (values_.contains(inner)) inner += '_';
+      while (inferred_.values().contains(inner)) inner += '_';
       parts_.copies.push_back({inner + "/Identity", inner, constant.name});
       constant.name = inner;
     }
@@ -76,14 +65,14 @@ class Specialiser {
       add_constant({name, given.dtype(), given.shape(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
     }
     for (const std::string_view name : kept_.folded) {
-      const StaticValue& known = *value(name);
+      const StaticValue& known = *inferred_.find(name);
       add_constant({std::string(name), known.dtype, *known.shape, packed_elements(known)});
     }
   }
 
   [[nodiscard]] DeclaredValue declared(std::string_view name) const {
-    if (!has_shape(name)) return {std::string(name)};
-    const StaticValue& known = *value(name);
+    if (!inferred_.has_shape(name)) return {std::string(name)};
+    const StaticValue& known = *inferred_.find(name);
     return {std::string(name), known.dtype, known.shape};
   }
 
@@ -96,21 +85,25 @@ class Specialiser {
     for (const graph::ValueInfo& value : graph_.values) before.insert(value.name);
     for (const std::size_t place : parts_.nodes) {
       for (const std::string_view name : graph_.nodes[place].outputs) {
-        if (name.empty() || is_output(name)) continue;
-        if (has_shape(name) || before.contains(name)) parts_.values.push_back(declared(name));
+        if (name.empty() || graph_.has_output(name)) continue;
+        if (inferred_.has_shape(name) || before.contains(name)) parts_.values.push_back(declared(name));
       }
     }
   }
 
   const StaticModel::State& model_;
   const graph::Graph& graph_;
-  const std::map<std::string, StaticValue, std::less<>>& values_;
+  const StaticGraph& inferred_;
   const SpecialiseRequest& request_;
   StaticParts kept_;
   ModelParts parts_;
 };
 
 }  // namespace
+
+std::string no_static_shape(const DynamicNode& node) {
+  return fmt::format("node '{}' ({}) has no static shape", node.name, node.op_type);
+}
 
 Result<SpecialisedModel> specialise(const StaticModel& model, const SpecialiseRequest& request,
                                     const std::filesystem::path& output) {

@@ -24,6 +24,9 @@ struct DynamicNode {
   std::string op_type;  ///< "com.microsoft:Attention" if the domain is not ONNX's own
 };
 
+/// "node 'x' (NonZero) has no static shape".
+[[nodiscard]] std::string no_static_shape(const DynamicNode& node);
+
 struct SpecialisedModel {
   std::filesystem::path path;
   std::vector<std::string> inputs{};  ///< that the file still has, in the model's order

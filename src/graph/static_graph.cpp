@@ -158,6 +158,16 @@ Result<StaticValue> constant_of(const graph::Graph& graph, const std::string& na
 
 std::uint64_t memory_to_run(const StaticCost& cost) { return 2 * cost.weight_bytes + cost.peak_activation_bytes; }
 
+const StaticValue* StaticGraph::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+bool StaticGraph::has_shape(std::string_view name) const {
+  const StaticValue* found = find(name);
+  return found != nullptr && found->shape;
+}
+
 Result<StaticGraph> StaticGraph::infer(const std::filesystem::path& model, const std::map<std::string, Shape>& shapes) {
   ASSAY_TRY(const StaticModel opened, StaticModel::open(model));
   return opened.infer(shapes);

@@ -54,6 +54,10 @@ class StaticGraph {
 
   /// Every tensor of the main graph by name, inputs and initialisers among them.
   [[nodiscard]] const std::map<std::string, StaticValue, std::less<>>& values() const { return values_; }
+  /// nullptr: the main graph has no such tensor.
+  [[nodiscard]] const StaticValue* find(std::string_view name) const;
+  /// Whether the tensor is there and its shape is known.
+  [[nodiscard]] bool has_shape(std::string_view name) const;
   [[nodiscard]] const StaticCost& cost() const { return cost_; }
   /// Operators without a rule ("com.microsoft:Attention"), each once, sorted.
   [[nodiscard]] const std::vector<std::string>& unknown_operators() const { return unknown_; }

@@ -27,7 +27,7 @@ std::string packed(const std::vector<std::int64_t>& elements) {
 class PartsChooser {
  public:
   PartsChooser(const StaticModel::State& model, const StaticGraph& graph)
-      : model_(model), graph_(model.model.graph()), values_(graph.values()) {}
+      : model_(model), graph_(model.model.graph()), inferred_(graph) {}
 
   StaticParts run() {
     choose_nodes();
@@ -35,28 +35,16 @@ class PartsChooser {
   }
 
  private:
-  [[nodiscard]] const StaticValue* value(std::string_view name) const {
-    const auto found = values_.find(name);
-    return found == values_.end() ? nullptr : &found->second;
-  }
-  [[nodiscard]] bool has_shape(std::string_view name) const {
-    const StaticValue* found = value(name);
-    return found != nullptr && found->shape;
-  }
-  [[nodiscard]] bool is_output(std::string_view name) const {
-    return std::ranges::find(graph_.outputs, name, &graph::ValueInfo::name) != graph_.outputs.end();
-  }
-
   // All outputs are known: a node that is kept for one of them computes the others, too. An Identity that makes a
   // constant an output is what add_constant() would add.
   [[nodiscard]] bool is_folded(const graph::Node& node) const {
     if (node.op_type == "Identity" && node.inputs.size() == 1 && model_.initializers.contains(node.inputs[0]) &&
-        is_output(node.outputs[0]))
+        graph_.has_output(node.outputs[0]))
       return false;
     bool any = false;
     for (const std::string_view output : node.outputs) {
       if (output.empty()) continue;
-      const StaticValue* known = value(output);
+      const StaticValue* known = inferred_.find(output);
       if (known == nullptr || !known->elements) return false;
       any = true;
     }
@@ -84,16 +72,16 @@ class PartsChooser {
   }
 
   void note_dynamic(const graph::Node& node) {
-    if (!std::ranges::all_of(reads_of(node), [&](std::string_view name) { return has_shape(name); })) return;
+    if (!std::ranges::all_of(reads_of(node), [&](std::string_view name) { return inferred_.has_shape(name); })) return;
     const bool known = std::ranges::all_of(node.outputs, [&](std::string_view output) {
-      return output.empty() || !parts_.needed.contains(output) || has_shape(output);
+      return output.empty() || !parts_.needed.contains(output) || inferred_.has_shape(output);
     });
     if (!known) parts_.dynamic.push_back({sanitise(node.shown_name()), sanitise(node.operator_name())});
   }
 
   const StaticModel::State& model_;
   const graph::Graph& graph_;
-  const std::map<std::string, StaticValue, std::less<>>& values_;
+  const StaticGraph& inferred_;
   StaticParts parts_;
 };
 

@@ -85,6 +85,10 @@ std::optional<std::span<const std::int64_t>> Node::integers(std::string_view wan
   return value == nullptr ? std::nullopt : std::optional(*value);
 }
 
+bool Graph::has_output(std::string_view wanted) const {
+  return std::ranges::find(outputs, wanted, &ValueInfo::name) != outputs.end();
+}
+
 std::string Node::operator_name() const {
   return domain.empty() ? std::string(op_type) : fmt::format("{}:{}", domain, op_type);
 }

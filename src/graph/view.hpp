@@ -146,6 +146,8 @@ struct Graph {
   std::vector<Constant> sparse_initializers{};
   std::vector<Node> nodes{};         ///< in the file's order
   std::vector<std::size_t> order{};  ///< places of the nodes, each after those whose outputs it reads
+
+  [[nodiscard]] bool has_output(std::string_view wanted) const;
 };
 
 /// A function of the model's own, which runtimes inline. Calls end: no function calls itself, also not indirectly.
@@ -222,7 +224,7 @@ class Model {
   /// shorter since open().
   [[nodiscard]] Result<ConstantData> data(const Constant& constant) const;
 
-  /// The file that has these bytes in this form, and where; nullopt: no file has. Errors: those of data().
+  /// The file that has these bytes in this form, and where; nullopt: no file has them. Errors: those of data().
   struct FilePlace {
     std::filesystem::path file;
     std::uint64_t offset = 0;

@@ -11,7 +11,7 @@
 #include "lower/static_program.hpp"
 
 /// The tables of the two dialects. Each row is an operator and the function that lowers a node of it; what is in no
-/// row is refused by name, and docs/lowering.md is made from the rows.
+/// row is refused by name. `assay engines NAME --ops` prints the rows, and docs/operators.md is made of them.
 namespace assay::lowering {
 
 class TorchWriter;  ///< lower/torchscript/writer.hpp
@@ -19,6 +19,10 @@ namespace stablehlo {
 class HloWriter;  ///< lower/stablehlo/writer.hpp
 }
 using stablehlo::HloWriter;
+
+/// The newest version of ONNX's own operator set that the rows implement: that of the operator tests with which the
+/// lowerings are compared (docs/conformance.md).
+inline constexpr int kNewestOpset = 28;
 
 /// A row. `lower` writes the node's outputs with the writer, or refuses what it does not implement.
 template <class Writer>

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "graph/static_parts.hpp"
 #include "lower/operators.hpp"
 #include "lower/static_program.hpp"
 
@@ -43,9 +44,28 @@ const Operator* find(const std::vector<Operator>& known, const graph::Node& node
   return found == known.end() ? nullptr : &*found;
 }
 
-Result<StaticProgram> static_program(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
-  const std::vector<Operator> known = operators(dialect);
-  return StaticProgram::create(model, request, [&](const graph::Node& node, std::int64_t opset) -> Status {
+// The files of weights, each mapped once.
+class WeightFiles {
+ public:
+  Result<std::string_view> elements(const Weight& weight) {
+    if (weight.file.empty()) return weight.held;
+    auto found = maps_.find(weight.file);
+    if (found == maps_.end()) {
+      ASSAY_TRY(MappedFile map, MappedFile::open(weight.file));
+      found = maps_.emplace(weight.file, std::move(map)).first;
+    }
+    const Bytes whole = found->second.bytes();
+    if (weight.offset > whole.size() || weight.bytes > whole.size() - weight.offset)
+      return fail(ErrorCode::kInvalidArgument, fmt::format("{} is shorter than its weights", shown_path(weight.file)));
+    return std::string_view(reinterpret_cast<const char*>(whole.data()) + weight.offset, weight.bytes);
+  }
+
+ private:
+  std::map<fs::path, MappedFile> maps_;
+};
+
+NodeCheck table_check(Dialect dialect) {
+  return [dialect, known = operators(dialect)](const graph::Node& node, std::int64_t opset) -> Status {
     const Operator* row = find(known, node);
     if (row != nullptr && opset >= row->first_opset && opset <= row->last_opset) return {};
     return fail(ErrorCode::kUnsupported,
@@ -54,7 +74,7 @@ Result<StaticProgram> static_program(const StaticModel& model, const SpecialiseR
                             row == nullptr ? ""
                                            : fmt::format(", which implements opsets {} to {}", row->first_opset,
                                                          row->last_opset)));
-  });
+  };
 }
 
 }  // namespace
@@ -71,16 +91,16 @@ std::vector<Operator> operators(Dialect dialect) {
   return dialect == Dialect::kTorchScript ? rows(torch_operators()) : rows(hlo_operators());
 }
 
-std::vector<std::string> missing_operators(const graph::Model& model, Dialect dialect) {
-  const std::vector<Operator> known = operators(dialect);
-  std::set<std::string> missing;
-  for (const graph::Node& node : model.graph().nodes)
-    if (find(known, node) == nullptr) missing.insert(sanitise(node.operator_name()));
-  return {missing.begin(), missing.end()};
+Weight held_weight(std::string name, DType dtype, Shape shape, Bytes elements) {
+  return {.name = std::move(name),
+          .dtype = dtype,
+          .shape = std::move(shape),
+          .bytes = elements.size(),
+          .held = {reinterpret_cast<const char*>(elements.data()), elements.size()}};
 }
 
 Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
-  ASSAY_TRY(const StaticProgram program, static_program(model, request, dialect));
+  ASSAY_TRY(const StaticProgram program, StaticProgram::create(model, request, table_check(dialect)));
   Program lowered;
   lowered.dialect = dialect;
   lowered.inputs = program.inputs();
@@ -89,26 +109,27 @@ Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request
   return lowered;
 }
 
-Status check_lowering(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect) {
-  ASSAY_TRY([[maybe_unused]] const StaticProgram program, static_program(model, request, dialect));
-  return {};
+Status check_lowering(const StaticModel& model, const StaticGraph& graph, Dialect dialect) {
+  return check_parts(model, graph, static_parts(model.state(), graph), table_check(dialect));
 }
 
-Status write_program(const Program& program, const fs::path& file) {
+Status write_program(const Program& program, const fs::path& file, WeightPlace place) {
   Json weights = Json::array();
   const fs::path own = file.string() + ".weights";
   std::uint64_t written = 0;
   std::vector<std::string_view> pieces;
+  WeightFiles files;
   for (const Weight& weight : program.weights) {
     Json one = to_json({weight.name, weight.dtype, weight.shape});
-    const bool held = weight.file.empty();
-    one["file"] = (held ? own.filename() : weight.file).string();
-    one["offset"] = held ? written : weight.offset;
+    const bool here = weight.file.empty() || place == WeightPlace::kCopied;
+    one["file"] = (here ? own.filename() : weight.file).string();
+    one["offset"] = here ? written : weight.offset;
     one["bytes"] = weight.bytes;
     if (!weight.permutation.empty()) one["permutation"] = weight.permutation;
-    if (held) {
-      pieces.push_back(weight.held);
-      written += weight.held.size();
+    if (here) {
+      ASSAY_TRY(const std::string_view elements, files.elements(weight));
+      pieces.push_back(elements);
+      written += elements.size();
     }
     weights.push_back(std::move(one));
   }
@@ -122,6 +143,12 @@ Status write_program(const Program& program, const fs::path& file) {
   ASSAY_CHECK_OK(write_file_atomically(file.string() + ".json", description, Persistence::kScratch));
   const std::string_view text[] = {program.text};
   return write_file_atomically(file, text, Persistence::kScratch);
+}
+
+Status lower_to_file(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect, const fs::path& file,
+                     WeightPlace weights) {
+  ASSAY_TRY(const Program program, lower(model, request, dialect));
+  return write_program(program, file, weights);
 }
 
 }  // namespace assay::lowering

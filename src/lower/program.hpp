@@ -11,6 +11,7 @@
 
 #include <assay/result.hpp>
 
+#include "base/files.hpp"
 #include "graph/specialise.hpp"
 #include "graph/view.hpp"
 #include "tensor/dtype.hpp"
@@ -50,6 +51,9 @@ struct Weight {
   std::string held{};  ///< the elements themselves if no file has them; then `file` is empty until write_program()
 };
 
+/// A weight that no file has. `elements`: as Weight describes those of a file.
+[[nodiscard]] Weight held_weight(std::string name, DType dtype, Shape shape, Bytes elements);
+
 /// TorchScript: `text` defines `forward(self, inputs…)`; weight number i is the attribute `w<i>` of `self`; inputs are
 /// `x0`, `x1`, …; outputs are returned as a tuple (of one element, too).
 /// StableHLO: `text` is a module whose function `main` has the inputs, then the weights, as arguments, and returns the
@@ -67,14 +71,23 @@ struct Program {
 /// Cost: reads the graph, not the weights. Memory: the text, and constants that were computed.
 [[nodiscard]] Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
 
-/// What lower() refuses before it writes: an operator that the dialect's table lacks, a node without a static shape,
-/// and the errors of StaticModel::infer. Cost: reads the graph, no weights; `model` may be a file without them.
-[[nodiscard]] Status check_lowering(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
+/// What lower() refuses before it writes: an operator that the dialect's table lacks, a node or an output without a
+/// static shape. `graph` was inferred from `model`, which may be a file without weights.
+[[nodiscard]] Status check_lowering(const StaticModel& model, const StaticGraph& graph, Dialect dialect);
 
+enum class WeightPlace {
+  kInPlace,  ///< where they are: the files that weights refer to must stay while the program is used
+  kCopied,   ///< in `file`.weights, so that the program needs no other file
+};
 /// Writes the text to `file`, and beside it `file`.json with the signature and the places of the weights
-/// (docs/lowering.md), and, if there are any, `file`.weights with the elements that no other file has. The files that
-/// weights refer to must stay while the program is used. Not synced to disk: it can be made again.
-[[nodiscard]] Status write_program(const Program& program, const std::filesystem::path& file);
+/// (docs/lowering.md), and, if there are any, `file`.weights with the elements that no other file has, or all of them.
+/// Not synced to disk: it can be made again.
+[[nodiscard]] Status write_program(const Program& program, const std::filesystem::path& file,
+                                   WeightPlace weights = WeightPlace::kInPlace);
+
+/// lower() and write_program() in one call. Errors: those of both.
+[[nodiscard]] Status lower_to_file(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect,
+                                   const std::filesystem::path& file, WeightPlace weights = WeightPlace::kInPlace);
 
 /// An operator that a dialect implements.
 struct Operator {
@@ -85,8 +98,5 @@ struct Operator {
 };
 /// Sorted by domain and name.
 [[nodiscard]] std::vector<Operator> operators(Dialect dialect);
-
-/// The operators of `model` that the dialect lacks, each once, sorted: "com.microsoft:Attention". Empty: all are there.
-[[nodiscard]] std::vector<std::string> missing_operators(const graph::Model& model, Dialect dialect);
 
 }  // namespace assay::lowering

@@ -3,49 +3,43 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 #include <cstddef>
-#include <functional>
-#include <iterator>
-#include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/text.hpp"
+#include "graph/shape_rules.hpp"
 #include "graph/static_parts.hpp"
 
 namespace assay::lowering {
-namespace {
-
-// Graphs inside nodes are not lowered.
-constexpr std::string_view kControlFlow[] = {"If", "Loop", "Scan", "SequenceMap"};
-
-std::string text_of(const Tensor& tensor) {
-  const auto bytes = tensor.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-}  // namespace
 
 tl::unexpected<Error> refuse(const graph::Node& node, std::string_view what) {
   return fail(ErrorCode::kUnsupported, fmt::format("{} of node {} ({}) is not supported", what,
                                                    shown(node.shown_name()), sanitise(node.operator_name())));
 }
 
-Result<StaticProgram> StaticProgram::create(const StaticModel& model, const SpecialiseRequest& request,
-                                            const Check& check) {
-  ASSAY_CHECK_OK(check_request(model.state(), request));
-  ASSAY_TRY(StaticGraph graph, model.infer(request.shapes, request.constants));
-  const StaticParts parts = static_parts(model.state(), graph);
+Status check_parts(const StaticModel& model, const StaticGraph& graph, const StaticParts& parts,
+                   const NodeCheck& check) {
   const graph::Graph& read = model.model().graph();
   for (const std::size_t place : parts.nodes) {
     const graph::Node& node = read.nodes[place];
-    if (node.domain.empty() && std::ranges::find(kControlFlow, node.op_type) != std::end(kControlFlow))
-      return refuse(node, "the control flow");
-    if (check) ASSAY_CHECK_OK(check(node, model.model().opset(node.domain).value_or(1)));
+    ASSAY_CHECK_OK(check(node, model.model().opset(node.domain).value_or(1)));
   }
-  if (!parts.dynamic.empty())
-    return fail(ErrorCode::kUnsupported, fmt::format("node '{}' ({}) has no static shape", parts.dynamic.front().name,
-                                                     parts.dynamic.front().op_type));
+  if (!parts.dynamic.empty()) return fail(ErrorCode::kUnsupported, no_static_shape(parts.dynamic.front()));
+  for (const graph::ValueInfo& output : read.outputs)
+    if (!graph.has_shape(output.name))
+      return fail(ErrorCode::kUnsupported, fmt::format("output {} has no static shape", shown(output.name)));
+  return {};
+}
+
+Result<StaticProgram> StaticProgram::create(const StaticModel& model, const SpecialiseRequest& request,
+                                            const NodeCheck& check) {
+  ASSAY_CHECK_OK(check_request(model.state(), request));
+  ASSAY_TRY(StaticGraph graph, model.infer(request.shapes, request.constants));
+  const StaticParts parts = static_parts(model.state(), graph);
+  ASSAY_CHECK_OK(check_parts(model, graph, parts, check));
+  const graph::Graph& read = model.model().graph();
   StaticProgram program(model, std::move(graph));
   for (const std::size_t place : parts.nodes) program.nodes_.push_back(&read.nodes[place]);
   for (const graph::ValueInfo& input : read.inputs) {
@@ -56,8 +50,6 @@ Result<StaticProgram> StaticProgram::create(const StaticModel& model, const Spec
   }
   for (const graph::ValueInfo& output : read.outputs) {
     const StaticValue& known = program.value(output.name);
-    if (!known.shape)
-      return fail(ErrorCode::kUnsupported, fmt::format("output {} has no static shape", shown(output.name)));
     program.outputs_.push_back({std::string(output.name), known.dtype, *known.shape});
   }
   ASSAY_CHECK_OK(program.add_constants(request, parts));
@@ -70,33 +62,28 @@ Status StaticProgram::add_constants(const SpecialiseRequest& request, const Stat
     constants_.push_back(std::move(weight));
   };
   for (const auto& [name, given] : request.constants)
-    if (parts.needed.contains(name))
-      add({.name = name,
-           .dtype = given.dtype(),
-           .shape = given.shape(),
-           .bytes = given.bytes().size(),
-           .held = text_of(given)});
-  for (const graph::Constant& constant : this->model().graph().initializers) {
-    if (!parts.needed.contains(constant.name) || places_.contains(constant.name)) continue;
-    Weight weight{.name = std::string(constant.name), .dtype = constant.dtype, .shape = constant.shape};
-    weight.bytes = constant.bytes;
-    ASSAY_TRY(const auto place, this->model().place(constant));
+    if (parts.needed.contains(name)) add(held_weight(name, given.dtype(), given.shape(), given.bytes()));
+  for (const graph::Constant& constant : model().graph().initializers) {
+    std::string name(constant.name);
+    if (!parts.needed.contains(name) || places_.contains(name)) continue;
+    initializers_.emplace(name, &constant);
+    ASSAY_TRY(const auto place, model().place(constant));
     if (place) {
-      weight.file = place->file;
-      weight.offset = place->offset;
+      add({.name = std::move(name),
+           .dtype = constant.dtype,
+           .shape = constant.shape,
+           .file = place->file,
+           .offset = place->offset,
+           .bytes = constant.bytes});
     } else {
-      ASSAY_TRY(const graph::ConstantData data, this->model().data(constant));
-      weight.held.assign(reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size());
+      ASSAY_TRY(const graph::ConstantData data, model().data(constant));
+      add(held_weight(std::move(name), constant.dtype, constant.shape, data.bytes));
     }
-    initializers_.emplace(weight.name, &constant);
-    add(std::move(weight));
   }
   for (const std::string_view name : parts.folded) {
     const StaticValue& known = value(name);
-    Weight weight{.name = std::string(name), .dtype = known.dtype, .shape = *known.shape};
-    weight.held = packed_elements(known);
-    weight.bytes = weight.held.size();
-    add(std::move(weight));
+    const std::string elements = packed_elements(known);
+    add(held_weight(std::string(name), known.dtype, *known.shape, std::as_bytes(std::span(elements))));
   }
   return {};
 }
@@ -107,9 +94,9 @@ const Weight* StaticProgram::constant(std::string_view name) const {
 }
 
 const StaticValue& StaticProgram::value(std::string_view name) const {
-  const auto found = graph_.values().find(name);
-  ASSAY_CHECK(found != graph_.values().end(), "a value of the graph");
-  return found->second;
+  const StaticValue* found = graph_.find(name);
+  ASSAY_CHECK(found != nullptr, "a value of the graph");
+  return *found;
 }
 
 Result<graph::ConstantData> StaticProgram::elements(std::string_view name) const {
@@ -133,10 +120,20 @@ Result<std::vector<double>> StaticProgram::numbers(const graph::Node& node, std:
   ASSAY_TRY(const graph::ConstantData data, elements(name));
   const TensorView view{weight->dtype, weight->shape, data.bytes};
   std::vector<double> all;
-  const std::int64_t count =
-      std::accumulate(weight->shape.begin(), weight->shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t count = count_of(weight->shape);
   for (std::int64_t i = 0; i < count; ++i) all.push_back(element_as_double(view, i));
   return all;
+}
+
+std::optional<double> StaticProgram::number(std::string_view name) const {
+  constexpr double kExact = 0x1p53;  // of larger integers, a double may be another one
+  const Weight* weight = constant(name);
+  if (weight == nullptr || count_of(weight->shape) != 1 || is_floating(weight->dtype) == is_integer(weight->dtype))
+    return std::nullopt;
+  const Result<graph::ConstantData> data = elements(name);
+  if (!data) return std::nullopt;
+  const double number = element_as_double({weight->dtype, weight->shape, data->bytes}, 0);
+  return is_integer(weight->dtype) && !(std::abs(number) < kExact) ? std::nullopt : std::optional(number);
 }
 
 std::int64_t StaticProgram::opset(const graph::Node& node) const { return model().opset(node.domain).value_or(1); }

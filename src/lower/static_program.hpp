@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,17 +23,16 @@ struct StaticParts;
 
 namespace assay::lowering {
 
+/// Whether a node of this version of its operator set can be lowered.
+using NodeCheck = std::function<Status(const graph::Node& node, std::int64_t opset)>;
+
 /// What both lowerings read: the nodes that remain of a graph for one set of shapes, with all shapes known.
 /// Lifetime: shares the model; names, nodes and spans are valid while the object lives.
 class StaticProgram {
  public:
-  /// Says whether a node of this version of its operator set can be lowered.
-  using Check = std::function<Status(const graph::Node& node, std::int64_t opset)>;
-  /// `check` checks each node that remains, before shapes matter: an unknown operator has no shape.
-  /// Errors: those of StaticModel::infer and `check`; unsupported: a node without a static shape, a control-flow
-  /// operator.
+  /// Errors: those of StaticModel::infer and check_parts().
   [[nodiscard]] static Result<StaticProgram> create(const StaticModel& model, const SpecialiseRequest& request,
-                                                    const Check& check = {});
+                                                    const NodeCheck& check);
 
   [[nodiscard]] const std::vector<Value>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<Value>& outputs() const { return outputs_; }
@@ -54,6 +54,9 @@ class StaticProgram {
   [[nodiscard]] Result<std::vector<std::int64_t>> integers(const graph::Node& node, std::string_view name) const;
   /// The same for a constant of any real type. Cost: reads it.
   [[nodiscard]] Result<std::vector<double>> numbers(const graph::Node& node, std::string_view name) const;
+  /// The number of a constant with one element, of any rank: a float, or an integer that a double has exactly. nullopt:
+  /// anything else.
+  [[nodiscard]] std::optional<double> number(std::string_view name) const;
   /// The packed elements of a constant.
   [[nodiscard]] Result<graph::ConstantData> elements(std::string_view name) const;
 
@@ -73,12 +76,18 @@ class StaticProgram {
   std::map<std::string, const graph::Constant*, std::less<>> initializers_;
 };
 
+/// Whether what remains of a model can be lowered. `check` is called for each node before shapes matter: an operator
+/// that it does not know has no shape. `graph` was inferred from `model`, `parts` are those of both.
+/// Errors: those of `check`; unsupported: a node or an output without a static shape.
+[[nodiscard]] Status check_parts(const StaticModel& model, const StaticGraph& graph, const StaticParts& parts,
+                                 const NodeCheck& check);
+
 /// An input of a node that may be left out.
 [[nodiscard]] inline bool has_input(const graph::Node& node, std::size_t index) {
   return index < node.inputs.size() && !node.inputs[index].empty();
 }
 
-/// "unsupported: … of node 'x' (Conv, opset 13)".
+/// unsupported: "WHAT of node 'x' (Conv) is not supported".
 [[nodiscard]] tl::unexpected<Error> refuse(const graph::Node& node, std::string_view what);
 
 }  // namespace assay::lowering

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.hpp"
 #include "inputs/input_axes.hpp"
@@ -69,6 +70,14 @@ std::vector<std::string> silent_choices(const PreparedModel& model, std::span<co
   if (settings.kv_cache != zoo::KvCache::kGrowing && !model.generation)
     notes.push_back(fmt::format("{}: --kv-cache {} has no effect: no tokens are generated with this model", name,
                                 zoo::kv_cache_name(settings.kv_cache)));
+  std::set<std::string> only_static;
+  for (const Task& task : tasks)
+    if (settings.default_kv_cache && task.runs() && task.variant && task.row.kv_cache == "static")
+      only_static.insert(task.row.engine);
+  if (!only_static.empty() && settings.kv_cache == zoo::KvCache::kGrowing)
+    notes.push_back(fmt::format(
+        "{}: {} {} static KV caches only, and the other engines get growing ones: --kv-cache static compares them",
+        name, join({only_static.begin(), only_static.end()}, " and "), only_static.size() == 1 ? "runs" : "run"));
   if (model.info && settings.data.empty() && !model.given) {
     ExtentBinder binder(InputAxes{});
     for (const ModelValue& input : model.info->inputs)

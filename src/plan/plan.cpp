@@ -160,11 +160,12 @@ class TargetPlan {
     set_spin(task);
     set_extents(task);
     if (target_.found.entry.needs_model || !model_.info) return;
+    const CacheVariant* variant = variant_ != nullptr ? &**variant_ : nullptr;
     if (model_.generation && model_.generation->step) {
       task.load.step_options = task.load.options;
-      add_signature(task.load.step_options, model_.generation->step_info);
+      add_signature(task.load.step_options, variant != nullptr ? variant->info : model_.generation->step_info);
     }
-    add_signature(task.load.options, variant_ != nullptr ? (*variant_)->info : info);
+    add_signature(task.load.options, variant != nullptr && !variant->own_prompt ? variant->info : info);
   }
 
   // Whether the runtime knows the extents when it compiles. What fixes them in which load is added with the inputs.
@@ -181,7 +182,8 @@ class TargetPlan {
       return;
     }
     const bool generates = task.shape.output_tokens > 0;
-    const bool growing = generates && settings_.kv_cache != zoo::KvCache::kStatic;
+    const zoo::KvCache kind = variant_ != nullptr ? (*variant_)->kv_cache : settings_.kv_cache;
+    const bool growing = generates && kind != zoo::KvCache::kStatic;
     const bool compiles = fixed || !engine.open_extents.empty();
     const bool loads = !engine.fixed_extents.empty() && !generates;  // a prompt and a step have other extents
     task.row.shapes = fixed || (compiles && !growing) || loads ? "static" : "open";

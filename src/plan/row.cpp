@@ -49,7 +49,7 @@ std::string precision_of(const RunSettings& settings, const PreparedModel& model
 Record begin_row(const RunInfo& run, const RunSettings& settings, const PreparedModel& model, const Target& target) {
   Record row = model.identity;
   if (const Result<CacheVariant>* variant = model.variant_for(target.engine)) {
-    row.kv_cache = zoo::kv_cache_name(settings.kv_cache);
+    row.kv_cache = zoo::kv_cache_name(*variant ? (*variant)->kv_cache : settings.kv_cache);
     row.config_hash = *variant ? (*variant)->config_hash : std::string();
     row.graph_hash = *variant ? (*variant)->graph_hash : std::string();
   }

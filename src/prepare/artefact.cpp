@@ -86,6 +86,26 @@ Status write_honest(const fs::path& from, const ArtefactSpec::HonestRun& honest,
   return {};
 }
 
+constexpr const char* kOfSteps = "while fixing the shapes of the graph of the further tokens";
+
+const fs::path& step_file(const Artefact& artefact) {
+  return artefact.step_model.empty() ? artefact.model : artefact.step_model;
+}
+
+// A graph of its own for the further tokens is not made for the prompt's shapes.
+Status check_step_shapes(const ArtefactSpec& spec, const Artefact& base, const std::string& name) {
+  if (base.step_model.empty() || !spec.step_shapes.empty()) return {};
+  return fail(ErrorCode::kUnsupported, fmt::format("{}: the graph of further tokens has other shapes", name),
+              "use --kv-cache static, or measure a forward pass with --output-tokens 0");
+}
+
+Status write_specialised(const fs::path& from, const std::map<std::string, Shape>& shapes, const fs::path& to) {
+  ASSAY_TRY(const SpecialisedModel model, specialise(from, {.shapes = shapes}, to));
+  if (model.dynamic.empty()) return {};
+  return fail(ErrorCode::kUnsupported, no_static_shape(model.dynamic.front()),
+              "use an engine that supports dynamic shapes");
+}
+
 ArtefactSpec before_conversion(ArtefactSpec spec) {
   spec.converter.clear();
   return spec;
@@ -96,6 +116,7 @@ ArtefactSpec before_conversion(ArtefactSpec spec) {
 ArtefactSpec ArtefactSpec::with_open_shapes() const {
   ArtefactSpec open = *this;
   open.shapes.clear();
+  open.step_shapes.clear();
   open.lowered_to.reset();
   return open;
 }
@@ -123,6 +144,7 @@ Json to_json(const ArtefactSpec& spec) {
     json["honest"] = {
         {"kind", word_of(spec.honest->kind)}, {"dtype", to_string(spec.honest->dtype)}, {"seed", spec.honest->seed}};
   if (!spec.shapes.empty()) json["shapes"] = spec.shapes;
+  if (!spec.step_shapes.empty()) json["step_shapes"] = spec.step_shapes;
   if (spec.lowered_to) json["lowered_to"] = lowering::to_string(*spec.lowered_to);
   if (!spec.converter.empty()) json["converter"] = spec.converter;
   return json;
@@ -147,6 +169,7 @@ Result<ArtefactSpec> artefact_from_json(const Json& json) try {
                   dtype_at(honest, "dtype").value_or(DType::kFloat32), honest.at("seed").get<std::uint64_t>()};
   }
   if (json.contains("shapes")) spec.shapes = json.at("shapes").get<std::map<std::string, Shape>>();
+  if (json.contains("step_shapes")) spec.step_shapes = json.at("step_shapes").get<std::map<std::string, Shape>>();
   if (json.contains("lowered_to")) {
     spec.lowered_to = lowering::dialect_from(json.at("lowered_to").get<std::string>());
     if (!spec.lowered_to)
@@ -215,7 +238,8 @@ Result<Artefact> ArtefactStore::build(const ZooBuild& build, const std::string& 
   if (build.weights_rounded_to) request.max_weight_bytes = free_memory() / 2;
   Artefact artefact{.model = folder->path() / kModelFile, .owner = folder};
   if (build.kv_cache != zoo::KvCache::kGrowing) {
-    ASSAY_TRY([[maybe_unused]] const auto graph, build_cache_graph(request, build.kv_cache, artefact.model));
+    ASSAY_TRY(const CacheGraph graph, build_cache_graph(request, build.kv_cache, artefact.model));
+    if (graph.prompt) artefact.step_model = graph.model.path;
   } else if (build.generates) {
     ASSAY_TRY(const auto graphs, build_generation(request, folder->path()));
     if (!graphs) return fail(ErrorCode::kInternal, fmt::format("{} has no graphs for generation", name));
@@ -259,19 +283,22 @@ Result<Artefact> ArtefactStore::lower(const ArtefactSpec& spec, const std::strin
     std::shared_ptr<const void> of_weights;
   };
   ASSAY_TRY(const Artefact base, make(spec.with_open_shapes(), name));
-  if (!base.step_model.empty())
-    return fail(ErrorCode::kUnsupported, fmt::format("{}: the graph of further tokens has other shapes", name),
-                "measure a forward pass with --output-tokens 0");
-  ASSAY_TRY(const StaticModel model, StaticModel::open(base.model));
-  ASSAY_TRY(const lowering::Program program, lowering::lower(model, {.shapes = spec.shapes}, *spec.lowered_to));
-  ASSAY_CHECK_OK(check_cancelled(services_.cancelled));
+  ASSAY_CHECK_OK(check_step_shapes(spec, base, name));
   ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
   const auto files = std::make_shared<const Files>(Files{std::move(made), base.owner});
-  Artefact artefact{.model = files->own.path() / fmt::format("model.{}", lowering::to_string(*spec.lowered_to)),
-                    .bytes = base.bytes,
-                    .weights_in = base.model.parent_path(),
-                    .owner = files};
-  ASSAY_CHECK_OK(lowering::write_program(program, artefact.model));
+  Artefact artefact{.bytes = base.bytes, .weights_in = base.model.parent_path(), .owner = files};
+  const auto lowered = [&](const fs::path& from, const std::map<std::string, Shape>& shapes,
+                           const char* stem) -> Result<fs::path> {
+    ASSAY_CHECK_OK(check_cancelled(services_.cancelled));
+    ASSAY_TRY(const StaticModel model, StaticModel::open(from));
+    fs::path file = files->own.path() / fmt::format("{}.{}", stem, lowering::to_string(*spec.lowered_to));
+    ASSAY_CHECK_OK(lowering::lower_to_file(model, {.shapes = shapes}, *spec.lowered_to, file));
+    return file;
+  };
+  ASSAY_TRY(artefact.model, lowered(base.model, spec.shapes, "model"));
+  if (!spec.step_shapes.empty()) {
+    ASSAY_TRY(artefact.step_model, with_context(lowered(step_file(base), spec.step_shapes, "step"), kOfSteps));
+  }
   return artefact;
 }
 
@@ -280,14 +307,8 @@ Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::stri
   const auto last = [&]() -> std::function<Status(const fs::path&, const fs::path&)> {
     if (!spec.shapes.empty()) {
       rest.shapes.clear();
-      return [&](const fs::path& from, const fs::path& to) -> Status {
-        ASSAY_TRY(const SpecialisedModel model, specialise(from, {.shapes = spec.shapes}, to));
-        if (model.dynamic.empty()) return {};
-        return fail(ErrorCode::kUnsupported,
-                    fmt::format("node '{}' ({}) has no static shape", model.dynamic.front().name,
-                                model.dynamic.front().op_type),
-                    "use an engine that supports dynamic shapes");
-      };
+      rest.step_shapes.clear();
+      return [&](const fs::path& from, const fs::path& to) { return write_specialised(from, spec.shapes, to); };
     }
     if (spec.honest) {
       rest.honest.reset();
@@ -309,15 +330,16 @@ Result<Artefact> ArtefactStore::change(const ArtefactSpec& spec, const std::stri
   }();
   if (!last) return Artefact{.model = spec.file};
   ASSAY_TRY(const Artefact base, make(rest, name));
-  if (!base.step_model.empty() && !spec.shapes.empty())
-    return fail(ErrorCode::kUnsupported, fmt::format("{}: the graph of further tokens has other shapes", name),
-                "measure a forward pass with --output-tokens 0");
+  if (!spec.shapes.empty()) ASSAY_CHECK_OK(check_step_shapes(spec, base, name));
   ASSAY_TRY(TemporaryDirectory made, TemporaryDirectory::create("assay-model-", services_.folder));
   const auto folder = std::make_shared<const TemporaryDirectory>(std::move(made));
   // Its own name: a file called otherwise may be where the model's data belong.
   Artefact artefact{.model = folder->path() / base.model.filename(), .owner = folder};
   ASSAY_CHECK_OK(last(base.model, artefact.model));
-  if (!base.step_model.empty()) {
+  if (!spec.shapes.empty() && !spec.step_shapes.empty()) {
+    artefact.step_model = cache_step_file(artefact.model);
+    ASSAY_CHECK_OK(with_context(write_specialised(step_file(base), spec.step_shapes, artefact.step_model), kOfSteps));
+  } else if (!base.step_model.empty()) {
     artefact.step_model = folder->path() / base.step_model.filename();
     ASSAY_CHECK_OK(last(base.step_model, artefact.step_model));
   }

@@ -64,6 +64,9 @@ struct ArtefactSpec {
   std::optional<Perturbation> perturbation{};  ///< of the weights
   std::optional<HonestRun> honest{};
   std::map<std::string, Shape> shapes{};  ///< of the inputs, for a graph with these shapes only
+  /// With `shapes`, for generation: of the inputs of the graph of the further tokens, which becomes a file of its own
+  /// even if one graph runs prompt and steps.
+  std::map<std::string, Shape> step_shapes{};
   /// The dialect that the graph is lowered to for `shapes`: no file with these shapes is written.
   std::optional<lowering::Dialect> lowered_to{};
   std::string converter{};  ///< engine whose converter writes the file in its own format

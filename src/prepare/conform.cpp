@@ -72,15 +72,13 @@ Result<fs::path> ConformanceRun::model_for(const NodeTest& test, const NodeTestD
   if (lowers) {
     const std::optional<lowering::Dialect> dialect = lowering::dialect_from(subject_.entry.lowered_to);
     ASSAY_CHECK(dialect, "engine.json has only dialects that are known");
-    ASSAY_TRY(const lowering::Program program, lowering::lower(model, request, *dialect));
     fs::path file = folder_.path() / fmt::format("model.{}", subject_.entry.lowered_to);
-    ASSAY_CHECK_OK(lowering::write_program(program, file));
+    ASSAY_CHECK_OK(lowering::lower_to_file(model, request, *dialect, file));
     return file;
   }
   ASSAY_TRY(const SpecialisedModel done, specialise(model, request, folder_.path() / "model.onnx"));
   if (done.dynamic.empty()) return done.path;
-  return fail(ErrorCode::kUnsupported, fmt::format("node '{}' ({}) has no static shape", done.dynamic.front().name,
-                                                   done.dynamic.front().op_type));
+  return fail(ErrorCode::kUnsupported, no_static_shape(done.dynamic.front()));
 }
 
 Status ConformanceRun::compute(const NodeTest& test, const NodeTestData& data, const fs::path& outputs) {

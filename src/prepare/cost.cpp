@@ -22,14 +22,21 @@ const Result<StaticModel>& GraphCosts::graph(const std::filesystem::path& file) 
   return known != graphs_.end() ? known->second : graphs_.emplace(file, StaticModel::open(file)).first->second;
 }
 
+const Result<StaticGraph>& GraphCosts::inferred(const std::filesystem::path& file,
+                                                const std::map<std::string, Shape>& shapes) {
+  if (latest_ && latest_->file == file && latest_->shapes == shapes) return latest_->graph;
+  const Result<StaticModel>& opened = graph(file);
+  Result<StaticGraph> graph = opened ? opened->infer(shapes) : tl::unexpected<Error>(opened.error());
+  return latest_.emplace(Inferred{file, shapes, std::move(graph)}).graph;
+}
+
 const Result<StaticCost>& GraphCosts::at(const std::filesystem::path& file, const std::vector<InputRecipe>& inputs) {
   std::string key = file.string();
   for (const InputRecipe& input : inputs) key += fmt::format(" {}{}", input.name, to_string(input.shape));
   if (const auto known = costs_.find(key); known != costs_.end()) return known->second;
   std::map<std::string, Shape> shapes;
   for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
-  const Result<StaticModel>& opened = graph(file);
-  const Result<StaticGraph> graph = opened ? opened->infer(shapes) : tl::unexpected<Error>(opened.error());
+  const Result<StaticGraph>& graph = inferred(file, shapes);
   Result<StaticCost> cost = StaticCost{};
   if (graph)
     cost = graph->cost();

@@ -43,12 +43,24 @@ class GraphCosts {
                                     std::int64_t output_tokens);
   /// Errors: those of StaticModel::open.
   [[nodiscard]] const Result<StaticModel>& graph(const std::filesystem::path& file);
+  /// The graph of `file` at these shapes, valid until the next call. Errors: those of StaticModel.
+  [[nodiscard]] const Result<StaticGraph>& inferred(const std::filesystem::path& file,
+                                                    const std::map<std::string, Shape>& shapes);
   /// Frees the graphs and keeps the costs that are known.
-  void close() { graphs_.clear(); }
+  void close() {
+    graphs_.clear();
+    latest_.reset();
+  }
 
  private:
+  struct Inferred {
+    std::filesystem::path file;
+    std::map<std::string, Shape> shapes;
+    Result<StaticGraph> graph;
+  };
   std::map<std::string, Result<StaticCost>> costs_;
   std::map<std::filesystem::path, Result<StaticModel>> graphs_;
+  std::optional<Inferred> latest_;
 };
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace assay {
@@ -20,7 +21,11 @@ zoo::BuildRequest graph_request(const ZooBuild& build) {
 Result<CacheVariant> describe_graph(const ZooDescription& model, zoo::KvCache kv_cache, const fs::path& file) {
   zoo::BuildRequest request = graph_request(model.build);
   ASSAY_TRY(CacheGraph graph, build_cache_graph(request, kv_cache, file));
-  CacheVariant variant{{.zoo = model.build}, std::move(graph.info), std::move(graph.generation), {}, {}};
+  CacheVariant variant{.artefact = {.zoo = model.build},
+                       .info = std::move(graph.info),
+                       .generation = std::move(graph.generation),
+                       .kv_cache = kv_cache,
+                       .own_prompt = graph.prompt.has_value()};
   variant.artefact.zoo->kv_cache = kv_cache;
   variant.config_hash = graph.model.config_hash;
   variant.graph_hash = variant.info.graph_hash;
@@ -33,9 +38,16 @@ Result<CacheVariant> describe_converted(const ZooDescription& model, const std::
   ASSAY_TRY(CacheGraph graph, describe_stateful(*model.generation));
   if (const auto built = describe_graph(model, zoo::KvCache::kRuntime, file))
     graph.model.config_hash = built->config_hash;
-  CacheVariant variant{{.zoo = model.build, .converter = engine}, std::move(graph.info), std::move(graph.generation)};
+  CacheVariant variant{.artefact = {.zoo = model.build, .converter = engine},
+                       .info = std::move(graph.info),
+                       .generation = std::move(graph.generation),
+                       .kv_cache = zoo::KvCache::kRuntime};
   variant.config_hash = graph.model.config_hash;
   return variant;
+}
+
+bool runs_caches(const EngineEntry& engine, zoo::KvCache kv_cache) {
+  return std::ranges::find(engine.kv_cache, zoo::kv_cache_name(kv_cache)) != engine.kv_cache.end();
 }
 
 // Adds an error for each engine whose engine.json does not list this kind of KV cache.
@@ -44,7 +56,7 @@ void refuse_where_missing(zoo::KvCache kv_cache, const std::vector<std::string>&
   const std::string_view name = zoo::kv_cache_name(kv_cache);
   for (const std::string& engine : engines) {
     const EngineEntry* entry = registry.entry(engine);
-    if (entry == nullptr || std::ranges::find(entry->kv_cache, name) != entry->kv_cache.end()) continue;
+    if (entry == nullptr || runs_caches(*entry, kv_cache)) continue;
     variants.emplace(engine, fail(ErrorCode::kUnsupported,
                                   fmt::format("{} does not run graphs with a {} KV cache", entry->name, name),
                                   "`assay engines --output-format json` lists the KV caches of each engine"));
@@ -99,12 +111,21 @@ Result<ZooDescription> describe(ZooBuild build, bool generation, const fs::path&
   return model;
 }
 
-std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model, zoo::KvCache kv_cache,
+std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model,
+                                                              std::optional<zoo::KvCache> requested,
                                                               const std::vector<std::string>& engines,
                                                               const EngineRegistry& registry) {
   std::map<std::string, Result<CacheVariant>> variants;
   if (!model.generation) return variants;
+  const zoo::KvCache kv_cache = requested.value_or(zoo::KvCache::kGrowing);
   const auto file = [&] { return model.folder->path() / fmt::format("variant{}.onnx", variants.size()); };
+  for (const std::string& engine : engines) {
+    const EngineEntry* entry = registry.entry(engine);
+    const bool only_static =
+        entry != nullptr && !runs_caches(*entry, zoo::KvCache::kGrowing) && runs_caches(*entry, zoo::KvCache::kStatic);
+    if (!requested && only_static && !variants.contains(engine))
+      variants.emplace(engine, describe_graph(model, zoo::KvCache::kStatic, file()));
+  }
   if (kv_cache != zoo::KvCache::kRuntime) {
     refuse_where_missing(kv_cache, engines, registry, variants);
     if (kv_cache == zoo::KvCache::kStatic) variants.emplace("", describe_graph(model, kv_cache, file()));

@@ -48,16 +48,19 @@ using Shortfall = std::function<std::optional<std::string>(std::uint64_t weight_
 /// A generative model with a static KV cache or the runtime's own.
 struct CacheVariant {
   ArtefactSpec artefact;
-  ModelInfo info;           ///< of its graph
+  ModelInfo info;           ///< of the graph of the steps, and of the prompt if `own_prompt` is false
   Generation generation{};  ///< its lengths are the cell's to set
   std::string config_hash{};
   std::string graph_hash{};  ///< "": known when a converter has written the file
+  zoo::KvCache kv_cache = zoo::KvCache::kStatic;
+  bool own_prompt = false;  ///< the prompt has the graph that it has with a growing cache
 };
 
 /// The variants for a kind of KV cache, by engine; "" is for every engine without an entry. An engine that does not
-/// support the kind has an error.
+/// support the kind has an error. nullopt: no kind was requested; the caches grow, except on engines that run static
+/// ones only.
 [[nodiscard]] std::map<std::string, Result<CacheVariant>> describe_variants(const ZooDescription& model,
-                                                                            zoo::KvCache kv_cache,
+                                                                            std::optional<zoo::KvCache> requested,
                                                                             const std::vector<std::string>& engines,
                                                                             const EngineRegistry& registry);
 

@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "base/text.hpp"
+#include "inputs/input_axes.hpp"
 #include "onnx/inspect.hpp"
 #include "worker/process.hpp"
 
@@ -23,8 +24,8 @@ constexpr std::string_view kPositions = "cache_position", kCache = "cache";
 
 tl::unexpected<Error> no_such_cache(zoo::KvCache kv_cache) {
   return fail(ErrorCode::kUnsupported, fmt::format("unsupported: kv_cache = {}", zoo::kv_cache_name(kv_cache)),
-              "only decoders whose prompt needs no graph of its own have a static or a runtime KV cache; use "
-              "--kv-cache growing");
+              "models that generate have a static KV cache, and decoders whose prompt needs no graph of its own a "
+              "runtime one; use --kv-cache growing");
 }
 
 // This assay's converter does not run with this release of the runtime.
@@ -47,23 +48,41 @@ std::string fusion_note(const std::string& engine, const std::vector<std::string
   return fmt::format("{} fuses {} of {} attentions with their caches", engine, fused, attentions);
 }
 
+// The mask over all places of a cache; "": the graph has none.
+std::string whole_mask(const ModelInfo& info) {
+  for (const ModelValue& input : info.inputs)
+    if (role_of(input) == InputRole::kMask && !input.symbols.empty() && input.symbols.back() == kCache)
+      return input.name;
+  return {};
+}
+
 }  // namespace
+
+fs::path cache_step_file(const fs::path& prompt) { return fs::path(prompt).replace_extension(".step.onnx"); }
 
 Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv_cache,
                                      const std::filesystem::path& file) {
   ASSAY_TRY(const zoo::Generates kind, zoo::generates(request.config, request.model_class));
-  if (kind != zoo::Generates::kFromEmptyPast) return no_such_cache(kv_cache);
-  request.part = zoo::Part::kDecode;
-  request.last_logits_only = true;
-  request.kv_cache = kv_cache;
-  Result<zoo::BuiltModel> built = zoo::build(request, file);
-  request.part = zoo::Part::kWhole;
-  request.last_logits_only = false;
-  request.kv_cache = zoo::KvCache::kGrowing;
-  if (!built) return tl::unexpected<Error>(std::move(built).error());
-  CacheGraph graph{std::move(*built), {}, {}};
+  const bool alone = kind == zoo::Generates::kFromEmptyPast;
+  if (!alone && (kind == zoo::Generates::kNothing || kv_cache != zoo::KvCache::kStatic)) return no_such_cache(kv_cache);
+  const auto build = [&](zoo::Part part, zoo::KvCache cache, const fs::path& to) {
+    request.part = part;
+    request.last_logits_only = true;
+    request.kv_cache = cache;
+    Result<zoo::BuiltModel> built = zoo::build(request, to);
+    request.part = zoo::Part::kWhole;
+    request.last_logits_only = false;
+    request.kv_cache = zoo::KvCache::kGrowing;
+    return built;
+  };
+  CacheGraph graph;
+  if (!alone) {
+    ASSAY_TRY(graph.prompt, build(zoo::Part::kPrefill, zoo::KvCache::kGrowing, file));
+  }
+  ASSAY_TRY(graph.model, build(zoo::Part::kDecode, kv_cache, alone ? file : cache_step_file(file)));
   ASSAY_TRY(graph.info, inspect_graph(graph.model.path));
-  graph.generation = describe_generation(graph.model, graph.model, graph.info);
+  graph.generation = describe_generation(graph.prompt ? *graph.prompt : graph.model, graph.model, graph.info);
+  if (!alone && graph.generation.mask.empty()) graph.generation.mask = whole_mask(graph.info);
   const auto places = std::ranges::find(graph.info.inputs, kPositions, &ModelValue::name);
   if (places != graph.info.inputs.end()) graph.generation.positions = kPositions;
   return graph;
@@ -71,7 +90,7 @@ Result<CacheGraph> build_cache_graph(zoo::BuildRequest& request, zoo::KvCache kv
 
 Result<CacheGraph> describe_stateful(const GenerationGraphs& growing) {
   if (growing.step) return no_such_cache(zoo::KvCache::kRuntime);
-  CacheGraph graph{growing.prompt, growing.step_info, growing.generation};
+  CacheGraph graph{.model = growing.prompt, .info = growing.step_info, .generation = growing.generation};
   graph.model.path.clear();
   graph.model.kv_cache = zoo::kv_cache_name(zoo::KvCache::kRuntime);
   graph.model.states.clear();
@@ -118,6 +137,33 @@ Result<CacheGraph> make_stateful(const GenerationGraphs& growing, const Stateful
   graph.note = fusion_note(with.engine, process->last_words(1));
   ASSAY_TRY(graph.info.graph_hash, sha256_file(file));
   return graph;
+}
+
+Result<std::map<std::string, Shape>> cache_graph_shapes(const ModelInfo& info, const Generation& generation,
+                                                        const ModelInfo& prompt_info,
+                                                        const std::vector<InputRecipe>& prompt, std::int64_t tokens) {
+  std::map<std::string, std::int64_t> extents{{std::string(kCache), generation.cache_tokens}};
+  for (const ModelValue& input : prompt_info.inputs) {
+    const auto recipe = std::ranges::find(prompt, input.name, &InputRecipe::name);
+    for (std::size_t axis = 0; recipe != prompt.end() && axis < input.symbols.size(); ++axis)
+      extents.emplace(input.symbols[axis], recipe->shape[axis]);
+  }
+  // The axis of the new tokens may have the symbol of the prompt's.
+  for (const ModelValue& input : info.inputs)
+    if (input.name == generation.tokens && !input.symbols.empty()) extents[input.symbols.back()] = tokens;
+  std::map<std::string, Shape> shapes;
+  for (const ModelValue& input : info.inputs) {
+    Shape& shape = shapes[input.name] = input.shape;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis] >= 0) continue;
+      const auto known = axis < input.symbols.size() ? extents.find(input.symbols[axis]) : extents.end();
+      if (known == extents.end())
+        return fail(ErrorCode::kInternal,
+                    fmt::format("the extent of axis {} of the input {} is unknown", axis, shown(input.name)));
+      shape[axis] = known->second;
+    }
+  }
+  return shapes;
 }
 
 std::vector<InputRecipe> cache_graph_inputs(const ModelInfo& info, const Generation& generation,

@@ -22,6 +22,7 @@
 #include "base/json.hpp"
 #include "builder/graph_builder.hpp"
 #include "engine/registry.hpp"
+#include "graph/specialise.hpp"
 #include "onnx/inspect.hpp"
 #include "prepare/generation.hpp"
 #include "prepare/places_for_test.hpp"
@@ -59,7 +60,7 @@ class Bench {
   /// Logits of four runs on three input sets, of which kPaddedSet has padding: a later one finds what the earlier ones
   /// left.
   std::vector<Tensor> run(const std::string& engine, const fs::path& model, const std::vector<InputRecipe>& inputs,
-                          Generation generation, const EngineOptions& options) {
+                          Generation generation, const EngineOptions& options, const fs::path& step_model = {}) {
     generation.output_tokens = kOutput;
     if (generation.prompt_tokens == 0) generation.prompt_tokens = kPrompt;
     std::vector<Tensor> logits;
@@ -74,6 +75,7 @@ class Bench {
     }
     LoadRequest load;
     load.model = model;
+    load.step_model = step_model;
     load.precision = "float32";
     load.threads = 1;
     load.options = options;
@@ -135,18 +137,32 @@ struct Growing {
     made.request.model_class = model_class;
     made.graphs = build_generation(made.request, bench.folder.path()).value().value();
     const ModelInfo info = inspect_model(made.graphs.prompt.path).value();
-    made.prompt = prompt_inputs(info, {.batch = kBatch, .sequence = kPrompt}).value().recipes;
-    made.logits =
-        bench.run("onnxruntime", info.path, made.prompt, made.graphs.generation, {{"graph_optimization", "none"}});
+    const InputAxes axes{.batch = kBatch, .sequence = kPrompt, .cache = bench.folder.path()};
+    made.prompt = prompt_inputs(info, axes).value().recipes;
+    made.graphs.generation.prompt_tokens = made.graphs.prompt_tokens(info, kPrompt);
+    made.logits = bench.run("onnxruntime", info.path, made.prompt, made.graphs.generation,
+                            {{"graph_optimization", "none"}}, made.graphs.step ? made.graphs.step->path : fs::path());
     return made;
   }
 };
 
-void expect_as_growing(Bench& bench, Growing& growing, const CacheGraph& graph, const std::string& engine) {
+/// The generation of a graph with another cache, with the lengths of these tests.
+Generation with_lengths(const Growing& growing, const CacheGraph& graph) {
   Generation generation = graph.generation;
-  if (!generation.states.empty()) generation.cache_tokens = kPrompt + kOutput - 1;
-  const std::vector<Tensor> computed =
-      bench.run(engine, graph.model.path, cache_graph_inputs(graph.info, generation, growing.prompt), generation, {});
+  generation.prompt_tokens = growing.graphs.generation.prompt_tokens;
+  if (!generation.states.empty()) generation.cache_tokens = generation.prompt_tokens + kOutput - 1;
+  return generation;
+}
+
+/// `files`: of the prompt and of the steps; none: those of `graph`.
+void expect_as_growing(Bench& bench, Growing& growing, const CacheGraph& graph, const std::string& engine,
+                       std::pair<fs::path, fs::path> files = {}) {
+  const Generation generation = with_lengths(growing, graph);
+  if (files.first.empty()) files.first = graph.prompt ? graph.prompt->path : graph.model.path;
+  if (files.second.empty() && graph.prompt) files.second = graph.model.path;
+  const std::vector<Tensor> computed = bench.run(
+      engine, files.first, graph.prompt ? growing.prompt : cache_graph_inputs(graph.info, generation, growing.prompt),
+      generation, {}, files.second);
   ASSERT_EQ(growing.logits.size(), kRuns.size());
   ASSERT_EQ(computed.size(), kRuns.size());
   for (std::size_t run = 0; run < kRuns.size(); ++run)
@@ -305,10 +321,55 @@ TEST_P(KvCacheOn, StatefulComputesWhatGrowingComputes) {
   expect_as_growing(bench_, growing, *graph, "openvino");
 }
 TEST_P(KvCacheOn, StaticComputesTheSameInTwoStaticShapes) { compare(zoo::KvCache::kStatic, "openvino"); }
+TEST_P(KvCacheOn, StaticComputesTheSameInAFileForThePromptAndOneForTheSteps) {
+  if (const std::string why = bench_.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
+  Growing growing = Growing::make(bench_, Json::parse(GetParam().config));
+  const auto graph =
+      build_cache_graph(growing.request, zoo::KvCache::kStatic, bench_.folder.path() / "cache.onnx").value();
+  const auto at = [&](std::int64_t tokens) {
+    const auto shapes = cache_graph_shapes(graph.info, with_lengths(growing, graph),
+                                           inspect_model(growing.graphs.prompt.path).value(), growing.prompt, tokens);
+    EXPECT_TRUE(shapes) << to_string(shapes.error());
+    const fs::path file = bench_.folder.path() / (std::to_string(tokens) + ".onnx");
+    const auto written = specialise(graph.model.path, {.shapes = shapes.value()}, file);
+    EXPECT_TRUE(written) << to_string(written.error());
+    EXPECT_THAT(written->dynamic, ::testing::IsEmpty());
+    return file;
+  };
+  expect_as_growing(bench_, growing, graph, "onnxruntime", {at(kPrompt), at(1)});
+}
 
 INSTANTIATE_TEST_SUITE_P(Decoders, KvCacheOn,
                          ::testing::Values(kLlama, kNarrowLlama, kScaledLlama, kMistral, kQwen2, kQwen3, kGpt2),
                          [](const auto& tested) { return std::string(tested.param.name); });
+
+TEST(KvCache, StaticOfEveryGoldenWhosePromptHasItsOwnGraphAgreesWithGrowing) {
+  const char* goldens = std::getenv("ASSAY_GOLDENS_DIR");
+  if (goldens == nullptr) GTEST_SKIP() << "ASSAY_GOLDENS_DIR names no goldens";
+  Bench bench;
+  if (const std::string why = bench.missing("onnxruntime"); !why.empty()) GTEST_SKIP() << why;
+  std::vector<std::string> compared;
+  for (const auto& folder : fs::directory_iterator(goldens)) {
+    const auto config = read_json(folder.path() / "config.json"), meta = read_json(folder.path() / "meta.json");
+    if (!config || !meta) continue;
+    zoo::BuildRequest request;
+    request.config = *config;
+    request.model_class = meta->value("class", "");
+    const auto generates = zoo::generates(*config, request.model_class);
+    if (!generates || *generates != zoo::Generates::kAfterPrefill) continue;
+    SCOPED_TRACE(folder.path().filename().string());
+    const auto graph = build_cache_graph(request, zoo::KvCache::kStatic, bench.folder.path() / "cache.onnx");
+    if (!graph) {
+      EXPECT_EQ(graph.error().code, ErrorCode::kUnsupported) << to_string(graph.error());
+      continue;
+    }
+    ASSERT_TRUE(graph->prompt);
+    Growing growing = Growing::make(bench, *config, request.model_class);
+    expect_as_growing(bench, growing, *graph, "onnxruntime");
+    compared.push_back(folder.path().filename().string());
+  }
+  EXPECT_THAT(compared, ::testing::IsSupersetOf({"bart", "t5", "whisper"}));
+}
 
 TEST(KvCache, OfEveryGoldenThatBeginsWithAnEmptyPastAgreesWithGrowing) {
   const char* goldens = std::getenv("ASSAY_GOLDENS_DIR");
@@ -445,7 +506,8 @@ TEST(KvCache, IsRefusedIfTheGraphOrTheAttentionDoesNotSupportIt) {
     return graph ? std::string() : to_string(graph.error());
   };
   EXPECT_THAT(refusal("t5", Json::object(), zoo::KvCache::kRuntime), HasSubstr("unsupported: kv_cache = runtime"));
-  EXPECT_THAT(refusal("whisper", Json::object(), zoo::KvCache::kStatic), HasSubstr("unsupported: kv_cache = static"));
+  EXPECT_THAT(refusal("bert", Json::object(), zoo::KvCache::kStatic), HasSubstr("unsupported: kv_cache = static"));
+  EXPECT_EQ(refusal("t5", Json::object(), zoo::KvCache::kStatic), "");
   EXPECT_THAT(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kRuntime), HasSubstr("a multiple of 8"));
   EXPECT_EQ(refusal("llama", {{"head_dim", 4}}, zoo::KvCache::kStatic), "");
 }

@@ -52,17 +52,15 @@ Result<fs::path> specialised(const fs::path& model, const std::vector<InputRecip
   const SpecialiseRequest request = shapes_of(inputs);
   ASSAY_TRY(const SpecialisedModel done, specialise(model, request, fs::path(model).replace_extension(".static.onnx")));
   if (done.dynamic.empty()) return done.path;
-  return fail(ErrorCode::kMismatch, fmt::format("node '{}' ({}) has no static shape", done.dynamic.front().name,
-                                                done.dynamic.front().op_type));
+  return fail(ErrorCode::kMismatch, no_static_shape(done.dynamic.front()));
 }
 
 // The same in the engine's own language.
 Result<fs::path> lowered(const fs::path& model, const std::vector<InputRecipe>& inputs, const std::string& language) {
   const lowering::Dialect dialect = *lowering::dialect_from(language);
   ASSAY_TRY(const StaticModel opened, StaticModel::open(model));
-  ASSAY_TRY(const lowering::Program program, lowering::lower(opened, shapes_of(inputs), dialect));
   fs::path file = fs::path(model).replace_extension(language);
-  ASSAY_CHECK_OK(lowering::write_program(program, file));
+  ASSAY_CHECK_OK(lowering::lower_to_file(opened, shapes_of(inputs), dialect, file));
   return file;
 }
 

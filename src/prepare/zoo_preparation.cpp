@@ -224,7 +224,9 @@ class ZooPreparation {
     model_.max_sequence =
         described.info.max_sequence ? described.info.max_sequence : max_sequence_of(described.build.config);
     ASSAY_CHECK_OK(check_cancelled(with_.cancelled));
-    model_.variants = describe_variants(described, settings_.kv_cache, with_.engines, *with_.registry);
+    std::optional<zoo::KvCache> requested = settings_.kv_cache;
+    if (settings_.default_kv_cache && requested == zoo::KvCache::kGrowing) requested.reset();
+    model_.variants = describe_variants(described, requested, with_.engines, *with_.registry);
     model_.artefact.zoo = described.build;
     model_.graph = described.built.path;
     model_.folder = described.folder;

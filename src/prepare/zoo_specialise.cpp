@@ -119,8 +119,7 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
 }
 
 Result<ZooSpecialised> specialise_file(const fs::path& file, const ZooSpecialiseRequest& asked) {
-  ASSAY_TRY(ModelInfo info, inspect_graph(file));
-  ASSAY_TRY(const SpecialiseRequest request, request_for(std::move(info), asked));
+  ASSAY_TRY(const SpecialiseRequest request, extents_for(file, asked));
   ASSAY_TRY(SpecialisedModel model, specialise(file, request, asked.output));
   ZooSpecialised done{std::move(model), {}};
   for (const std::string& name : done.model.inputs) done.shapes.emplace_back(name, request.shapes.at(name));
@@ -128,6 +127,11 @@ Result<ZooSpecialised> specialise_file(const fs::path& file, const ZooSpecialise
 }
 
 }  // namespace
+
+Result<SpecialiseRequest> extents_for(const fs::path& file, const ZooSpecialiseRequest& request) {
+  ASSAY_TRY(ModelInfo info, inspect_graph(file));
+  return request_for(std::move(info), request);
+}
 
 Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub::Hub& hub,
                                           const Cancelled& cancelled) {
@@ -143,6 +147,7 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".assay-specialise-", output.parent_path()));
   ASSAY_TRY(const zoo::BuiltModel built, build_by_name({.name = asked.model,
                                                         .model_class = asked.model_class,
+                                                        .precision = asked.precision,
                                                         .seed = asked.seed,
                                                         .allow_random_weights = asked.allow_random_weights},
                                                        folder.path() / output.filename(), hub, cancelled));

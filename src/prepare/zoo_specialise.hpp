@@ -22,6 +22,7 @@ struct ZooSpecialiseRequest {
   std::string model_class{};  ///< of the built model
   std::uint64_t seed = 0;     ///< of random weights
   bool allow_random_weights = false;
+  std::string precision = "float32";  ///< of the built model
   std::filesystem::path output{};
   std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;
@@ -42,5 +43,10 @@ struct ZooSpecialised {
 /// assay does not read.
 [[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub,
                                                         const Cancelled& cancelled);
+
+/// The inputs of a model file at the extents of `request`: those that stay, with their shapes, and the constants.
+/// Errors: those of inspect_graph and make_inputs; invalid_argument: a constant or an extent that no input has.
+[[nodiscard]] Result<SpecialiseRequest> extents_for(const std::filesystem::path& file,
+                                                    const ZooSpecialiseRequest& request);
 
 }  // namespace assay

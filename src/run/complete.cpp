@@ -75,25 +75,53 @@ Status TaskCompleter::add_inputs(Task& task) {
   set_shape(task.row, task.shape, inputs.uses_sequence);
   set_inputs(task.row, task.inputs, hash);
   if (task.variant) {
-    const Result<CacheVariant>* variant = model_.variant_for(task.engine);
-    ASSAY_CHECK(variant != nullptr && *variant, "tasks with a variant are planned with one");
-    task.variant->inputs = cache_graph_inputs((*variant)->info, task.variant->generation, task.inputs);
+    const CacheVariant& variant = variant_of(task);
+    task.variant->inputs =
+        variant.own_prompt ? task.inputs : cache_graph_inputs(variant.info, task.variant->generation, task.inputs);
   }
-  if (task.static_shapes && !task.artefact.empty())
-    for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
-      task.artefact.shapes[input.name] = input.shape;
+  if (task.static_shapes && !task.artefact.empty()) ASSAY_CHECK_OK(fix_shapes(task, info));
   ASSAY_CHECK_OK(check_lowered(task));
   if (!task.load.shape_options.empty()) fix_extents(task, info);
+  return {};
+}
+
+const CacheVariant& TaskCompleter::variant_of(const Task& task) const {
+  const Result<CacheVariant>* variant = model_.variant_for(task.engine);
+  ASSAY_CHECK(variant != nullptr && *variant, "tasks with a variant are planned with one");
+  return **variant;
+}
+
+// The shapes of the files that a static engine gets: with a static KV cache, one for the prompt and one for the steps.
+Status TaskCompleter::fix_shapes(Task& task, const ModelInfo& info) const {
+  const bool caches = task.variant && task.variant->generation.cache_tokens > 0;
+  for (const InputRecipe& input : task.variant ? task.variant->inputs : task.inputs)
+    task.artefact.shapes[input.name] = input.shape;
+  if (!caches) return {};
+  const CacheVariant& variant = variant_of(task);
+  const Generation& generation = task.variant->generation;
+  const auto shapes = [&](std::int64_t tokens) {
+    return cache_graph_shapes(variant.info, generation, info, task.inputs, tokens);
+  };
+  ASSAY_TRY(task.artefact.step_shapes, shapes(1));
+  if (variant.own_prompt) return {};
+  ASSAY_TRY(task.artefact.shapes, shapes(generation.prompt_tokens));
   return {};
 }
 
 // Before anything runs: no reference is made for a model with an operator that the dialect lacks.
 Status TaskCompleter::check_lowered(const Task& task) {
   if (!task.artefact.lowered_to) return {};
-  const std::filesystem::path& file = task.variant ? (*model_.variant_for(task.engine))->info.path : model_.graph;
-  const Result<StaticModel>& graph = costs_.graph(file);
-  if (!graph) return tl::unexpected<Error>(graph.error());
-  return lowering::check_lowering(*graph, {.shapes = task.artefact.shapes}, *task.artefact.lowered_to);
+  const auto check = [&](const std::filesystem::path& file, const std::map<std::string, Shape>& shapes) -> Status {
+    const Result<StaticModel>& model = costs_.graph(file);
+    if (!model) return tl::unexpected<Error>(model.error());
+    const Result<StaticGraph>& graph = costs_.inferred(file, shapes);
+    if (!graph) return tl::unexpected<Error>(graph.error());
+    return lowering::check_lowering(*model, *graph, *task.artefact.lowered_to);
+  };
+  const CacheVariant* variant = task.variant ? &variant_of(task) : nullptr;
+  const bool one_graph = variant != nullptr && !variant->own_prompt;
+  ASSAY_CHECK_OK(check(one_graph ? variant->info.path : model_.graph, task.artefact.shapes));
+  return task.artefact.step_shapes.empty() ? Status() : check(variant->info.path, task.artefact.step_shapes);
 }
 
 void TaskCompleter::fix_extents(Task& task, const ModelInfo& info) {

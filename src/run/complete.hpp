@@ -35,6 +35,8 @@ class TaskCompleter {
     return {shape.batch, shape.sequence, data_, inputs_};
   }
   [[nodiscard]] Status add_inputs(Task& task);
+  [[nodiscard]] const CacheVariant& variant_of(const Task& task) const;
+  [[nodiscard]] Status fix_shapes(Task& task, const ModelInfo& info) const;
   [[nodiscard]] Status check_lowered(const Task& task);
   void use_given(Task& task) const;
   /// Gives the engine's option the extents of the inputs, by name.

@@ -167,6 +167,11 @@ Result<InferReply> WorkerClient::infer(const InferRequest& request, nanoseconds 
 Result<MeasureReply> WorkerClient::measure(const MeasureRequest& request, nanoseconds timeout) {
   return call<MeasureReply>("measure", "while measuring", request, timeout);
 }
+Status WorkerClient::save(const SaveRequest& request, nanoseconds timeout) {
+  const auto saved = call<worker_protocol::Nothing>("save", fmt::format("while writing '{}'", request.file.string()),
+                                                    request, timeout);
+  return saved ? Status() : tl::unexpected<Error>(saved.error());
+}
 Result<worker_protocol::Description> WorkerClient::describe(nanoseconds timeout) {
   return call<worker_protocol::Description>("describe", "while listing its devices and options",
                                             worker_protocol::Nothing{}, timeout);

@@ -24,6 +24,7 @@ class WorkerClient final : public Worker {
   [[nodiscard]] Result<BindReply> bind(const BindRequest& request, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] Result<InferReply> infer(const InferRequest& request, std::chrono::nanoseconds timeout) override;
   [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest& request, std::chrono::nanoseconds timeout) override;
+  [[nodiscard]] Status save(const SaveRequest& request, std::chrono::nanoseconds timeout) override;
   /// The runtime's version, devices and options; opens the runtime.
   [[nodiscard]] Result<worker_protocol::Description> describe(std::chrono::nanoseconds timeout);
 

@@ -62,7 +62,8 @@ Status Generator::begin_again(std::size_t set) {
 }
 
 Status Generator::bind_mask() {
-  const std::int64_t columns = generation_.prompt_tokens + further_;
+  // With places for the tokens, the mask is over the whole cache; else over the tokens so far.
+  const std::int64_t columns = positions_input_ ? generation_.cache_tokens : generation_.prompt_tokens + further_;
   mask_.shape[1] = columns;
   ASSAY_TRY(const std::uint64_t bytes, byte_size(mask_.dtype, mask_.shape));
   mask_.bytes = std::as_const(ones_).bytes().first(bytes);
@@ -80,10 +81,7 @@ Status Generator::bind_mask() {
 
 Status Generator::next() {
   if (step_ && further_ == 0) {
-    for (const State& state : states_) {
-      ASSAY_TRY(const TensorView left, prompt_.output(state.prompt_output));
-      ASSAY_CHECK_OK(step_->set_input(0, state.step_input, left));
-    }
+    for (State& state : states_) ASSAY_CHECK_OK(hand_over(state));
   }
   ++further_;
   if (positions_input_) step_place_.as<std::int64_t>()[0] = generation_.prompt_tokens + further_ - 1;

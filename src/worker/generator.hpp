@@ -20,10 +20,12 @@ namespace assay {
 /// One stream of a generative model: a prompt's run, then greedy tokens. The states stay in the engine: they go from
 /// step to step by alias_output_to_input, and from a prompt's graph to a separate graph for the steps as views. Static
 /// KV caches (Generation::cache_tokens) stay in place by share_output_with_input; for an engine without it, the same
-/// graph is used twice, with static shapes for the prompt and for the steps. Thread: one at a time.
+/// graph is used twice, with static shapes for the prompt and for the steps, or two programs of it, if each has one set
+/// of shapes. Thread: one at a time.
 class Generator final : public BurstSource {
  public:
-  /// `step`: the program of the further tokens, the same as `prompt` if that begins with an empty past. `sets`: the
+  /// `step`: the program of the further tokens, the same as `prompt` if that begins with an empty past and accepts any
+  /// number of tokens. `sets`: the
   /// prompt's inputs, [set][input] in the order of prompt.inputs(); they outlive the generator. Errors: mismatch, if a
   /// program lacks an input or output; those of the engine.
   [[nodiscard]] static Result<Generator> create(const LoadedProgram& prompt, const LoadedProgram& step,
@@ -70,6 +72,7 @@ class Generator final : public BurstSource {
     std::size_t prompt_output;
     std::size_t step_input;
     std::optional<std::size_t> step_output;
+    Tensor cache{};  ///< a static cache that begins with the prompt's state, which is shorter; empty: there is none
   };
   /// An input of a step that is not token, mask, position or state: it has the value of the prompt's input.
   struct Carried {
@@ -79,14 +82,17 @@ class Generator final : public BurstSource {
       : generation_(std::move(generation)), prompt_(std::move(prompt)), sets_(&sets), timed_sets_(sets.size()) {}
   Status find(const LoadedProgram& prompt, const LoadedProgram& step);
   /// `shares`: use share_output_with_input; false afterwards if the engine does not support it. Else use two contexts.
-  [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& program, const Generation& generation,
+  [[nodiscard]] static Result<Generator> create_with_caches(const LoadedProgram& prompt, const LoadedProgram& step,
+                                                            const Generation& generation,
                                                             const std::vector<std::vector<Tensor>>& sets, bool& shares);
   [[nodiscard]] static Result<std::size_t> index_of(const std::vector<ValueSignature>& values, const std::string& name,
                                                     const char* what);
   Status make_tokens(const LoadedProgram& prompt, const LoadedProgram& step);
   Status make_masks(const LoadedProgram& prompt, const LoadedProgram& step);
   Status keep_caches(const std::vector<TensorView>& shapes, bool& shares);
-  Status bind_others(const LoadedProgram& program);
+  Status bind_others(const LoadedProgram& prompt);
+  /// Gives a step's static cache the state that the prompt left.
+  Status hand_over(State& state);
   Status bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs);
   [[nodiscard]] LoadedContext& steps() { return step_ ? *step_ : prompt_; }
   [[nodiscard]] Result<Largest> run_largest(std::size_t set, const std::optional<TensorView>& forced);

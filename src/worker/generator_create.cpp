@@ -31,6 +31,12 @@ std::map<std::string, std::int64_t> bound_symbols(const std::vector<ValueSignatu
   return bound;
 }
 
+bool has_caches(const LoadedProgram& program, const Generation& generation) {
+  return std::ranges::any_of(program.inputs(), [&](const ValueSignature& input) {
+    return std::ranges::find(generation.states, input.name, &Generation::State::step_input) != generation.states.end();
+  });
+}
+
 }  // namespace
 
 Result<std::size_t> Generator::index_of(const std::vector<ValueSignature>& values, const std::string& name,
@@ -45,13 +51,12 @@ Result<Generator> Generator::create(const LoadedProgram& prompt, const LoadedPro
                                     const Generation& generation, const std::vector<std::vector<Tensor>>& sets) {
   const bool same = &prompt == &step;
   const std::vector<Tensor>& first = sets.front();
-  if (generation.cache_tokens > 0) {
-    if (!same) return fail(ErrorCode::kUnsupported, "static KV caches need one graph for prompt and steps");
-    bool shares = prompt.shares_memory();
+  if (generation.cache_tokens > 0 && (same || has_caches(prompt, generation))) {
+    bool shares = same && prompt.shares_memory();
     const bool may_refuse = shares;
-    Result<Generator> made = create_with_caches(prompt, generation, sets, shares);
+    Result<Generator> made = create_with_caches(prompt, step, generation, sets, shares);
     if (shares == may_refuse) return made;
-    return create_with_caches(prompt, generation, sets, shares);
+    return create_with_caches(prompt, step, generation, sets, shares);
   }
   std::vector<TensorView> shapes;
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -133,6 +138,12 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
   if (!generation_.mask.empty()) {
     ASSAY_TRY(mask_input_, index_of(step.inputs(), generation_.mask, "input"));
   }
+  if (generation_.cache_tokens > 0 && !generation_.positions.empty()) {
+    ASSAY_TRY(positions_input_, index_of(step.inputs(), generation_.positions, "input"));
+    if (step.inputs()[*positions_input_].dtype != DType::kInt64)
+      return fail(ErrorCode::kMismatch, fmt::format("'{}' is not int64", generation_.positions));
+    ASSAY_TRY(step_place_, Tensor::create(DType::kInt64, {1}));
+  }
   for (const Generation::State& state : generation_.states) {
     State found{};
     ASSAY_TRY(found.prompt_output, index_of(prompt.outputs(), state.prompt_output, "output"));
@@ -140,7 +151,7 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
     if (!state.step_output.empty()) {
       ASSAY_TRY(found.step_output, index_of(step.outputs(), state.step_output, "output"));
     }
-    states_.push_back(found);
+    states_.push_back(std::move(found));
   }
   return {};
 }
@@ -150,15 +161,19 @@ Status Generator::find(const LoadedProgram& prompt, const LoadedProgram& step) {
 Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueSignature>& prompt_inputs) {
   const std::vector<Tensor>& first_set = sets_->front();
   const std::map<std::string, std::int64_t> bound = bound_symbols(prompt_inputs, first_set);
+  const std::int64_t cache = generation_.cache_tokens;
   const std::int64_t batch = tokens_.shape().front();
   std::vector<TensorView> shapes, values(step.inputs().size());
   for (std::size_t i = 0; i < step.inputs().size(); ++i) {
     const ValueSignature& input = step.inputs()[i];
-    const bool state = std::ranges::any_of(states_, [&](const State& s) { return s.step_input == i; });
+    const auto state = std::ranges::find(states_, i, &State::step_input);
+    const bool is_mask = mask_input_ && *mask_input_ == i;
     Shape shape = input.shape;
     if (i == tokens_input_) {
       values[i] = tokens_.view();
-    } else if (!state && !(mask_input_ && *mask_input_ == i)) {
+    } else if (positions_input_ == i) {
+      values[i] = step_place_.view();
+    } else if (state == states_.end() && !is_mask) {
       const auto same = std::ranges::find(prompt_inputs, input.name, &ValueSignature::name);
       if (same == prompt_inputs.end())
         return fail(ErrorCode::kMismatch, fmt::format("no value for decode-step input '{}'", input.name));
@@ -175,6 +190,11 @@ Status Generator::bind_steps(const LoadedProgram& step, const std::vector<ValueS
         if (known != bound.end() && !known->first.empty()) shape[axis] = known->second;
       }
       if (!shape.empty() && shape.front() < 0) shape.front() = batch;
+      // What is still open is the axis of tokens.
+      if (cache > 0 && (is_mask || state->step_output)) std::ranges::replace(shape, std::int64_t{-1}, cache);
+      if (cache > 0 && !is_mask && state->step_output) {
+        ASSAY_TRY(state->cache, Tensor::create(input.dtype, shape));
+      }
     }
     shapes.push_back({input.dtype, std::move(shape), {}});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/generator.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -242,7 +243,72 @@ TEST(Generator, CreatesThePositionsAndTheStaticCaches) {
   made.positions = "places";
   EXPECT_FALSE(Generator::create(model, model, made, sets)) << "there is no such input";
   const LoadedProgram step = decoder();
-  EXPECT_EQ(Generator::create(model, step, made, sets).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(Generator::create(model, step, made, sets).error().code, ErrorCode::kMismatch) << "other inputs";
+}
+
+TEST(Generator, RunsTwoProgramsOfFixedShapesAsOneOfOpenOnes) {
+  static constexpr std::int64_t kCache = kPrompt + 3;
+  const auto of_tokens = [](const std::string& tokens) {
+    return program(fmt::format("input_ids:int64[2,{0}];cache_position:int64[{0}];past:float32[2,{1}]", tokens, kCache),
+                   fmt::format("logits:float32[2,1,10];present:float32[2,{}]", kCache));
+  };
+  const LoadedProgram open =
+      program("input_ids:int64[batch,sequence];cache_position:int64[sequence];past:float32[batch,cache]",
+              "logits:float32[batch,1,10];present:float32[batch,cache]");
+  const LoadedProgram prompt = of_tokens(std::to_string(kPrompt)), step = of_tokens("1");
+  Generation made = generation(4);
+  made.mask.clear();
+  made.cache_tokens = kCache;
+  made.positions = "cache_position";
+  std::vector<std::vector<Tensor>> sets(1);
+  sets[0].push_back(integers({kBatch, kPrompt}, 9));
+  sets[0].resize(3);
+  Result<Generator> fixed = Generator::create(prompt, step, made, sets);
+  ASSERT_TRUE(fixed) << to_string(fixed.error());
+  Result<Generator> one = Generator::create(open, open, made, sets);
+  ASSERT_TRUE(one) << to_string(one.error());
+  double prompt_ms = 0;
+  const Tensor from_two = fixed->run_teacher_forced(0, 5, prompt_ms).value();
+  const Tensor from_one = one->run_teacher_forced(0, 5, prompt_ms).value();
+  EXPECT_TRUE(std::ranges::equal(from_two.bytes(), from_one.bytes()));
+  Room room(5);
+  ASSERT_TRUE(fixed->run_timed(1, 0, room.columns));
+  EXPECT_THAT(room.kind, ElementsAre(kRun, kFirst, kToken, kToken, kToken));
+}
+
+TEST(Generator, BeginsAStaticCacheWithTheStateOfAPromptThatHasNone) {
+  static constexpr std::int64_t kCache = 4;
+  const auto prompt_of = [](std::int64_t tokens) {
+    return program("input_ids:int64[batch,sequence];decoder_input_ids:int64[batch,1]",
+                   fmt::format("logits:float32[batch,1,10];self:float32[batch,{}]", tokens));
+  };
+  const LoadedProgram step =
+      program(fmt::format("decoder_input_ids:int64[2,1];cache_position:int64[1];self_past:float32[2,{}]", kCache),
+              fmt::format("logits:float32[2,1,10];self:float32[2,{}]", kCache));
+  Generation made;
+  made.output_tokens = 4;
+  made.prompt_tokens = 1;
+  made.tokens = "decoder_input_ids";
+  made.states = {{"self", "self_past", "self"}};
+  made.cache_tokens = kCache;
+  made.positions = "cache_position";
+  std::vector<std::vector<Tensor>> sets(1);
+  sets[0].push_back(integers({kBatch, kPrompt}, 9));
+  sets[0].push_back(integers({kBatch, 1}, 9));
+  const LoadedProgram prompt = prompt_of(1);
+  Result<Generator> generator = Generator::create(prompt, step, made, sets);
+  ASSERT_TRUE(generator) << to_string(generator.error());
+  Room room(5);
+  const Status ran = generator->run_timed(1, 0, room.columns);
+  ASSERT_TRUE(ran) << to_string(ran.error());
+  EXPECT_EQ(room.columns.count, 5U);
+
+  const LoadedProgram longer = prompt_of(kCache + 1);
+  Result<Generator> refused = Generator::create(longer, step, made, sets);
+  ASSERT_TRUE(refused) << to_string(refused.error());
+  const Status failed = refused->run_timed(1, 0, room.columns);
+  ASSERT_FALSE(failed);
+  EXPECT_THAT(failed.error().message, HasSubstr("does not begin the cache float32 [2, 4]"));
 }
 
 TEST(Generator, PassesThePromptsStatesToAProgramOfTheSteps) {

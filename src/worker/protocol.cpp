@@ -80,6 +80,7 @@ template <class V> void fields(V& v, MeasureReply& x) {
   v("measurement", x.measurement); v("peak_rss_bytes", x.peak_rss_bytes); v("mean_rss_bytes", x.mean_rss_bytes);
   v("environment", x.environment); v("generations", x.generations);
 }
+template <class V> void fields(V& v, SaveRequest& x) { v("file", x.file); }
 template <class V> void fields(V&, Nothing&) {}
 // clang-format on
 
@@ -273,6 +274,7 @@ ASSAY_MESSAGE(InferRequest);
 ASSAY_MESSAGE(InferReply);
 ASSAY_MESSAGE(MeasureRequest);
 ASSAY_MESSAGE(MeasureReply);
+ASSAY_MESSAGE(SaveRequest);
 ASSAY_MESSAGE(Generation);
 ASSAY_MESSAGE(MeasurePlan);
 ASSAY_MESSAGE(Nothing);

@@ -77,6 +77,7 @@ Json WorkerSession::handle(const Json& request) try {
   if (op == "bind") return perform(&WorkerSession::bind);
   if (op == "infer") return perform(&WorkerSession::infer);
   if (op == "measure") return perform(&WorkerSession::measure);
+  if (op == "save") return perform(&WorkerSession::save);
   return reply<worker_protocol::Nothing>(
       fail(ErrorCode::kInternal, fmt::format("the worker has no operation '{}'", op)));
 } catch (const std::bad_alloc&) {
@@ -141,6 +142,12 @@ Result<LoadReply> WorkerSession::load(const LoadRequest& request) {
   loaded.rss_after_load_bytes = after.now;
   loaded.peak_load_bytes = after.peak;
   return loaded;
+}
+
+Result<worker_protocol::Nothing> WorkerSession::save(const SaveRequest& request) {
+  if (!program_) return fail(ErrorCode::kInvalidArgument, "no model is loaded");
+  ASSAY_CHECK_OK(program_->save(request.file));
+  return worker_protocol::Nothing{};
 }
 
 Result<BindReply> WorkerSession::bind(const BindRequest& request) {

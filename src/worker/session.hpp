@@ -30,6 +30,7 @@ class WorkerSession {
   [[nodiscard]] Result<BindReply> bind(const BindRequest& request);
   [[nodiscard]] Result<InferReply> infer(const InferRequest& request);
   [[nodiscard]] Result<MeasureReply> measure(const MeasureRequest& request);
+  [[nodiscard]] Result<worker_protocol::Nothing> save(const SaveRequest& request);
 
   /// While `measuring`, setting `interrupted` makes measure() stop and keep its samples. Signal handlers may set it.
   std::atomic<bool> measuring{false}, interrupted{false};

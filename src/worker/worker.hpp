@@ -36,7 +36,8 @@ struct Generation {
   std::string mask{};                ///< the step's input of ones for every token so far [B, T]; "": there is none
   std::string logits = "logits";     ///< output of both, float32 or 16 bits, [B, 1, vocabulary]
   std::vector<State> states{};
-  /// The length of static KV caches; one graph then runs prompt and steps. 0: the caches grow.
+  /// The length of static KV caches. The prompt's graph then has them too, or leaves shorter states, which become the
+  /// beginning of the caches. 0: the caches grow.
   std::int64_t cache_tokens = 0;
   std::string positions{};  ///< input of the tokens' positions in the states, int64 [S]; "": there is none
 
@@ -137,6 +138,11 @@ struct MeasureReply {
   std::int64_t generations = 0;       ///< whose token ids were compared with each other; 0: the model generates none
 };
 
+/// Writes the loaded model in the runtime's own format. Errors: unsupported, if the engine cannot.
+struct SaveRequest {
+  std::filesystem::path file;
+};
+
 /// One runtime in one process (assay-worker), controlled over a socket. A crash, a hang or an out-of-memory kill only
 /// becomes an Error.
 ///
@@ -171,6 +177,9 @@ class Worker {
   [[nodiscard]] virtual Result<InferReply> infer(const InferRequest& request, std::chrono::nanoseconds timeout) = 0;
   [[nodiscard]] virtual Result<MeasureReply> measure(const MeasureRequest& request,
                                                      std::chrono::nanoseconds timeout) = 0;
+  [[nodiscard]] virtual Status save(const SaveRequest&, std::chrono::nanoseconds) {
+    return fail(ErrorCode::kUnsupported, "this worker cannot save a model");
+  }
 };
 
 }  // namespace assay

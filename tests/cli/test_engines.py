@@ -37,6 +37,34 @@ def on_terminal(command, columns, folder, environment):
     return text.decode().replace("\r", "").splitlines()
 
 
+class Operators(tool.ToolTest):
+    def test_the_page_is_that_of_the_tables(self):
+        page = self.run_tool("engines", "--ops", "--output-format", "md", expect=0).stdout
+        self.assertEqual((tool.SOURCE / "docs" / "operators.md").read_text(encoding="utf-8"), page,
+                         "run: assay engines --ops --output-format md > docs/operators.md")
+
+    def test_each_operator_has_its_versions_and_limits(self):
+        lowered = [engine for engine in self.run_json("engines")["engines"] if engine["lowered_to"]]
+        self.assertEqual(len(lowered), 2)
+        for engine in lowered:
+            (only,) = self.run_json("engines", engine["name"], "--ops")["engines"]
+            self.assertEqual((only["name"], only["lowered_to"]), (engine["name"], engine["lowered_to"]))
+            rows = {row["name"]: row for row in only["operators"]}
+            self.assertEqual(rows["MatMul"]["first_opset"], 1)
+            self.assertGreater(rows["MatMul"]["last_opset"], 20)
+            self.assertTrue(any(row["limits"] for row in rows.values()))
+            text = self.run_tool("engines", engine["name"], "--ops", expect=0).stdout
+            self.assertIn(f"{len(rows)} operators, lowered to {engine['lowered_to']}", text)
+            self.assertRegex(text, r"\n  MatMul +opsets 1 to \d+\n")
+
+    def test_an_engine_that_reads_onnx_says_so(self):
+        result = self.run_tool("engines", "onnxruntime", "--ops", expect=1)
+        self.assertIn("onnxruntime reads ONNX files itself", result.stderr)
+        self.assertIn("--ops`", result.stderr)
+        result = self.run_tool("engines", "--output-format", "md", expect=2)
+        self.assertIn("--output-format md is the table of --ops only", result.stderr)
+
+
 class Others(tool.ToolTest):
     def setUp(self):
         super().setUp()

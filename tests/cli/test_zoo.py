@@ -3,6 +3,8 @@
 import json
 import shutil
 import struct
+import zipfile
+
 import tool
 
 GOLDENS = tool.SOURCE / "tests" / "goldens"
@@ -86,6 +88,47 @@ class SharedInputs(tool.ToolTest):
             changed = dict(outputs, last_hidden_state=(dtype, shape, data[:at] + struct.pack("<f", 7.0) + data[at + 4:]))
             write_safetensors(folder / "outputs.safetensors", changed)
             self.assertEqual(self.check(folder)["status"], expected, position)
+
+
+class Lowered(tool.ToolTest):
+    """`zoo build -o` in a format of one set of shapes."""
+
+    def has(self, engine):
+        return any(each["name"] == engine and each["available"] for each in self.run_json("engines")["engines"])
+
+    def test_a_text_has_its_signature_and_all_weights_beside_it(self):
+        for name, begins in (("m.stablehlo", "module @assay"), ("m.torchscript", "def forward(self, x0: Tensor")):
+            built = self.run_json("zoo", "build", GOLDENS / "bert", "-o", name, "--batch-size", 2, "--sequence-length", 5)
+            self.assertEqual(built["path"], name)
+            shapes = {each["name"]: each["shape"] for each in built["inputs"]}
+            self.assertEqual(shapes["input_ids"], [2, 5])
+            self.assertTrue((self.folder / name).read_text().startswith(begins))
+            sidecar = json.loads((self.folder / f"{name}.json").read_text())
+            self.assertEqual({each["name"]: each["shape"] for each in sidecar["inputs"]}, shapes)
+            self.assertEqual({each["file"] for each in sidecar["weights"]}, {f"{name}.weights"}, "no other file is needed")
+            self.assertEqual(sum(each["bytes"] for each in sidecar["weights"]), (self.folder / f"{name}.weights").stat().st_size)
+        self.assertEqual([path.name for path in self.folder.iterdir() if path.name.startswith(".")], [], "temporary folders are removed")
+
+    def test_an_engine_runs_the_text(self):
+        if not self.has("xla"):
+            self.skipTest("its runtime is not installed")
+        self.run_tool("zoo", "build", GOLDENS / "bert", "-o", "m.stablehlo", expect=0)
+        (row,) = self.run_json("bench", "--model", "m.stablehlo", "--engine", "xla", "--batch-sizes", 1, "--iterations", 3, "--warmup", 1, "--quiet")["results"]
+        self.assertEqual((row["status"], row["verification"]), ("completed", "unverified"), row["message"])
+
+    def test_pytorch_writes_a_file_of_its_own(self):
+        if not self.has("libtorch"):
+            result = self.run_tool("zoo", "build", GOLDENS / "bert", "-o", "m.pt", expect=4)
+            self.assertIn("libtorch", result.stderr)
+            return
+        self.run_tool("zoo", "build", GOLDENS / "bert", "-o", "m.pt", expect=0)
+        with zipfile.ZipFile(self.folder / "m.pt") as file:
+            self.assertTrue(any("/code/" in name for name in file.namelist()), file.namelist())
+
+    def test_an_invalid_batch_writes_nothing(self):
+        result = self.run_tool("zoo", "build", GOLDENS / "bert", "-o", "m.stablehlo", "--batch-size", 0, expect=2)
+        self.assertIn("--batch-size", result.stderr)
+        self.assertFalse((self.folder / "m.stablehlo").exists())
 
 
 class Engines(tool.ToolTest):

@@ -27,15 +27,6 @@ Hlo integer_power(HloWriter& writer, const Hlo& x, std::int64_t exponent) {
   return result;
 }
 
-// The number that a constant of one element has.
-std::optional<double> only_number(HloWriter& writer, const graph::Node& node, std::size_t index) {
-  if (!has_input(node, index) || writer.program().constant(node.inputs[index]) == nullptr) return std::nullopt;
-  for (const std::int64_t extent : writer.program().shape(node.inputs[index]))
-    if (extent != 1) return std::nullopt;
-  const auto numbers = writer.program().numbers(node, node.inputs[index]);
-  return numbers && numbers->size() == 1 ? std::optional(numbers->front()) : std::nullopt;
-}
-
 template <const char* const& Operation>
 Hlo one(HloWriter& writer, const graph::Node&, const Hlo& x) {
   return writer.unary(Operation, x);
@@ -122,7 +113,7 @@ Hlo modulo(HloWriter& writer, const graph::Node& node, const Hlo& a, const Hlo& 
 }
 
 Status power(HloWriter& writer, const graph::Node& node) {
-  const std::optional<double> exponent = only_number(writer, node, 1);
+  const std::optional<double> exponent = writer.program().number(node.inputs[1]);
   return map_elements(writer, node, [&](std::span<const Hlo> x) {
     const DType own = x[0].dtype;
     if (is_float(own)) {

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "base/text.hpp"
+#include "graph/shape_rules.hpp"
 
 namespace assay::lowering::stablehlo {
 namespace {
@@ -74,10 +75,6 @@ std::string elements_text(const std::vector<std::string>& elements, const Shape&
     return elements[0];
   std::size_t place = 0;
   return nested(elements, shape, 0, place);
-}
-
-std::int64_t count_of_elements(const Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 template <class T>
@@ -219,7 +216,7 @@ Result<Hlo> HloWriter::constant(const Weight& weight) {
   if (!mlir_element(weight.dtype))
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the constant {} has elements of type {}", shown(weight.name), to_string(weight.dtype)));
-  const std::int64_t count = count_of_elements(weight.shape);
+  const std::int64_t count = count_of(weight.shape);
   if (count > kMostInline) return add_weight(weight);
   ASSAY_TRY(const graph::ConstantData data, program_->elements(weight.name));
   return elements_of({weight.dtype, weight.shape, data.bytes});
@@ -227,17 +224,14 @@ Result<Hlo> HloWriter::constant(const Weight& weight) {
 
 Hlo HloWriter::elements_of(const TensorView& view) {
   std::vector<std::string> elements;
-  for (std::int64_t i = 0; i < count_of_elements(view.shape); ++i) elements.push_back(element_text(view, i));
+  for (std::int64_t i = 0; i < count_of(view.shape); ++i) elements.push_back(element_text(view, i));
   return constant_text(elements_text(elements, view.shape), view.dtype, view.shape);
 }
 
 Result<Hlo> HloWriter::tensor(const graph::Constant& constant, const std::string& name) {
   ASSAY_TRY(const graph::ConstantData data, program_->model().data(constant));
-  if (count_of_elements(constant.shape) <= kMostInline)
-    return elements_of({constant.dtype, constant.shape, data.bytes});
-  Weight weight{.name = name, .dtype = constant.dtype, .shape = constant.shape, .bytes = data.bytes.size()};
-  weight.held.assign(reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size());
-  return add_weight(std::move(weight));
+  if (count_of(constant.shape) <= kMostInline) return elements_of({constant.dtype, constant.shape, data.bytes});
+  return add_weight(held_weight(name, constant.dtype, constant.shape, data.bytes));
 }
 
 Result<Hlo> HloWriter::value(std::string_view name) {
@@ -358,10 +352,9 @@ Hlo HloWriter::computed(std::span<const double> numbers, DType dtype, const Shap
     for (const double number : numbers) elements.push_back(literal(number, dtype));
     return constant_text(elements_text(elements, shape), dtype, shape);
   }
-  Weight weight{.name = fmt::format("computed.{}", into_->weights.size()), .dtype = dtype, .shape = shape};
-  weight.held = packed(numbers, dtype);
-  weight.bytes = weight.held.size();
-  return add_weight(std::move(weight));
+  const std::string elements = packed(numbers, dtype);
+  return add_weight(
+      held_weight(fmt::format("computed.{}", into_->weights.size()), dtype, shape, std::as_bytes(std::span(elements))));
 }
 
 Hlo HloWriter::iota(DType dtype, const Shape& shape, std::int64_t axis) {

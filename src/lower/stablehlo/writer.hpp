@@ -212,7 +212,6 @@ class HloWriter {
 
 using HloLowering = Status (*)(HloWriter&, const graph::Node&);
 using HloRow = LoweredOperator<HloWriter>;
-constexpr int kNewestOpset = 28;  ///< of ONNX's own operators, with whose tests the lowerings are compared
 
 // The rows, by what operators do; each is in a file of its own.
 [[nodiscard]] std::span<const HloRow> hlo_elementwise();

@@ -22,7 +22,7 @@ struct Matcher {
   const Readers& readers;
   std::vector<const Node*> nodes{};
 
-  std::optional<double> number(std::string_view name) const { return constant_number(program, name); }
+  std::optional<double> number(std::string_view name) const { return program.number(name); }
 
   /// The node of that operator that makes `name` for one reader; it is then a part of the group.
   const Node* inner(std::string_view name, std::string_view op_type) {

@@ -26,7 +26,7 @@ const Node* product_of(const StaticProgram& program, const Readers& readers, std
     if (node == nullptr || readers.reads(name) != 1 || !node->domain.empty()) return nullptr;
     nodes.push_back(node);
     if (node->op_type == "MatMul") return node;
-    const auto number = [&](std::size_t i) { return constant_number(program, node->inputs[i]); };
+    const auto number = [&](std::size_t i) { return program.number(node->inputs[i]); };
     const Shape& scores = program.shape(name);
     if (node->op_type == "Add" && found.scale == 1.0) {
       // The mask is the input that is smaller than the scores, or that a product does not make.

@@ -19,7 +19,7 @@ std::string literal(double number, DType dtype) {
 
 // Input i as a number if that changes neither the shape nor the type of the result.
 std::optional<std::string> as_number(const TorchWriter& writer, const Node& node, std::size_t i, std::size_t other) {
-  const auto number = writer.number(node.inputs[i]);
+  const auto number = writer.program().number(node.inputs[i]);
   if (!number || writer.shape(node, other) != writer.out_shape(node)) return std::nullopt;
   return literal(*number, writer.dtype(node, i));
 }
@@ -128,9 +128,10 @@ Status mean(TorchWriter& writer, const Node& node) {
 
 Status where(TorchWriter& writer, const Node& node) {
   const auto branch = [&](std::size_t i) -> std::string {
-    const auto number = writer.number(node.inputs[i]);
+    const auto number = writer.program().number(node.inputs[i]);
     // Two numbers, or one of a wider type than the other branch, would change the type of the result.
-    if (!number || !is_floating(writer.dtype(node, i)) || writer.number(node.inputs[3 - i])) return writer.in(node, i);
+    if (!number || !is_floating(writer.dtype(node, i)) || writer.program().number(node.inputs[3 - i]))
+      return writer.in(node, i);
     return torch_number(*number);
   };
   writer.out(node, torch_call("where", writer.in(node, 0), branch(1), branch(2)));
@@ -148,7 +149,7 @@ Status clip(TorchWriter& writer, const Node& node) {
         given != nullptr && given->get<float>() != nullptr)
       limits[i] = torch_number(double{*given->get<float>()});
     if (!has_input(node, i + 1)) continue;
-    const auto number = writer.number(node.inputs[i + 1]);
+    const auto number = writer.program().number(node.inputs[i + 1]);
     limits[i] = number ? literal(*number, dtype) : tensor(writer, node, i + 1);
     tensors = tensors || !number;
   }

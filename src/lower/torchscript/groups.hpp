@@ -23,9 +23,6 @@ using TorchOperators = std::vector<TorchOperator>;
 [[nodiscard]] TorchOperators torch_indexing();
 [[nodiscard]] TorchOperators torch_making();
 
-/// The newest version of ONNX's operator set that was compared with the functions here.
-inline constexpr int kNewestOpset = 28;
-
 /// An operator of ONNX's own domain, from a version on.
 [[nodiscard]] inline TorchOperator since(int first, std::string_view name,
                                          Status (*lower)(TorchWriter&, const graph::Node&),

@@ -171,7 +171,7 @@ Status pad(TorchWriter& writer, const Node& node) {
   if (mode == "constant") {
     std::string fill = torch_number(double{node.number("value", 0.0F)});
     if (has_input(node, 2)) {
-      const auto number = writer.number(node.inputs[2]);
+      const auto number = writer.program().number(node.inputs[2]);
       if (!number) return refuse(node, "a padding value that is not a constant");
       fill = torch_number(*number);
     }

@@ -81,7 +81,7 @@ Status eye_like(TorchWriter& writer, const Node& node) {
 Status range(TorchWriter& writer, const Node& node) {
   std::string ends[3];
   for (std::size_t i = 0; i < 3; ++i) {
-    const auto number = writer.number(node.inputs[i]);
+    const auto number = writer.program().number(node.inputs[i]);
     if (!number) return refuse(node, "a limit that is not a constant");
     ends[i] = is_integer(writer.dtype(node, i)) ? fmt::format("{}", static_cast<std::int64_t>(*number))
                                                 : torch_number(*number);

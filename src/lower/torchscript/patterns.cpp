@@ -38,16 +38,6 @@ bool is_operator(const graph::Node& node, std::string_view op_type) {
   return node.domain.empty() && node.op_type == op_type;
 }
 
-std::optional<double> constant_number(const StaticProgram& program, std::string_view name) {
-  const Weight* constant = program.constant(name);
-  if (constant == nullptr || !is_floating(constant->dtype) || bit_width(constant->dtype) < 16) return std::nullopt;
-  for (const std::int64_t extent : constant->shape)
-    if (extent != 1) return std::nullopt;
-  const auto data = program.elements(name);
-  if (!data) return std::nullopt;
-  return element_as_double({constant->dtype, constant->shape, data->bytes}, 0);
-}
-
 TorchPatterns::TorchPatterns(const StaticProgram& program) {
   const Readers readers(program);
   for (const graph::Node* node : program.nodes()) {

@@ -51,8 +51,6 @@ struct TorchGroup {
 [[nodiscard]] TorchGroup find_biased_layer(const StaticProgram& program, const Readers& readers,
                                            const graph::Node& node);
 
-/// The number of a constant with one element; nullopt: it is none.
-[[nodiscard]] std::optional<double> constant_number(const StaticProgram& program, std::string_view name);
 [[nodiscard]] bool is_operator(const graph::Node& node, std::string_view op_type);
 
 }  // namespace assay::lowering

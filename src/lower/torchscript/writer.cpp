@@ -39,25 +39,8 @@ std::string TorchWriter::weight(Weight weight) {
 }
 
 std::string TorchWriter::integers(std::span<const std::int64_t> values) {
-  const auto bytes = std::as_bytes(values);
-  return weight({.name = fmt::format("assay.integers.{}", into_.weights.size()),
-                 .dtype = DType::kInt64,
-                 .shape = {static_cast<std::int64_t>(values.size())},
-                 .bytes = bytes.size(),
-                 .held = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
-}
-
-std::optional<double> TorchWriter::number(std::string_view name) const {
-  const Weight* constant = program_.constant(name);
-  if (constant == nullptr) return std::nullopt;
-  for (const std::int64_t extent : constant->shape)
-    if (extent != 1) return std::nullopt;
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers beyond are no doubles
-  const auto data = program_.elements(name);
-  if (!data || is_floating(constant->dtype) == is_integer(constant->dtype)) return std::nullopt;
-  const double number = element_as_double({constant->dtype, constant->shape, data->bytes}, 0);
-  return is_integer(constant->dtype) && !(std::abs(number) < static_cast<double>(kExact)) ? std::nullopt
-                                                                                          : std::optional(number);
+  return weight(held_weight(fmt::format("assay.integers.{}", into_.weights.size()), DType::kInt64,
+                            {static_cast<std::int64_t>(values.size())}, std::as_bytes(values)));
 }
 
 void TorchWriter::line(const std::string& statement) { into_.text += "    " + statement + "\n"; }

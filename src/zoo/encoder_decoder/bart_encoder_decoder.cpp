@@ -74,7 +74,8 @@ Result<Value> decode(BuildContext& context, const Module& stack, const BartSizes
                                     : embed_bart_tokens(context, stack, sizes, which, ids, past));
   context.graph().declare(hidden, {"batch", axis, sizes.model});
   const std::string mask_rows = codebooks ? book_rows(context.config) : "batch";
-  ASSAY_TRY(const DecoderPlaces places, decoder_places(context, stack, hidden, past, mask_name, axis, mask_rows));
+  ASSAY_TRY(const DecoderPlaces places,
+            decoder_places(context, stack, hidden, states, past, mask_name, axis, mask_rows));
   std::vector<Value> cross_biases;
   if (encoded && encoded->mask) cross_biases.push_back(*encoded->mask);
   for (std::int64_t i = 0; i < which.layers; ++i) {

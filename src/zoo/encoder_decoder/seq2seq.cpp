@@ -13,26 +13,42 @@ SeqStates::SeqStates(BuildContext& context, std::int64_t layers, Heads heads, co
                      const std::optional<Extent>& encoder_tokens)
     : states_(&context.states) {
   states_->tokens_along(tokens);
+  const bool fixed = states_->kv_cache() == KvCache::kStatic;
+  if (fixed) states_->take_kv_cache();
   const auto cache = [&](std::int64_t layer, const char* middle, const Extent& extent) {
     return take_attention_cache(*states_, layer, heads.count, heads.width, heads.width, middle, extent);
   };
   for (std::int64_t i = 0; i < layers; ++i) {
-    Layer layer{cache(i, encoder_tokens ? ".decoder" : "", "past"), std::nullopt};
+    Layer layer{cache(i, encoder_tokens ? ".decoder" : "", fixed ? "cache" : "past"), std::nullopt};
     if (encoder_tokens) layer.encoder = cache(i, ".encoder", *encoder_tokens);
     layers_.push_back(std::move(layer));
   }
+  if (fixed && states_->decodes()) places_ = context.graph().input("cache_position", DType::kInt64, {tokens});
 }
 
 std::optional<Value> SeqStates::past_length(const Module& at) const {
   if (layers_.empty() || !layers_.front().own.key) return std::nullopt;
+  if (places_) return slice(at, *places_, 0, 0, 1);
   return extent(at, *layers_.front().own.key, 2);
+}
+
+Value SeqStates::keys_length(const Module& at, const Value& added, const Value& past) const {
+  return places_ ? extent(at, *layers_.front().own.key, 2) : at.node("Add", {added, past});
+}
+
+std::string SeqStates::mask_axis(const std::string& tokens) const {
+  if (layers_.empty() || !layers_.front().own.key) return tokens;
+  return places_ ? "cache" : "past + " + tokens;
 }
 
 Value SeqStates::encoder_length(const Module& at) const { return extent(at, *layers_.front().encoder->key, 2); }
 
 KeyValue SeqStates::own(const Module& at, std::int64_t layer, const KeyValue& now) {
   const AttentionCache& cache = layers_[static_cast<std::size_t>(layer)].own;
-  KeyValue all{append(at / "k_proj", cache.key, now.key), append(at / "v_proj", cache.value, now.value)};
+  const auto joined = [&](const Module& place, const std::optional<Value>& before, const Value& added) {
+    return places_ ? write_at(place, *before, added, *places_) : append(place, before, added);
+  };
+  KeyValue all{joined(at / "k_proj", cache.key, now.key), joined(at / "v_proj", cache.value, now.value)};
   states_->give(cache.key_output, all.key);
   states_->give(cache.value_output, all.value);
   return all;
@@ -59,19 +75,20 @@ Value rows_of_logits(const BuildContext& context, const Module& at, const Value&
 }
 
 Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
-                                     const std::optional<Value>& past, const std::string& mask_name,
-                                     const std::string& axis, const std::string& mask_rows) {
+                                     const SeqStates& states, const std::optional<Value>& past,
+                                     const std::string& mask_name, const std::string& axis,
+                                     const std::string& mask_rows) {
   DecoderPlaces places;
   const Value length = extent(at, tokens, 1);
   places.queries = count_up(at, length);
   places.keys = places.queries;
   if (past) {
     places.queries = at.node("Add", {places.queries, *past});
-    places.keys = count_up(at, at.node("Add", {length, *past}));
+    places.keys = count_up(at, states.keys_length(at, length, *past));
   }
   std::optional<Value> kept;
   if (context.inputs.wants(mask_name)) {
-    ASSAY_TRY(kept, context.inputs.take(mask_name, kMaskTypes, {mask_rows, past ? "past + " + axis : axis}));
+    ASSAY_TRY(kept, context.inputs.take(mask_name, kMaskTypes, {mask_rows, states.mask_axis(axis)}));
     if (mask_rows != "batch") {
       GraphBuilder& graph = at.graph();
       kept = at.node("Slice", {*kept, graph.integers({0}), extent(at, tokens, 0), graph.integers({0})});

@@ -23,7 +23,8 @@ namespace assay::zoo {
 inline constexpr const char* kDecoderSequence = "decoder_sequence";
 
 /// The keys and values of a decoder that attends to itself and, if it has an encoder, to that. A decode takes them
-/// all as states: its graph has no encoder.
+/// all as states: its graph has no encoder. With a static KV cache it also takes `cache_position`, the places of the
+/// new tokens, one after another.
 class SeqStates {
  public:
   /// `tokens`: symbol of the decoder's token axis; `encoder_tokens`: that of the encoder's states, nullopt without one.
@@ -32,6 +33,10 @@ class SeqStates {
 
   /// How many tokens came before, int64 [1]; nullopt: none.
   [[nodiscard]] std::optional<Value> past_length(const Module& at) const;
+  /// The number of keys after `past` and `added` tokens, int64 [1] each: of a static KV cache, all of its places.
+  [[nodiscard]] Value keys_length(const Module& at, const Value& added, const Value& past) const;
+  /// The symbol of the axis of all tokens in a mask; `tokens`: that of the new ones.
+  [[nodiscard]] std::string mask_axis(const std::string& tokens) const;
   /// How many states the encoder gave, int64 [1]. For a decode with an encoder.
   [[nodiscard]] Value encoder_length(const Module& at) const;
   /// Those before and those of this run.
@@ -46,6 +51,7 @@ class SeqStates {
   };
   States* states_;
   std::vector<Layer> layers_;
+  std::optional<Value> places_{};  ///< the input cache_position
 };
 
 /// Errors: unsupported, for a decode or a prefill of a class that does not generate, or of a
@@ -69,11 +75,13 @@ struct DecoderPlaces {
   Value queries, keys;  ///< positions, int64 [Q], [K]
   Value bias;           ///< additive: which keys a query may see
 };
-/// For `tokens` [B, S, …] after `past` ones, with the mask of the input `mask_name` if it is wanted. `axis`: symbol
-/// of the token axis; `mask_rows`: of the mask's first, of which only the first B rows count.
+/// For `tokens` [B, S, …] after `past` ones, the past_length() of `states`, with the mask of the input `mask_name` if
+/// it is wanted. `axis`: symbol of the token axis; `mask_rows`: of the mask's first, of which only the first B rows
+/// count.
 [[nodiscard]] Result<DecoderPlaces> decoder_places(BuildContext& context, const Module& at, const Value& tokens,
-                                                   const std::optional<Value>& past, const std::string& mask_name,
-                                                   const std::string& axis, const std::string& mask_rows = "batch");
+                                                   const SeqStates& states, const std::optional<Value>& past,
+                                                   const std::string& mask_name, const std::string& axis,
+                                                   const std::string& mask_rows = "batch");
 
 /// "unsupported: inputs without NAME".
 [[nodiscard]] tl::unexpected<Error> missing_input(const std::string& name);

@@ -21,8 +21,10 @@ using ::testing::StartsWith;
 class EncoderDecoder : public ZooTest {
  protected:
   [[nodiscard]] Result<BuiltModel> build_part(const Json& config, Part part, const std::string& model_class = {},
-                                              bool last_logits_only = false) const {
+                                              bool last_logits_only = false,
+                                              KvCache kv_cache = KvCache::kGrowing) const {
     BuildRequest request;
+    request.kv_cache = kv_cache;
     request.config = config;
     request.model_class = model_class;
     request.part = part;
@@ -75,6 +77,22 @@ TEST_F(EncoderDecoder, APrefillGivesBothCachesAndADecodeNeedsNoEncoder) {
   EXPECT_EQ(decode->states.at(2).input, "past_key_values.0.encoder.key");
   EXPECT_EQ(decode->states.at(2).output, "") << "decode leaves it as it is";
   EXPECT_LT(decode->parameter_count, prefill->parameter_count);
+}
+
+TEST_F(EncoderDecoder, AStaticCacheIsWrittenAtPositionsAndTheEncodersStatesStay) {
+  for (const char* golden : {"t5", "whisper"}) {
+    SCOPED_TRACE(golden);
+    const Result<BuiltModel> decode =
+        build_part(one_layer(golden), Part::kDecode, {}, true, KvCache::kStatic);
+    ASSERT_TRUE(decode) << to_string(decode.error());
+    EXPECT_EQ(decode->kv_cache, "static");
+    EXPECT_EQ(extents("cache_position"), "decoder_sequence");
+    EXPECT_EQ(extents("past_key_values.0.decoder.key"), extents("present.0.decoder.key"));
+    EXPECT_THAT(extents("present.0.decoder.key"), ::testing::HasSubstr(", cache, "));
+    EXPECT_THAT(decode->outputs, Not(Contains("present.0.encoder.key")));
+  }
+  EXPECT_EQ(build_part(one_layer("t5"), Part::kDecode, {}, true, KvCache::kRuntime).error().message,
+            "unsupported: kv_cache = runtime");
 }
 
 TEST_F(EncoderDecoder, AnAudioEncodersStatesHaveAFixedLength) {

@@ -219,7 +219,8 @@ Result<Value> decode(BuildContext& context, const T5Sizes& sizes, const Value& i
   const std::optional<Value> past = states.past_length(stack);
   Value hidden = embedding(stack / "embed_tokens", ids, sizes.vocabulary, sizes.model);
   context.graph().declare(hidden, {"batch", axis, sizes.model});
-  ASSAY_TRY(const DecoderPlaces places, decoder_places(context, stack, ids, past, "decoder_attention_mask", axis));
+  ASSAY_TRY(const DecoderPlaces places,
+            decoder_places(context, stack, ids, states, past, "decoder_attention_mask", axis));
   SelfBiases biases(context.config, stack, sizes, true);
   biases.at_positions(places.queries, places.keys);
   biases.add_mask(places.bias);

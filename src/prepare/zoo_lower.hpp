@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <assay/result.hpp>
+
+#include "base/cancel.hpp"
+#include "engine/registry.hpp"
+#include "hub/hub.hpp"
+#include "lower/program.hpp"
+#include "prepare/zoo_specialise.hpp"
+#include "zoo/zoo.hpp"
+
+namespace assay {
+
+/// A format that a lowered model can be written in.
+struct LoweredFormat {
+  lowering::Dialect dialect = lowering::Dialect::kTorchScript;
+  /// The engine that writes the file from the lowered model; empty: the text is the file.
+  std::string engine{};
+};
+
+/// The format that the extension of `file` means: a dialect ("m.stablehlo"), or a file that an engine with `lowered_to`
+/// reads ("m.pt"). nullopt: neither, such as .onnx.
+[[nodiscard]] std::optional<LoweredFormat> lowered_format(const std::filesystem::path& file,
+                                                          const EngineRegistry& registry);
+
+struct ZooLowered {
+  zoo::BuiltModel built;                              ///< `path` is the output
+  std::vector<std::pair<std::string, Shape>> shapes;  ///< of its inputs
+};
+
+/// `assay zoo build MODEL -o FILE` in such a format: builds the model, and lowers it for one set of shapes, those of
+/// make_inputs(). A text has its signature in FILE.json and its weights in FILE.weights beside it. An engine's file is
+/// written by a worker. Errors: those of build_by_name, extents_for, lower and Worker; not_found: the engine's runtime
+/// is not here; unsupported: the engine cannot save.
+[[nodiscard]] Result<ZooLowered> lower_by_name(const ZooSpecialiseRequest& request, const LoweredFormat& format,
+                                               const EngineRegistry& registry, hub::Hub& hub,
+                                               const Cancelled& cancelled);
+
+}  // namespace assay
