@@ -26,11 +26,11 @@ std::string settings_text(const Record& row) {
   return text;
 }
 
-// " (too few samples: n=5<11)"; "" if there are enough.
+// "too few samples: n=5<11".
 std::string few_samples_note(const std::string& quality) {
-  if (!has_few_samples(quality)) return {};
   const std::size_t bracket = quality.find('(');
-  return bracket == quality.npos ? " (too few samples)" : " (too few samples: " + quality.substr(bracket + 1);
+  return "too few samples" +
+         (bracket == quality.npos ? "" : ": " + quality.substr(bracket + 1, quality.size() - bracket - 2));
 }
 
 class BenchConsole {
@@ -62,7 +62,7 @@ class BenchConsole {
     const std::string rule(60, '=');
     out_ += fmt::format("{0}\n{1} Benchmark: {2}\n{0}\nDevice: {3}\n  Type: {4}\n  Available: {5}\n", rule, framework,
                         row.model, row.device_name.empty() ? row.hardware : row.device_name,
-                        row.device_type.empty() ? row.hardware : row.device_type,
+                        upper(row.device_type.empty() ? row.hardware : row.device_type),
                         row.status == CellStatus::kUnavailable ? "False" : "True");
     if (row.has_flag(flag::kSeeded)) out_ += "  Weights: random\n";
     if (row.has_flag(flag::kScaled))
@@ -83,8 +83,10 @@ class BenchConsole {
                           row.sequence_length ? fmt::format(", sequence length: {}", *row.sequence_length) : "",
                           settings_text(row), kept_note(input_, row));
     add_verdict(row);
+    if (row.compilation_time_ms) out_ += fmt::format("  Compilation time: {:.3f}ms\n", *row.compilation_time_ms);
     add_times(row);
     if (row.memory_mb) out_ += fmt::format("  Memory: {:.2f} MB\n", *row.memory_mb);
+    add_marks(row);
     if (row.wall_time_per_iteration_ns && engine != nullptr && !engine->needs_model)
       out_ += fmt::format("  Wall time per iteration: {:.0f}ns\n", *row.wall_time_per_iteration_ns);
   }
@@ -107,8 +109,9 @@ class BenchConsole {
       add_sentence("  ",
                    fmt::format("Latency and throughput are those of one generation of {} tokens", *row.output_tokens));
     if (row.latency_p50_ms) {
-      out_ += fmt::format("  Latency (p50): {:.3f}ms{}\n", *row.latency_p50_ms,
-                          median_of_few_samples(row) ? few_samples_note(row.latency_p50_quality) : std::string());
+      out_ += fmt::format("  Latency (p50): {:.3f}ms\n", *row.latency_p50_ms);
+      if (median_of_few_samples(row) && has_few_samples(row.latency_p50_quality))
+        add_sentence("    ", few_samples_note(row.latency_p50_quality));
       add_interval(row);
     }
     if (row.throughput_ips)
@@ -121,7 +124,6 @@ class BenchConsole {
       out_ += fmt::format("  Time per output token{}, {:.2f} tokens/sec\n",
                           median_or_mean(row.tpot_p50_ms, row.tpot_p50_low_ms, row.tpot_p50_high_ms, row.tpot_ms),
                           row.tokens_per_second.value_or(0));
-    add_marks(row);
   }
 
   void add_interval(const Record& row) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -33,6 +34,11 @@ std::string guide_timestamp(const RunInfo& run) {
     if (c == 'T') digits += '_';
   }
   return digits;
+}
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
 }
 
 std::string show(const Number& value) {

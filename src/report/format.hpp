@@ -16,6 +16,9 @@ inline constexpr const char* kReportSchema = "1.0";
 /// "20250302_123456" from the run's start.
 [[nodiscard]] std::string guide_timestamp(const RunInfo& run);
 
+/// "mps" → "MPS": letters of ASCII, as the guides print hardware.
+[[nodiscard]] std::string upper(std::string text);
+
 /// "12.45", "0.0123": the number of digits depends on the size; "–" if there is no value.
 [[nodiscard]] std::string show(const Number& value);
 

@@ -14,12 +14,6 @@
 namespace assay {
 namespace {
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 // "text_generation" → "Text Generation", as the guide heads its sections.
 std::string title(const std::string& word) {
   std::string text = word;
