@@ -129,12 +129,12 @@ Status XlaContext::select(std::size_t set) {
 }
 
 Status XlaContext::do_run(std::size_t set, Interval& took) {
-  took.start_ns = compiled_->host->now_ns();
   const PyLock lock;
+  ASSAY_CHECK_OK(select(set));
+  took.start_ns = compiled_->host->now_ns();
   if (sets_[set].copies)
     for (const Bound& input : sets_[set].inputs)
       if (input.aligned) std::memcpy(input.aligned->data(), input.data, input.bytes);
-  ASSAY_CHECK_OK(select(set));
   PyObject* const given[] = {arguments_.get()};
   const PyRef run(py().PyObject_Vectorcall(compiled_->execute.get(), given, 1, nullptr));
   if (!run) return execution_error();

@@ -78,7 +78,7 @@ Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const Py
   program->strict_ = args.precision != "runtime";
   use_processors(args.threads);
   const PyLock lock;
-  ASSAY_TRY(program->client_, runtime->call("Client", "(i)", args.threads));
+  ASSAY_TRY(program->client_, runtime->call("client_of", "(i)", args.threads));
   ASSAY_TRY(program->model_, runtime->call("Model", "(Os)", program->client_.get(), args.model_path.c_str()));
   ASSAY_TRY(program->inputs_, values_of(program->model_.get(), "inputs"));
   ASSAY_TRY(program->outputs_, values_of(program->model_.get(), "outputs"));

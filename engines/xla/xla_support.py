@@ -9,6 +9,7 @@ import json
 import os
 import re
 import sys
+import weakref
 
 TESTED = "0.10"
 FORMAT_VERSION = 1
@@ -57,26 +58,27 @@ def start(site):
     return found.version
 
 
+# Element types: ONNX's number; assay's name, which NumPy or ml_dtypes has, too; MLIR's name.
+TYPES = [
+    (1, "float32", "f32"), (2, "uint8", "ui8"), (3, "int8", "i8"), (4, "uint16", "ui16"), (5, "int16", "i16"),
+    (6, "int32", "i32"), (7, "int64", "i64"), (9, "bool", "i1"), (10, "float16", "f16"), (11, "float64", "f64"),
+    (12, "uint32", "ui32"), (13, "uint64", "ui64"), (14, "complex64", "complex<f32>"),
+    (15, "complex128", "complex<f64>"), (16, "bfloat16", "bf16"), (17, "float8_e4m3fn", "f8E4M3FN"),
+    (18, "float8_e4m3fnuz", "f8E4M3FNUZ"), (19, "float8_e5m2", "f8E5M2"), (20, "float8_e5m2fnuz", "f8E5M2FNUZ"),
+    (24, "float8_e8m0", "f8E8M0FNU"),
+]
+NUMBERS = {name: number for number, name, _ in TYPES}
+OF_MLIR = {mlir: number for number, _, mlir in TYPES}
+TO_MLIR = {number: mlir for number, _, mlir in TYPES}
+
+
 def dtype_of(number):
-    """NumPy's type of an element type of ONNX; None: there is none."""
+    """NumPy's type of an element type of ONNX."""
     if not hasattr(dtype_of, "table"):
-        named = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool",
-                 10: "float16", 11: "float64", 12: "uint32", 13: "uint64", 14: "complex64", 15: "complex128"}
-        table = {key: np.dtype(name) for key, name in named.items()}
-        for key, name in {16: "bfloat16", 17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2",
-                          20: "float8_e5m2fnuz", 24: "float8_e8m0fnu"}.items():
-            table[key] = np.dtype(getattr(ml_dtypes, name))
-        dtype_of.table = table
-    return dtype_of.table.get(number)
-
-
-NUMBERS = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10,
-           "float64": 11, "uint32": 12, "uint64": 13, "complex64": 14, "complex128": 15, "bfloat16": 16,
-           "float8_e4m3fn": 17, "float8_e4m3fnuz": 18, "float8_e5m2": 19, "float8_e5m2fnuz": 20, "float8_e8m0": 24}
-OF_MLIR = {"f32": 1, "ui8": 2, "i8": 3, "ui16": 4, "i16": 5, "i32": 6, "i64": 7, "i1": 9, "f16": 10, "f64": 11, "ui32": 12,
-           "ui64": 13, "complex<f32>": 14, "complex<f64>": 15, "bf16": 16, "f8E4M3FN": 17, "f8E4M3FNUZ": 18, "f8E5M2": 19,
-           "f8E5M2FNUZ": 20, "f8E8M0FNU": 24}
-TO_MLIR = {number: name for name, number in OF_MLIR.items()}
+        # ml_dtypes adds a suffix to one name.
+        dtype_of.table = {key: np.dtype(getattr(np if hasattr(np, name) else ml_dtypes, name, None)
+                                        or getattr(ml_dtypes, name + "fnu")) for key, name, _ in TYPES}
+    return dtype_of.table[number]
 
 
 # --- a device ---------------------------------------------------------------------------------------------------------
@@ -118,9 +120,13 @@ def sharding_on(device):
 
 
 class Client:
-    """The processor, with a number of threads; 0: XLA's choice, one for each processor that this process may use."""
+    """The processor, with a number of threads; 0: XLA's choice, one for each processor that this process may use.
+
+    Programs of one client share the weights that are the same part of the same file.
+    """
 
     def __init__(self, threads):
+        self.weights = weakref.WeakValueDictionary()
         before = tasks().count("tf_XLAEigen")
         given = os.environ.get("NPROC")
         if threads > 0:
@@ -143,6 +149,20 @@ class Client:
         return jl.batched_device_put(Aval(array.dtype, array.shape), self.sharding, [array], [self.device],
                                      enable_x64=True, force_copy=copied)
 
+    def weight(self, item, number, shape, folder):
+        """The Weight that an entry of a sidecar describes."""
+        path = os.path.join(folder, item["file"])
+        try:
+            status = os.stat(path)
+        except OSError as problem:
+            raise Refusal("not_found", f"cannot read the weight '{item['name']}' from '{path}': {problem.strerror}") from problem
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, item["offset"], number, tuple(shape),
+               tuple(item.get("permutation") or ()))
+        held = self.weights.get(key)
+        if held is None:
+            held = self.weights[key] = Weight(self.put(read_weight(item, path, number, shape)))
+        return held
+
     def compile(self, module, overrides):
         options = xc.CompileOptions()
         options.num_replicas = options.num_partitions = 1
@@ -152,6 +172,24 @@ class Client:
             return self.client.compile_and_load(module, self.devices, options)
         except Exception as problem:
             raise refusal_from(problem) from problem
+
+
+CLIENTS = weakref.WeakValueDictionary()  # by the number of threads and the processors of this thread
+
+
+def client_of(threads):
+    key = (threads, frozenset(os.sched_getaffinity(0)))
+    client = CLIENTS.get(key)
+    if client is None:
+        client = CLIENTS[key] = Client(threads)
+    return client
+
+
+class Weight:
+    """An array on the device that programs share; it is freed with the last one."""
+
+    def __init__(self, array):
+        self.array = array
 
 
 CODES = {"INVALID_ARGUMENT": "invalid_argument", "UNIMPLEMENTED": "unsupported", "RESOURCE_EXHAUSTED": "out_of_memory",
@@ -349,7 +387,7 @@ class Model:
                 if (number, shape) != actual:
                     raise Refusal("invalid_argument", f"'{self.name}': {kind} {i} of main differs from '{name}' in '{shown}'")
         folder = os.path.dirname(os.path.abspath(path))
-        self.weights = [self.client.put(read_weight(item, number, shape, folder))
+        self.weights = [self.client.weight(item, number, shape, folder)
                         for item, (_, number, shape) in zip(sidecar["weights"], read["weights"])]
 
     def compile(self, overrides):
@@ -364,7 +402,7 @@ def aligned(dtype, shape):
     return memory[begin:begin + count].view(dtype).reshape(shape)
 
 
-def read_weight(item, number, shape, folder):
+def read_weight(item, path, number, shape):
     dtype = dtype_of(number)
     stored = list(shape)
     permutation = item.get("permutation")
@@ -373,7 +411,6 @@ def read_weight(item, number, shape, folder):
         for to, axis in enumerate(permutation):
             stored[axis] = shape[to]
     array = aligned(dtype, stored)
-    path = os.path.join(folder, item["file"])
     try:
         with open(path, "rb") as file:
             file.seek(item["offset"])
@@ -413,7 +450,8 @@ class Compiled:
         self.handlers = [jl.array_result_handler(Aval(dtype_of(number), shape), self.client.sharding, True, True)
                          for _, number, shape in model.outputs]
         self.donated = list(model.donated.items())
-        self.weights = model.weights
+        self.held = model.weights
+        self.weights = [weight.array for weight in model.weights]
 
     def memory(self, output):
         """New memory for an output."""

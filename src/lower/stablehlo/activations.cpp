@@ -142,15 +142,13 @@ Hlo hard_max(HloWriter& writer, const Hlo& x, const Axes& axes) {
   for (std::int64_t axis = axes.back() + 1; axis < x.rank(); ++axis) flat.push_back(x.extent(axis));
   const Hlo rows = writer.reshape(x, flat);
   const Axes over{axes.front()};
-  const auto spread = [&](const Hlo& reduced) {
-    return writer.broadcast(writer.keep_axes(reduced, rows, over), rows.shape);
-  };
-  const Hlo is_largest = writer.compare("EQ", rows, spread(writer.largest(rows, over)));
+  const Hlo is_largest = writer.compare("EQ", rows, writer.spread(writer.largest(rows, over), rows, over));
   const Hlo places = writer.iota(DType::kInt64, rows.shape, axes.front());
   const Hlo candidates = writer.select(is_largest, places, writer.splat_like(static_cast<double>(extent), places));
   const Hlo first =
       writer.reduce("stablehlo.minimum", candidates, writer.splat(static_cast<double>(extent), DType::kInt64), over);
-  return writer.reshape(writer.convert(writer.compare("EQ", places, spread(first)), x.dtype), x.shape);
+  return writer.reshape(writer.convert(writer.compare("EQ", places, writer.spread(first, rows, over)), x.dtype),
+                        x.shape);
 }
 
 template <SoftmaxKind Kind>
@@ -159,16 +157,7 @@ Status softmax(HloWriter& writer, const graph::Node& node) {
   if (x.shape.empty()) return writer.output(node, writer.splat_like(Kind == SoftmaxKind::kLog ? 0 : 1, x));
   ASSAY_TRY(const Axes axes, softmax_axes(writer, node, x.rank()));
   if (Kind == SoftmaxKind::kHard) return writer.output(node, hard_max(writer, x, axes));
-  const Hlo y = in_wide(writer, x, [&](const Hlo& wide) {
-    const auto spread = [&](const Hlo& reduced) {
-      return writer.broadcast(writer.keep_axes(reduced, wide, axes), wide.shape);
-    };
-    const Hlo shifted = writer.subtract(wide, spread(writer.largest(wide, axes)));
-    const Hlo raised = writer.unary("stablehlo.exponential", shifted);
-    const Hlo total = writer.sum(raised, axes);
-    return Kind == SoftmaxKind::kLog ? writer.subtract(shifted, spread(writer.unary("stablehlo.log", total)))
-                                     : writer.divide(raised, spread(total));
-  });
+  const Hlo y = Kind == SoftmaxKind::kLog ? writer.log_softmax(x, axes) : writer.softmax(x, axes);
   return writer.output(node, y);
 }
 

@@ -6,6 +6,22 @@
 #include "lower/stablehlo/writer.hpp"
 
 namespace assay::lowering::stablehlo {
+Hlo HloWriter::spread(const Hlo& reduced, const Hlo& like, const Axes& axes) {
+  return broadcast(keep_axes(reduced, like, axes), like.shape);
+}
+
+Hlo HloWriter::softmax(const Hlo& x, const Axes& axes) {
+  const Hlo from = convert(x, wide(x.dtype));
+  const Hlo raised = unary("stablehlo.exponential", subtract(from, spread(largest(from, axes), from, axes)));
+  return convert(divide(raised, spread(sum(raised, axes), from, axes)), x.dtype);
+}
+
+Hlo HloWriter::log_softmax(const Hlo& x, const Axes& axes) {
+  const Hlo from = convert(x, wide(x.dtype));
+  const Hlo shifted = subtract(from, spread(largest(from, axes), from, axes));
+  const Hlo total = sum(unary("stablehlo.exponential", shifted), axes);
+  return convert(subtract(shifted, spread(unary("stablehlo.log", total), from, axes)), x.dtype);
+}
 
 Hlo HloWriter::matmul(const Hlo& a, const Hlo& b, DType result) {
   const Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);

@@ -16,10 +16,9 @@ Axes list_of(const graph::Node& node, const char* name, std::int64_t otherwise, 
   return given ? Axes(given->begin(), given->end()) : Axes(count, otherwise);
 }
 
-Shape shape_last(const Shape& plain) {
-  Shape shape = plain;
-  std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
-  return shape;
+Shape shape_last(Shape plain) {
+  channels_to_last(plain);
+  return plain;
 }
 
 // [O, I, spatial…] to [spatial…, I, O]
@@ -58,26 +57,9 @@ Status convolution(HloWriter& writer, const graph::Node& node) {
   return writer.output_last(node, 0, y);
 }
 
-Status integer_convolution(HloWriter& writer, const graph::Node& node) {
-  ASSAY_TRY(const Hlo given, writer.input_last(node, 0));
-  const Shape& weights = writer.program().shape(node.inputs[1]);
-  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[0]), spatial(weights)));
-  ASSAY_TRY(const Hlo stored, kernel_of(writer, node, 1));
-  Hlo x = writer.convert(given, DType::kInt32), kernel = writer.convert(stored, DType::kInt32);
-  if (has_input(node, 2)) {
-    ASSAY_TRY(const Hlo zero, writer.input(node, 2));
-    x = writer.subtract(x, writer.broadcast(writer.reshape(writer.convert(zero, DType::kInt32), {}), x.shape));
-  }
-  if (has_input(node, 3)) {
-    ASSAY_TRY(const Hlo read, writer.input(node, 3));
-    const Hlo zero = writer.convert(read, DType::kInt32);  // one, or one for each output channel
-    kernel = writer.subtract(
-        kernel,
-        writer.broadcast(zero.rank() == 1 && zero.extent(0) == 1 ? writer.reshape(zero, {}) : zero, kernel.shape));
-  }
-  const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
-  return writer.output_last(node, 0,
-                            writer.convolution(x, kernel, window, node.integer("group", 1), shape, DType::kInt32));
+Status convolution_of_integers(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo y, integer_convolution(writer, node, {}));
+  return writer.output_last(node, 0, y);
 }
 
 // [C, M / groups, spatial…] to [spatial…, C / groups, M], mirrored in space.
@@ -138,11 +120,30 @@ Status transposed_convolution(HloWriter& writer, const graph::Node& node) {
 
 constexpr HloRow kConvolutions[] = {
     {{"", "Conv", 1, kNewestOpset, ""}, convolution},
-    {{"", "ConvInteger", 10, kNewestOpset, ""}, integer_convolution},
+    {{"", "ConvInteger", 10, kNewestOpset, ""}, convolution_of_integers},
     {{"", "ConvTranspose", 1, kNewestOpset, ""}, transposed_convolution},
 };
 
 }  // namespace
+
+Result<Hlo> integer_convolution(HloWriter& writer, const graph::Node& node, const IntegerConvolution& inputs) {
+  ASSAY_TRY(const Hlo given, writer.input_last(node, inputs.x));
+  const Shape& weights = writer.program().shape(node.inputs[inputs.kernel]);
+  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[inputs.x]), spatial(weights)));
+  ASSAY_TRY(const Hlo stored, kernel_of(writer, node, inputs.kernel));
+  Hlo x = writer.convert(given, DType::kInt32), kernel = writer.convert(stored, DType::kInt32);
+  const auto less = [&](const Hlo& numbers, std::size_t index) -> Result<Hlo> {
+    if (!has_input(node, index)) return numbers;
+    ASSAY_TRY(const Hlo read, writer.input(node, index));
+    const Hlo zero = writer.convert(read, DType::kInt32);
+    const bool one = zero.rank() == 1 && zero.extent(0) == 1;
+    return writer.subtract(numbers, writer.broadcast(one ? writer.reshape(zero, {}) : zero, numbers.shape));
+  };
+  ASSAY_TRY(x, less(x, inputs.x_zero));
+  ASSAY_TRY(kernel, less(kernel, inputs.kernel_zero));
+  const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
+  return writer.convolution(x, kernel, window, node.integer("group", 1), shape, DType::kInt32);
+}
 
 Result<HloWindow> window_of(const graph::Node& node, const Shape& input, const Axes& kernel) {
   const std::size_t axes = kernel.size();

@@ -180,16 +180,6 @@ Status clipped(HloWriter& writer, const graph::Node& node) {
   return element_output(writer, node, x, last);
 }
 
-// Values beyond a float8's range become its largest ones, unless `saturate` is 0.
-Hlo cast_to(HloWriter& writer, const graph::Node& node, const Hlo& x, DType to) {
-  if (bit_width(to) != 8 || !is_floating(to) || node.integer("saturate", 1) == 0 || !is_float(x.dtype))
-    return writer.convert(x, to);
-  const double most = to == DType::kFloat8E4M3FN ? 448 : to == DType::kFloat8E4M3FNUZ ? 240 : 57344;
-  // NaN stays: it is smaller and larger than nothing.
-  const Hlo limited = writer.maximum(writer.minimum(x, writer.splat_like(most, x)), writer.splat_like(-most, x));
-  return writer.convert(limited, to);
-}
-
 Status cast(HloWriter& writer, const graph::Node& node) {
   const auto to = static_cast<DType>(node.integer("to", 0));
   const bool last = writer.prefers_last(node, 0);
@@ -296,7 +286,7 @@ Result<ElementOperands> element_operands(HloWriter& writer, const graph::Node& n
     operands.last = operands.last ||
                     (writer.prefers_last(node, i) && writer.program().shape(node.inputs[i]).size() == shape.size());
   Shape target = shape;
-  if (operands.last) std::rotate(target.begin() + 1, target.begin() + 2, target.end());
+  if (operands.last) channels_to_last(target);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (!has_input(node, i)) continue;
     ASSAY_TRY(const Hlo value, operands.last ? operand_last(writer, node, i, shape) : writer.input(node, i));
@@ -307,6 +297,15 @@ Result<ElementOperands> element_operands(HloWriter& writer, const graph::Node& n
 
 Status element_output(HloWriter& writer, const graph::Node& node, const Hlo& value, bool last) {
   return last ? writer.output_last(node, 0, value) : writer.output(node, value);
+}
+
+Hlo cast_to(HloWriter& writer, const graph::Node& node, const Hlo& x, DType to) {
+  if (bit_width(to) != 8 || !is_floating(to) || node.integer("saturate", 1) == 0 || !is_float(x.dtype))
+    return writer.convert(x, to);
+  const double most = to == DType::kFloat8E4M3FN ? 448 : to == DType::kFloat8E4M3FNUZ ? 240 : 57344;
+  // NaN stays: it is smaller and larger than nothing.
+  const Hlo limited = writer.maximum(writer.minimum(x, writer.splat_like(most, x)), writer.splat_like(-most, x));
+  return writer.convert(limited, to);
 }
 
 std::span<const HloRow> hlo_elementwise() { return kElementwise; }

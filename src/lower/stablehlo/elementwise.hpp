@@ -20,6 +20,9 @@ struct ElementOperands {
 [[nodiscard]] Result<ElementOperands> element_operands(HloWriter& writer, const graph::Node& node);
 [[nodiscard]] Status element_output(HloWriter& writer, const graph::Node& node, const Hlo& value, bool last);
 
+/// As ONNX's Cast. Values beyond the range of a float8 become its largest ones, unless the node's `saturate` is 0.
+[[nodiscard]] Hlo cast_to(HloWriter& writer, const graph::Node& node, const Hlo& x, DType to);
+
 template <class Compute>
 Status map_elements(HloWriter& writer, const graph::Node& node, const Compute& compute) {
   ASSAY_TRY(const ElementOperands operands, element_operands(writer, node));

@@ -10,15 +10,20 @@
 namespace assay::lowering::stablehlo {
 namespace {
 
-// Indices below 0 count from the end. Constants are looked at; others are corrected in each run.
+// Indices below 0 count from the end.
+Hlo from_the_end(HloWriter& writer, const Hlo& indices, std::int64_t extent) {
+  const Hlo wrapped = writer.add(indices, writer.splat_like(static_cast<double>(extent), indices));
+  return writer.select(writer.compare("LT", indices, writer.splat_like(0, indices)), wrapped, indices);
+}
+
+// Constants are looked at; others are corrected in each run.
 Result<Hlo> indices_of(HloWriter& writer, const graph::Node& node, std::size_t index, std::int64_t extent) {
   ASSAY_TRY(const Hlo indices, writer.input(node, index));
   if (writer.program().constant(node.inputs[index]) != nullptr) {
     ASSAY_TRY(const auto numbers, writer.program().integers(node, node.inputs[index]));
     if (std::ranges::all_of(numbers, [](std::int64_t each) { return each >= 0; })) return indices;
   }
-  const Hlo wrapped = writer.add(indices, writer.splat_like(static_cast<double>(extent), indices));
-  return writer.select(writer.compare("LT", indices, writer.splat_like(0, indices)), wrapped, indices);
+  return from_the_end(writer, indices, extent);
 }
 
 Status gathered(HloWriter& writer, const graph::Node& node) {
@@ -86,10 +91,31 @@ Result<std::string_view> combination_of(const graph::Node& node) {
   return refuse(node, fmt::format("the reduction '{}'", reduction));
 }
 
+// The places along `axis` if the indices repeat one list of them over all other axes, and whole slices are written. A
+// static KV cache is written so.
+Result<std::optional<Hlo>> places_of_slices(HloWriter& writer, const graph::Node& node, std::int64_t axis) {
+  const Shape &to = writer.program().shape(node.inputs[0]), &from = writer.program().shape(node.inputs[2]);
+  const graph::Node* expand = writer.producer(node.inputs[1]);
+  if (expand == nullptr || expand->op_type != "Expand" || !expand->domain.empty()) return std::nullopt;
+  const Shape& list = writer.program().shape(expand->inputs[0]);
+  const auto at = static_cast<std::size_t>(axis);
+  if (list.size() != to.size() || from.size() != to.size() || list[at] != from[at]) return std::nullopt;
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (i != at && (list[i] != 1 || from[i] != to[i])) return std::nullopt;
+  ASSAY_TRY(const Hlo places, writer.value(expand->inputs[0]));
+  return writer.reshape(places, {list[at]});
+}
+
 Status scattered_elements(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const Hlo x, writer.input(node, 0));
   ASSAY_TRY(const Hlo updates, writer.input(node, 2));
   ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), x.rank()));
+  if (node.text("reduction", "none") == "none") {
+    ASSAY_TRY(const std::optional<Hlo> places, places_of_slices(writer, node, axis));
+    if (places)
+      return writer.output(node,
+                           writer.scatter_slices(x, from_the_end(writer, *places, x.extent(axis)), updates, axis));
+  }
   ASSAY_TRY(const Hlo indices, indices_of(writer, node, 1, x.extent(axis)));
   ASSAY_TRY(const std::string_view combine, combination_of(node));
   return writer.output(node, writer.scatter_nd(x, whole_positions(writer, indices, axis), updates, combine));

@@ -27,18 +27,6 @@ Status reshaped(HloWriter& writer, const graph::Node& node) {
   return writer.output(node, writer.reshape(x, to));
 }
 
-Axes to_last_order(std::int64_t rank) {
-  Axes axes{0};
-  for (std::int64_t axis = 2; axis < rank; ++axis) axes.push_back(axis);
-  axes.push_back(1);
-  return axes;
-}
-Axes from_last_order(std::int64_t rank) {
-  Axes axes{0, rank - 1};
-  for (std::int64_t axis = 1; axis < rank - 1; ++axis) axes.push_back(axis);
-  return axes;
-}
-
 Status transposed(HloWriter& writer, const graph::Node& node) {
   const std::int64_t rank = static_cast<std::int64_t>(shape_made(writer, node).size());
   Axes permutation;
@@ -48,12 +36,12 @@ Status transposed(HloWriter& writer, const graph::Node& node) {
     for (std::int64_t axis = rank; axis-- > 0;) permutation.push_back(axis);
   }
   // A change of the order of channels is only a change of what the value is called.
-  if (rank >= 3 && permutation == to_last_order(rank) && writer.prefers_last(node, 0)) {
+  if (rank >= 3 && permutation == order_to_last(rank) && writer.prefers_last(node, 0)) {
     ASSAY_TRY(const Hlo x, writer.input_last(node, 0));
     return writer.output(node, x);
   }
   ASSAY_TRY(const Hlo x, writer.input(node, 0));
-  if (rank >= 4 && permutation == from_last_order(rank)) return writer.output_last(node, 0, x);
+  if (rank >= 4 && permutation == order_from_last(rank)) return writer.output_last(node, 0, x);
   return writer.output(node, writer.transpose(x, permutation));
 }
 
@@ -214,8 +202,8 @@ Status padded(HloWriter& writer, const graph::Node& node) {
       scalar = writer.reshape(given, {});
     }
     if (last) {
-      std::rotate(before.begin() + 1, before.begin() + 2, before.end());
-      std::rotate(after.begin() + 1, after.begin() + 2, after.end());
+      channels_to_last(before);
+      channels_to_last(after);
       return writer.output_last(node, 0, writer.pad(x, scalar, before, after));
     }
     return writer.output(node, writer.pad(x, scalar, before, after));

@@ -6,16 +6,10 @@
 #include <map>
 
 #include "lower/stablehlo/elementwise.hpp"
+#include "lower/stablehlo/linear.hpp"
 
 namespace assay::lowering::stablehlo {
 namespace {
-
-// Vectors become matrices, and the graph's shape removes the axis again.
-Hlo product_of(HloWriter& writer, const Hlo& a, const Hlo& b, DType result, const Shape& shape) {
-  const Hlo left = a.rank() == 1 ? writer.reshape(a, {1, a.extent(0)}) : a;
-  const Hlo right = b.rank() == 1 ? writer.reshape(b, {b.extent(0), 1}) : b;
-  return writer.reshape(writer.matmul(left, right, result), shape);
-}
 
 Status matmul(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const Hlo a, writer.input(node, 0));
@@ -36,18 +30,6 @@ Status gemm(HloWriter& writer, const graph::Node& node) {
     y = writer.add(y, writer.broadcast(c, y.shape));
   }
   return writer.output(node, y);
-}
-
-// int8 and uint8 operands, less their zero points, which are for the whole tensor or for each row of a or column of b.
-Result<Hlo> centred(HloWriter& writer, const graph::Node& node, std::size_t index, std::size_t zero_index, bool rows) {
-  ASSAY_TRY(const Hlo given, writer.input(node, index));
-  const Hlo x = writer.convert(given, DType::kInt32);
-  if (!has_input(node, zero_index)) return x;
-  ASSAY_TRY(const Hlo read, writer.input(node, zero_index));
-  Hlo zero = writer.convert(read, DType::kInt32);
-  if (zero.rank() == 1 && zero.extent(0) == 1) zero = writer.reshape(zero, {});
-  if (rows && zero.rank() == 1) zero = writer.reshape(zero, {zero.extent(0), 1});
-  return writer.subtract(x, writer.broadcast(zero, x.shape));
 }
 
 Status integer_matmul(HloWriter& writer, const graph::Node& node) {
@@ -181,6 +163,24 @@ constexpr HloRow kLinear[] = {
 };
 
 }  // namespace
+
+// Vectors become matrices, and the graph's shape removes the axis again.
+Hlo product_of(HloWriter& writer, const Hlo& a, const Hlo& b, DType result, const Shape& shape) {
+  const Hlo left = a.rank() == 1 ? writer.reshape(a, {1, a.extent(0)}) : a;
+  const Hlo right = b.rank() == 1 ? writer.reshape(b, {b.extent(0), 1}) : b;
+  return writer.reshape(writer.matmul(left, right, result), shape);
+}
+
+Result<Hlo> centred(HloWriter& writer, const graph::Node& node, std::size_t index, std::size_t zero_index, bool rows) {
+  ASSAY_TRY(const Hlo given, writer.input(node, index));
+  const Hlo x = writer.convert(given, DType::kInt32);
+  if (!has_input(node, zero_index)) return x;
+  ASSAY_TRY(const Hlo read, writer.input(node, zero_index));
+  Hlo zero = writer.convert(read, DType::kInt32);
+  if (zero.rank() == 1 && zero.extent(0) == 1) zero = writer.reshape(zero, {});
+  if (rows && zero.rank() == 1) zero = writer.reshape(zero, {zero.extent(0), 1});
+  return writer.subtract(x, writer.broadcast(zero, x.shape));
+}
 
 std::span<const HloRow> hlo_linear() { return kLinear; }
 

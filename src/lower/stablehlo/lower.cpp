@@ -43,6 +43,25 @@ const HloRow* row_of(const graph::Node& node) {
   return found == rows.end() ? nullptr : found->second;
 }
 
+// For each input the output that may be written over it: a cache, which only the node reads that writes into it.
+std::map<std::size_t, std::size_t> caches_of(const StaticProgram& program, const HloWriter& writer) {
+  std::map<std::string_view, std::size_t> readers;
+  for (const graph::Node* node : program.nodes())
+    for (const std::string_view name : graph::reads_of(*node)) ++readers[name];
+  for (const Value& output : program.outputs()) ++readers[output.name];
+  std::map<std::size_t, std::size_t> caches;
+  for (std::size_t o = 0; o < program.outputs().size(); ++o) {
+    const graph::Node* node = writer.producer(program.outputs()[o].name);
+    if (node == nullptr || !node->domain.empty() ||
+        (node->op_type != "ScatterElements" && node->op_type != "TensorScatter"))
+      continue;
+    const auto input = std::ranges::find(program.inputs(), node->inputs[0], &Value::name);
+    if (input == program.inputs().end() || readers[node->inputs[0]] != 1) continue;
+    caches.emplace(input - program.inputs().begin(), o);
+  }
+  return caches;
+}
+
 }  // namespace
 }  // namespace stablehlo
 
@@ -50,8 +69,10 @@ std::span<const LoweredOperator<HloWriter>> hlo_operators() {
   using namespace stablehlo;
   static const std::vector<HloRow> all = [] {
     std::vector<HloRow> rows;
-    for (const auto& part : {hlo_elementwise(), hlo_activations(), hlo_reductions(), hlo_layout(), hlo_linear(),
-                             hlo_convolutions(), hlo_pooling(), hlo_normalisations(), hlo_indexing()})
+    for (const auto& part :
+         {hlo_elementwise(), hlo_activations(), hlo_reductions(), hlo_layout(), hlo_linear(), hlo_convolutions(),
+          hlo_pooling(), hlo_normalisations(), hlo_indexing(), hlo_quantisation(), hlo_losses(), hlo_attention(),
+          hlo_recurrences(), hlo_resizing(), hlo_sampling(), hlo_signals()})
       rows.insert(rows.end(), part.begin(), part.end());
     return rows;
   }();
@@ -61,11 +82,15 @@ std::span<const LoweredOperator<HloWriter>> hlo_operators() {
 Status lower_to_hlo(const StaticProgram& program, Program& into) {
   using namespace stablehlo;
   std::vector<std::string> arguments, types, ids;
+  HloWriter writer(program, into);
+  const std::map<std::size_t, std::size_t> caches = caches_of(program, writer);
   for (std::size_t i = 0; i < program.inputs().size(); ++i) {
     ASSAY_TRY(const std::string type, type_of(program.inputs()[i]));
-    arguments.push_back(fmt::format("%x{}: {} loc({})", i, type, mlir_string(program.inputs()[i].name)));
+    const auto cache = caches.find(i);
+    const std::string alias =
+        cache == caches.end() ? "" : fmt::format(" {{tf.aliasing_output = {} : i32}}", cache->second);
+    arguments.push_back(fmt::format("%x{}: {}{} loc({})", i, type, alias, mlir_string(program.inputs()[i].name)));
   }
-  HloWriter writer(program, into);
   for (const graph::Node* node : program.nodes()) {
     const HloRow* row = row_of(*node);
     ASSAY_CHECK(row != nullptr, "operators were checked against the table");

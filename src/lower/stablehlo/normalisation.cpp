@@ -16,17 +16,12 @@ Hlo with_epsilon(HloWriter& writer, const graph::Node& node, const Hlo& x) {
   return writer.add(x, writer.splat_like(node.attribute("epsilon") != nullptr ? node.number("epsilon", 0) : 1e-5F, x));
 }
 
-// Reduced axes of extent 1 are repeated.
-Hlo spread(HloWriter& writer, const Hlo& reduced, const Hlo& like, const Axes& axes) {
-  return writer.broadcast(writer.keep_axes(reduced, like, axes), like.shape);
-}
-
 struct Moments {
   Hlo centred, mean, variance;  ///< mean and variance without the axes
 };
 Moments moments_of(HloWriter& writer, const Hlo& x, const Axes& axes) {
   const Hlo mean = writer.mean(x, axes);
-  const Hlo centred = writer.subtract(x, spread(writer, mean, x, axes));
+  const Hlo centred = writer.subtract(x, writer.spread(mean, x, axes));
   return {centred, mean, writer.mean(writer.multiply(centred, centred), axes)};
 }
 
@@ -94,7 +89,7 @@ Status layer_normalisation(HloWriter& writer, const graph::Node& node) {
   const Hlo x = writer.convert(given, wide(given.dtype));
   const Moments found = moments_of(writer, x, axes);
   const Hlo factor = rsqrt(writer, with_epsilon(writer, node, found.variance));
-  ASSAY_TRY(const Hlo y, scaled_and_moved(writer, node, writer.multiply(found.centred, spread(writer, factor, x, axes)),
+  ASSAY_TRY(const Hlo y, scaled_and_moved(writer, node, writer.multiply(found.centred, writer.spread(factor, x, axes)),
                                           given.dtype));
   ASSAY_CHECK_OK(writer.output(node, 0, y));
   for (const std::size_t i : {1, 2}) {
@@ -113,7 +108,7 @@ Status root_mean_square_normalisation(HloWriter& writer, const graph::Node& node
   const Hlo squares = writer.mean(writer.multiply(x, x), axes);
   const Hlo factor = rsqrt(writer, with_epsilon(writer, node, squares));
   ASSAY_TRY(const Hlo y,
-            scaled_and_moved(writer, node, writer.multiply(x, spread(writer, factor, x, axes)), given.dtype));
+            scaled_and_moved(writer, node, writer.multiply(x, writer.spread(factor, x, axes)), given.dtype));
   return writer.output(node, y);
 }
 
@@ -126,7 +121,7 @@ Status instance_normalisation(HloWriter& writer, const graph::Node& node) {
   const Moments found = moments_of(writer, x, axes);
   ASSAY_TRY(const Hlo scale, writer.input(node, 1));
   ASSAY_TRY(const Hlo bias, writer.input(node, 2));
-  const Hlo factor = spread(writer, rsqrt(writer, with_epsilon(writer, node, found.variance)), x, axes);
+  const Hlo factor = writer.spread(rsqrt(writer, with_epsilon(writer, node, found.variance)), x, axes);
   const Hlo scaled = writer.multiply(writer.multiply(found.centred, factor), along_channels(writer, scale, x, last));
   const Hlo y = writer.add(scaled, along_channels(writer, bias, x, last));
   return element_output(writer, node, writer.convert(y, given.dtype), last);
@@ -142,8 +137,8 @@ Status group_normalisation(HloWriter& writer, const graph::Node& node) {
               std::accumulate(given.shape.begin() + 2, given.shape.end(), std::int64_t{1}, std::multiplies<>())});
   const Axes axes{2, 3};
   const Moments found = moments_of(writer, x, axes);
-  Hlo y = writer.multiply(found.centred,
-                          spread(writer, rsqrt(writer, with_epsilon(writer, node, found.variance)), x, axes));
+  Hlo y =
+      writer.multiply(found.centred, writer.spread(rsqrt(writer, with_epsilon(writer, node, found.variance)), x, axes));
   for (const std::size_t i : {1, 2}) {
     ASSAY_TRY(const Hlo read, writer.input(node, i));
     const Hlo numbers = writer.convert(read, x.dtype);
@@ -167,7 +162,7 @@ Status mean_variance_normalisation(HloWriter& writer, const graph::Node& node) {
   const Moments found = moments_of(writer, x, axes);
   const Hlo deviation = writer.unary("stablehlo.sqrt", found.variance);
   const Hlo safe = writer.add(deviation, writer.splat_like(1e-9, deviation));
-  return writer.output(node, writer.divide(found.centred, spread(writer, safe, x, axes)));
+  return writer.output(node, writer.divide(found.centred, writer.spread(safe, x, axes)));
 }
 
 // A vector of length 0 stays 0.
@@ -176,7 +171,7 @@ Status lp_normalisation(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -1), x.rank()));
   const bool squared = node.integer("p", 2) == 2;
   const Hlo total = writer.sum(squared ? writer.multiply(x, x) : writer.unary("stablehlo.abs", x), {axis});
-  const Hlo length = spread(writer, squared ? writer.unary("stablehlo.sqrt", total) : total, x, {axis});
+  const Hlo length = writer.spread(squared ? writer.unary("stablehlo.sqrt", total) : total, x, {axis});
   const Hlo zero = writer.splat_like(0, x);
   return writer.output(node, writer.select(writer.compare("EQ", length, zero), zero, writer.divide(x, length)));
 }

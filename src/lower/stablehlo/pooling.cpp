@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "graph/shape_rules.hpp"
 #include "lower/stablehlo/elementwise.hpp"
+#include "lower/stablehlo/text.hpp"
 #include "lower/stablehlo/windows.hpp"
 
 namespace assay::lowering::stablehlo {
@@ -111,16 +113,8 @@ Status max_pool_with_places(HloWriter& writer, const graph::Node& node) {
                                   w.binary("stablehlo.and", w.compare("EQ", a[0], a[2]), w.compare("LT", a[1], a[3])));
         return {w.select(wins, a[0], a[2]), w.select(wins, a[1], a[3])};
       }};
-  std::string padding;
-  for (std::size_t i = 0; i < window.before.size(); ++i)
-    padding += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", window.before[i], window.after[i]);
-  const std::string attributes = fmt::format(
-      "window_dimensions = array<i64: {}>, window_strides = array<i64: {}>, window_dilations = array<i64: {}>, padding "
-      "= "
-      "dense<[{}]> : tensor<{}x2xi64>",
-      joined(window.size), joined(window.stride), joined(window.dilation), padding, window.before.size());
   const std::vector<Hlo> found =
-      writer.operation("stablehlo.reduce_window", operands, attributes, results, {&region, 1});
+      writer.operation("stablehlo.reduce_window", operands, window_text(window), results, {&region, 1});
   ASSAY_CHECK_OK(writer.output(node, 0, found[0]));
   return writer.output(node, 1, found[1]);
 }
@@ -165,13 +159,73 @@ Status pooled_over_all(HloWriter& writer, const graph::Node& node) {
   return element_output(writer, node, writer.keep_axes(y, x, axes), last);
 }
 
+// Each element goes to its place in the output before it is padded to its shape; the rest is 0.
+Status unpooled(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo x, writer.input(node, 0));
+  ASSAY_TRY(const Hlo places, writer.input(node, 1));
+  const Shape& out = writer.program().shape(node.outputs[0]);
+  const auto kernel = node.integers("kernel_shape");
+  if (!kernel) return refuse(node, "the missing kernel_shape");
+  const auto strides = node.integers("strides"), pads = node.integers("pads");
+  Shape whole = x.shape;
+  Axes none(out.size(), 0), after(out.size(), 0);
+  for (std::size_t i = 0; i < kernel->size(); ++i) {
+    const std::int64_t cut = pads ? (*pads)[i] + (*pads)[i + kernel->size()] : 0;
+    whole[i + 2] = (x.shape[i + 2] - 1) * (strides ? (*strides)[i] : 1) - cut + (*kernel)[i];
+    after[i + 2] = out[i + 2] - whole[i + 2];
+  }
+  const std::int64_t count = count_of(whole), read = count_of(x.shape);
+  const Hlo written = writer.scatter_nd(writer.splat(0, x.dtype, {count}), writer.reshape(places, {read, 1}),
+                                        writer.reshape(x, {read}), "");
+  return writer.output(node, writer.pad(writer.reshape(written, whole), writer.splat(0, x.dtype), none, after));
+}
+
+// Columns [N, C · block, windows] are added where im2col read them: for each place of the block, its elements are
+// spread by the stride and moved.
+Status image_from_columns(HloWriter& writer, const graph::Node& node) {
+  ASSAY_TRY(const Hlo x, writer.input(node, 0));
+  const Shape& out = writer.program().shape(node.outputs[0]);
+  ASSAY_TRY(const Axes block, writer.program().integers(node, node.inputs[2]));
+  const std::size_t axes = block.size();
+  const std::int64_t n = x.extent(0), channels = out[1], places = count_of(block);
+  const auto list_of_axes = [&](const char* name, std::int64_t otherwise, std::size_t count) {
+    const auto given = node.integers(name);
+    return given ? Axes(given->begin(), given->end()) : Axes(count, otherwise);
+  };
+  const Axes stride = list_of_axes("strides", 1, axes), dilation = list_of_axes("dilations", 1, axes),
+             pads = list_of_axes("pads", 0, 2 * axes);
+  Shape windows{n, channels};
+  for (std::size_t i = 0; i < axes; ++i)
+    windows.push_back((out[i + 2] + pads[i] + pads[axes + i] - (block[i] - 1) * dilation[i] - 1) / stride[i] + 1);
+  if (count_of(windows) * places != count_of(x.shape)) return refuse(node, "columns of another number of windows");
+  const Hlo apart = writer.reshape(x, {n, channels, places, x.extent(2)});
+  std::optional<Hlo> total;
+  for (std::int64_t place = 0; place < places; ++place) {
+    Axes before(out.size(), 0), after(out.size(), 0), between(out.size(), 0);
+    std::int64_t rest = place;
+    for (std::size_t i = axes; i-- > 0;) {
+      const std::int64_t offset = rest % block[i] * dilation[i];
+      rest /= block[i];
+      between[i + 2] = stride[i] - 1;
+      before[i + 2] = offset - pads[i];
+      after[i + 2] = out[i + 2] - before[i + 2] - (windows[i + 2] - 1) * stride[i] - 1;
+    }
+    const Hlo one = writer.reshape(writer.slice_axis(apart, 2, place, place + 1), windows);
+    const Hlo moved = writer.pad(one, writer.splat(0, x.dtype), before, after, between);
+    total = total ? writer.add(*total, moved) : moved;
+  }
+  return writer.output(node, *total);
+}
+
 constexpr HloRow kPooling[] = {
     {{"", "AveragePool", 1, kNewestOpset, ""}, average_pool},
+    {{"", "Col2Im", 18, kNewestOpset, "shapes that are not constants"}, image_from_columns},
     {{"", "GlobalAveragePool", 1, kNewestOpset, ""}, pooled_over_all<Whole::kMean>},
     {{"", "GlobalLpPool", 2, kNewestOpset, ""}, pooled_over_all<Whole::kLp>},
     {{"", "GlobalMaxPool", 1, kNewestOpset, ""}, pooled_over_all<Whole::kMax>},
     {{"", "LpPool", 2, kNewestOpset, ""}, lp_pool},
     {{"", "MaxPool", 1, kNewestOpset, ""}, max_pool},
+    {{"", "MaxUnpool", 9, kNewestOpset, "an output_shape that is not a constant"}, unpooled},
 };
 
 }  // namespace

@@ -58,6 +58,8 @@ class HloWriter {
   [[nodiscard]] Result<Hlo> input_last(const graph::Node& node, std::size_t index);
   /// Whether an input is held with channels last only.
   [[nodiscard]] bool prefers_last(const graph::Node& node, std::size_t index) const;
+  /// The node that makes a value; nullptr: an input or a constant.
+  [[nodiscard]] const graph::Node* producer(std::string_view name) const;
   /// A constant with its axes permuted when it is loaded, not in each run. nullopt: the input is not a constant.
   [[nodiscard]] std::optional<Hlo> permuted_constant(const graph::Node& node, std::size_t index,
                                                      const Axes& permutation);
@@ -104,6 +106,13 @@ class HloWriter {
   /// As ONNX's Cast: numbers become bools by comparison with 0, fractions are cut off.
   [[nodiscard]] Hlo convert(const Hlo& x, DType dtype);
 
+  // ---- complex numbers
+
+  [[nodiscard]] Hlo complex(const Hlo& real, const Hlo& imaginary);
+  [[nodiscard]] Hlo part_of(const Hlo& x, std::string_view part);  ///< "real", "imag"
+  /// Along the last axis. `kind`: FFT, IFFT of complex numbers; IRFFT of `length` / 2 + 1 of them to real ones.
+  [[nodiscard]] Hlo fourier(const Hlo& x, std::string_view kind, std::int64_t length);
+
   // ---- layout
 
   /// Operand axis i is result axis `axes[i]`.
@@ -133,6 +142,12 @@ class HloWriter {
   [[nodiscard]] Hlo largest(const Hlo& x, const Axes& axes);
   /// Puts axes of extent 1 back where a reduction removed them.
   [[nodiscard]] Hlo keep_axes(const Hlo& reduced, const Hlo& of, const Axes& axes);
+  /// Repeats what was reduced along the axes, for each element of `like`.
+  [[nodiscard]] Hlo spread(const Hlo& reduced, const Hlo& like, const Axes& axes);
+
+  /// In float32 if the type is smaller.
+  [[nodiscard]] Hlo softmax(const Hlo& x, const Axes& axes);
+  [[nodiscard]] Hlo log_softmax(const Hlo& x, const Axes& axes);
 
   struct DotAxes {
     Axes batch_a{}, batch_b{}, contract_a{}, contract_b{};
@@ -160,7 +175,19 @@ class HloWriter {
   /// `combine`: an operation of two elements, the old and the new one; "": the new one.
   [[nodiscard]] Hlo scatter_nd(const Hlo& x, const Hlo& indices, const Hlo& updates, std::string_view combine);
 
-  // ---- any operation
+  /// Writes whole slices of `axis`: places [S], updates as x with the extent S there.
+  [[nodiscard]] Hlo scatter_slices(const Hlo& x, const Hlo& places, const Hlo& updates, std::int64_t axis);
+  /// `starts`: a scalar for each axis.
+  [[nodiscard]] Hlo dynamic_slice(const Hlo& x, std::span<const Hlo> starts, const Shape& sizes);
+  [[nodiscard]] Hlo dynamic_update_slice(const Hlo& x, const Hlo& update, std::span<const Hlo> starts);
+
+  // ---- loops and any operation
+
+  /// The next state, of the same types, from the number of the step (int32, from 0 on) and the state. Inputs of nodes
+  /// are read before the loop: a value that is written in it is only valid there.
+  using Step = std::function<std::vector<Hlo>(HloWriter&, const Hlo& number, std::span<const Hlo> state)>;
+  /// The state after `count` steps.
+  [[nodiscard]] std::vector<Hlo> repeat(std::int64_t count, std::span<const Hlo> state, const Step& step);
 
   using Region = std::function<std::vector<Hlo>(HloWriter&, std::span<const Hlo> arguments)>;
   /// An operation in MLIR's general form. `attributes`: "dimensions = array<i64: 1>". Arguments of the region have
@@ -193,6 +220,7 @@ class HloWriter {
   std::string body_;
   std::size_t count_ = 0;
   std::map<std::string, Held, std::less<>> values_;
+  std::map<std::string_view, const graph::Node*> producers_;
   std::map<std::string, Hlo, std::less<>> constants_;  ///< by their text
   std::map<std::string, Hlo, std::less<>> permuted_;   ///< by name and permutation
 };
@@ -203,6 +231,11 @@ class HloWriter {
 /// "1, 2, 3"
 [[nodiscard]] std::string joined(const Axes& numbers);
 [[nodiscard]] Axes all_axes(const Hlo& x);
+/// The permutations from channels second to channels last, and back.
+[[nodiscard]] Axes order_to_last(std::int64_t rank);
+[[nodiscard]] Axes order_from_last(std::int64_t rank);
+/// The same for a list with one number for each axis: extents, paddings.
+void channels_to_last(std::vector<std::int64_t>& numbers);
 [[nodiscard]] bool is_float(DType dtype);  ///< float16 and wider
 /// The type to compute in: float32 for float16, bfloat16 and integers; the type itself for float32 and float64.
 [[nodiscard]] DType wide(DType dtype);
@@ -223,5 +256,12 @@ using HloRow = LoweredOperator<HloWriter>;
 [[nodiscard]] std::span<const HloRow> hlo_pooling();
 [[nodiscard]] std::span<const HloRow> hlo_normalisations();
 [[nodiscard]] std::span<const HloRow> hlo_indexing();
+[[nodiscard]] std::span<const HloRow> hlo_quantisation();
+[[nodiscard]] std::span<const HloRow> hlo_losses();
+[[nodiscard]] std::span<const HloRow> hlo_attention();
+[[nodiscard]] std::span<const HloRow> hlo_recurrences();
+[[nodiscard]] std::span<const HloRow> hlo_resizing();
+[[nodiscard]] std::span<const HloRow> hlo_sampling();
+[[nodiscard]] std::span<const HloRow> hlo_signals();
 
 }  // namespace assay::lowering::stablehlo

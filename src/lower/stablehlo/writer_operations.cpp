@@ -1,43 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations, one member each, in StableHLO's own syntax where it has one.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "lower/stablehlo/text.hpp"
 #include "lower/stablehlo/writer.hpp"
 
 namespace assay::lowering::stablehlo {
 namespace {
-
-std::string type_text(const Hlo& value) { return *mlir_type(value.dtype, value.shape); }
-
-std::string list_text(const Axes& numbers) { return fmt::format("[{}]", joined(numbers)); }
-
-std::string array_text(const Axes& numbers) {
-  return numbers.empty() ? "array<i64>" : fmt::format("array<i64: {}>", joined(numbers));
-}
-
-std::string pairs_text(const Axes& before, const Axes& after) {
-  std::string text;
-  for (std::size_t i = 0; i < before.size(); ++i)
-    text += fmt::format("{}[{}, {}]", i > 0 ? ", " : "", before[i], after[i]);
-  return text;
-}
-
-Axes permutation_to_last(std::int64_t rank) {
-  Axes axes{0};
-  for (std::int64_t axis = 2; axis < rank; ++axis) axes.push_back(axis);
-  axes.push_back(1);
-  return axes;
-}
-
-Axes permutation_from_last(std::int64_t rank) {
-  Axes axes{0, rank - 1};
-  for (std::int64_t axis = 1; axis < rank - 1; ++axis) axes.push_back(axis);
-  return axes;
-}
 
 bool is_small_float(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
 
@@ -84,6 +56,31 @@ Hlo HloWriter::convert(const Hlo& x, DType dtype) {
   if (dtype == DType::kBool) return compare("NE", x, splat_like(0, x));
   return line(fmt::format("stablehlo.convert {} : ({}) -> {}", x.id, type_text(x), *mlir_type(dtype, x.shape)), dtype,
               x.shape);
+}
+
+// ---- complex numbers
+
+Hlo HloWriter::complex(const Hlo& real, const Hlo& imaginary) {
+  const DType dtype = real.dtype == DType::kFloat64 ? DType::kComplex128 : DType::kComplex64;
+  return line(fmt::format("stablehlo.complex {}, {} : {}", real.id, imaginary.id, *mlir_type(dtype, real.shape)), dtype,
+              real.shape);
+}
+
+Hlo HloWriter::part_of(const Hlo& x, std::string_view part) {
+  const DType dtype = x.dtype == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
+  return line(fmt::format("stablehlo.{} {} : ({}) -> {}", part, x.id, type_text(x), *mlir_type(dtype, x.shape)), dtype,
+              x.shape);
+}
+
+Hlo HloWriter::fourier(const Hlo& x, std::string_view kind, std::int64_t length) {
+  Hlo y = x;
+  if (kind == "IRFFT") {
+    y.dtype = x.dtype == DType::kComplex128 ? DType::kFloat64 : DType::kFloat32;
+    y.shape.back() = length;
+  }
+  return line(fmt::format("stablehlo.fft {}, type = {}, length = [{}] : ({}) -> {}", x.id, kind, length, type_text(x),
+                          type_text(y)),
+              y.dtype, y.shape);
 }
 
 // ---- layout
@@ -172,8 +169,8 @@ Hlo HloWriter::reverse(const Hlo& x, const Axes& axes) {
               x.shape);
 }
 
-Hlo HloWriter::to_last(const Hlo& x) { return transpose(x, permutation_to_last(x.rank())); }
-Hlo HloWriter::from_last(const Hlo& x) { return transpose(x, permutation_from_last(x.rank())); }
+Hlo HloWriter::to_last(const Hlo& x) { return transpose(x, order_to_last(x.rank())); }
+Hlo HloWriter::from_last(const Hlo& x) { return transpose(x, order_from_last(x.rank())); }
 
 // ---- combining
 
@@ -240,111 +237,6 @@ Hlo HloWriter::convolution(const Hlo& x, const Hlo& kernel, const HloWindow& win
           list_text(base), list_text(window.dilation), groups, type_text(x), type_text(kernel),
           *mlir_type(result, shape)),
       result, shape);
-}
-
-Hlo HloWriter::reduce_window(std::string_view operation, const Hlo& x, const Hlo& start, const HloWindow& window) {
-  Shape shape;
-  for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    const std::int64_t reach = (window.size[i] - 1) * window.dilation[i] + 1;
-    shape.push_back((x.shape[i] + window.before[i] + window.after[i] - reach) / window.stride[i] + 1);
-  }
-  const std::string attributes = fmt::format(
-      "window_dimensions = {}, window_strides = {}, window_dilations = {}, padding = dense<[{}]> : tensor<{}x2xi64>",
-      array_text(window.size), array_text(window.stride), array_text(window.dilation),
-      pairs_text(window.before, window.after), x.shape.size());
-  const Hlo scalar = type(x.dtype);
-  const std::pair<std::vector<Hlo>, Region> region{
-      {scalar, scalar}, [operation](HloWriter& writer, std::span<const Hlo> pair) -> std::vector<Hlo> {
-        return {writer.binary(operation, pair[0], pair[1])};
-      }};
-  const Hlo operands[] = {x, start}, results[] = {type(x.dtype, shape)};
-  return this->operation("stablehlo.reduce_window", operands, attributes, results, {&region, 1})[0];
-}
-
-Hlo HloWriter::gather(const Hlo& x, const Hlo& indices, const GatherAxes& axes, const Axes& sizes, const Shape& shape) {
-  std::string numbers;
-  const auto add_axes = [&](const char* name, const Axes& list) {
-    if (!list.empty()) numbers += fmt::format("{} = {}, ", name, list_text(list));
-  };
-  add_axes("offset_dims", axes.offset);
-  add_axes("collapsed_slice_dims", axes.collapsed);
-  add_axes("operand_batching_dims", axes.batch);
-  add_axes("start_indices_batching_dims", axes.index_batch);
-  add_axes("start_index_map", axes.index_map);
-  const std::string attributes = fmt::format(
-      "dimension_numbers = #stablehlo.gather<{}index_vector_dim = {}>, slice_sizes = {}, indices_are_sorted = "
-      "false",
-      numbers, axes.vector_axis, array_text(sizes));
-  const Hlo operands[] = {x, indices}, results[] = {type(x.dtype, shape)};
-  return operation("stablehlo.gather", operands, attributes, results)[0];
-}
-
-Hlo HloWriter::scatter_nd(const Hlo& x, const Hlo& indices, const Hlo& updates, std::string_view combine) {
-  const std::int64_t depth = indices.shape.back(), outer = indices.rank() - 1;
-  Axes window, inserted;
-  for (std::int64_t axis = outer; axis < updates.rank(); ++axis) window.push_back(axis);
-  for (std::int64_t axis = 0; axis < depth; ++axis) inserted.push_back(axis);
-  std::string numbers;
-  if (!window.empty()) numbers += fmt::format("update_window_dims = {}, ", list_text(window));
-  numbers += fmt::format("inserted_window_dims = {0}, scatter_dims_to_operand_dims = {0}, ", list_text(inserted));
-  const std::string attributes = fmt::format(
-      "scatter_dimension_numbers = #stablehlo.scatter<{}index_vector_dim = {}>, indices_are_sorted = false, "
-      "unique_indices "
-      "= false",
-      numbers, outer);
-  const Hlo scalar = type(x.dtype);
-  const std::pair<std::vector<Hlo>, Region> region{
-      {scalar, scalar}, [combine](HloWriter& writer, std::span<const Hlo> pair) -> std::vector<Hlo> {
-        return {combine.empty() ? pair[1] : writer.binary(combine, pair[0], pair[1])};
-      }};
-  const Hlo operands[] = {x, indices, updates}, results[] = {type(x.dtype, x.shape)};
-  return operation("stablehlo.scatter", operands, attributes, results, {&region, 1})[0];
-}
-
-// ---- any operation
-
-std::vector<Hlo> HloWriter::operation(std::string_view name, std::span<const Hlo> operands, std::string_view attributes,
-                                      std::span<const Hlo> results,
-                                      std::span<const std::pair<std::vector<Hlo>, Region>> regions) {
-  std::vector<std::string> bodies;
-  for (const auto& [arguments, write] : regions) {
-    // Constants in a region are its own.
-    const std::string outside = std::exchange(body_, "");
-    const auto constants = std::exchange(constants_, {});
-    std::vector<Hlo> given = arguments;
-    std::string heads;
-    for (Hlo& one : given) {
-      one.id = fresh();
-      heads += fmt::format("{}{}: {}", heads.empty() ? "" : ", ", one.id, type_text(one));
-    }
-    const std::vector<Hlo> returned = write(*this, given);
-    std::string ids, types;
-    for (const Hlo& one : returned) {
-      ids += (ids.empty() ? "" : ", ") + one.id;
-      types += (types.empty() ? "" : ", ") + type_text(one);
-    }
-    bodies.push_back(
-        fmt::format("{{\n    ^bb0({}):\n{}    stablehlo.return {} : {}\n    }}", heads, body_, ids, types));
-    body_ = outside;
-    constants_ = constants;
-  }
-  std::string ids, types, made;
-  for (const Hlo& one : operands) {
-    ids += (ids.empty() ? "" : ", ") + one.id;
-    types += (types.empty() ? "" : ", ") + type_text(one);
-  }
-  std::vector<Hlo> values(results.begin(), results.end());
-  const std::string id = fresh();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i].id = values.size() == 1 ? id : fmt::format("{}#{}", id, i);
-    made += (made.empty() ? "" : ", ") + type_text(values[i]);
-  }
-  body_ +=
-      fmt::format("    {}{} = \"{}\"({})", id, values.size() == 1 ? "" : fmt::format(":{}", values.size()), name, ids);
-  if (!attributes.empty()) body_ += fmt::format(" <{{{}}}>", attributes);
-  if (!bodies.empty()) body_ += fmt::format(" ({})", fmt::join(bodies, ", "));
-  body_ += fmt::format(" : ({}) -> ({})\n", types, made);
-  return values;
 }
 
 }  // namespace assay::lowering::stablehlo
