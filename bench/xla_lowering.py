@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares assay's StableHLO with the same model as a plain jax function under jax.jit.
+
+    bench/xla_lowering.py [--assay build/release/bin/assay] [--models resnet50 …] [--batch-sizes 1 8] [--pairs 10] [--threads 2]
+
+Each pair is two processes in random order, with the same number of threads: `assay bench --engine xla`, and this script with
+`--function`, which times the jax function in the same way: inputs in host memory, outputs readable there. Prints for each model and
+batch the medians, and the ratio of assay to jax: the geometric mean over the pairs with its 95 % interval (Student's t of the logarithms).
+
+The functions are written as flax's own models are: images and convolutions with channels last, statistics of batch normalisation as
+they are, weights as arguments. Weights are random: they change no time. Needs the packages of the set-up group xla
+(ASSAY_DEPS_DIR/xla).
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import time
+
+SEQUENCE = 128
+STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 14: 2.145, 19: 2.093, 29: 2.045}
+
+
+# --- the functions ----------------------------------------------------------------------------------------------------
+
+
+class Weights:
+    """Random numbers for the weights that a function asks for, by its calls' order; the second time, the same arrays."""
+
+    def __init__(self):
+        import jax.numpy
+        import numpy
+        self.array, self.random, self.made, self.given = jax.numpy.asarray, numpy.random.default_rng(0), [], None
+
+    def __call__(self, *shape):
+        if self.given is not None:
+            return next(self.given)
+        scale = 1 / math.sqrt(math.prod(shape[:-1]) or 1)
+        self.made.append((self.random.normal(size=shape) * scale).astype("float32"))
+        return self.array(self.made[-1])
+
+
+def dense(weights, x, outputs):
+    return x @ weights(x.shape[-1], outputs) + weights(outputs)
+
+
+def layer_norm(weights, x, epsilon):
+    from jax import lax
+    mean = x.mean(-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(-1, keepdims=True)
+    return (x - mean) * lax.rsqrt(variance + epsilon) * weights(x.shape[-1]) + weights(x.shape[-1])
+
+
+def attention(weights, x, heads, mask):
+    import jax
+    import jax.numpy as jnp
+    batch, tokens, width = x.shape
+    q, k, v = (dense(weights, x, width).reshape(batch, tokens, heads, -1) for _ in range(3))
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q / math.sqrt(width // heads), k)
+    if mask is not None:
+        scores = scores + mask
+    y = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, -1), v)
+    return dense(weights, y.reshape(batch, tokens, width), width)
+
+
+def feed_forward(weights, x, hidden, approximate):
+    import jax
+    return dense(weights, jax.nn.gelu(dense(weights, x, hidden), approximate=approximate), x.shape[-1])
+
+
+def vit_b_16(weights, pixels):
+    import jax.numpy as jnp
+    from jax import lax
+    x = lax.conv_general_dilated(pixels, weights(16, 16, 3, 768), (16, 16), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    x = (x + weights(768)).reshape(x.shape[0], -1, 768)
+    x = jnp.concatenate([jnp.broadcast_to(weights(1, 1, 768), (x.shape[0], 1, 768)), x], 1)
+    x = x + weights(1, x.shape[1], 768)
+    for _ in range(12):
+        x = x + attention(weights, layer_norm(weights, x, 1e-6), 12, None)
+        x = x + feed_forward(weights, layer_norm(weights, x, 1e-6), 3072, False)
+    return dense(weights, layer_norm(weights, x, 1e-6)[:, 0], 1000)
+
+
+def bert_base(weights, ids, mask, kinds):
+    import jax
+    import jax.numpy as jnp
+    words = weights(30522, 768)
+    x = words[ids] + weights(2, 768)[kinds] + weights(512, 768)[None, :ids.shape[1]]
+    x = layer_norm(weights, x, 1e-12)
+    bias = jnp.where(mask[:, None, None, :] > 0, 0.0, -1e9)
+    for _ in range(12):
+        x = layer_norm(weights, x + attention(weights, x, 12, bias), 1e-12)
+        x = layer_norm(weights, x + feed_forward(weights, x, 3072, False), 1e-12)
+    x = layer_norm(weights, jax.nn.gelu(dense(weights, x, 768), approximate=False), 1e-12)
+    return x @ words.T + weights(30522)
+
+
+def gpt2(weights, ids, mask):
+    import jax.numpy as jnp
+    words = weights(50257, 768)
+    places = jnp.clip(jnp.cumsum(mask, 1) - 1, 0)
+    x = words[ids] + weights(1024, 768)[places]
+    tokens = ids.shape[1]
+    visible = jnp.tril(jnp.ones((tokens, tokens), bool))[None, None] & (mask[:, None, None, :] > 0)
+    bias = jnp.where(visible, 0.0, -1e9)
+    for _ in range(12):
+        x = x + attention(weights, layer_norm(weights, x, 1e-5), 12, bias)
+        x = x + feed_forward(weights, layer_norm(weights, x, 1e-5), 3072, True)
+    return layer_norm(weights, x, 1e-5) @ words.T
+
+
+def convolved(weights, x, outputs, size, stride):
+    from jax import lax
+    edge = (size - 1) // 2
+    x = lax.conv_general_dilated(x, weights(size, size, x.shape[-1], outputs), (stride, stride), ((edge, edge), (edge, edge)),
+                                 dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    mean, variance, scale, bias = (weights(outputs) for _ in range(4))
+    return (x - mean) * (lax.rsqrt(abs(variance) + 1e-5) * scale) + bias
+
+
+def resnet50(weights, pixels):
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+    x = jax.nn.relu(convolved(weights, pixels, 64, 7, 2))
+    x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        width = 64 << stage
+        for block in range(blocks):
+            stride = 2 if block == 0 and stage > 0 else 1
+            y = jax.nn.relu(convolved(weights, x, width, 1, 1))
+            y = jax.nn.relu(convolved(weights, y, width, 3, stride))
+            y = convolved(weights, y, 4 * width, 1, 1)
+            if block == 0:
+                x = convolved(weights, x, 4 * width, 1, stride)
+            x = jax.nn.relu(x + y)
+    return dense(weights, x.mean((1, 2)), 1000)
+
+
+FUNCTIONS = {"resnet50": resnet50, "vit_b_16": vit_b_16, "bert-base-uncased": bert_base, "gpt2": gpt2}
+IMAGES = ("resnet50", "vit_b_16")
+
+
+def inputs_of(model, batch):
+    import numpy
+    source = numpy.random.default_rng(1)
+    if model in IMAGES:
+        return [source.normal(size=(batch, 224, 224, 3)).astype("float32")]
+    ids = source.integers(1000, 30000, (batch, SEQUENCE)).astype("int32")
+    ones = numpy.ones_like(ids)
+    return [ids, ones, numpy.zeros_like(ids)] if model == "bert-base-uncased" else [ids, ones]
+
+
+def time_function(model, batch, iterations):
+    """Prints the median time of the jitted function, in milliseconds."""
+    import jax
+    import numpy
+    weights, inputs = Weights(), inputs_of(model, batch)
+    jax.eval_shape(lambda *given: FUNCTIONS[model](weights, *given), *inputs)
+
+    def function(made, *given):
+        weights.given = iter(made)
+        return FUNCTIONS[model](weights, *given)
+
+    compiled = jax.jit(function)
+    made = [jax.device_put(weight) for weight in weights.made]
+    times = []
+    for i in range(iterations + 5):
+        began = time.perf_counter_ns()
+        output = numpy.asarray(compiled(made, *inputs))
+        took = time.perf_counter_ns() - began
+        if i >= 5:
+            times.append(took / 1e6)
+    assert numpy.isfinite(output).all(), "the function computes no numbers"
+    print(json.dumps({"median_ms": statistics.median(times)}))
+
+
+# --- the comparison ---------------------------------------------------------------------------------------------------
+
+
+def output_of(command, environment):
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{result.stderr[-2000:]}")
+    return json.loads(result.stdout)
+
+
+def time_assay(options, model, batch):
+    command = [str(options.assay), "bench", "--engine", "xla", "--model", model, "--batch-sizes", str(batch), "--threads",
+               str(options.threads), "--iterations", str(options.iterations), "--output-format", "json", "--quiet"]
+    if model not in IMAGES:
+        command += ["--sequence-lengths", str(SEQUENCE)]
+    (row,) = output_of(command, {**os.environ, "HF_HUB_OFFLINE": "1"})["results"]
+    if row["status"] != "completed":
+        raise SystemExit(f"{model}: {row['status']}: {row['message']}")
+    return row["latency_p50_ns"] / 1e6
+
+
+def time_jax(options, model, batch):
+    processors = sorted(os.sched_getaffinity(0))[:options.threads]
+    command = ["taskset", "-c", ",".join(map(str, processors)), "/usr/bin/python3", __file__, "--function", model, "--batch-sizes",
+               str(batch), "--iterations", str(options.iterations)]
+    packages = os.environ.get("ASSAY_DEPS_DIR", ".deps") + "/xla"
+    return output_of(command, {**os.environ, "PYTHONPATH": packages, "NPROC": str(options.threads), "JAX_PLATFORMS": "cpu"})["median_ms"]
+
+
+def interval(ratios):
+    """The geometric mean and the half-width of its 95 % interval, as a factor."""
+    logs = [math.log(ratio) for ratio in ratios]
+    if len(logs) < 2:
+        return math.exp(logs[0]), math.nan
+    known = max(key for key in STUDENT if key <= len(logs) - 1)
+    return math.exp(statistics.mean(logs)), math.exp(STUDENT[known] * statistics.stdev(logs) / math.sqrt(len(logs)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--assay", type=pathlib.Path, default=pathlib.Path("build/release/bin/assay"))
+    parser.add_argument("--models", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8])
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--iterations", type=int, default=20, help="of each process")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--function", choices=FUNCTIONS, help="time this function in this process, and print its median")
+    options = parser.parse_args()
+    if options.function:
+        return time_function(options.function, options.batch_sizes[0], options.iterations)
+    options.assay = options.assay.resolve()
+    print("| model | batch | assay ms | jax.jit ms | assay / jax.jit | 95 % |\n| --- | --- | --- | --- | --- | --- |")
+    for model in options.models:
+        for batch in options.batch_sizes:
+            times = []
+            for _ in range(options.pairs):
+                measured = {}
+                for name, measure in random.sample([("assay", time_assay), ("jax", time_jax)], 2):
+                    measured[name] = measure(options, model, batch)
+                times.append((measured["assay"], measured["jax"]))
+            mean, factor = interval([ours / theirs for ours, theirs in times])
+            ours, theirs = (statistics.median(each) for each in zip(*times))
+            print(f"| {model} | {batch} | {ours:.2f} | {theirs:.2f} | {mean:.3f} | {mean / factor:.3f} to {mean * factor:.3f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""StableHLO files of users, and jaxlib or Python in a state in which the engine xla cannot use them: each gets the right verdict, and the
+next cell runs."""
+import pathlib
+import shutil
+import unittest
+
+import tool
+
+TWICE = """module @twice {
+  func.func public @main(%pixels: tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+    %0 = stablehlo.add %pixels, %pixels : tensor<2x3xf32>
+    return %0 : tensor<2x3xf32>
+  }
+}
+"""
+PACKAGES = pathlib.Path(tool.DEPS) / "xla"
+
+
+@unittest.skipUnless(PACKAGES.is_dir(), "jaxlib is not installed")
+class Files(tool.ToolTest):
+    def bench(self, *models, expect=0):
+        """Status, reason and message of each row."""
+        rows = self.run_json("bench", "--engine", "xla", "--model", *models, "--batch-sizes", 2, "--iterations", 5, "--quiet", expect=expect)
+        return [(row["status"], row["reason_code"], row["message"]) for row in rows["results"]]
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def test_texts_run_without_a_reference(self):
+        for name in ("twice.mlir", "twice.stablehlo"):
+            (status, reason, message), = self.bench(self.write(name, TWICE))
+            self.assertEqual((status, reason), ("completed", None), message)
+
+    def test_a_syntax_error_has_its_place_and_the_next_model_runs(self):
+        bad = self.write("bad.mlir", TWICE.replace("add %pixels,", "add %pixels"))
+        first, second = self.bench(bad, self.write("good.mlir", TWICE), expect=2)
+        self.assertEqual(first, ("failed", "invalid_argument", "'bad.mlir' is not a StableHLO module: line 3, column 31: expected ','"))
+        self.assertEqual(second[0], "completed")
+
+    def test_open_extents_are_unsupported(self):
+        (status, _, message), = self.bench(self.write("open.mlir", TWICE.replace("2x3", "?x3")), expect=1)
+        self.assertEqual(status, "unsupported")
+        self.assertIn("argument 0 of main has open extents: tensor<?x3xf32>", message)
+
+    def test_a_module_without_main_is_refused(self):
+        (status, reason, message), = self.bench(self.write("other.mlir", TWICE.replace("@main", "@other")), expect=2)
+        self.assertEqual((status, reason), ("failed", "invalid_argument"))
+        self.assertIn("'other.mlir' has no function main", message)
+
+    def test_a_sidecar_that_does_not_fit_is_refused(self):
+        self.write("twice.mlir.json", '{"format_version": 1, "inputs": [], "outputs": [], "weights": []}')
+        (status, reason, message), = self.bench(self.write("twice.mlir", TWICE), expect=2)
+        self.assertEqual((status, reason), ("failed", "invalid_argument"))
+        self.assertIn("main has 1 arguments, 'twice.mlir.json' has 0", message)
+
+
+@unittest.skipUnless(PACKAGES.is_dir(), "jaxlib is not installed")
+class Runtime(tool.ToolTest):
+    def unavailable(self):
+        """The message of a cell of xla, beside which one of another engine completes."""
+        rows = self.run_json("bench", "--engine", "xla", "onnxruntime", "--model", "zoo:bert", "--size", "tiny", "--batch-sizes", 1,
+                             "--iterations", 5, "--quiet")["results"]
+        self.assertEqual([(row["engine"], row["status"]) for row in rows], [("xla", "unavailable"), ("onnxruntime", "completed")])
+        self.assertEqual(rows[0]["reason_code"], "no_runtime")
+        return rows[0]["message"]
+
+    def packages(self, without=()):
+        """A folder of links to the packages, or to the files of jaxlib, except for some."""
+        folder = self.folder / "packages"
+        (folder / "jaxlib").mkdir(parents=True)
+        for file in [*PACKAGES.iterdir(), *(PACKAGES / "jaxlib").iterdir()]:
+            to = folder / file.relative_to(PACKAGES)
+            if not to.exists() and not any(file.name.startswith(name) for name in without):
+                to.symlink_to(file)
+        self.environment["ASSAY_XLA_HOME"] = str(folder)
+        return folder
+
+    def test_a_wheel_without_its_version(self):
+        self.packages(without=("jaxlib-",))
+        self.assertIn("has a folder jaxlib, but not the jaxlib-VERSION.dist-info of its version", self.unavailable())
+
+    def test_a_wheel_without_a_module(self):
+        self.packages(without=("_jax.",))
+        self.assertRegex(self.unavailable(), "jaxlib in '.*' is not complete: cannot import name '_jax'.*install jaxlib again")
+
+    def test_another_version_than_was_tested(self):
+        folder = self.packages(without=("jaxlib-",))
+        known, = PACKAGES.glob("jaxlib-*.dist-info")
+        other = folder / "jaxlib-0.11.1.dist-info"
+        other.mkdir()
+        shutil.copy(known / "WHEEL", other)
+        (other / "METADATA").write_text("Metadata-Version: 2.1\nName: jaxlib\nVersion: 0.11.1\n")
+        self.assertRegex(self.unavailable(), "is version 0.11.1, but this plug-in was tested with 0.10; `pip install --target FOLDER")
+
+    def test_another_python_than_the_interpreter(self):
+        folder = self.packages(without=("jaxlib-",))
+        known, = PACKAGES.glob("jaxlib-*.dist-info")
+        other = folder / known.name
+        other.mkdir()
+        shutil.copy(known / "METADATA", other)
+        (other / "WHEEL").write_text("Wheel-Version: 1.0\nTag: cp313-cp313-manylinux_2_27_x86_64\n")
+        self.assertRegex(self.unavailable(), "is for Python 3.13, but this plug-in starts Python 3.11")
+
+    def test_an_interpreter_that_does_not_start(self):
+        self.environment["ASSAY_XLA_PYTHON"] = str(self.folder / "nowhere")
+        self.assertRegex(self.unavailable(), "the interpreter of Python 3.11 does not start with the prefix '.*nowhere'")
+
+
+if __name__ == "__main__":
+    tool.main()
