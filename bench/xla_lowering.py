@@ -31,7 +31,7 @@ STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365
 
 
 class Weights:
-    """Random numbers for the weights that a function asks for, by its calls' order; the second time, the same arrays."""
+    """Random numbers for the weights of a function, in the order of its calls; the second time, the same arrays."""
 
     def __init__(self):
         import jax.numpy

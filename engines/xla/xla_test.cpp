@@ -26,10 +26,8 @@ Result<std::unique_ptr<Engine>> open_engine() { return XlaEngine::create(home(),
 
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::Pair;
 
 /// y = x · w + b over x[2, 3]; w is a weight in the sidecar, and so is b.
@@ -95,6 +93,111 @@ TEST_F(Xla, RunsAProgramWithWeightsOfASidecar) {
     EXPECT_TRUE(data == nullptr || data == y->data) << "outputs are allocated once";
     data = y->data;
   }
+}
+
+/// A cache of four rows, written at a place; the result may be written over it.
+constexpr std::string_view kCache = R"(module @cache {
+  func.func public @main(%cache: tensor<4x2xf32> {tf.aliasing_output = 0 : i32}, %row: tensor<1x2xf32>, %place: tensor<i64>) -> (tensor<4x2xf32>) {
+    %0 = stablehlo.constant dense<0> : tensor<i64>
+    %1 = stablehlo.dynamic_update_slice %cache, %row, %place, %0 : (tensor<4x2xf32>, tensor<1x2xf32>, tensor<i64>, tensor<i64>) -> tensor<4x2xf32>
+    return %1 : tensor<4x2xf32>
+  }
+})";
+
+TEST_F(Xla, ACacheStaysInItsMemoryAndTheCallersBufferIsNotWritten) {
+  const auto program = load(write_bytes(kCache, "cache.mlir"));
+  ASSERT_THAT(program, IsOk());
+  Tensor start = floats({4, 2}, {1, 1, 1, 1, 1, 1, 1, 1}), row = floats({1, 2}, {5, 6});
+  Tensor place(7, {}, std::vector<std::int64_t>{0});
+  const auto context = (*program)->create_context(std::vector{start.shape(), row.shape(), place.shape()});
+  ASSERT_THAT(context, IsOk());
+  ASSERT_THAT((*context)->alias_output_to_input(0, 0), IsOk());
+  ASSERT_THAT((*context)->set_input(0, 0, start.view()), IsOk());
+  ASSERT_THAT((*context)->set_input(0, 1, row.view()), IsOk());
+  ASSERT_THAT((*context)->set_input(0, 2, place.view()), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  const auto first = output(**context);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(first->values, ElementsAre(5, 6, 1, 1, 1, 1, 1, 1));
+  place.assign(std::vector<std::int64_t>{2});
+  ASSERT_THAT((*context)->run(0), IsOk());
+  const auto second = output(**context);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_THAT(second->values, ElementsAre(5, 6, 1, 1, 5, 6, 1, 1));
+  EXPECT_EQ(second->data, first->data) << "the second run writes over the result of the first";
+  ASSERT_THAT((*context)->reset_state(), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  const auto again = output(**context);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_THAT(again->values, ElementsAre(1, 1, 1, 1, 5, 6, 1, 1)) << "the caller's buffer was not written";
+}
+
+TEST_F(Xla, ProgramsShareTheWeightsOfAFile) {
+  const auto runtime = PyRuntime::start(home());
+  ASSERT_THAT(runtime, IsOk());
+  const auto held = [&]() -> long long {
+    const PyLock lock;
+    const auto client = (*runtime)->call("client_of", "(i)", 1);
+    const auto weights = PyRuntime::attribute(client->get(), "weights");
+    const auto count = PyRuntime::method(weights->get(), "__len__", "()");
+    return py().PyLong_AsLongLong(count->get());
+  };
+  {
+    const std::string path = affine();
+    const auto first = load(path), second = load(path);
+    ASSERT_THAT(first, IsOk());
+    ASSERT_THAT(second, IsOk());
+    EXPECT_EQ(held(), 2);
+  }
+  const auto third = load(affine());  // the file was written anew
+  ASSERT_THAT(third, IsOk());
+  EXPECT_EQ(held(), 2) << "the weights of programs that ended are freed";
+}
+
+TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
+  const auto sidecar = [&](std::string text, std::string_view from, std::string_view to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos);
+    const std::string path = affine();
+    EXPECT_FALSE(write_bytes(text.replace(at, from.size(), to), "affine.stablehlo.json").empty());
+    return load(path);
+  };
+  const std::string known(kAffineSidecar);
+  EXPECT_THAT(sidecar(known, "affine.weights", "nowhere.weights"),
+              HasError(ErrorCode::kNotFound, "the weight 'weight'"));
+  EXPECT_THAT(sidecar(known, "\"offset\": 28", "\"offset\": 32"),
+              HasError(ErrorCode::kInvalidArgument, "is too short for the weight 'bias'"));
+  EXPECT_THAT(sidecar(known, "\"format_version\": 1", "\"format_version\": 9"),
+              HasError(ErrorCode::kUnsupported, "format version 9"));
+  EXPECT_THAT(sidecar(known, "[2, 3]", "[3, 2]"),
+              HasError(ErrorCode::kInvalidArgument, "argument 0 of main differs from 'pixels'"));
+  EXPECT_THAT(load(write_bytes("module {", "bad.mlir")),
+              HasError(ErrorCode::kInvalidArgument, "'bad.mlir' is not a StableHLO module: line 1"));
+  EXPECT_THAT(load(write_bytes("", "empty.mlir")),
+              HasError(ErrorCode::kInvalidArgument, "'empty.mlir' has no function main"));
+  EXPECT_THAT(load("/nowhere.mlir"), HasError(ErrorCode::kNotFound, "no model file '/nowhere.mlir'"));
+}
+
+TEST_F(Xla, ArgumentsHaveTheNamesOfTheText) {
+  std::string text(kCache);
+  text.replace(text.find("%place: tensor<i64>"), 19, "%arg2: tensor<i64>");
+  for (auto at = text.find("%place"); at != std::string::npos; at = text.find("%place")) text.replace(at, 6, "%arg2");
+  const auto program = load(write_bytes(text, "names.mlir"));
+  ASSERT_THAT(program, IsOk());
+  std::vector<std::string> names;
+  for (const ValueInfo& input : (*program)->inputs()) names.push_back(input.name);
+  EXPECT_THAT(names, ElementsAre("cache", "row", "arg2"));
+  EXPECT_EQ((*program)->outputs()[0].name, "out0");
+}
+
+TEST_F(Xla, TheArithmeticAndTheThreadsAreMeasured) {
+  const auto program = load(affine(), "float32");
+  ASSERT_THAT(program, IsOk());
+  const auto effective = (*program)->effective();
+  ASSERT_THAT(effective, IsOk());
+  EXPECT_THAT(*effective, Contains(Pair("precision", "float32")));
+  EXPECT_THAT(*effective, Contains(Pair("threads", "1")));
+  EXPECT_THAT(load(affine(), "bfloat16"), HasError(ErrorCode::kUnsupported, "bfloat16"));
 }
 
 }  // namespace

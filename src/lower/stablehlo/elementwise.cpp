@@ -133,7 +133,9 @@ Status power(HloWriter& writer, const graph::Node& node) {
 Status shifted(HloWriter& writer, const graph::Node& node) {
   const bool left = node.text("direction", "") == "LEFT";
   return map_elements(writer, node, [&](std::span<const Hlo> x) {
-    return writer.binary(left ? "stablehlo.shift_left" : "stablehlo.shift_right_logical", x[0], x[1]);
+    const bool is_unsigned = mlir_element(x[0].dtype)->starts_with("u");
+    const char* const right = is_unsigned ? "stablehlo.shift_right_logical" : "stablehlo.shift_right_arithmetic";
+    return writer.binary(left ? "stablehlo.shift_left" : right, x[0], x[1]);
   });
 }
 

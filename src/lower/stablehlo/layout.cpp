@@ -230,7 +230,8 @@ Status space_to_depth(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const Hlo x, writer.input(node, 0));
   const std::int64_t size = node.integer("blocksize", 1), rows = x.extent(2) / size, columns = x.extent(3) / size;
   const Hlo apart = writer.reshape(x, {x.extent(0), x.extent(1), rows, size, columns, size});
-  const Hlo moved = writer.transpose(apart, {0, 3, 5, 1, 2, 4});
+  const bool depth_first = node.text("mode", "DCR") == "DCR";
+  const Hlo moved = writer.transpose(apart, depth_first ? Axes{0, 3, 5, 1, 2, 4} : Axes{0, 1, 3, 5, 2, 4});
   return writer.output(node, writer.reshape(moved, shape_made(writer, node)));
 }
 

@@ -7,7 +7,7 @@
 namespace assay::lowering::stablehlo {
 namespace {
 
-// For each label the number of its class: scores are [N, C, …] and labels [N, …]. 0 for a label that is no class.
+// For each label the number of its class: scores are [N, C, …] and labels [N, …]. 0 if a label is not a class.
 Hlo picked(HloWriter& writer, const Hlo& numbers, const Hlo& labels) {
   Axes others;
   for (std::int64_t axis = 0; axis < numbers.rank(); ++axis)

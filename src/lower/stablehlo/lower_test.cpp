@@ -62,6 +62,16 @@ class StableHlo : public ::testing::Test {
     to.set_type(onnx::AttributeProto::INT);
     to.set_i(value);
   }
+  /// y [batch, 8] = Relu(x [batch, 4] · w [4, 8] + b [1])
+  void affine() {
+    input("x", {"batch", "4"});
+    output("y");
+    add_floats(graph(), "w", {4, 8});
+    add_floats(graph(), "b", {1});
+    add_node(graph(), "MatMul", {"x", "w"}, {"product"});
+    add_node(graph(), "Add", {"product", "b"}, {"sum"});
+    add_node(graph(), "Relu", {"sum"}, {"y"});
+  }
   [[nodiscard]] static std::ptrdiff_t count(const std::string& text, std::string_view word) {
     std::ptrdiff_t found = 0;
     for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
@@ -73,31 +83,31 @@ class StableHlo : public ::testing::Test {
 };
 
 TEST_F(StableHlo, AModuleHasTheInputsThenTheWeightsAsArguments) {
-  model_ = testing::small_model();
+  affine();
   EXPECT_EQ(text({{"x", {2, 4}}}),
             R"(module @assay {
-  func.func public @main(%x0: tensor<2x4xf32> loc("x"), %w0: tensor<4x4xf32>) -> (tensor<2x4xf32>) {
-    %0 = stablehlo.dot_general %x0, %w0, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
-    %1 = stablehlo.constant dense<[0.25, 1.25, 2.25, 3.25]> : tensor<4xf32>
-    %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
-    %3 = stablehlo.add %0, %2 : tensor<2x4xf32>
-    %4 = stablehlo.constant dense<0.0> : tensor<2x4xf32>
-    %5 = stablehlo.maximum %3, %4 : tensor<2x4xf32>
-    return %5 : tensor<2x4xf32>
+  func.func public @main(%x0: tensor<2x4xf32> loc("x"), %w0: tensor<4x8xf32>) -> (tensor<2x8xf32>) {
+    %0 = stablehlo.dot_general %x0, %w0, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+    %1 = stablehlo.constant dense<0.25> : tensor<1xf32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [1] : (tensor<1xf32>) -> tensor<2x8xf32>
+    %3 = stablehlo.add %0, %2 : tensor<2x8xf32>
+    %4 = stablehlo.constant dense<0.0> : tensor<2x8xf32>
+    %5 = stablehlo.maximum %3, %4 : tensor<2x8xf32>
+    return %5 : tensor<2x8xf32>
   }
 }
 )");
 }
 
 TEST_F(StableHlo, AWeightStaysInTheFileOfTheModel) {
-  model_ = testing::small_model();
+  affine();
   const Result<Program> program = lowered({{"x", {2, 4}}});
   ASSERT_TRUE(program) << program.error().message;
   ASSERT_EQ(program->weights.size(), 1U);
   const Weight& weight = program->weights[0];
   EXPECT_EQ(weight.name, "w");
   EXPECT_EQ(weight.file, folder_.path() / "model.onnx");
-  EXPECT_EQ(weight.bytes, 64U);
+  EXPECT_EQ(weight.bytes, 128U);
   EXPECT_THAT(weight.held, IsEmpty());
 }
 
@@ -207,7 +217,7 @@ TEST_F(StableHlo, WhatTheDialectLacksIsRefusedByName) {
   input("x", {"2"});
   output("y");
   add_node(graph(), "NonZero", {"x"}, {"y"});
-  EXPECT_THAT(refusal({{"x", {2}}}), HasSubstr("operator NonZero (opset 17) of node NonZero_1"));
+  EXPECT_THAT(refusal({{"x", {2}}}), HasSubstr("operator NonZero (opset 17) of node 'NonZero_1'"));
 }
 
 TEST_F(StableHlo, AnAxisThatIsNoConstantIsRefused) {
@@ -215,7 +225,7 @@ TEST_F(StableHlo, AnAxisThatIsNoConstantIsRefused) {
   input("axis", {}, onnx::TensorProto::INT32);
   output("y");
   add_node(graph(), "CumSum", {"x", "axis"}, {"y"});
-  EXPECT_THAT(refusal({{"x", {4}}, {"axis", {}}}), HasSubstr("input axis, which is not a constant"));
+  EXPECT_THAT(refusal({{"x", {4}}, {"axis", {}}}), HasSubstr("input 'axis', which is not a constant"));
 }
 
 TEST(StableHloTable, RowsAreUniqueAndHaveARangeOfOpsets) {
