@@ -127,6 +127,7 @@ class Client:
 
     def __init__(self, threads):
         self.weights = weakref.WeakValueDictionary()
+        self.measured = {}  # by XLA's options
         before = tasks().count("tf_XLAEigen")
         given = os.environ.get("NPROC")
         if threads > 0:
@@ -174,7 +175,7 @@ class Client:
             raise refusal_from(problem) from problem
 
 
-CLIENTS = weakref.WeakValueDictionary()  # by the number of threads and the processors of this thread
+CLIENTS = {}  # by the number of threads and the processors of this thread; kept for later programs
 
 
 def client_of(threads):
@@ -510,6 +511,14 @@ def overrides(strict):
 
 
 def measure(client, overrides):
+    """What the client's arithmetic is with these options; computed once."""
+    key = tuple(overrides)
+    if key not in client.measured:
+        client.measured[key] = measured(client, overrides)
+    return client.measured[key]
+
+
+def measured(client, overrides):
     """Computes with numbers that show it: ("float32" or "unknown", "kept" or "flushed", "exact" or "excess")."""
     single = np.dtype("float32")
     with mlir_context():
