@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr int kFormatVersion = 1;
 constexpr assay_dtype kDtypes = 27;  // ONNX's numbers
 
-Result<assay_dtype> dtype_of(const std::string& name) {
+Result<assay_dtype> dtype_named(const std::string& name) {
   for (assay_dtype dtype = 1; dtype < kDtypes; ++dtype)
     if (dtype_name(dtype) == name) return dtype;
   return fail(ErrorCode::kInvalidArgument, fmt::format("there is no dtype '{}'; write float32, int64, …", name));
@@ -25,7 +25,8 @@ Result<assay_dtype> dtype_of(const std::string& name) {
 Result<ValueInfo> read_value(const Json& json) {
   ValueInfo value;
   value.name = json.at("name").get<std::string>();
-  ASSAY_TRY(value.dtype, with_context(dtype_of(json.at("dtype").get<std::string>()), "reading '" + value.name + "'"));
+  ASSAY_TRY(value.dtype,
+            with_context(dtype_named(json.at("dtype").get<std::string>()), "reading '" + value.name + "'"));
   for (const Json& extent : json.at("shape")) {
     const bool symbol = extent.is_string();
     value.dims.push_back(symbol ? -1 : extent.get<std::int64_t>());
@@ -49,6 +50,9 @@ Result<std::vector<ValueInfo>> read_values(const Json& list) {
 Result<StoredWeight> read_weight(const Json& json, const std::filesystem::path& folder) {
   StoredWeight weight;
   ASSAY_TRY(weight.value, read_value(json));
+  if (json.contains("permutation"))
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("weight '{}' has a \"permutation\", which this engine does not read", weight.value.name));
   weight.file = folder / json.at("file").get<std::string>();  // an absolute path stays itself
   weight.offset = json.at("offset").get<std::uint64_t>();
   weight.bytes = json.at("bytes").get<std::uint64_t>();
@@ -61,7 +65,7 @@ Result<Signature> read_signature(const Json& json, const std::filesystem::path& 
                 fmt::format("format_version is {}; this assay reads {}", version, kFormatVersion));
   Signature signature;
   ASSAY_TRY(signature.inputs, read_values(json.at("inputs")));
-  ASSAY_TRY(signature.outputs, read_values(json.at("outputs")));
+  ASSAY_TRY(signature.outputs, read_values(json.value("outputs", Json::array())));
   for (const Json& each : json.value("weights", Json::array())) {
     ASSAY_TRY(StoredWeight weight, read_weight(each, folder));
     signature.weights.push_back(std::move(weight));

@@ -37,7 +37,8 @@ Result<std::unique_ptr<Program>> TorchProgram::load(const assay_host_api& host, 
   if (!fs::exists(path)) return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}'", args.model_path));
   const int streams = std::max(args.streams, 1);
   set_threads(args.threads > 0 ? std::max(args.threads / streams, 1) : 0);
-  ASSAY_TRY(LoadedModule loaded, path.extension() == ".torchscript" ? load_lowered(path) : load_foreign(path));
+  ASSAY_TRY(LoadedModule loaded,
+            path.extension() == ".torchscript" ? load_lowered(path) : load_foreign(path, options.text(kSignature)));
   ASSAY_CHECK_OK(check_precision(args.precision, loaded.signature.inputs, loaded.signature.outputs));
   auto model = std::make_shared<TorchModel>();
   ASSAY_TRY(model->code, compile(loaded.module, options.text(kOptimize)));

@@ -80,7 +80,8 @@ tl::unexpected<Error> torch_error(const std::exception& thrown, ErrorCode otherw
       contains_any(text, {"can't allocate memory", "not enough memory"}))
     code = ErrorCode::kOutOfMemory;
   else if (dynamic_cast<const c10::NotImplementedError*>(&thrown) != nullptr ||
-           contains_any(text, {"not implemented for", "Unknown builtin op", "Unknown operator", "not supported"}))
+           contains_any(text, {"not implemented for", "Unknown builtin op", "Unknown operator", "Unknown type name",
+                               "maximum supported version", "not supported"}))
     code = ErrorCode::kUnsupported;
   std::string message = first_line(text);
   // TorchScript's errors begin with an empty line or with this one.

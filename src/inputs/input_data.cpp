@@ -161,9 +161,7 @@ Status check_fits(const ModelValue& input, const Offer& offer) {
                           shown_path(offer.source), to_string(offer.shape)));
 }
 
-}  // namespace
-
-Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const InputAxes& axes) {
+Result<Offers> offers_in(const ModelInfo& model, const InputAxes& axes) {
   Collector collector(model, axes.cache);
   std::error_code error;
   const fs::file_status status = fs::status(axes.data, error);
@@ -172,7 +170,20 @@ Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const I
                 "check the path given to --data");
   }
   ASSAY_CHECK_OK(fs::is_directory(status) ? collector.add_folder(axes.data) : collector.add_file(axes.data));
-  Offers offers = collector.offers();
+  return collector.offers();
+}
+
+}  // namespace
+
+Result<std::vector<ModelValue>> values_in_data(const InputAxes& axes) {
+  ASSAY_TRY(const Offers offers, offers_in(ModelInfo{}, axes));
+  std::vector<ModelValue> values;
+  for (const auto& [name, offer] : offers) values.push_back({name, offer.dtype, offer.shape, {}});
+  return values;
+}
+
+Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const InputAxes& axes) {
+  ASSAY_TRY(Offers offers, offers_in(model, axes));
   // One array for one input needs no name.
   if (model.inputs.size() == 1 && offers.size() == 1 && offers.begin()->second.file.extension() == ".npy") {
     auto only = offers.extract(offers.begin());

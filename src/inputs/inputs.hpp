@@ -43,6 +43,10 @@ struct ModelInputs {
 /// type or shape; not_found: data for an input; invalid_argument: data for a name that is not an input, among others.
 [[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
 
+/// The arrays in `axes.data`, as inputs of a model: by name, with type and shape. For models that do not describe their
+/// inputs. Errors: not_found, invalid_argument: no such file or folder, or one that cannot be read.
+[[nodiscard]] Result<std::vector<ModelValue>> values_in_data(const InputAxes& axes);
+
 /// The only batch size that a model runs at: that of the data if data is given; else the first extent that all inputs
 /// have in common, if it is fixed. nullopt: dynamic, or no batch axis (then only batch 1 is accepted).
 [[nodiscard]] Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes = {});

@@ -145,6 +145,7 @@ class TargetPlan {
     if (target_.found.entry.needs_model && !target_.found.entry.reads(model_.format))
       task.artefact.lowered_to = lowering::dialect_from(target_.found.entry.lowered_to);
     set_load(task, info);
+    task.load.options.insert(task.load.options.end(), signature.options.begin(), signature.options.end());
     set_reference(task);
     if (model_.generation) set_generation(task, info);
     if (const std::optional<Error> error = beyond_positions(task, model_, signature)) set_failure(task.row, *error);

@@ -9,6 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/files.hpp"
+#include "base/hash.hpp"
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "prepare/generation.hpp"
 
@@ -68,6 +71,22 @@ Result<ModelInfo> ask_signature(const EngineRegistry& registry, const EngineLoca
   if (info.outputs.empty() && !load.model.empty())
     return fail(ErrorCode::kInvalidArgument, fmt::format("'{}' has no outputs", load.model.string()));
   return info;
+}
+
+Result<EngineOptions> signature_option(const FoundEngine& engine, const InputAxes& axes,
+                                       const std::filesystem::path& folder) {
+  constexpr const char* kOption = "signature";
+  if (axes.data.empty() || std::ranges::find(engine.options, kOption, &EngineOptionInfo::name) == engine.options.end())
+    return EngineOptions{};
+  ASSAY_TRY(const std::vector<ModelValue> values, values_in_data(axes));
+  Json inputs = Json::array();
+  for (const ModelValue& value : values)
+    inputs.push_back({{"name", value.name}, {"dtype", to_string(value.dtype)}, {"shape", value.shape}});
+  const std::string text = json_text({{"format_version", 1}, {"inputs", std::move(inputs)}});
+  ASSAY_CHECK_OK(make_directories(folder));
+  const std::filesystem::path file = folder / (sha256_hex(text) + ".json");
+  ASSAY_CHECK_OK(write_file_atomically(file, text));
+  return EngineOptions{{kOption, file.string()}};
 }
 
 void add_signature(EngineOptions& options, const ModelInfo& info) {

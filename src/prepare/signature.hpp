@@ -11,6 +11,7 @@
 #include "base/cancel.hpp"
 #include "engine/registry.hpp"
 #include "inputs/inputs.hpp"
+#include "worker/probe.hpp"
 #include "worker/worker.hpp"
 
 namespace assay {
@@ -20,6 +21,7 @@ struct Signature {
   ModelInfo info;
   bool uses_sequence = false;                 ///< some input has a sequence axis
   std::optional<std::int64_t> fixed_batch{};  ///< the only batch it runs at
+  EngineOptions options{};                    ///< without which the engine does not know it
 };
 
 /// `generates`: the inputs are those of a prompt. `axes`: the source of data; its batch and sequence are not used.
@@ -31,6 +33,12 @@ struct Signature {
 [[nodiscard]] Result<ModelInfo> ask_signature(const EngineRegistry& registry, const EngineLocation& location,
                                               const LoadRequest& load, std::optional<std::uint64_t> memory_limit_bytes,
                                               const Cancelled& cancelled, std::chrono::nanoseconds timeout);
+
+/// The option "signature" of an engine that reads files without one (docs/engines.md), for the arrays in `axes.data`,
+/// which it writes as JSON into `folder`. Empty: the engine has no such option, or there is no data.
+/// Errors: those of values_in_data; internal (disk full).
+[[nodiscard]] Result<EngineOptions> signature_option(const FoundEngine& engine, const InputAxes& axes,
+                                                     const std::filesystem::path& folder);
 
 /// Adds the options "inputs" and "outputs" for an engine that imitates a model without computing it.
 void add_signature(EngineOptions& options, const ModelInfo& info);

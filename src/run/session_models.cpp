@@ -98,15 +98,20 @@ void ask_engines(PreparedModel& model, const SessionRequest& request, const Engi
     load.precision = precision_of(settings, model);
     load.threads = usable_threads();
     load.options = settings.engine_options;
-    Result<ModelInfo> info = ask_signature(registry, target.found.location, load,
-                                           settings.memory_limit_bytes.value_or(free_memory() / 10 * 9),
-                                           request.cancelled, settings.timeout);
+    const InputAxes axes{.data = settings.data, .cache = request.cache / "inputs"};
+    const auto more = signature_option(target.found, axes, request.cache / "signatures");
+    if (more) load.options.insert(load.options.end(), more->begin(), more->end());
+    Result<ModelInfo> info = more ? ask_signature(registry, target.found.location, load,
+                                                  settings.memory_limit_bytes.value_or(free_memory() / 10 * 9),
+                                                  request.cancelled, settings.timeout)
+                                  : tl::unexpected<Error>(more.error());
     if (!info) {
       model.signatures.emplace(key, tl::unexpected<Error>(info.error()));
       continue;
     }
-    model.signatures.emplace(
-        key, signature_of(std::move(*info), false, {.data = settings.data, .cache = request.cache / "inputs"}));
+    Signature signature = signature_of(std::move(*info), false, axes);
+    signature.options = *more;
+    model.signatures.emplace(key, std::move(signature));
   }
 }
 

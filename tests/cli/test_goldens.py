@@ -3,11 +3,15 @@
 other may fail."""
 import importlib.util
 import json
+import pathlib
 import unittest
 
 import tool
 
 LIST = tool.SOURCE / "tests" / "goldens" / "passing.txt"
+# One of each kind of model; decoders have a step with a past.
+LOWERED = ["albert", "bart", "bert", "clip", "convnext", "deberta-v2", "detr", "distilbert", "electra", "gpt2", "llama", "regnet", "resnet",
+           "roberta", "segformer", "swin", "t5", "vit", "wav2vec2", "whisper"]
 
 
 def names():
@@ -40,6 +44,40 @@ class Passing(tool.ToolTest):
                 for each in result["results"]:
                     if each["status"] == "unsupported":
                         self.assertIn("unsupported", each["message"])
+
+
+class ForLoweredModels(tool.ToolTest):
+    """Engines that read no ONNX: assay lowers the models for them."""
+
+    def check(self, names):
+        goldens = self.folder / "goldens"
+        goldens.mkdir()
+        for name in names:
+            (goldens / name).symlink_to(pathlib.Path(tool.GOLDENS) / name)
+        engines = [each["name"] for each in self.run_json("engines")["engines"] if each["available"] and each["lowered_to"]]
+        for engine in engines:
+            with self.subTest(engine=engine):
+                yield engine, self.run_json("zoo", "check", goldens, "--engine", engine, expect=None, timeout=3000)
+
+
+class Lowered(ForLoweredModels):
+    @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
+    def test_a_golden_of_each_kind_of_model_passes(self):
+        for engine, result in self.check(LOWERED):
+            status = {each["name"]: each["message"] for each in result["results"] if each["status"] != "passed"}
+            self.assertEqual(status, {}, engine)
+            self.assertEqual(result["passed"], len(LOWERED))
+
+
+class EveryLowered(ForLoweredModels):
+    @unittest.skipUnless(tool.GOLDENS, "ASSAY_GOLDENS_DIR is not set")
+    def test_120_goldens_pass_and_the_others_are_refused_by_name(self):
+        for engine, result in self.check(names()):
+            self.assertEqual(result["failed"], 0, [r for r in result["results"] if r["status"] == "failed"])
+            self.assertGreaterEqual(result["passed"], 120, engine)
+            for each in result["results"]:
+                if each["status"] == "unsupported":
+                    self.assertIn("not supported", each["message"])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@
 #include "worker/probe.hpp"
 #include "worker/worker.hpp"
 
+#include "model_files.hpp"
+
 namespace assay::conformance {
 using namespace std::chrono_literals;
 
@@ -85,11 +87,12 @@ struct Signature {
   std::string inputs, outputs;
 };
 
-/// A worker of one engine on one device, with the models above.
+/// A worker of one engine on one device, with the models above. An engine that gets lowered models gets one for each
+/// set of shapes that is bound.
 class Subject {
  public:
   Subject(const EngineRegistry& registry, const FoundEngine& engine, std::string device)
-      : device_(std::move(device)), no_files_(!engine.entry.needs_model) {
+      : entry_(engine.entry), device_(std::move(device)) {
     Worker::StartOptions options;
     options.executable = registry.places().worker;
     options.log = path("log");
@@ -98,25 +101,54 @@ class Subject {
     EXPECT_THAT(write_lookup(path("lookup.onnx")), IsOk());
   }
   [[nodiscard]] std::filesystem::path path(const std::string& name) const { return folder_.path() / name; }
-  [[nodiscard]] bool computes_the_model() const { return !no_files_; }
+  [[nodiscard]] bool computes_the_model() const { return entry_.needs_model; }
+  [[nodiscard]] bool has_fixed_extents() const { return lowers(entry_); }
 
-  /// Adds a model to this subject's folder; `signature` is its signature as options (docs/engines.md, "needs_model").
-  void add(const std::string& name, const GraphBuilder& graph, Signature signature) {
+  /// Adds a model to this subject's folder; `signature` is its signature as options (docs/engines.md, "needs_model"),
+  /// `shapes` are those that it is loaded for if its extents must be fixed.
+  void add(const std::string& name, const GraphBuilder& graph, Signature signature, Shapes shapes) {
     EXPECT_THAT(graph.write(path(name)), IsOk());
-    signatures_[name] = std::move(signature);
+    models_[name] = {std::move(signature), std::move(shapes)};
   }
 
+  /// The model must be one that can be lowered.
   [[nodiscard]] LoadRequest request(const std::string& model) const {
-    LoadRequest request{path(model), device_, "float32", 1, 1, {}};
-    if (!no_files_) return request;
-    request.model.clear();
-    const Signature& signature = signatures_.at(model);
-    request.options = {{"inputs", signature.inputs}, {"outputs", signature.outputs}};
+    LoadRequest request{{}, device_, "float32", 1, 1, {}};
+    const Model& known = models_.at(model);
+    if (computes_the_model())
+      request.model = file_for(entry_, path(model), known.shapes).value();
+    else
+      request.options = {{"inputs", known.signature.inputs}, {"outputs", known.signature.outputs}};
     return request;
   }
-  Result<LoadReply> load(const std::string& model) { return worker->load(request(model), kPatience); }
+  /// `options`: of an engine that computes no model.
+  Result<LoadReply> load(const std::string& model, const EngineOptions& options = {}) {
+    if (computes_the_model()) {
+      ASSAY_TRY([[maybe_unused]] const auto file, file_for(entry_, path(model), models_.at(model).shapes));
+    }
+    LoadRequest known = request(model);
+    if (!computes_the_model()) known.options.insert(known.options.end(), options.begin(), options.end());
+    return load(model, std::move(known));
+  }
+  /// `request` is one for `model`, changed.
+  Result<LoadReply> load(const std::string& model, LoadRequest request) {
+    loaded_ = model;
+    shapes_ = models_.at(model).shapes;
+    request_ = std::move(request);
+    return worker->load(request_, kPatience);
+  }
+  Result<BindReply> bind(std::vector<InputRecipe> inputs, std::size_t sets = 1, int streams = 1) {
+    Shapes shapes;
+    for (const InputRecipe& input : inputs) shapes[input.name] = input.shape;
+    if (has_fixed_extents() && shapes != shapes_) {
+      ASSAY_TRY(request_.model, file_for(entry_, path(loaded_), shapes));
+      shapes_ = std::move(shapes);
+      ASSAY_TRY([[maybe_unused]] const LoadReply again, worker->load(request_, kPatience));
+    }
+    return worker->bind({std::move(inputs), 7, sets, streams}, kPatience);
+  }
   Result<BindReply> bind_layer(std::int64_t batch, std::size_t sets = 2, int streams = 1) {
-    return worker->bind({{{"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}}, 7, sets, streams}, kPatience);
+    return bind({{"x", DType::kFloat32, {batch, kIn}, Fill::kNormal, 0, 1, {}}}, sets, streams);
   }
   Result<InferReply> infer(std::size_t set = 0) { return worker->infer({set, path("out")}, kPatience); }
   Outputs output(const std::string& name) {
@@ -150,11 +182,18 @@ class Subject {
   std::unique_ptr<Worker> worker;
 
  private:
+  struct Model {
+    Signature signature;
+    Shapes shapes;
+  };
+  EngineEntry entry_;
   std::string device_;
-  bool no_files_;
-  std::map<std::string, Signature> signatures_{
-      {"layer.onnx", {"x:float32[batch,256]", "y:float32[batch,8];most:int64[batch]"}},
-      {"lookup.onnx", {"ids:int64[batch,sequence]", "rows:float32[batch,sequence,4]"}}};
+  std::map<std::string, Model> models_{
+      {"layer.onnx", {{"x:float32[batch,256]", "y:float32[batch,8];most:int64[batch]"}, {{"x", {2, kIn}}}}},
+      {"lookup.onnx", {{"ids:int64[batch,sequence]", "rows:float32[batch,sequence,4]"}, {{"ids", {2, 3}}}}}};
+  std::string loaded_;   ///< the model of the latest load()
+  Shapes shapes_;        ///< that it was loaded for
+  LoadRequest request_;  ///< of that load()
   TemporaryDirectory folder_ = TemporaryDirectory::create().value();
 };
 
@@ -167,7 +206,7 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
   /// Calls `test` with a fresh worker for each device. (One device may be listed for several hardware words.)
   template <class Test>
   void on_each_device(Test&& test) {
-    if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and these models are ONNX";
+    if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and nothing lowers to its formats";
     std::set<std::string> done;
     for (const EngineDevice& device : found_.devices) {
       if (!done.insert(device.id).second) continue;
@@ -176,7 +215,9 @@ class EngineTest : public ::testing::TestWithParam<std::string> {
       test(subject);
     }
   }
-  [[nodiscard]] bool takes_the_models() const { return !found_.entry.needs_model || found_.entry.reads("onnx"); }
+  [[nodiscard]] bool takes_the_models() const {
+    return !found_.entry.needs_model || found_.entry.reads("onnx") || lowers(found_.entry);
+  }
   EngineRegistry registry_{EngineRegistry::default_places()};
   FoundEngine found_;
 };

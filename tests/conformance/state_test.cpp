@@ -3,6 +3,7 @@
 // Outputs that become inputs of the next run, such as a KV cache, and several contexts. A caller in the worker's
 // process can do this, so these tests open the plug-ins themselves.
 
+#include <deque>
 #include <thread>
 
 #include "conformance.hpp"
@@ -94,14 +95,56 @@ void generate_often(LoadedContext& context, bool computes) {
   }
 }
 
+/// A model with the inputs `past` and `x` on one device, as an engine gets it: one program for all shapes, or a lowered
+/// program for each.
+class Programs {
+ public:
+  Programs(const LoadedEngine& engine, const EngineEntry& entry, LoadProgramArgs args, std::filesystem::path model)
+      : engine_(engine), entry_(entry), args_(std::move(args)), model_(std::move(model)) {}
+
+  [[nodiscard]] bool computes() const { return entry_.needs_model; }
+  [[nodiscard]] bool has_fixed_extents() const { return lowers(entry_); }
+
+  Result<LoadedContext> create(const Shape& past, const Shape& x) {
+    ASSAY_TRY(const LoadedProgram* program, load(past, x));
+    return context(*program, past, x);
+  }
+  /// With extents that may change from run to run.
+  Result<LoadedContext> create_open() {
+    ASSAY_TRY(const LoadedProgram* program, load({1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth}));
+    return context(*program, {1, kHeads, -1, kWidth}, {1, kHeads, -1, kWidth});
+  }
+
+ private:
+  Result<const LoadedProgram*> load(const Shape& past, const Shape& x) {
+    if (!has_fixed_extents() && !programs_.empty()) return &programs_.back();
+    if (computes()) {
+      ASSAY_TRY(args_.model, file_for(entry_, model_, {{"past", past}, {"x", x}}));
+    }
+    ASSAY_TRY(LoadedProgram program, engine_.load(args_));
+    programs_.push_back(std::move(program));
+    return &programs_.back();
+  }
+  static Result<LoadedContext> context(const LoadedProgram& program, const Shape& past, const Shape& x) {
+    const std::vector<TensorView> shapes{{DType::kFloat32, past, {}}, {DType::kFloat32, x, {}}};
+    ASSAY_CHECK_OK(program.prepare_context(shapes));
+    return program.create_context(shapes);
+  }
+
+  const LoadedEngine& engine_;
+  const EngineEntry& entry_;
+  LoadProgramArgs args_;
+  std::filesystem::path model_;
+  std::deque<LoadedProgram> programs_;  ///< contexts refer to them
+};
+
 class State : public EngineTest {
  protected:
-  /// Calls `test(program, computes)` with a model loaded on each device.
+  /// Calls `test(programs)` with a model for each device.
   template <class Test>
   void on_each_device(const GraphBuilder& graph, const Signature& signature, Test&& test) {
-    if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and these models are ONNX";
+    if (!takes_the_models()) GTEST_SKIP() << found_.entry.name << " reads no ONNX, and nothing lowers to its formats";
     const auto folder = TemporaryDirectory::create().value();
-    const bool computes = found_.entry.needs_model;
     ASSERT_THAT(graph.write(folder.path() / "model.onnx"), IsOk());
     const auto plugin = EnginePlugin::open(found_.location.plugin);
     ASSERT_THAT(plugin, IsOk());
@@ -112,36 +155,34 @@ class State : public EngineTest {
       if (!done.insert(device.id).second) continue;
       SCOPED_TRACE(GetParam() + " on " + device.id);
       LoadProgramArgs args{.device_id = device.id, .precision = "float32", .threads = 1, .streams = streams_};
-      if (computes) {
-        args.model = folder.path() / "model.onnx";
-      } else {
-        args.options = {{"inputs", signature.inputs}, {"outputs", signature.outputs}};
-      }
-      const auto program = engine->load(args);
-      ASSERT_THAT(program, IsOk());
-      test(*program, computes);
+      if (!found_.entry.needs_model) args.options = {{"inputs", signature.inputs}, {"outputs", signature.outputs}};
+      Programs programs(*engine, found_.entry, std::move(args), folder.path() / "model.onnx");
+      test(programs);
     }
   }
+  /// The same with the cache's model.
   template <class Test>
   void with_cache_model(Test&& test) {
     on_each_device(cache_model(),
                    {"past:float32[1,2,p,4];x:float32[1,2,n,4]", "present:float32[1,2,p+n,4];last:float32[1,2,n,4]"},
                    std::forward<Test>(test));
   }
+  /// With a cache that grows. A lowered model has none: its extents are fixed, and open ones are refused.
+  template <class Test>
+  void with_growing_cache(Test&& test) {
+    with_cache_model([&](Programs& programs) {
+      if (programs.has_fixed_extents())
+        EXPECT_THAT(programs.create_open(), Fails(ErrorCode::kMismatch));
+      else
+        test(programs);
+    });
+  }
   int streams_ = 1;
-  static Result<LoadedContext> create(const LoadedProgram& program, const Shape& past, const Shape& x) {
-    const std::vector<TensorView> shapes{{DType::kFloat32, past, {}}, {DType::kFloat32, x, {}}};
-    ASSAY_CHECK_OK(program.prepare_context(shapes));
-    return program.create_context(shapes);
-  }
-  static Result<LoadedContext> create_open(const LoadedProgram& program) {
-    return create(program, {1, kHeads, -1, kWidth}, {1, kHeads, -1, kWidth});
-  }
 };
 
 TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
-  with_cache_model([](const LoadedProgram& program, bool computes) {
-    auto context = create_open(program);
+  with_growing_cache([](Programs& programs) {
+    auto context = programs.create_open();
     ASSERT_THAT(context, IsOk());
     const Tensor nothing = floats({1, kHeads, 0, kWidth}), prompt = floats({1, kHeads, 3, kWidth}, 100);
     const Tensor other = floats({1, kHeads, 1, kWidth}, 500);
@@ -160,7 +201,7 @@ TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
         ASSERT_THAT(present, IsOk());
         const auto length = static_cast<std::int64_t>(prompt.shape()[2]) + static_cast<std::int64_t>(parts.size()) - 1;
         EXPECT_EQ(present->shape, (Shape{1, kHeads, length, kWidth}));
-        if (computes) {
+        if (programs.computes()) {
           ASSERT_EQ(values_of(*present), joined(parts));
         }
         ASSERT_THAT(context->set_input(0, 1, token.view()), IsOk());
@@ -175,7 +216,7 @@ TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
     const auto present = context->output(0);
     ASSERT_THAT(present, IsOk());
     EXPECT_EQ(present->shape, (Shape{1, kHeads, 4, kWidth}));
-    if (computes) {
+    if (programs.computes()) {
       EXPECT_EQ(values_of(*present), joined({&other, &prompt}));
     }
   });
@@ -184,19 +225,19 @@ TEST_P(State, GrowsACacheFromEmptyAndStartsAgain) {
 // A runtime may keep a copy of the graph, with state of earlier runs, for each stream.
 TEST_P(State, KeepsItFromStreamToStream) {
   streams_ = 2;
-  with_cache_model([](const LoadedProgram& program, bool computes) {
-    auto one = create_open(program), other = create_open(program);
+  with_growing_cache([](Programs& programs) {
+    auto one = programs.create_open(), other = programs.create_open();
     ASSERT_THAT(one, IsOk());
     ASSERT_THAT(other, IsOk());
-    std::thread beside([&] { generate_often(*other, computes); });
-    generate_often(*one, computes);
+    std::thread beside([&] { generate_often(*other, programs.computes()); });
+    generate_often(*one, programs.computes());
     beside.join();
   });
 }
 
 TEST_P(State, KeepsItInABurstWhereEachInputSetIsAStep) {
-  with_cache_model([](const LoadedProgram& program, bool computes) {
-    auto context = create_open(program);
+  with_growing_cache([](Programs& programs) {
+    auto context = programs.create_open();
     ASSERT_THAT(context, IsOk());
     const Tensor nothing = floats({1, kHeads, 0, kWidth});
     std::vector<Tensor> steps;
@@ -224,7 +265,7 @@ TEST_P(State, KeepsItInABurstWhereEachInputSetIsAStep) {
       ASSERT_THAT(present, IsOk());
       EXPECT_EQ(present->shape, (Shape{1, kHeads, 5 + kSteps - 1, kWidth}));
       EXPECT_EQ(last->shape, (Shape{1, kHeads, 1, kWidth}));
-      if (computes) {
+      if (programs.computes()) {
         EXPECT_EQ(values_of(*present), joined(parts));
       }
       ASSERT_THAT(context->reset_state(), IsOk());
@@ -233,43 +274,42 @@ TEST_P(State, KeepsItInABurstWhereEachInputSetIsAStep) {
 }
 
 TEST_P(State, KeepsAStaticCacheWithoutWritingIntoItsInput) {
-  on_each_device(shift_model(), {"past:float32[8];x:float32[2]", "present:float32[8]"},
-                 [](const LoadedProgram& program, bool computes) {
-                   auto context = create(program, {8}, {2});
-                   ASSERT_THAT(context, IsOk());
-                   const Tensor begin = floats({8}, -8);
-                   Tensor x = floats({2});
-                   ASSERT_THAT(context->set_input(0, 0, begin.view()), IsOk());
-                   ASSERT_THAT(context->set_input(0, 1, x.view()), IsOk());
-                   ASSERT_THAT(context->run(0), IsOk());  // an alias may come after a run
-                   ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
-                   for (int generation = 0; generation < 2; ++generation) {
-                     for (int i = 1; i <= 7; ++i) {
-                       x.as<float>()[0] = static_cast<float>(10 * i);
-                       x.as<float>()[1] = static_cast<float>(10 * i + 1);
-                       ASSERT_THAT(context->run(0), IsOk());
-                     }
-                     const auto present = context->output(0);
-                     ASSERT_THAT(present, IsOk());
-                     EXPECT_EQ(present->shape, (Shape{8}));
-                     if (computes) {
-                       EXPECT_THAT(values_of(*present), ElementsAre(70, 71, 60, 61, 50, 51, 40, 41));
-                     }
-                     ASSERT_THAT(context->reset_state(), IsOk());
-                     ASSERT_THAT(context->run(0), IsOk());
-                     if (computes) {
-                       EXPECT_THAT(values_of(*context->output(0)), ElementsAre(70, 71, -8, -7, -6, -5, -4, -3));
-                     }
-                     ASSERT_THAT(context->reset_state(), IsOk());
-                   }
-                   EXPECT_EQ(begin.as<float>()[0], -8) << "the caller's buffer is only read";
-                 });
+  on_each_device(shift_model(), {"past:float32[8];x:float32[2]", "present:float32[8]"}, [](Programs& programs) {
+    auto context = programs.create({8}, {2});
+    ASSERT_THAT(context, IsOk());
+    const Tensor begin = floats({8}, -8);
+    Tensor x = floats({2});
+    ASSERT_THAT(context->set_input(0, 0, begin.view()), IsOk());
+    ASSERT_THAT(context->set_input(0, 1, x.view()), IsOk());
+    ASSERT_THAT(context->run(0), IsOk());  // an alias may come after a run
+    ASSERT_THAT(context->alias_output_to_input(0, 0), IsOk());
+    for (int generation = 0; generation < 2; ++generation) {
+      for (int i = 1; i <= 7; ++i) {
+        x.as<float>()[0] = static_cast<float>(10 * i);
+        x.as<float>()[1] = static_cast<float>(10 * i + 1);
+        ASSERT_THAT(context->run(0), IsOk());
+      }
+      const auto present = context->output(0);
+      ASSERT_THAT(present, IsOk());
+      EXPECT_EQ(present->shape, (Shape{8}));
+      if (programs.computes()) {
+        EXPECT_THAT(values_of(*present), ElementsAre(70, 71, 60, 61, 50, 51, 40, 41));
+      }
+      ASSERT_THAT(context->reset_state(), IsOk());
+      ASSERT_THAT(context->run(0), IsOk());
+      if (programs.computes()) {
+        EXPECT_THAT(values_of(*context->output(0)), ElementsAre(70, 71, -8, -7, -6, -5, -4, -3));
+      }
+      ASSERT_THAT(context->reset_state(), IsOk());
+    }
+    EXPECT_EQ(begin.as<float>()[0], -8) << "the caller's buffer is only read";
+  });
 }
 
 TEST_P(State, SharesMemoryOfAnInputAndAnOutputOrReturnsUnsupported) {
   on_each_device(sum_model(), {"past:float32[rows,4];x:float32[1,4]", "present:float32[rows,4];last:float32[1,4]"},
-                 [](const LoadedProgram& program, bool) {
-                   auto context = create(program, {2, 4}, {1, 4});
+                 [](Programs& programs) {
+                   auto context = programs.create({2, 4}, {1, 4});
                    ASSERT_THAT(context, IsOk());
                    const Status shared = context->share_output_with_input(0, 0);
                    if (!shared) {
@@ -299,21 +339,23 @@ TEST_P(State, SharesMemoryOfAnInputAndAnOutputOrReturnsUnsupported) {
                    ASSERT_THAT(context->set_input(0, 0, past.view()), IsOk());
                    for (int i = 0; i < 2; ++i) ASSERT_THAT(context->run(0), IsOk());
                    EXPECT_THAT(values_of(*context->output(0)), ElementsAre(9, 12, 15, 18, 13, 16, 19, 22));
-                   auto open = create(program, {-1, 4}, {1, 4});
+                   if (programs.has_fixed_extents()) return;
+                   auto open = programs.create({-1, 4}, {1, 4});
                    ASSERT_THAT(open, IsOk());
                    EXPECT_THAT(open->share_output_with_input(0, 0), Fails(ErrorCode::kMismatch));
                  });
 }
 
 TEST_P(State, RefusesAnOutputThatCannotBecomeTheInput) {
-  with_cache_model([](const LoadedProgram& program, bool) {
-    auto context = create_open(program);
+  with_cache_model([](Programs& programs) {
+    auto context = programs.has_fixed_extents() ? programs.create({1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth})
+                                                : programs.create_open();
     ASSERT_THAT(context, IsOk());
     EXPECT_THAT(context->alias_output_to_input(2, 0), Fails(ErrorCode::kInvalidArgument));
     EXPECT_THAT(context->alias_output_to_input(0, 2), Fails(ErrorCode::kInvalidArgument));
     // Bound with a fixed extent, it cannot grow: an error immediately, or from the first run if only that can detect
     // it.
-    auto fixed = create(program, {1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth});
+    auto fixed = programs.create({1, kHeads, 2, kWidth}, {1, kHeads, 1, kWidth});
     ASSERT_THAT(fixed, IsOk());
     const Tensor past = floats({1, kHeads, 2, kWidth}), x = floats({1, kHeads, 1, kWidth});
     ASSERT_THAT(fixed->set_input(0, 0, past.view()), IsOk());
@@ -325,10 +367,10 @@ TEST_P(State, RefusesAnOutputThatCannotBecomeTheInput) {
 }
 
 TEST_P(State, RunsTwoContextsOfOneProgramAlternately) {
-  with_cache_model([](const LoadedProgram& program, bool computes) {
+  with_cache_model([](Programs& programs) {
     const Tensor past = floats({1, kHeads, 2, kWidth}, 10), none = floats({1, kHeads, 0, kWidth});
     const Tensor one = floats({1, kHeads, 1, kWidth}, 20), three = floats({1, kHeads, 3, kWidth}, 30);
-    auto first = create(program, past.shape(), one.shape()), second = create(program, none.shape(), three.shape());
+    auto first = programs.create(past.shape(), one.shape()), second = programs.create(none.shape(), three.shape());
     ASSERT_THAT(first, IsOk());
     ASSERT_THAT(second, IsOk());
     ASSERT_THAT(first->set_input(0, 0, past.view()), IsOk());
@@ -343,7 +385,7 @@ TEST_P(State, RunsTwoContextsOfOneProgramAlternately) {
       ASSERT_THAT(b, IsOk());
       EXPECT_EQ(a->shape, (Shape{1, kHeads, 3, kWidth}));
       EXPECT_EQ(b->shape, (Shape{1, kHeads, 3, kWidth}));
-      if (!computes) continue;
+      if (!programs.computes()) continue;
       EXPECT_EQ(values_of(*a), joined({&past, &one}));
       EXPECT_EQ(values_of(*b), joined({&three}));
     }

@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 class Tensors : public EngineTest {
  protected:
   static Result<BindReply> bind(Subject& subject, std::vector<InputRecipe> inputs, std::size_t sets = 1) {
-    return subject.worker->bind({std::move(inputs), 7, sets, 1}, kPatience);
+    return subject.bind(std::move(inputs), sets);
   }
   /// The elements that the worker generates from `recipe` for input set `set`, as doubles.
   static std::vector<double> made(const InputRecipe& recipe, std::size_t set = 0) {
@@ -31,7 +31,8 @@ TEST_P(Tensors, AcceptsAndReturnsScalars) {
     const Value sum = graph.node("", "ReduceSum", {x}, {{"keepdims", std::int64_t{0}}});
     graph.output("total", graph.node("", "Mul", {sum, k}), {});
     graph.output("scaled", graph.node("", "Mul", {x, k}), {"n", std::int64_t{3}});
-    subject.add("scalars.onnx", graph, {"x:float32[n,3];k:float32[]", "total:float32[];scaled:float32[n,3]"});
+    subject.add("scalars.onnx", graph, {"x:float32[n,3];k:float32[]", "total:float32[];scaled:float32[n,3]"},
+                {{"x", {4, 3}}, {"k", {}}});
     ASSERT_THAT(subject.load("scalars.onnx"), IsOk());
     for (const std::int64_t n : {4, 1, 0}) {
       const InputRecipe xs{"x", DType::kFloat32, {n, 3}, Fill::kNormal, 0, 1, {}};
@@ -61,7 +62,8 @@ TEST_P(Tensors, RunsOnEmptyTensors) {
     graph.output("both", both, {std::int64_t{1}, "t", std::int64_t{2}});
     graph.output("negative", graph.node("", "Neg", {both}), {std::int64_t{1}, "t", std::int64_t{2}});
     subject.add("join.onnx", graph,
-                {"past:float32[1,p,2];x:float32[1,n,2]", "both:float32[1,p+n,2];negative:float32[1,p+n,2]"});
+                {"past:float32[1,p,2];x:float32[1,n,2]", "both:float32[1,p+n,2];negative:float32[1,p+n,2]"},
+                {{"past", {1, 0, 2}}, {"x", {1, 3, 2}}});
     ASSERT_THAT(subject.load("join.onnx"), IsOk());
     for (const auto& [p, n] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {2, 0}, {0, 0}, {1, 1}}) {
       const InputRecipe pasts{"past", DType::kFloat32, {1, p, 2}, Fill::kNormal, 0, 1, {}};
@@ -96,7 +98,8 @@ TEST_P(Tensors, KeepsEachElementTypeOfSeveralInputsAndOutputs) {
     graph.output("not_b", graph.node("", "Not", {b}), {"n"});
     graph.output("f", graph.node("", "Cast", {j}, {{"to", std::int64_t{1}}}, DType::kFloat32), {"n"});
     subject.add("types.onnx", graph,
-                {"i:int32[n];j:int64[n];b:bool[n]", "twice_i:int32[n];twice_j:int64[n];not_b:bool[n];f:float32[n]"});
+                {"i:int32[n];j:int64[n];b:bool[n]", "twice_i:int32[n];twice_j:int64[n];not_b:bool[n];f:float32[n]"},
+                {{"i", {5}}, {"j", {5}}, {"b", {5}}});
     const auto loaded = subject.load("types.onnx");
     ASSERT_THAT(loaded, IsOk());
     const auto types = [](const std::vector<ValueSignature>& values) {
@@ -135,10 +138,10 @@ TEST_P(Tensors, KeepsFloat16) {
     GraphBuilder graph("half");
     const Value h = graph.input("h", DType::kFloat16, {"n"});
     graph.output("y", graph.node("", "Neg", {h}), {"n"});
-    subject.add("half.onnx", graph, {});
+    subject.add("half.onnx", graph, {}, {{"h", {6}}});
     LoadRequest request = subject.request("half.onnx");
     request.precision = "as_is";
-    ASSERT_THAT(subject.worker->load(request, kPatience), IsOk());
+    ASSERT_THAT(subject.load("half.onnx", request), IsOk());
     const InputRecipe hs{"h", DType::kFloat16, {6}, Fill::kNormal, 0, 1, {}};
     ASSERT_THAT(bind(subject, {hs}), IsOk());
     const Outputs y = subject.run(0, "y");

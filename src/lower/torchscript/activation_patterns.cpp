@@ -12,17 +12,18 @@ namespace {
 
 using graph::Node;
 
-// Constants are float32, or rounded to 16 bits.
-bool near(std::optional<double> number, double expected) {
-  return number && std::abs(*number - expected) <= 4e-3 * std::abs(expected);
-}
-
 struct Matcher {
   const StaticProgram& program;
   const Readers& readers;
   std::vector<const Node*> nodes{};
 
-  std::optional<double> number(std::string_view name) const { return program.number(name); }
+  /// Whether `name` is a constant with one element, `expected` as its type has it.
+  bool is(std::string_view name, double expected) const {
+    const auto number = constant_number(program, name);
+    if (!number) return false;
+    const double error = bit_width(program.dtype(name)) > 16 ? 1e-6 : 4e-3;
+    return std::abs(*number - expected) <= error * std::abs(expected);
+  }
 
   /// The node of that operator that makes `name` for one reader; it is then a part of the group.
   const Node* inner(std::string_view name, std::string_view op_type) {
@@ -34,14 +35,14 @@ struct Matcher {
   /// The other input of a node that has two, one of which is `expected`.
   std::optional<std::string_view> beside(const Node& node, double expected) const {
     for (const std::size_t i : {0U, 1U})
-      if (near(number(node.inputs[i]), expected)) return node.inputs[1 - i];
+      if (is(node.inputs[i], expected)) return node.inputs[1 - i];
     return std::nullopt;
   }
 
   /// Whether `name` is x times `factor`, by a product or a quotient.
   bool is_multiple(std::string_view name, std::string_view x, double factor) {
     if (const Node* quotient = inner(name, "Div"))
-      return quotient->inputs[0] == x && near(number(quotient->inputs[1]), 1 / factor);
+      return quotient->inputs[0] == x && is(quotient->inputs[1], 1 / factor);
     const Node* product = inner(name, "Mul");
     return product != nullptr && beside(*product, factor) == x;
   }
@@ -69,8 +70,7 @@ bool is_erf_part(Matcher& matcher, std::string_view name, std::string_view x) {
 
 // x³
 bool is_cube(Matcher& matcher, std::string_view name, std::string_view x) {
-  if (const Node* power = matcher.inner(name, "Pow"))
-    return power->inputs[0] == x && near(matcher.number(power->inputs[1]), 3.0);
+  if (const Node* power = matcher.inner(name, "Pow")) return power->inputs[0] == x && matcher.is(power->inputs[1], 3.0);
   return false;
 }
 
@@ -103,7 +103,7 @@ TorchGroup gelu(const StaticProgram& program, const Readers& readers, const Node
   product.add_factors(node, factors);
   if (factors.size() != 3) return {};
   for (std::size_t half = 0; half < 3; ++half) {
-    if (!near(product.number(factors[half]), 0.5)) continue;
+    if (!product.is(factors[half], 0.5)) continue;
     for (const std::size_t turn : {1U, 2U}) {
       const std::string_view x = factors[(half + turn) % 3], part = factors[(half + 3 - turn) % 3];
       Matcher by_erf = product, by_tanh = product;

@@ -80,12 +80,19 @@ Status softsign(TorchWriter& writer, const Node& node) {
   return {};
 }
 
-Status swish(TorchWriter& writer, const Node& node) {
-  const std::string x = writer.in(node, 0);
+std::string swish_of(const Node& node, const std::string& x) {
   const double alpha = attribute(node, "alpha", 1.0F);
-  writer.out(node, alpha == 1.0
-                       ? torch_call("silu", x)
-                       : torch_call("mul", x, torch_call("sigmoid", torch_call("mul", x, torch_number(alpha)))));
+  return alpha == 1.0 ? torch_call("silu", x)
+                      : torch_call("mul", x, torch_call("sigmoid", torch_call("mul", x, torch_number(alpha))));
+}
+
+Status swish(TorchWriter& writer, const Node& node) {
+  writer.out(node, swish_of(node, writer.in(node, 0)));
+  return {};
+}
+
+Status gated_swish(TorchWriter& writer, const Node& node) {
+  writer.out(node, torch_call("mul", swish_of(node, writer.in(node, 0)), writer.in(node, 1)));
   return {};
 }
 
@@ -151,6 +158,7 @@ TorchOperators torch_activations() {
           since(1, "Softmax", softmax),
           since(1, "Softplus", softplus),
           since(1, "Softsign", softsign),
+          since(28, "SwiGLU", gated_swish),
           since(24, "Swish", swish),
           since(10, "ThresholdedRelu", thresholded_relu)};
 }

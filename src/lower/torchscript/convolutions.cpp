@@ -78,28 +78,21 @@ std::string padded(const std::string& x, const Extents& before, const Extents& b
   return torch_call("constant_pad_nd", x, torch_list(pads), fill);
 }
 
+// The window of a convolution whose weights are input `weights`.
+Result<Window> kernel_of(const TorchWriter& writer, const Node& node, std::size_t weights) {
+  const Shape& shape = writer.shape(node, weights);
+  return window_of(writer, node, Extents(shape.begin() + std::min<std::ptrdiff_t>(2, std::ssize(shape)), shape.end()));
+}
+
 Status convolution(TorchWriter& writer, const Node& node) {
-  const Shape& weights = writer.shape(node, 1);
-  ASSAY_TRY(Window window,
-            window_of(writer, node,
-                      Extents(weights.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights)), weights.end())));
-  std::string x = writer.in(node, 0);
-  if (!window.is_even()) {
-    x = padded(x, window.before, window.behind, "0.0");
-    window.before.assign(window.axes(), 0);
-  }
   const std::string bias = has_input(node, 2) ? writer.in(node, 2) : "None";
-  writer.out(node,
-             torch_call(fmt::format("conv{}d", window.axes()), x, writer.in(node, 1), bias, torch_list(window.strides),
-                        torch_list(window.before), torch_list(window.dilations), node.integer("group", 1)));
+  ASSAY_TRY(const std::string made, torch_convolution(writer, node, writer.in(node, 0), 1, writer.in(node, 1), bias));
+  writer.out(node, made);
   return {};
 }
 
 Status transposed_convolution(TorchWriter& writer, const Node& node) {
-  const Shape& weights = writer.shape(node, 1);
-  ASSAY_TRY(Window window,
-            window_of(writer, node,
-                      Extents(weights.begin() + std::min<std::ptrdiff_t>(2, std::ssize(weights)), weights.end())));
+  ASSAY_TRY(Window window, kernel_of(writer, node, 1));
   const Extents more = list_of(node, "output_padding", window.axes(), 0);
   const std::string_view automatic = node.text("auto_pad", "NOTSET");
   const std::string bias = has_input(node, 2) ? writer.in(node, 2) : "None";
@@ -189,21 +182,18 @@ Status max_pool(TorchWriter& writer, const Node& node) {
 }
 
 // The sum over each window of a padded input, as a sum of shifted inputs.
-std::string windowed_sum(TorchWriter& writer, const std::string& x, const Window& window) {
-  std::vector<std::string> parts{x};
+std::string windowed_sum(TorchWriter& writer, std::string x, const Window& window) {
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
-    std::vector<std::string> next;
-    const std::string whole = parts.front();
+    std::string sum;
     for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
       const std::int64_t from = k * window.dilations[axis];
-      next.push_back(torch_call("slice", whole, axis + 2, from,
-                                from + (window.out[axis] - 1) * window.strides[axis] + 1, window.strides[axis]));
+      const std::string shifted = torch_call(
+          "slice", x, axis + 2, from, from + (window.out[axis] - 1) * window.strides[axis] + 1, window.strides[axis]);
+      sum = sum.empty() ? shifted : torch_call("add", sum, shifted);
     }
-    std::string sum = next.front();
-    for (std::size_t i = 1; i < next.size(); ++i) sum = torch_call("add", sum, next[i]);
-    parts = {writer.let(sum)};
+    x = writer.let(sum);
   }
-  return parts.front();
+  return x;
 }
 
 // How many elements each window has, without or with the padding that the node itself has.
@@ -240,14 +230,9 @@ Status average_pool(TorchWriter& writer, const Node& node) {
   }
   const std::string x = writer.let(padded(writer.in(node, 0), window.before, exact_behind(window), "0.0"));
   const std::vector<float> counts = counts_of(window, with_padding);
-  const auto bytes = std::as_bytes(std::span(counts));
   Shape extents{1, 1};
   extents.insert(extents.end(), window.out.begin(), window.out.end());
-  const std::string count = writer.weight({.name = fmt::format("assay.counts.{}", node.outputs[0]),
-                                           .dtype = DType::kFloat32,
-                                           .shape = extents,
-                                           .bytes = bytes.size(),
-                                           .held = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
+  const std::string count = writer.floats(counts, extents);
   ASSAY_TRY(const std::string typed, torch_cast(node, count, writer.dtype(node, 0)));
   writer.out(node, torch_call("div", windowed_sum(writer, x, window), typed));
   return {};
@@ -289,6 +274,19 @@ Status global_lp_pool(TorchWriter& writer, const Node& node) {
 
 }  // namespace
 }  // namespace torchscript::convolutions
+
+Result<std::string> torch_convolution(const TorchWriter& writer, const graph::Node& node, const std::string& x,
+                                      std::size_t weights, const std::string& kernel, const std::string& bias) {
+  using namespace torchscript::convolutions;
+  ASSAY_TRY(Window window, kernel_of(writer, node, weights));
+  std::string image = x;
+  if (!window.is_even()) {
+    image = padded(x, window.before, window.behind, "0.0");
+    window.before.assign(window.axes(), 0);
+  }
+  return torch_call(fmt::format("conv{}d", window.axes()), image, kernel, bias, torch_list(window.strides),
+                    torch_list(window.before), torch_list(window.dilations), node.integer("group", 1));
+}
 
 TorchOperators torch_convolutions() {
   using namespace torchscript::convolutions;

@@ -198,8 +198,6 @@ Status identity(TorchWriter& writer, const Node& node) {
 }  // namespace
 }  // namespace torchscript::elementwise
 
-Status lower_cast(TorchWriter& writer, const graph::Node& node);  // types.cpp
-
 TorchOperators torch_elementwise() {
   using namespace torchscript::elementwise;
   return {since(1, "Abs", unary<"abs">),

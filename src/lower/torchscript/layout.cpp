@@ -56,7 +56,7 @@ Range clamped(Range range, std::int64_t extent) {
     return std::clamp(place < 0 ? place + extent : place, low, high);
   };
   const bool forward = range.step > 0;
-  range.start = within(range.start, forward ? 0 : 0, forward ? extent : extent - 1);
+  range.start = within(range.start, 0, forward ? extent : extent - 1);
   range.end = range.end < 0 && !forward && range.end + extent < 0 ? -1 : within(range.end, forward ? 0 : -1, extent);
   return range;
 }

@@ -11,8 +11,9 @@ std::span<const TorchOperator> torch_operators() {
   static const TorchOperators all = [] {
     TorchOperators rows;
     for (TorchOperators (*group)() :
-         {&torch_activations, &torch_elementwise, &torch_layout, &torch_linear, &torch_convolutions,
-          &torch_normalisations, &torch_reductions, &torch_indexing, &torch_making}) {
+         {&torch_activations, &torch_attention, &torch_elementwise, &torch_layout, &torch_linear, &torch_convolutions,
+          &torch_normalisations, &torch_reductions, &torch_indexing, &torch_making, &torch_resizing, &torch_images,
+          &torch_quantised, &torch_losses, &torch_recurrent, &torch_signals}) {
       const TorchOperators some = group();
       rows.insert(rows.end(), some.begin(), some.end());
     }

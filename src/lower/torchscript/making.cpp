@@ -15,11 +15,7 @@ std::string type_argument(DType dtype) { return fmt::format("dtype={}", *torch_t
 Result<std::string> weight_of(TorchWriter& writer, const Node& node, const graph::Constant& constant) {
   if (!torch_type(constant.dtype)) return refuse(node, fmt::format("the type {}", to_string(constant.dtype)));
   ASSAY_TRY(const graph::ConstantData data, writer.program().model().data(constant));
-  return writer.weight({.name = std::string(node.outputs[0]),
-                        .dtype = constant.dtype,
-                        .shape = constant.shape,
-                        .bytes = data.bytes.size(),
-                        .held = {reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size()}});
+  return writer.held(constant.dtype, constant.shape, data.bytes);
 }
 
 Status constant(TorchWriter& writer, const Node& node) {
@@ -43,12 +39,7 @@ Status constant(TorchWriter& writer, const Node& node) {
   }
   const graph::Attribute* values = node.attribute("value_floats");
   if (values == nullptr || !values->get<std::span<const float>>()) return refuse(node, "the kind of constant");
-  const auto bytes = std::as_bytes(*values->get<std::span<const float>>());
-  writer.is(node.outputs[0], writer.weight({.name = std::string(node.outputs[0]),
-                                            .dtype = DType::kFloat32,
-                                            .shape = writer.out_shape(node),
-                                            .bytes = bytes.size(),
-                                            .held = {reinterpret_cast<const char*>(bytes.data()), bytes.size()}}));
+  writer.is(node.outputs[0], writer.floats(*values->get<std::span<const float>>(), writer.out_shape(node)));
   return {};
 }
 
@@ -104,8 +95,11 @@ Status shape_of(TorchWriter& writer, const Node& node) {
 TorchOperators torch_making() {
   using namespace torchscript::making;
   return {since(1, "Constant", constant, "no strings, no sparse tensors"),
-          since(9, "ConstantOfShape", constant_of_shape, "extents are constants"), since(9, "EyeLike", eye_like),
-          since(11, "Range", range, "limits are constants"), since(1, "Shape", shape_of)};
+          since(9, "ConstantOfShape", constant_of_shape, "extents are constants"),
+          since(9, "EyeLike", eye_like),
+          since(11, "Range", range, "limits are constants"),
+          since(1, "Shape", shape_of),
+          since(1, "Size", shape_of)};
 }
 
 }  // namespace assay::lowering

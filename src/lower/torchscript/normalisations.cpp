@@ -15,8 +15,29 @@ using graph::Node;
 
 std::string epsilon(const Node& node) { return torch_number(double{node.number("epsilon", 1e-5F)}); }
 
+// With the statistics of the batch, which also move the running ones.
+Status batch_in_training(TorchWriter& writer, const Node& node) {
+  std::vector<std::int64_t> axes(writer.shape(node, 0).size());
+  std::iota(axes.begin(), axes.end(), 0);
+  axes.erase(axes.begin() + 1);
+  const std::string x = writer.in(node, 0);
+  const std::string mean = writer.let(torch_call("mean", x, torch_list(axes)));
+  const std::string variance = writer.let(torch_call("var", x, torch_list(axes), "correction=0"));
+  writer.out(node, 0,
+             torch_call("batch_norm", x, writer.in(node, 1), writer.in(node, 2), mean, variance, "False", "0.0",
+                        epsilon(node), "False"));
+  const double momentum = double{node.number("momentum", 0.9F)};
+  for (const std::size_t i : {1U, 2U}) {
+    if (node.outputs.size() <= i || node.outputs[i].empty()) continue;
+    const std::string kept = torch_call("mul", writer.in(node, i + 2), torch_number(momentum));
+    writer.out(node, i,
+               torch_call("add", kept, torch_call("mul", i == 1 ? mean : variance, torch_number(1.0 - momentum))));
+  }
+  return {};
+}
+
 Status batch(TorchWriter& writer, const Node& node) {
-  if (node.integer("training_mode", 0) != 0) return refuse(node, "the mode of training");
+  if (node.integer("training_mode", 0) != 0) return batch_in_training(writer, node);
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (!node.outputs[i].empty()) return refuse(node, "a further output");
   writer.out(node, torch_call("batch_norm", writer.in(node, 0), writer.in(node, 1), writer.in(node, 2),
@@ -124,7 +145,7 @@ Status mean_variance(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_normalisations() {
   using namespace torchscript::normalisations;
-  return {since(9, "BatchNormalization", batch, "inference only"),
+  return {since(9, "BatchNormalization", batch),
           since(18, "GroupNormalization", group),
           since(6, "InstanceNormalization", instance),
           since(1, "LRN", local_response),

@@ -31,7 +31,8 @@ class Readers {
 class TorchPatterns {
  public:
   explicit TorchPatterns(const StaticProgram& program);
-  /// Whether the node belongs to a group; then it is written, or was nothing to write.
+  /// Whether the node belongs to a group. If it is the group's last node, writes the group; the others need no
+  /// statement.
   [[nodiscard]] bool write(TorchWriter& writer, const graph::Node& node) const;
 
  private:

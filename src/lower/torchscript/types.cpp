@@ -41,16 +41,21 @@ Result<std::string> torch_cast(const Node& node, const std::string& expression, 
   return torch_call("to", expression, *type);
 }
 
+Result<std::string> torch_cast_saturated(const Node& node, const std::string& expression, DType to, bool saturates) {
+  const double largest = largest_of_8_bits(to);
+  if (largest == 0) return torch_cast(node, expression, to);
+  const std::string wide = torch_call("to", expression, *torch_type(DType::kFloat32));
+  return torch_cast(node, saturates ? torch_call("clamp", wide, torch_number(-largest), torch_number(largest)) : wide,
+                    to);
+}
+
 Status lower_cast(TorchWriter& writer, const Node& node) {
   const DType from = writer.dtype(node, 0), to = writer.out_dtype(node);
-  if (!torch_type(from)) return refuse(node, fmt::format("the type {}", to_string(from)));
-  std::string given = writer.in(node, 0);
-  const double largest = largest_of_8_bits(to);
-  if (largest > 0 || to == DType::kFloat8E8M0) given = torch_call("to", given, *torch_type(DType::kFloat32));
-  if (to == DType::kFloat8E8M0) return refuse(node, "the type float8_e8m0");
-  if (largest > 0 && node.integer("saturate", 1) != 0)
-    given = torch_call("clamp", given, torch_number(-largest), torch_number(largest));
-  ASSAY_TRY(const std::string made, torch_cast(node, given, to));
+  for (const DType dtype : {from, to})
+    if (!torch_type(dtype) || (dtype == DType::kFloat8E8M0 && dtype == to))
+      return refuse(node, fmt::format("the type {}", to_string(dtype)));
+  ASSAY_TRY(const std::string made,
+            torch_cast_saturated(node, writer.in(node, 0), to, node.integer("saturate", 1) != 0));
   writer.out(node, from == to ? torch_call("clone", made) : made);
   return {};
 }

@@ -38,16 +38,40 @@ std::string TorchWriter::weight(Weight weight) {
   return fmt::format("self.w{}", into_.weights.size() - 1);
 }
 
+std::string TorchWriter::held(DType dtype, Shape shape, std::span<const std::byte> elements) {
+  return weight({.name = fmt::format("assay.constant.{}", into_.weights.size()),
+                 .dtype = dtype,
+                 .shape = std::move(shape),
+                 .bytes = elements.size(),
+                 .held = {reinterpret_cast<const char*>(elements.data()), elements.size()}});
+}
+
 std::string TorchWriter::integers(std::span<const std::int64_t> values) {
-  return weight(held_weight(fmt::format("assay.integers.{}", into_.weights.size()), DType::kInt64,
-                            {static_cast<std::int64_t>(values.size())}, std::as_bytes(values)));
+  return held(DType::kInt64, {static_cast<std::int64_t>(values.size())}, std::as_bytes(values));
+}
+
+std::string TorchWriter::floats(std::span<const float> values, Shape shape) {
+  return held(DType::kFloat32, std::move(shape), std::as_bytes(values));
+}
+
+std::optional<double> TorchWriter::number(std::string_view name) const {
+  const Weight* constant = program_.constant(name);
+  if (constant == nullptr) return std::nullopt;
+  for (const std::int64_t extent : constant->shape)
+    if (extent != 1) return std::nullopt;
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers beyond are no doubles
+  const auto data = program_.elements(name);
+  if (!data || is_floating(constant->dtype) == is_integer(constant->dtype)) return std::nullopt;
+  const double number = element_as_double({constant->dtype, constant->shape, data->bytes}, 0);
+  return is_integer(constant->dtype) && !(std::abs(number) < static_cast<double>(kExact)) ? std::nullopt
+                                                                                          : std::optional(number);
 }
 
 void TorchWriter::line(const std::string& statement) { into_.text += "    " + statement + "\n"; }
 
-std::string TorchWriter::let(const std::string& expression) {
+std::string TorchWriter::let(const std::string& expression, std::size_t depth) {
   std::string variable = fmt::format("v{}", variables_++);
-  line(fmt::format("{} = {}", variable, expression));
+  line(fmt::format("{}{} = {}", std::string(4 * depth, ' '), variable, expression));
   return variable;
 }
 

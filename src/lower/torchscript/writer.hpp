@@ -55,12 +55,16 @@ class TorchWriter {
   void out(const graph::Node& node, const std::string& expression) { out(node, 0, expression); }
   /// `expression` is the tensor `name`.
   void define(std::string_view name, const std::string& expression);
-  /// A new Python name for `expression`: a tensor or anything else.
-  [[nodiscard]] std::string let(const std::string& expression);
+  /// A new Python name for `expression`: a tensor or anything else. `depth`: the number of loops around the statement.
+  [[nodiscard]] std::string let(const std::string& expression, std::size_t depth = 0);
   /// A new weight that no file has.
   [[nodiscard]] std::string weight(Weight weight);
+  /// A new weight of these packed elements.
+  [[nodiscard]] std::string held(DType dtype, Shape shape, std::span<const std::byte> elements);
   /// A new weight of these int64 elements, of rank 1.
   [[nodiscard]] std::string integers(std::span<const std::int64_t> values);
+  /// A new weight of these float32 elements.
+  [[nodiscard]] std::string floats(std::span<const float> values, Shape shape);
   /// The tensor `name` is the Python name `variable`.
   void is(std::string_view name, std::string variable);
   /// A statement.

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TorchScript: the files that assay writes and those that users bring, and what is wrong with a file or an installation."""
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+import zipfile
+
+import numpy
+import tool
+
+MODEL = "prajjwal1/bert-tiny"
+TORCH = pathlib.Path(tool.DEPS) / "libtorch/torch/lib"
+
+
+class TorchTest(tool.ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.built = pathlib.Path(cls.cache.name) / "bert.pt"
+        command = [tool.BINARY, "zoo", "build", MODEL, "-o", str(cls.built), "--allow-random-weights", "--batch-size", "2", "--sequence-length", "16"]
+        done = subprocess.run(command, env={**os.environ, "HF_HUB_OFFLINE": "1", "ASSAY_CACHE_DIR": cls.cache.name}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    def bench(self, model, *arguments, expect=0):
+        rows = self.run_json("bench", "--engine", "libtorch", "--model", model, "--batch-sizes", "2", "--iterations", "5", "--warmup", "1", "--quiet",
+                             *arguments, expect=expect)["results"]
+        self.assertEqual(len(rows), 1)
+        return rows[0]
+
+    def changed(self, name, change):
+        """A copy of the file whose records `change` may rename, replace or remove (with None)."""
+        path = self.folder / name
+        with zipfile.ZipFile(self.built) as whole, zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as copy:
+            for record in whole.infolist():
+                content = change(record.filename.split("/", 1)[1], whole.read(record))
+                if content is not None:
+                    copy.writestr(record.filename, content)
+        return path
+
+    def without_signature(self):
+        return self.changed("bare.pt", lambda name, content: None if name == "extra/assay.json" else content)
+
+    def signature(self):
+        with zipfile.ZipFile(self.built) as whole:
+            return json.loads(next(whole.read(name) for name in whole.namelist() if name.endswith("extra/assay.json")))
+
+
+class Files(TorchTest):
+    def test_a_file_that_assay_wrote_runs_and_has_its_signature(self):
+        row = self.bench(self.built)
+        self.assertEqual((row["status"], row["verification"]), ("completed", "unverified"))
+        self.assertEqual([each["name"] for each in self.signature()["inputs"]], ["input_ids", "attention_mask", "token_type_ids"])
+
+    def test_without_a_signature_the_error_shows_both_ways_to_give_it(self):
+        row = self.bench(self.without_signature(), expect=2)
+        self.assertEqual(row["reason_code"], "invalid_argument")
+        self.assertIn("bare.pt' does not have the types and shapes of its inputs (x0, x1, x2)", row["message"])
+        self.assertIn("--data (files x0.npy, x1.npy, x2.npy)", row["hint"] if "hint" in row else row["message"])
+
+    def test_a_signature_beside_the_file(self):
+        path = self.without_signature()
+        inputs = [{**each, "shape": ["batch", 16]} for each in self.signature()["inputs"]]
+        pathlib.Path(f"{path}.json").write_text(json.dumps({"format_version": 1, "inputs": inputs[:2]}))
+        row = self.bench(path, expect=2)
+        self.assertIn("the signature has 2 inputs (input_ids, attention_mask), forward has 3 (x0, x1, x2)", row["message"])
+        pathlib.Path(f"{path}.json").write_text(json.dumps({"format_version": 1, "inputs": [{**each, "shape": [2, 16]} for each in inputs]}))
+        self.assertEqual(self.bench(path)["status"], "completed")
+
+    def test_a_signature_from_data(self):
+        path = self.without_signature()
+        (self.folder / "data").mkdir()
+        for i in range(3):
+            numpy.save(self.folder / f"data/x{i}.npy", numpy.ones((2, 16), "int64"))
+        row = self.bench(path, "--data", "data")
+        self.assertEqual(row["status"], "completed")
+
+    def test_a_custom_operator_is_unsupported_by_name(self):
+        def custom(name, content):
+            return content.replace(b"torch.tanh(", b"ops.mine.frobnicate(", 1) if name.endswith(".py") else content
+        row = self.bench(self.changed("custom.pt", custom), expect=1)
+        self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
+        self.assertIn("mine::frobnicate", row["message"])
+
+    def test_a_file_of_a_newer_pytorch_is_unsupported_with_both_versions(self):
+        row = self.bench(self.changed("newer.pt", lambda name, content: b"9999\n" if name in ("version", ".data/version") else content), expect=1)
+        self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
+        self.assertIn("version 9999, but the maximum supported version for reading is", row["message"])
+
+    def test_a_torn_file(self):
+        path = self.folder / "torn.pt"
+        path.write_bytes(self.built.read_bytes()[:-3000])
+        result = self.run_tool("bench", "--engine", "libtorch", "--model", path, "--quiet", expect=2)
+        self.assertIn("torn.pt", result.stderr + result.stdout)
+
+    def test_a_pickle_names_the_line_that_converts_it(self):
+        path = self.folder / "pickled.pt"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("pickled/data.pkl", b"\x80\x02}q\x00.")
+            archive.writestr("pickled/version", b"3\n")
+        result = self.run_tool("bench", "--engine", "libtorch", "--model", path, "--quiet", expect=2)
+        self.assertIn("is a Python pickle (torch.save), not TorchScript", result.stderr)
+        self.assertIn("torch.jit.script(m).save(", result.stderr)
+
+    def test_an_exported_program_says_what_converts_it(self):
+        path = self.folder / "exported.pt2"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("exported/archive_format", b"pt2")
+            archive.writestr("exported/models/model.json", b"{}")
+            archive.writestr("exported/version", b"3\n")
+            archive.writestr("exported/data/weights/weight_0", b"\0\0\0\0")
+        row = self.bench(path, expect=1)
+        self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
+        self.assertIn("is a program of torch.export, which PyTorch runs in Python only", row["message"])
+
+
+class Installations(tool.ToolTest):
+    """Another libtorch than the one that was tested: the row says so, and the other engine's cell runs."""
+
+    def rows(self, expect):
+        rows = self.run_json("bench", "--engine", "libtorch", "null", "--model-id", MODEL, "--batch-sizes", "1", "--iterations", "5", "--warmup", "1",
+                             "--quiet", expect=expect)["results"]
+        return {row["engine"]: row for row in rows}
+
+    def install(self, **changed):
+        """A folder like that of the wheel, with links to its files, or what `changed` has for them."""
+        torch = self.folder / "torch"
+        (torch / "lib").mkdir(parents=True)
+        shutil.copy(TORCH.parent / "version.py", torch / "version.py")
+        for file in TORCH.iterdir():
+            (torch / "lib" / file.name).symlink_to(file)
+        for name, content in changed.items():
+            target = torch / name.replace("__", "/").replace("_so", ".so").replace("_py", ".py")
+            target.unlink()
+            if content is not None:
+                target.write_bytes(content)
+        self.environment["ASSAY_LIBTORCH_HOME"] = str(torch / "lib")
+
+    def test_a_library_is_missing(self):
+        self.install(lib__libc10_so=None)
+        rows = self.rows(expect=0)
+        self.assertEqual((rows["libtorch"]["status"], rows["libtorch"]["reason_code"]), ("unavailable", "no_runtime"))
+        self.assertIn("libc10.so", rows["libtorch"]["message"])
+        self.assertEqual(rows["null"]["status"], "completed")
+
+    def test_a_library_was_cut_short(self):
+        self.install(lib__libtorch_cpu_so=(TORCH / "libtorch_cpu.so").open("rb").read(1 << 20))
+        rows = self.rows(expect=0)
+        self.assertEqual((rows["libtorch"]["status"], rows["libtorch"]["reason_code"]), ("unavailable", "no_runtime"))
+        self.assertIn("is not whole: it has 1048576 of at least", rows["libtorch"]["message"])
+        self.assertEqual(rows["null"]["status"], "completed")
+
+    def test_another_version(self):
+        self.install(version_py=b"__version__ = '2.9.1+cpu'\n")
+        rows = self.rows(expect=0)
+        self.assertEqual(rows["libtorch"]["status"], "unavailable")
+        self.assertIn("is version 2.9.1+cpu; this engine was built for 2.", rows["libtorch"]["message"])
+        self.assertEqual(rows["null"]["status"], "completed")
+
+
+def tensors(path):
+    """The arrays of a .safetensors file."""
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + length])
+    types = {"F32": "float32", "I64": "int64", "BOOL": "bool"}
+    return {name: numpy.frombuffer(content[8 + length:][slice(*about["data_offsets"])], types[about["dtype"]]).reshape(about["shape"])
+            for name, about in header.items() if name != "__metadata__"}
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch")
+class InPython(tool.ToolTest):
+    def test_pytorch_in_python_computes_a_golden_from_the_file(self):
+        golden = tool.SOURCE / "tests/goldens/bert"
+        inputs, expected = tensors(golden / "inputs.safetensors"), tensors(golden / "outputs.safetensors")
+        batch, sequence = inputs["input_ids"].shape
+        self.run_tool("zoo", "build", golden, "-o", "bert.pt", "--batch-size", batch, "--sequence-length", sequence, expect=0)
+        with zipfile.ZipFile(self.folder / "bert.pt") as archive:
+            signature = json.loads(next(archive.read(name) for name in archive.namelist() if name.endswith("extra/assay.json")))
+        for i, each in enumerate(signature["inputs"]):
+            numpy.save(self.folder / f"x{i}.npy", inputs[each["name"]])
+        code = ("import numpy, sys, torch; m = torch.jit.load('bert.pt'); "
+                "x = [torch.from_numpy(numpy.load(f'x{i}.npy')) for i in range(int(sys.argv[1]))]; "
+                "[numpy.save(f'y{i}.npy', y.detach().numpy()) for i, y in enumerate(m(*x))]")
+        subprocess.run([sys.executable, "-c", code, str(len(signature["inputs"]))], cwd=self.folder, check=True)
+        tolerance = json.loads((golden / "meta.json").read_text())
+        mask = inputs["attention_mask"].astype(bool)
+        for i, each in enumerate(signature["outputs"]):
+            found, right = numpy.load(self.folder / f"y{i}.npy"), expected[each["name"]]
+            self.assertEqual(found.shape, right.shape)
+            if found.shape[:2] == mask.shape:  # positions of padding do not count
+                found, right = found[mask], right[mask]
+            numpy.testing.assert_allclose(found, right, atol=tolerance["tolerance_atol"], rtol=tolerance["tolerance_rtol"])
+
+
+if __name__ == "__main__":
+    tool.main()
