@@ -44,11 +44,11 @@ LoadArgs write_lowered(const Lowered& model, const std::string& name, const std:
   LoadArgs args;
   args.model_path =
       write_bytes("def forward(self" + model.arguments + "):\n" + model.statements, name + ".torchscript");
-  write_bytes(R"({"format_version": 1, "inputs": [)" + model.inputs + R"(], "outputs": [)" + model.outputs +
-                  R"(], "weights": [)" + model.weights + "]}",
-              name + ".torchscript.json");
   args.precision = precision;
   args.threads = 1;
+  const std::string sidecar = R"({"format_version": 1, "inputs": [)" + model.inputs + R"(], "outputs": [)" +
+                              model.outputs + R"(], "weights": [)" + model.weights + "]}";
+  EXPECT_EQ(write_bytes(sidecar, name + ".torchscript.json"), args.model_path + ".json");
   return args;
 }
 
@@ -64,7 +64,7 @@ LoadArgs layer(std::int64_t rows) {
   std::vector<float> numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 200, 300};
   std::string bytes("x");
   bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
-  write_bytes(bytes, "layer.weights");
+  EXPECT_THAT(write_bytes(bytes, "layer.weights"), HasSubstr("layer.weights"));
   const auto weight = [](const std::string& described, int offset, int size) {
     return described.substr(0, described.size() - 1) + R"(, "file": "layer.weights", "offset": )" +
            std::to_string(offset) + R"(, "bytes": )" + std::to_string(size) + "}";
@@ -207,7 +207,7 @@ TEST_F(Libtorch, RefusesASignatureThatDoesNotFitItsWeights) {
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kInvalidArgument, "layer.weights"));
   fs::remove(fs::path(args.model_path).parent_path() / "layer.weights");
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kNotFound, "layer.weights"));
-  write_bytes("{}", "layer2.torchscript.json");
+  EXPECT_EQ(write_bytes("{}", "layer2.torchscript.json"), args.model_path + ".json");
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kInvalidArgument, "format_version"));
 }
 

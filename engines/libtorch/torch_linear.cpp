@@ -23,10 +23,25 @@ std::optional<at::Tensor> constant_tensor(const jit::Value* value) {
   return known->toTensor();
 }
 
+/// What one of oneDNN's operators says of this processor. False: this libtorch does not have the operator.
+bool is_supported(const char* operator_name) {
+  const auto found = c10::Dispatcher::singleton().findSchema({operator_name, ""});
+  if (!found) return false;
+  jit::Stack stack;
+  found->callBoxed(&stack);
+  return stack.back().toBool();
+}
+
+/// Whether oneDNN packs weights of this type on this processor.
+bool packs(at::ScalarType type) {
+  static const bool bfloat16 = is_supported("mkldnn::_is_mkldnn_bf16_supported");
+  static const bool float16 = is_supported("mkldnn::_is_mkldnn_fp16_supported");
+  return type == at::kFloat || (type == at::kBFloat16 && bfloat16) || (type == at::kHalf && float16);
+}
+
 bool can_be_packed(const at::Tensor& weight) {
-  const auto type = weight.scalar_type();
   return weight.dim() == 2 && weight.layout() == at::kStrided && weight.device().is_cpu() && weight.numel() > 0 &&
-         (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf);
+         packs(weight.scalar_type());
 }
 
 at::Tensor packed(const at::Tensor& weight) {

@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 /// Indexed by the ONNX number.
 constexpr const char* kDtypeNames[] = {
-    "undefined", "float32",    "uint8",       "int8",          "uint16",          "int16",       "int32",
-    "int64",     "string",     "bool",        "float16",       "float64",         "uint32",      "uint64",
-    "complex64", "complex128", "bfloat16",    "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
-    "uint4",     "int4",       "float4_e2m1", "float8_e8m0",   "uint2",           "int2"};
+    "undefined", "float32",    "uint8",         "int8",           "uint16",          "int16",       "int32",
+    "int64",     "string",     "bool",          "float16",        "float64",         "uint32",      "uint64",
+    "complex64", "complex128", "bfloat16",      "float8_e4m3fn",  "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "uint4",     "int4",       "float4_e2m1fn", "float8_e8m0fnu", "uint2",           "int2"};
 
 bool is_float(assay_dtype dtype) { return dtype == 1 || dtype == 10 || dtype == 11 || dtype == 16; }
 

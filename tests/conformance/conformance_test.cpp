@@ -208,7 +208,7 @@ TEST_P(Conformance, AnErrorMessageIsAboutThisFailureOnly) {
       EXPECT_THAT(to_string(refused.error()), Not(HasSubstr("Frobnicate")));
     };
     const auto names_operator = [&] {
-      const auto refused = subject.load("strange.onnx", {{"unsupported", "Frobnicate"}});
+      const auto refused = subject.load("strange.onnx", EngineOptions{{"unsupported", "Frobnicate"}});
       ASSERT_FALSE(refused);
       EXPECT_THAT(refused.error().message, HasSubstr("Frobnicate"));
     };

@@ -153,6 +153,10 @@ Status clip(TorchWriter& writer, const Node& node) {
     limits[i] = number ? literal(*number, dtype) : tensor(writer, node, i + 1);
     tensors = tensors || !number;
   }
+  if (!limits[0] && !limits[1]) {
+    writer.out(node, torch_call("clone", writer.in(node, 0)));
+    return {};
+  }
   // Both limits are numbers, or both are tensors.
   for (std::size_t i = 0; tensors && i < 2; ++i)
     if (has_input(node, i + 1)) limits[i] = tensor(writer, node, i + 1);

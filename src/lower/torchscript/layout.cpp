@@ -171,9 +171,7 @@ Status pad(TorchWriter& writer, const Node& node) {
   if (mode == "constant") {
     std::string fill = torch_number(double{node.number("value", 0.0F)});
     if (has_input(node, 2)) {
-      const auto number = writer.program().number(node.inputs[2]);
-      if (!number) return refuse(node, "a padding value that is not a constant");
-      fill = torch_number(*number);
+      fill = writer.scalar(node, 2);
     }
     std::vector<std::int64_t> pads;  // libtorch begins with the last axis
     for (std::size_t axis = rank; axis-- > 0;) {
@@ -212,8 +210,8 @@ Status space_to_depth(TorchWriter& writer, const Node& node) {
   const Shape& s = writer.shape(node, 0);
   const std::int64_t b = node.integer("blocksize", 1);
   const std::vector<std::int64_t> apart{s[0], s[1], s[2] / b, b, s[3] / b, b};
-  const std::string moved =
-      torch_call("permute", torch_call("reshape", writer.in(node, 0), torch_list(apart)), "[0, 3, 5, 1, 2, 4]");
+  const std::string moved = torch_call("permute", torch_call("reshape", writer.in(node, 0), torch_list(apart)),
+                                       node.text("mode", "DCR") == "CRD" ? "[0, 1, 3, 5, 2, 4]" : "[0, 3, 5, 1, 2, 4]");
   writer.out(node, torch_call("reshape", moved, torch_list(writer.out_shape(node))));
   return {};
 }
@@ -251,7 +249,7 @@ TorchOperators torch_layout() {
           since(7, "Dropout", dropout, "inference only"),
           since(8, "Expand", expand),
           since(1, "Flatten", reshape),
-          since(2, "Pad", pad, "padding and its value are constants"),
+          since(2, "Pad", pad, "the padding is constant"),
           since(5, "Reshape", reshape),
           since(1, "Slice", slice, "start, end and step are constants"),
           since(1, "SpaceToDepth", space_to_depth),

@@ -175,15 +175,12 @@ TEST_F(Text, SamplesAxesOfAResizeByPlaceOrByAMatrix) {
   EXPECT_THAT(refusal(), HasSubstr("the mode sinc of node 'Resize_1' (Resize) is not supported"));
 }
 
-TEST_F(Text, RefusesWhatItDoesNotImplementByName) {
-  add_integers("places", {0, 5});
-  add_node(graph(), "Pad", {"x", "places"}, {"y"});
-  graph().mutable_node(0)->add_input("fill");
+TEST_F(Text, ReadsANumberThatIsAnInputFromItsTensor) {
+  add_integers("places", {0, 0, 0, 1});
+  add_node(graph(), "Pad", {"x", "places", "fill"}, {"y"});
   add_value(graph().mutable_input(), "fill", onnx::TensorProto::FLOAT, {});
   request_.shapes["fill"] = {};
-  add_integers("all", {0, 0, 0, 1});
-  graph().mutable_node(0)->set_input(1, "all");
-  EXPECT_THAT(refusal(), HasSubstr("a padding value that is not a constant"));
+  EXPECT_THAT(text(), HasSubstr("torch.constant_pad_nd(x0, [0, 1, 0, 0], torch.item(x1))"));
 }
 
 TEST(TorchOperators, AreEachInTheTableOnce) {

@@ -71,12 +71,7 @@ Status eye_like(TorchWriter& writer, const Node& node) {
 
 Status range(TorchWriter& writer, const Node& node) {
   std::string ends[3];
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto number = writer.program().number(node.inputs[i]);
-    if (!number) return refuse(node, "a limit that is not a constant");
-    ends[i] = is_integer(writer.dtype(node, i)) ? fmt::format("{}", static_cast<std::int64_t>(*number))
-                                                : torch_number(*number);
-  }
+  for (std::size_t i = 0; i < 3; ++i) ends[i] = writer.scalar(node, i);
   writer.out(node, torch_call("arange", ends[0], ends[1], ends[2], type_argument(writer.out_dtype(node))));
   return {};
 }
@@ -97,7 +92,7 @@ TorchOperators torch_making() {
   return {since(1, "Constant", constant, "no strings, no sparse tensors"),
           since(9, "ConstantOfShape", constant_of_shape, "extents are constants"),
           since(9, "EyeLike", eye_like),
-          since(11, "Range", range, "limits are constants"),
+          since(11, "Range", range, "the number of elements is known"),
           since(1, "Shape", shape_of),
           since(1, "Size", shape_of)};
 }

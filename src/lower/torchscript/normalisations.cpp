@@ -124,8 +124,10 @@ Status local_response(TorchWriter& writer, const Node& node) {
 Status lp(TorchWriter& writer, const Node& node) {
   const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), writer.rank(node, 0));
   const std::string x = writer.in(node, 0);
-  const std::string norm = torch_call("linalg_vector_norm", x, node.integer("p", 2), fmt::format("[{}]", axis), "True");
-  writer.out(node, torch_call("div", x, norm));
+  const std::string norm =
+      writer.let(torch_call("linalg_vector_norm", x, node.integer("p", 2), fmt::format("[{}]", axis), "True"));
+  const std::string divisor = torch_call("where", torch_call("eq", norm, 0), "1.0", norm);  // 0 / 0 is 0
+  writer.out(node, torch_call("div", x, divisor));
   return {};
 }
 

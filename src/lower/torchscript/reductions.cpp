@@ -119,8 +119,9 @@ Status extreme(TorchWriter& writer, const Node& node, bool largest) {
   const DType dtype = writer.dtype(node, 0);
   if (r.none) return out_as(writer, node, 0, torch_call("clone", r.x));
   if (std::ranges::count(writer.shape(node, 0), 0) > 0) {
-    if (!is_floating(dtype)) return refuse(node, "the extreme of no integers");
-    writer.out(node, torch_call("full", torch_list(writer.out_shape(node)), largest ? "-inf" : "inf",
+    if (is_integer(dtype)) return refuse(node, "the extreme of no integers");
+    const char* const none = dtype == DType::kBool ? torch_bool(!largest) : largest ? "-inf" : "inf";
+    writer.out(node, torch_call("full", torch_list(writer.out_shape(node)), none,
                                 fmt::format("dtype={}", *torch_type(dtype))));
     return {};
   }

@@ -140,7 +140,7 @@ Status mel_weights(TorchWriter& writer, const Node& node) {
 Status bit_cast(TorchWriter& writer, const Node& node) {
   const auto from = torch_type(writer.dtype(node, 0)), to = torch_type(writer.out_dtype(node));
   if (!from || !to) return refuse(node, "a type that libtorch lacks");
-  writer.out(node, torch_call("view", torch_call("contiguous", writer.in(node, 0)), *to));
+  writer.out(node, torch_call("view_copy", writer.in(node, 0), fmt::format("dtype={}", *to)));
   return {};
 }
 

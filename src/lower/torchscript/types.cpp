@@ -44,9 +44,15 @@ Result<std::string> torch_cast(const Node& node, const std::string& expression, 
 Result<std::string> torch_cast_saturated(const Node& node, const std::string& expression, DType to, bool saturates) {
   const double largest = largest_of_8_bits(to);
   if (largest == 0) return torch_cast(node, expression, to);
-  const std::string wide = torch_call("to", expression, *torch_type(DType::kFloat32));
-  return torch_cast(node, saturates ? torch_call("clamp", wide, torch_number(-largest), torch_number(largest)) : wide,
-                    to);
+  std::string wide = torch_call("to", expression, *torch_type(DType::kFloat32));
+  if (saturates) {
+    wide = torch_call("clamp", wide, torch_number(-largest), torch_number(largest));
+  } else if (to == DType::kFloat8E4M3FN) {
+    // It has no infinity. Numbers up to half a step beyond the largest are rounded to it.
+    constexpr double kHalfBeyond = 464;
+    wide = torch_call("where", torch_call("gt", torch_call("abs", wide), torch_number(kHalfBeyond)), "nan", wide);
+  }
+  return torch_cast(node, wide, to);
 }
 
 Status lower_cast(TorchWriter& writer, const Node& node) {

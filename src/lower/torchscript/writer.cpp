@@ -67,6 +67,12 @@ std::optional<double> TorchWriter::number(std::string_view name) const {
                                                                                           : std::optional(number);
 }
 
+std::string TorchWriter::scalar(const graph::Node& node, std::size_t i) {
+  if (const auto known = number(node.inputs[i]))
+    return is_integer(dtype(node, i)) ? fmt::format("{}", static_cast<std::int64_t>(*known)) : torch_number(*known);
+  return torch_call("item", in(node, i));
+}
+
 void TorchWriter::line(const std::string& statement) { into_.text += "    " + statement + "\n"; }
 
 std::string TorchWriter::let(const std::string& expression, std::size_t depth) {
