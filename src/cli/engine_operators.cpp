@@ -24,7 +24,8 @@ std::string name_of(const lowering::Operator& row) {
 
 // "6 to 28; limits: bool".
 std::string versions_of(const lowering::Operator& row) {
-  return fmt::format("{} to {}{}{}", row.first_opset, row.last_opset, row.limits.empty() ? "" : "; limits: ", row.limits);
+  return fmt::format("{} to {}{}{}", row.first_opset, row.last_opset,
+                     row.limits.empty() ? "" : "; limits: ", row.limits);
 }
 
 }  // namespace

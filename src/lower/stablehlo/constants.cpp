@@ -127,9 +127,7 @@ Hlo HloWriter::elements_of(const TensorView& view) {
 Result<Hlo> HloWriter::tensor(const graph::Constant& constant, const std::string& name) {
   ASSAY_TRY(const graph::ConstantData data, program_->model().data(constant));
   if (count_of(constant.shape) <= kMostInline) return elements_of({constant.dtype, constant.shape, data.bytes});
-  Weight weight{.name = name, .dtype = constant.dtype, .shape = constant.shape, .bytes = data.bytes.size()};
-  weight.held.assign(reinterpret_cast<const char*>(data.bytes.data()), data.bytes.size());
-  return add_weight(std::move(weight));
+  return add_weight(held_weight(name, constant.dtype, constant.shape, data.bytes));
 }
 
 Hlo HloWriter::splat(double number, DType dtype, const Shape& shape) {
@@ -176,10 +174,9 @@ Hlo HloWriter::computed(std::span<const double> numbers, DType dtype, const Shap
     for (const double number : numbers) elements.push_back(literal(number, dtype));
     return constant_text(elements_text(elements, shape), dtype, shape);
   }
-  Weight weight{.name = fmt::format("computed.{}", into_->weights.size()), .dtype = dtype, .shape = shape};
-  weight.held = packed(numbers, dtype);
-  weight.bytes = weight.held.size();
-  return add_weight(std::move(weight));
+  const std::string elements = packed(numbers, dtype);
+  return add_weight(
+      held_weight(fmt::format("computed.{}", into_->weights.size()), dtype, shape, std::as_bytes(std::span(elements))));
 }
 
 Hlo HloWriter::iota(DType dtype, const Shape& shape, std::int64_t axis) {

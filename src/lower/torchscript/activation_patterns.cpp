@@ -19,7 +19,7 @@ struct Matcher {
 
   /// Whether `name` is a constant with one element, `expected` as its type has it.
   bool is(std::string_view name, double expected) const {
-    const auto number = constant_number(program, name);
+    const auto number = program.number(name);
     if (!number) return false;
     const double error = bit_width(program.dtype(name)) > 16 ? 1e-6 : 4e-3;
     return std::abs(*number - expected) <= error * std::abs(expected);

@@ -104,7 +104,7 @@ Status blackman(TorchWriter& writer, const Node& node) { return window(writer, n
 Status mel_weights(TorchWriter& writer, const Node& node) {
   double given[5];
   for (std::size_t i = 0; i < 5; ++i) {
-    const auto number = writer.number(node.inputs[i]);
+    const auto number = writer.program().number(node.inputs[i]);
     if (!number) return refuse(node, "an input that is not a constant");
     given[i] = *number;
   }

@@ -39,11 +39,7 @@ std::string TorchWriter::weight(Weight weight) {
 }
 
 std::string TorchWriter::held(DType dtype, Shape shape, std::span<const std::byte> elements) {
-  return weight({.name = fmt::format("assay.constant.{}", into_.weights.size()),
-                 .dtype = dtype,
-                 .shape = std::move(shape),
-                 .bytes = elements.size(),
-                 .held = {reinterpret_cast<const char*>(elements.data()), elements.size()}});
+  return weight(held_weight(fmt::format("assay.constant.{}", into_.weights.size()), dtype, std::move(shape), elements));
 }
 
 std::string TorchWriter::integers(std::span<const std::int64_t> values) {

@@ -82,8 +82,7 @@ TEST_F(EncoderDecoder, APrefillGivesBothCachesAndADecodeNeedsNoEncoder) {
 TEST_F(EncoderDecoder, AStaticCacheIsWrittenAtPositionsAndTheEncodersStatesStay) {
   for (const char* golden : {"t5", "whisper"}) {
     SCOPED_TRACE(golden);
-    const Result<BuiltModel> decode =
-        build_part(one_layer(golden), Part::kDecode, {}, true, KvCache::kStatic);
+    const Result<BuiltModel> decode = build_part(one_layer(golden), Part::kDecode, {}, true, KvCache::kStatic);
     ASSERT_TRUE(decode) << to_string(decode.error());
     EXPECT_EQ(decode->kv_cache, "static");
     EXPECT_EQ(extents("cache_position"), "decoder_sequence");
