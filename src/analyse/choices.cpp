@@ -60,11 +60,13 @@ Cells best_batches(const Cells& cells) {
 
 // Why a target has no value for this architecture.
 std::string why_without(const RowGroup& group, const std::string& target, bool wrong) {
+  // A cell that was measured says more than one that was skipped.
+  const CellStatus decisive = wrong ? CellStatus::kWrong : CellStatus::kCompleted;
   const Record* any = nullptr;
   const bool ranked =
       std::ranges::any_of(group.rows, [&](const Record& row) { return target_key(row) == target && timed(row); });
   for (const Record& row : group.rows)
-    if (target_key(row) == target && (any == nullptr || (wrong && row.status == CellStatus::kWrong))) any = &row;
+    if (target_key(row) == target && (any == nullptr || row.status == decisive)) any = &row;
   if (any == nullptr) return target;
   if (wrong) return fmt::format("{}: computes wrong numbers ({})", target, shape_words(*any));
   if (any->status != CellStatus::kCompleted)

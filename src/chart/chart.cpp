@@ -71,7 +71,7 @@ constexpr KindEntry kKinds[] = {
               "no cell has times of loading and warm-up: `assay run --models-set small` measures five models"},
     KindEntry{
         Kind::kMachineNoise, "machine_noise", machine_noise, "How quiet were the machines before each run?",
-        "no run has a score of its machine: the files of results of `assay run` have one; name them with --json-path"},
+        "no run has a score of its machine: `assay run` writes one into its file of results, which --json-path names"},
 };
 
 const KindEntry& entry_of(Kind kind) {

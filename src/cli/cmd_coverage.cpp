@@ -203,7 +203,7 @@ Status check_options(const CoverageOptions& options, const Context& context) {
     return wrong("--update-benchmarks and --older-than DAYS belong together", "");
   if (options.all_models && !options.models.empty()) return wrong("--all-models and --model cannot be combined", "");
   if (!options.measures() && options.answers.count() == 0)
-    return wrong("coverage requires what to do",
+    return wrong("`assay coverage` requires an action",
                  "measure with --benchmark-all, --benchmark-category, --model, --incremental-benchmarks or "
                  "--update-benchmarks; or name a report, a chart or the dashboard: `assay coverage --help`");
   if (options.measures() && options.answers.count() > 0 && context.json)

@@ -181,7 +181,7 @@ Status check_keys(const PlotOptions& options, const Dataset& data) {
       fmt::format("{}: no result has the key '{}'", cell ? "--cell" : "--series", cell ? options.cell : options.series),
       options.json_paths.empty()
           ? fmt::format(
-                "`assay query{} --sql \"SELECT model, hardware, batch_size, {} FROM latest_results\"` lists the "
+                "`assay query{} --sql \"SELECT model, hardware, batch_size, {} FROM benchmark_results\"` lists the "
                 "keys",
                 database_option(database_path(options.selection.db_path)), column)
           : fmt::format("each result of the files has its key as {}", column));

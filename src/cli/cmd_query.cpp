@@ -55,7 +55,7 @@ Result<std::string> chosen_report(const QueryOptions& options) {
   if (asked.size() == 1) return asked.front();
   return fail(
       ErrorCode::kInvalidArgument,
-      asked.empty() ? "nothing is asked"
+      asked.empty() ? "no question was given"
                     : fmt::format("{} questions are asked; one at a time is answered", asked.size()),
       "use one of --report NAME, --architecture-performance-comparison, --optimal-hardware-analysis and --sql TEXT");
 }

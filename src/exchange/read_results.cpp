@@ -155,7 +155,7 @@ Result<ResultsFile> read_results(const fs::path& path, std::optional<Format> as)
   if (!format)
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("{} has none of the formats that can be read: {}", shown_path(path), format_names()),
-                "select one with --as if you know that it has it");
+                "`assay db import` reads them all; its option --as names the format of a file that does not show it");
   Result<ResultsFile> file = [&]() -> Result<ResultsFile> {
     switch (*format) {
       case Format::kAssay:

@@ -51,6 +51,8 @@ struct ReportName {
 /// Errors: not_found for a name that is not among report_names(), with the nearest one.
 [[nodiscard]] Result<Document> make_report(std::string_view name, const Dataset& data, const Analysis& analysis);
 
+/// "Made from FILE (3 cells) at TIME. Report schema 1.0."; of a document without a source only the schema.
+[[nodiscard]] std::string origin_words(const Document& document);
 /// `files`: where the SVG file of a chart lies, relative to the report: chart name, path; charts without are left out.
 [[nodiscard]] std::string to_markdown(const Document& document,
                                       std::span<const std::pair<std::string, std::string>> files = {});

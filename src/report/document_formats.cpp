@@ -99,7 +99,8 @@ std::string terminal_table(const Table& table, const Colours& colours, std::size
         out += folded(std::string(kBelow, ' '), one_line(*text), kBelow, width);
   }
   if (!omitted.empty())
-    out += folded("  ", fmt::format("The terminal is too narrow for the columns {}.", join(omitted, ", ")), 2, width);
+    out +=
+        folded("  ", fmt::format("Without room for: {}; --format csv has all columns.", join(omitted, ", ")), 2, width);
   return out;
 }
 
@@ -109,6 +110,13 @@ bool is_empty(const Section& section) {
 }
 
 }  // namespace
+
+std::string origin_words(const Document& document) {
+  const std::string schema = fmt::format("Report schema {}.", kReportSchema);
+  if (!document.data.contains("source")) return schema;
+  return fmt::format("Made from {} ({} cells) at {}. {}", document.data.value("source", ""),
+                     document.data.value("cells", 0), document.data.value("made_at", ""), schema);
+}
 
 std::string to_markdown(const Document& document, std::span<const std::pair<std::string, std::string>> files) {
   std::string out = fmt::format("# {}\n\n", document.title);
@@ -127,9 +135,7 @@ std::string to_markdown(const Document& document, std::span<const std::pair<std:
       if (!table.rows.empty()) out += markdown_table(table) + "\n";
     out += pictures;
   }
-  out += fmt::format("---\n\nMade from {} ({} cells) at {}. Report schema {}.\n", document.data.value("source", ""),
-                     document.data.value("cells", 0), document.data.value("made_at", ""), kReportSchema);
-  return out;
+  return out + fmt::format("---\n\n{}\n", origin_words(document));
 }
 
 Json to_json(const Document& document) {

@@ -165,10 +165,9 @@ std::string to_html(const Document& document, std::span<const Picture> pictures)
       "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n"
       "</head>\n<body>\n<header><h1>{}</h1>\n<p class=\"answer\">{}</p>\n<nav>{}</nav></header>\n<main>\n{}</main>\n"
-      "<footer>Made from {} ({} cells) at {} by assay. Report schema {}.</footer>\n</body>\n</html>\n",
+      "<footer>{}</footer>\n</body>\n</html>\n",
       policy_hash(kStyle), escaped(document.title), kStyle, escaped(document.title), prose(document.answer), contents,
-      body, escaped(document.data.value("source", "")), document.data.value("cells", 0),
-      escaped(document.data.value("made_at", "")), kReportSchema);
+      body, escaped(origin_words(document)));
 }
 
 }  // namespace assay

@@ -124,7 +124,7 @@ TEST(HtmlReports, HaveTheirPicturesInBothThemes) {
 TEST(TextReports, AreAsWideAsTheTerminalAndNameWhatTheyOmit) {
   const Dataset data = small_dataset();
   const std::string text = to_text(made("overview", data), false, 80);
-  EXPECT_THAT(text, HasSubstr("too narrow for the columns"));
+  EXPECT_THAT(text, HasSubstr("Without room for: "));
   // What is claimed of the numbers is not omitted.
   EXPECT_THAT(text,
               AllOf(HasSubstr("\n      2.00× as fast as cpu (95 %: 2.00 to 2.00)\n"), Not(HasSubstr("by how much"))));

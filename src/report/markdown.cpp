@@ -264,7 +264,9 @@ std::string results_section(const std::vector<Record>& all, bool interrupted) {
                            cells > 1 ? fmt::format(", best of {}", cells) : "");
       });
     } else {
-      out += "No cell of this family was both verified and measured: the sections above and below say why.\n\n";
+      out +=
+          "No cell of this family is verified, measured and steady enough to be ranked; what was measured is in the "
+          "tables below.\n\n";
     }
     const std::vector<Speedup> speedups = speedups_against_cpu(rows);
     if (!speedups.empty()) {

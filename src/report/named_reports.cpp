@@ -27,6 +27,11 @@ struct Answered {
   std::size_t open = 0, alone = 0, none = 0;
 };
 
+constexpr std::string_view kNoOpportunity =
+    "No gain was found that is larger than what these measurements can show. More launches, batches or runtimes may "
+    "show "
+    "one.";
+
 // "12 models"; of several machines "10 cases (5 models on 2 machines)": each is one of a model on a machine.
 template <class Line>
 std::string cases_words(const Analysis& analysis, const std::vector<Line>& lines, std::string Line::*name,
@@ -48,7 +53,7 @@ std::string how_many_words(const Answered& answered, const std::string& all) {
   words += fmt::format(" {}.", all);
   if (answered.open > 0)
     words += fmt::format(" For {} no difference is shown, or nothing was compared.", answered.open);
-  if (answered.alone > 0) words += fmt::format(" For {} only one target has a result.", answered.alone);
+  if (answered.alone > 0) words += fmt::format(" For {} only one target has a ranked result.", answered.alone);
   if (answered.none > 0) words += fmt::format(" Without a verified, ranked time: {}.", answered.none);
   return words;
 }
@@ -84,15 +89,16 @@ Section sure_section(const Dataset& data) {
   }
   section.paragraphs.emplace_back(
       "Only verified cells are ranked. Two cells are called different by paired rounds of launches of one run only: "
-      "the interval shown is 95 %, a claim needs the one of 99 % to exclude 1.");
+      "the interval shown is 95 %; they are called different only if the 99 % interval of the ratio of their times "
+      "does "
+      "not contain 1.");
   return section;
 }
 
 Section opportunities_section(const Analysis& analysis) {
   Section section{
       "Optimization opportunities", {}, {}, {opportunities_table(analysis)}, {"optimization_opportunities"}};
-  if (analysis.opportunities.empty())
-    section.paragraphs.emplace_back("Nothing larger than what can be shown was found.");
+  if (analysis.opportunities.empty()) section.paragraphs.emplace_back(kNoOpportunity);
   return section;
 }
 
@@ -203,7 +209,7 @@ Document optimization(const Dataset& data, const Analysis& analysis) {
       std::ranges::count_if(analysis.opportunities, [](const Opportunity& each) { return each.claimed; }));
   const std::string answer =
       analysis.opportunities.empty()
-          ? std::string("Nothing larger than what can be shown was found.")
+          ? std::string(kNoOpportunity)
           : fmt::format("{} shown by paired rounds, {} that were not compared. The largest: {}.",
                         counted(shown, "gain is", "gains are"),
                         counted(analysis.opportunities.size() - shown, "more possible gain", "more possible gains"),

@@ -92,7 +92,8 @@ std::string table_text(ResultTable table, std::span<const Record> rows, const Co
       out += folded(std::string(kMessageIndent, ' '), message, kMessageIndent + 2, width);
   }
   if (!dropped.empty())
-    out += folded("", fmt::format("The terminal is too narrow for the columns {}.", join(dropped, ", ")), 2, width);
+    out += folded("", fmt::format("Without room for: {}; the file of results has all columns.", join(dropped, ", ")), 2,
+                  width);
   return out;
 }
 

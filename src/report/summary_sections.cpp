@@ -156,8 +156,9 @@ std::vector<std::string> bars_of(std::span<const Record> rows, std::size_t lengt
       continue;
     }
     // The fastest has a bar, too: of one column.
-    const double whole = std::log(range->second.high / range->second.low);
-    const double share = whole > 0 ? std::log(p50 / range->second.low) / whole : 0;
+    // At least a factor of 1.2, so that noise is not blown up (docs/charts.md).
+    const double whole = std::log(std::max(1.2, range->second.high / range->second.low));
+    const double share = std::log(p50 / range->second.low) / whole;
     const std::string text = bar(1 + share * static_cast<double>(length - 1));
     bars.push_back(padded(text, length));
   }
@@ -174,7 +175,8 @@ std::vector<std::string> folded_notes(const std::vector<std::string>& notes) {
   }
   std::vector<std::string> lines;
   lines.reserve(kept.size());
-  for (const auto& [note, count] : kept) lines.push_back(count == 1 ? note : fmt::format("{} × {}", count, note));
+  for (const auto& [note, count] : kept)
+    lines.push_back(count == 1 ? note : fmt::format("{} ({} notes of this kind)", note, count));
   return lines;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -152,7 +153,7 @@ void TimePlan::drop_batches(const std::vector<std::vector<Task>*>& tasks, std::s
       cell.expected = {};
       set_refusal(task.row, {CellStatus::kSkipped, std::string(reason::kNoTime),
                              fmt::format("{} leaves no time for this default batch", budget_text(*budget_)),
-                             fmt::format("--batch-sizes {} measures it", largest)});
+                             "a larger --budget, or --batch-sizes with the batches that you need"});
     });
     dropped_batches_.push_back(largest);
   }
@@ -171,10 +172,9 @@ void TimePlan::fit(const std::vector<std::vector<Task>*>& tasks, std::size_t fir
 std::optional<TimePlan::Overrun> TimePlan::overrun() const {
   if (!budget_ || fitted_s_ <= 0 || fit_at_s_ + fitted_s_ <= budget_s() / kOfBudget) return {};
   const std::string budget = budget_text(*budget_), seconds = time_words(std::ceil(fitted_s_));
-  return Overrun{
-      fmt::format("{}: what is left takes about {} although all was given up that can be: it is measured anyway",
-                  budget, seconds),
-      fmt::format("{}: all was given up that could be, and what was left was expected to take {}", budget, seconds)};
+  return Overrun{fmt::format("{}: the plan was reduced as far as possible and takes about {}: it is measured anyway",
+                             budget, seconds),
+                 fmt::format("{}: the plan was reduced as far as possible; expected time {}", budget, seconds)};
 }
 
 std::vector<std::string> TimePlan::given_up(std::optional<std::int64_t> fewer) const {
@@ -203,7 +203,11 @@ std::vector<std::string> TimePlan::given_up(std::optional<std::int64_t> fewer) c
     say(cells == 1 ? fmt::format("the cell has fewer than {} launches", planned)
                    : fmt::format("{} of {} cells {} fewer than {} launches", with_fewer, cells,
                                  with_fewer == 1 ? "has" : "have", planned));
-  for (const std::int64_t batch : dropped_batches_) say(fmt::format("batch {} is not measured", batch));
+  if (dropped_batches_.size() == 1)
+    say(fmt::format("batch {} is not measured", dropped_batches_.front()));
+  else if (!dropped_batches_.empty())
+    say(fmt::format("batches {} are not measured",
+                    fmt::join(dropped_batches_.rbegin(), dropped_batches_.rend(), ", ")));
   if (elapsed_s() > budget_s() / kOfBudget) say(fmt::format("the run took {}", time_words(elapsed_s())));
   return lines;
 }

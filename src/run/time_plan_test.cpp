@@ -188,9 +188,8 @@ TEST(TimePlan, BatchesThatTheUserNamesAreNotGivenUp) {
   EXPECT_THAT(plan.given_up(0), ElementsAre(HasSubstr("1.5 s")));
   ASSERT_TRUE(plan.overrun());
   EXPECT_EQ(plan.overrun()->warning,
-            "--budget 2 s: what is left takes about 4 s although all was given up that can be: it is measured anyway");
-  EXPECT_EQ(plan.overrun()->note,
-            "--budget 2 s: all was given up that could be, and what was left was expected to take 4 s");
+            "--budget 2 s: the plan was reduced as far as possible and takes about 4 s: it is measured anyway");
+  EXPECT_EQ(plan.overrun()->note, "--budget 2 s: the plan was reduced as far as possible; expected time 4 s");
   clock.advance(9 * kSecond);
   EXPECT_THAT(plan.given_up(), Contains("--budget 2 s: the run took 9 s"));
   EXPECT_TRUE(tasks[1].runs());

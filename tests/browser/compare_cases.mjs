@@ -15,7 +15,7 @@ cases['a batch that one side chooses is that of both'] = async (tab) => {
   const shapes = await column(page, 'Shape');
   assert.ok(shapes.length > 3 && shapes.every((words) => words.startsWith('batch 4')), shapes.join('; '));
   await page.getByRole('group', { name: 'B' }).getByLabel('Target').selectOption('');
-  await page.waitForFunction(() => document.querySelector('main h1').textContent === 'Choose the target or the batch on both sides: only A names it');
+  await page.waitForFunction(() => document.querySelector('main h1').textContent === 'Choose the target or the batch of B');
   assert.equal(await page.locator('.drawing').count(), 0);
 };
 

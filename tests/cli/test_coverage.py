@@ -87,7 +87,7 @@ class Measuring(Coverage):
 
     def test_options_that_do_not_fit(self):
         for words, said in ((["--model", "brt"], "did you mean"), (["--benchmark-category", "text_encoder"], "text_encoders"),
-                            ([], "coverage requires what to do"), (["--update-benchmarks"], "--older-than"),
+                            ([], "requires an action"), (["--update-benchmarks"], "--older-than"),
                             (["--older-than", "3", "--benchmark-all"], "--older-than"),
                             *((["--update-benchmarks", "--older-than", days], f"'{days}' is not a number of days from 0 to 36500")
                               for days in ("x", "nan", "inf", "1e300", "-1", "36501")),

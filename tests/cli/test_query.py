@@ -88,7 +88,7 @@ class Query(tool.ToolTest):
         self.assertTrue(self.ask("--sql", "SELECT 1 AS a", "--output-format", "json", "--format", "csv").stdout.startswith("a\n"))
 
     def test_one_question_at_a_time(self):
-        self.assertIn("nothing is asked", self.ask(expect=2).stderr)
+        self.assertIn("no question was given", self.ask(expect=2).stderr)
         self.assertIn("2 questions are asked", self.ask("--sql", "SELECT 1", "--report", "overview", expect=2).stderr)
         for option in (["--model", "bert"], ["--since", "7d"], ["--batch-size", "4"], ["--limit", "5"], ["--goal", "memory"]):
             self.assertIn("--sql does not use --goal, nor options that select results", self.ask("--sql", "SELECT 1", *option, expect=2).stderr)

@@ -190,7 +190,7 @@ export function claimWords(found: Comparison, nameA: string, nameB: string): str
 export function whatToChoose(a: Choice, b: Choice): string {
   if (contrastOf(a, b).length > 0) return '';
   const one = keys.map(([key]) => key).filter((key) => (a[key] === undefined) !== (b[key] === undefined));
-  if (one.length > 0) return `Choose the ${one.map(keyWords).join(' or the ')} on both sides: only ${one.every((key) => a[key] !== undefined) ? 'A names it' : one.every((key) => b[key] !== undefined) ? 'B names it' : 'one side names it'}`;
+  if (one.length > 0) return `Choose the ${one.map(keyWords).join(' or the ')} ${one.every((key) => a[key] !== undefined) ? 'of B' : one.every((key) => b[key] !== undefined) ? 'of A' : 'on both sides'}`;
   return 'Choose what A and B differ in';
 }
 

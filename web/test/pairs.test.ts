@@ -39,8 +39,8 @@ test('what only one side names is no difference: nothing is claimed', () => {
     assert.deepEqual([found.rows, found.together], [[], null]);
     assert.match(heading(a, b, found), /^Choose /);
   }
-  assert.equal(says(cells, cpu, {}), 'Choose the target on both sides: only A names it');
-  assert.equal(says(cells, {}, cpu), 'Choose the target on both sides: only B names it');
+  assert.equal(says(cells, cpu, {}), 'Choose the target of B');
+  assert.equal(says(cells, {}, cpu), 'Choose the target of A');
 });
 
 test('two batches are compared for each item, on the same target', () => {

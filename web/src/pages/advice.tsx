@@ -19,6 +19,13 @@ const overWhat = 'Times are geometric means over all cells (model, batch, length
 const machineColumn = <Row extends { machine: string }>(rows: Row[]): Column<Row>[] =>
   rows.some((row) => row.machine !== '') ? [{ id: 'machine', title: 'Machine', choice: true, value: (row) => row.machine }] : [];
 
+function adviceTitle(choices: Choice[]): string {
+  const shown = choices.filter((choice) => choice.claimed).length;
+  if (choices.length === 0) return 'Nothing can be recommended yet';
+  if (shown === 0) return `No best hardware is shown for any of ${counted(choices.length, 'architecture')}`;
+  return `The best hardware is shown for ${shown} of ${counted(choices.length, 'architecture')}`;
+}
+
 export function Advice({ document, route }: { document: AssayDocument; route: Route }) {
   const { choices, opportunities, efficiency, efficiency_missing } = document.analysis;
   const choiceColumns: Column<Choice>[] = [
@@ -50,11 +57,11 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
   ];
   return (
     <>
-      <h1>{choices.length === 0 ? 'Nothing can be recommended yet' : `For ${counted(choices.filter((choice) => choice.claimed).length, 'architecture')} of ${choices.length} a best hardware is shown`}</h1>
+      <h1>{adviceTitle(choices)}</h1>
       <Section id="choices" title="Which hardware for which architecture" note={overWhat}><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route}
         empty={<Prose text={missingWords(document, 'architecture_performance_matrix') || nothingRanked(whyUnranked(document.cells))} />} /></Section>
       <Section id="opportunities" title="What would help most">
-        {opportunities.length === 0 ? <p class="empty">Nothing larger than what can be shown.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
+        {opportunities.length === 0 ? <p class="empty">No gain was found that is larger than what these measurements can show. More launches, batches or runtimes may show one.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
       </Section>
       <Section id="efficiency" title="How much of the measured peak is reached">
         {efficiency.length > 0 && <DataTable name="e" caption="Efficiency" noun="line" columns={efficiencyColumns} rows={efficiency} route={route} />}

@@ -83,7 +83,7 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
       </div>
       {missing.length > 0 && <p class="note">The link names {missing.join(', ')}, which no cell has.</p>}
       {machine.value !== '' && <p class="note">Times of {machine.value}; those of other machines are not compared with them.</p>}
-      <p class="note">The lowest median of a row is framed and shown in ms; the others say how many times as long they take. Bold, and a solid frame: the difference is shown; else it may be chance. In brackets: not ranked; with {states.wrong.symbol}: its runtime computes wrong numbers for the model. A symbol says why there is no number. Cells of a model that are not comparable, since more differs than the target, have a row each.</p>
+      <p class="note">The lowest ranked median of a row is framed and shown in ms; the others say how many times as long they take, or are in ms where the row has no ranked one. Bold, and a solid frame: the difference is shown; else it may be chance. In brackets: not ranked; with {states.wrong.symbol}: its runtime computes wrong numbers for the model. A symbol says why there is no number. Cells of a model that are not comparable, since more differs than the target, have a row each.</p>
       <div class="scroll">
         <table class="matrix" role="grid" aria-label="Models by targets" onKeyDown={moveFocus}>
           <thead><tr role="row"><th scope="col" role="columnheader" tabIndex={0}>Model</th>{targets.map((target) => <th key={target.key} scope="col" role="columnheader" tabIndex={-1}><TargetKey document={document} target={target.key} /></th>)}</tr></thead>

@@ -164,7 +164,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         </div>
       </div>
       <Section id="models" title="Which runtime for which model"
-        note="The best of the verified and ranked results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
+        note="The best of the verified and ranked results at the smallest common shape. “Shown” means that the launches of both runtimes, compared round by round, show a difference; otherwise what was measured does not tell them apart, and a figure such as (± 25 %) is the smallest difference that it would have shown. More launches show smaller ones.">
         <DataTable caption="Which runtime for which model" noun={modelCount(analysis.models) === analysis.models.length ? 'model' : 'line'} columns={modelColumns(document)} rows={analysis.models} route={route}
           search={analysis.models.length > 8} pageSize={100} link={(line) => link('model', line.model, { machine: line.machine })} />
       </Section>
