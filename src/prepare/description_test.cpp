@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "zoo/zoo.hpp"
 
@@ -26,6 +28,29 @@ TEST(Variants, OfOneModelHaveOneIdentityOnEveryEngine) {
   EXPECT_NE(runtime, "none");
   EXPECT_NE(runtime, model.built.config_hash) << "the kind of KV cache is a part of the identity";
   EXPECT_NE(runtime, hash_on(zoo::KvCache::kStatic, "onnxruntime"));
+}
+
+TEST(Variants, AnEngineOfStaticCachesGetsThemUnlessAnotherKindIsRequested) {
+  const TemporaryDirectory folder = TemporaryDirectory::create().value();
+  const EngineRegistry registry(EngineRegistry::default_places());
+  std::string only_static;
+  for (const EngineEntry& engine : registry.entries())
+    if (engine.kv_cache == std::vector<std::string>{"static"}) only_static = engine.name;
+  ASSERT_NE(only_static, "");
+  for (const char* known : {"gpt2", "t5"}) {
+    SCOPED_TRACE(known);
+    const ZooSource source = zoo_source(zoo::find_known(known).value());
+    const ZooDescription model = describe(zoo_build(source, {}), true, folder.path(), {}).value();
+    const auto variants = describe_variants(model, std::nullopt, {"onnxruntime", only_static}, registry);
+    ASSERT_EQ(variants.size(), 1U) << "the other engine runs the model as it is";
+    const Result<CacheVariant>& variant = variants.at(only_static);
+    ASSERT_TRUE(variant) << to_string(variant.error());
+    EXPECT_EQ(variant->kv_cache, zoo::KvCache::kStatic);
+    EXPECT_EQ(variant->own_prompt, std::string(known) == "t5");
+    const auto growing = describe_variants(model, zoo::KvCache::kGrowing, {only_static}, registry);
+    ASSERT_FALSE(growing.at(only_static));
+    EXPECT_EQ(growing.at(only_static).error().code, ErrorCode::kUnsupported);
+  }
 }
 
 }  // namespace

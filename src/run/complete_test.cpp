@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "hub/hub.hpp"
 #include "onnx/inspect.hpp"
 #include "onnx/onnx_testing.hpp"
 #include "plan/plan_testing.hpp"
@@ -77,6 +78,70 @@ TEST(Complete, AnOperatorThatTheDialectLacksIsRefusedByNameBeforeAnythingRuns) {
   TaskCompleter(model, folder.path(), {}).complete(tasks.at(0));
   EXPECT_EQ(tasks[0].row.status, CellStatus::kUnsupported);
   EXPECT_THAT(tasks[0].row.message, HasSubstr("com.example:Unheard (opset 1)"));
+}
+
+/// A small model of the zoo that generates, on an engine that gets lowered models.
+Task generating(const std::string& known, const TemporaryDirectory& folder) {
+  hub::Settings offline;
+  offline.cache = folder.path() / "hub";
+  offline.offline = true;
+  hub::Hub hub(offline);
+  const EngineRegistry registry{EngineRegistry::Places{}};
+  std::string lowers;
+  for (const EngineEntry& engine : registry.entries())
+    if (engine.lowered_to == "stablehlo") lowers = engine.name;
+  RunSettings settings;
+  settings.size = "tiny";
+  settings.batch_sizes = {2};
+  settings.sequence_lengths = {5};
+  settings.output_tokens = {4};
+  ModelChoice choice;
+  choice.name = choice.reference = known;
+  Preparing with;
+  with.cache = with.inputs = folder.path();
+  with.hub = &hub;
+  with.registry = &registry;
+  with.engines = {lowers};
+  Result<PreparedModel> model = prepare_model(choice, settings, with);
+  EXPECT_TRUE(model) << to_string(model.error());
+  model->signatures.emplace("", Signature{*model->info, true, std::nullopt});
+  Target target = testing::target_on(lowers);
+  target.found.entry = *registry.entry(lowers);
+  std::vector<Task> tasks = plan_tasks(*model, {target}, settings, testing::run_info());
+  TaskCompleter(*model, folder.path(), {}).complete(tasks.at(0));
+  return tasks.at(0);
+}
+
+TEST(Complete, ADecoderOnFixedShapesHasOneFileForThePromptAndOneForTheSteps) {
+  const TemporaryDirectory folder = TemporaryDirectory::create().value();
+  const Task task = generating("gpt2", folder);
+  ASSERT_TRUE(task.runs()) << task.row.message;
+  EXPECT_EQ(task.row.kv_cache, "static") << "nothing was requested, and the engine runs no other";
+  EXPECT_EQ(task.row.shapes, "static");
+  const std::int64_t cache = 5 + 4 - 1;
+  EXPECT_EQ(task.variant->generation.cache_tokens, cache);
+  EXPECT_EQ(task.artefact.shapes.at("input_ids"), (Shape{2, 5}));
+  EXPECT_EQ(task.artefact.shapes.at("cache_position"), (Shape{5}));
+  EXPECT_EQ(task.artefact.step_shapes.at("input_ids"), (Shape{2, 1}));
+  EXPECT_EQ(task.artefact.step_shapes.at("cache_position"), (Shape{1}));
+  for (const auto* shapes : {&task.artefact.shapes, &task.artefact.step_shapes}) {
+    EXPECT_EQ(shapes->at("attention_mask"), (Shape{2, cache}));
+    EXPECT_EQ(shapes->at("past_key_values.0.key")[2], cache);
+  }
+  const auto again = artefact_from_json(to_json(task.artefact)).value();
+  EXPECT_EQ(again.step_shapes, task.artefact.step_shapes);
+}
+
+TEST(Complete, AnEncoderDecodersPromptHasNoCacheAndItsStepsOneOfFixedLength) {
+  const TemporaryDirectory folder = TemporaryDirectory::create().value();
+  const Task task = generating("t5", folder);
+  ASSERT_TRUE(task.runs()) << task.row.message;
+  EXPECT_FALSE(task.artefact.shapes.contains("cache_position"));
+  EXPECT_EQ(task.artefact.shapes.at("input_ids"), (Shape{2, 5}));
+  EXPECT_EQ(task.artefact.step_shapes.at("decoder_input_ids"), (Shape{2, 1}));
+  EXPECT_EQ(task.artefact.step_shapes.at("past_key_values.0.decoder.key")[2], 4)
+      << "one token of the prompt, and three";
+  EXPECT_EQ(task.artefact.step_shapes.at("past_key_values.0.encoder.key")[2], 5);
 }
 
 TEST(Complete, RunsOfManyFlopsHaveTwoInputSets) {
