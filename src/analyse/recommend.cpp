@@ -264,8 +264,8 @@ std::vector<std::string> next_steps(std::span<const Record> rows, const Reported
         break;
       case CellStatus::kSkipped:
         if (row.reason_code == reason::kNoTime)
-          once(kMissing, "no_time" + where,
-               fmt::format("{}: larger batches were skipped for time; --batch-sizes measures them", where));
+          once(kMissing, "no_time",
+               "larger batches were skipped for time: a larger --budget, or --batch-sizes, measures them");
         break;
       default:
         break;

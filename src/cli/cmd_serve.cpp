@@ -74,6 +74,7 @@ std::string why_empty(const std::filesystem::path& database) {
 }
 
 Result<ExitCode> serve_database(const ServeCommand& command, const Context& context) {
+  interrupts_end_server();
   serve::ServeOptions options;
   options.database = database_path(command.db_path);
   options.port = command.port;

@@ -9,23 +9,29 @@
 namespace assay::cli {
 namespace {
 
-volatile std::sig_atomic_t g_interrupted = 0;
+volatile std::sig_atomic_t g_interrupted = 0, g_serving = 0;
 
 constexpr std::string_view kCtrlC = "\nStopping; finished cells are kept. Press Ctrl-C again to end at once.\n";
 constexpr std::string_view kTerm = "\nStopping after SIGTERM; finished cells are kept. A second signal ends at once.\n";
 constexpr std::string_view kHangUp =
     "\nStopping after SIGHUP (the terminal was closed); finished cells are kept. A second signal ends at once.\n";
+constexpr std::string_view kServerEnds = "\nThe server ends.\n";
 
 extern "C" void on_interrupt(int signal) {
   if (g_interrupted != 0) _exit(static_cast<int>(ExitCode::kInterrupted));
   g_interrupted = 1;
-  const std::string_view note = signal == SIGINT ? kCtrlC : signal == SIGTERM ? kTerm : kHangUp;
+  const std::string_view note = g_serving != 0      ? kServerEnds
+                                : signal == SIGINT  ? kCtrlC
+                                : signal == SIGTERM ? kTerm
+                                                    : kHangUp;
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, note.data(), note.size());
 }
 
 }  // namespace
 
 bool interrupted() { return g_interrupted != 0; }
+
+void interrupts_end_server() { g_serving = 1; }
 
 void watch_interrupts() {
   struct sigaction action {};

@@ -46,6 +46,8 @@ class Commands {
 /// once.
 [[nodiscard]] bool interrupted();
 void watch_interrupts();
+/// Interrupts end a server from now on: nothing is measured that could be kept.
+void interrupts_end_server();
 
 void register_run(CLI::App& app, Commands& commands);
 void register_bench(CLI::App& app, Commands& commands);
