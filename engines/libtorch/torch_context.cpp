@@ -60,6 +60,7 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
     for (const Alias& alias : aliases()) given[alias.input] = latest_[alias.output];
   torch::jit::Stack stack{model_->code.self};
   stack.insert(stack.end(), given.begin(), given.end());
+  stack.insert(stack.end(), model_->code.defaults.begin(), model_->code.defaults.end());
   std::vector<at::Tensor> results;
   results.reserve(outputs().size());
   try {

@@ -121,12 +121,11 @@ Result<Signature> find_signature(const fs::path& file, const std::string& inside
   std::vector<std::string> inputs;
   for (const std::string& name : arguments)
     inputs.push_back(fmt::format(R"({{"name": "{}", "dtype": "float32", "shape": ["batch", 3, 224, 224]}})", name));
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("'{}' does not have the types and shapes of its inputs ({})", file.string(),
-                          fmt::join(arguments, ", ")),
-              fmt::format("give their values with --data (files {}.npy), or write '{}.json': {{\"format_version\": 1, "
-                          "\"inputs\": [{}]}}",
-                          fmt::join(arguments, ".npy, "), file.string(), fmt::join(inputs, ", ")));
+  return fail(
+      ErrorCode::kInvalidArgument,
+      fmt::format("'{0}' does not have the types and shapes of its inputs ({1}); give values with --data ({2}.npy), or "
+                  "write '{0}.json': {{\"format_version\": 1, \"inputs\": [{3}]}}",
+                  file.string(), fmt::join(arguments, ", "), fmt::join(arguments, ".npy, "), fmt::join(inputs, ", ")));
 }
 
 /// Inputs in the order of the arguments, if they have the arguments' names.

@@ -41,7 +41,10 @@ Result<TorchCode> compile(const jit::Module& module, const std::string& how) {
       simplify(graph);
     }
     jit::ConstantPooling(graph);
-    return TorchCode{jit::Code(graph, "forward"), ready._ivalue()};
+    TorchCode made{jit::Code(graph, "forward"), ready._ivalue()};
+    for (const c10::Argument& argument : module.get_method("forward").function().getSchema().arguments())
+      if (argument.default_value()) made.defaults.push_back(*argument.default_value());
+    return made;
   } catch (const std::exception& thrown) {
     return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot prepare the model");
   }

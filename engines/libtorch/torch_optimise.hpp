@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <torch/csrc/jit/api/module.h>
 #include <torch/csrc/jit/runtime/interpreter.h>
@@ -11,10 +12,12 @@
 
 namespace assay::plugin {
 
-/// A module, ready to run: what its interpreter executes, and the object that is the first argument.
+/// A module, ready to run: what its interpreter executes, the object that is the first argument, and the values of the
+/// arguments behind the inputs, which are their defaults.
 struct TorchCode {
   torch::jit::Code code;
   c10::IValue self;
+  std::vector<c10::IValue> defaults{};
 };
 
 /// `how` is a value of the option `optimize`. With "inference" the weights of linear layers and convolutions are packed

@@ -172,7 +172,7 @@ class State : public EngineTest {
   void with_growing_cache(Test&& test) {
     with_cache_model([&](Programs& programs) {
       if (programs.has_fixed_extents())
-        EXPECT_THAT(programs.create_open(), Fails(ErrorCode::kMismatch));
+        EXPECT_THAT(programs.create_open(), Fails(ErrorCode::kInvalidArgument));
       else
         test(programs);
     });
