@@ -138,8 +138,9 @@ Status mel_weights(TorchWriter& writer, const Node& node) {
 }
 
 Status bit_cast(TorchWriter& writer, const Node& node) {
-  const auto from = torch_type(writer.dtype(node, 0)), to = torch_type(writer.out_dtype(node));
-  if (!from || !to) return refuse(node, "a type that libtorch lacks");
+  const auto to = torch_type(writer.out_dtype(node));
+  if (!to || !torch_type(writer.dtype(node, 0)))
+    return refuse(node, fmt::format("the type {}", to_string(to ? writer.dtype(node, 0) : writer.out_dtype(node))));
   writer.out(node, torch_call("view_copy", writer.in(node, 0), fmt::format("dtype={}", *to)));
   return {};
 }
