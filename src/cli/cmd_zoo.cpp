@@ -75,7 +75,8 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
                               .seed = static_cast<std::uint64_t>(seed),
                               .allow_random_weights = options.allow_random_weights,
                               .precision = precision,
-                              .output = options.output};
+                              .output = options.output,
+                              .cuts_sequence = !options.sequence};
   ASSAY_TRY(shapes.batch, integer_option("--batch-sizes", options.batch, 1, kMostShown));
   if (options.sequence) {
     ASSAY_TRY(shapes.sequence, integer_option("--sequence-lengths", *options.sequence, 1, kMostShown));
@@ -224,7 +225,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(build_command->add_option("--sequence-lengths,--sequence-length", build_options->sequence,
                                     "Number of tokens in one input, for a format of one set of shapes"),
           kShapes, "N")
-      ->default_str("128");
+      ->default_str("128, or the maximum of the model if it is less");
   show_as(build_command->add_option("-o,--output", build_options->output,
                                     "File to write: ONNX, or by its extension .stablehlo or .torchscript (a text, "
                                     "with its weights beside it) or .pt (TorchScript, written by PyTorch)"),

@@ -99,6 +99,7 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
   }
   InputAxes axes;
   axes.sequence = asked.sequence;
+  if (asked.cuts_sequence && info.max_sequence) axes.sequence = std::min(axes.sequence, *info.max_sequence);
   for (const auto& [symbol, extent] : asked.extents) axes.extents[lower(symbol)] = extent;
   ASSAY_CHECK_OK(check_extents(info, axes.extents));
   ASSAY_TRY(const std::optional<std::int64_t> fixed, fixed_batch(info));

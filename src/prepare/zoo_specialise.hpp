@@ -26,6 +26,7 @@ struct ZooSpecialiseRequest {
   std::filesystem::path output{};
   std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;
+  bool cuts_sequence = false;  ///< `sequence` is a default: a model with fewer positions gets those that it has
   std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name
   /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
   /// extents, or one for all of them.
