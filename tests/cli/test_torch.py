@@ -54,7 +54,7 @@ class Files(TorchTest):
     def test_a_file_that_assay_wrote_runs_and_has_its_signature(self):
         row = self.bench(self.built)
         self.assertEqual((row["status"], row["verification"]), ("completed", "unverified"))
-        self.assertEqual([each["name"] for each in self.signature()["inputs"]], ["input_ids", "attention_mask", "token_type_ids"])
+        self.assertEqual([each["name"] for each in self.signature()["inputs"]], ["input_ids", "token_type_ids", "attention_mask"])
 
     def test_without_a_signature_the_error_shows_both_ways_to_give_it(self):
         row = self.bench(self.without_signature(), expect=2)
@@ -68,7 +68,7 @@ class Files(TorchTest):
         inputs = [{**each, "shape": ["batch", 16]} for each in self.signature()["inputs"]]
         pathlib.Path(f"{path}.json").write_text(json.dumps({"format_version": 1, "inputs": inputs[:2]}))
         row = self.bench(path, expect=2)
-        self.assertIn("the signature has 2 inputs (input_ids, attention_mask), forward has 3 (x0, x1, x2)", row["message"])
+        self.assertIn("the signature has 2 inputs (input_ids, token_type_ids), forward has 3 (x0, x1, x2)", row["message"])
         pathlib.Path(f"{path}.json").write_text(json.dumps({"format_version": 1, "inputs": [{**each, "shape": [2, 16]} for each in inputs]}))
         self.assertEqual(self.bench(path)["status"], "completed")
 
@@ -82,7 +82,7 @@ class Files(TorchTest):
 
     def test_a_custom_operator_is_unsupported_by_name(self):
         def custom(name, content):
-            return content.replace(b"torch.tanh(", b"ops.mine.frobnicate(", 1) if name.endswith(".py") else content
+            return content.replace(b"torch.layer_norm(", b"ops.mine.frobnicate(", 1) if name.endswith(".py") else content
         row = self.bench(self.changed("custom.pt", custom), expect=1)
         self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
         self.assertIn("mine::frobnicate", row["message"])
@@ -149,7 +149,8 @@ class Installations(tool.ToolTest):
         self.assertEqual(rows["null"]["status"], "completed")
 
     def test_a_library_was_cut_short(self):
-        self.install(lib__libtorch_cpu_so=(TORCH / "libtorch_cpu.so").open("rb").read(1 << 20))
+        with (TORCH / "libtorch_cpu.so").open("rb") as whole:
+            self.install(lib__libtorch_cpu_so=whole.read(1 << 20))
         rows = self.rows(expect=0)
         self.assertEqual((rows["libtorch"]["status"], rows["libtorch"]["reason_code"]), ("unavailable", "no_runtime"))
         self.assertIn("is not whole: it has 1048576 of at least", rows["libtorch"]["message"])
