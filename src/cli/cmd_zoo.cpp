@@ -225,7 +225,7 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(build_command->add_option("--sequence-lengths,--sequence-length", build_options->sequence,
                                     "Number of tokens in one input, for a format of one set of shapes"),
           kShapes, "N")
-      ->default_str("128, or the maximum of the model if it is less");
+      ->default_str("128, or the positions that the graph states if they are fewer");
   show_as(build_command->add_option("-o,--output", build_options->output,
                                     "File to write: ONNX, or by its extension .stablehlo or .torchscript (a text, "
                                     "with its weights beside it) or .pt (TorchScript, written by PyTorch)"),
