@@ -13,10 +13,10 @@ namespace assay {
 namespace fs = std::filesystem;
 namespace {
 
-// Runtimes name the whole path of the file, which differs between machines.
-ConformityResult without_path(ConformityResult result, const std::string& path) {
+// Runtimes name whole paths, which differ between machines and runs.
+ConformityResult without_path(ConformityResult result, const std::string& path, const std::string& instead) {
   for (std::size_t at = 0; (at = result.message.find(path, at)) != std::string::npos;)
-    result.message.replace(at, path.size(), "model.onnx");
+    result.message.replace(at, path.size(), instead);
   return result;
 }
 
@@ -119,7 +119,8 @@ Result<ConformityResult> ConformanceRun::run(const NodeTest& test) {
     if (done.error().code == ErrorCode::kCancelled) return tl::unexpected<Error>(done.error());
     // After an error the state of the runtime is unknown; a refusal changes nothing.
     if (done.error().code != ErrorCode::kUnsupported) worker_.reset();
-    return without_path(conformity_of(done.error()), test.model.string());
+    return without_path(without_path(conformity_of(done.error()), test.model.string(), "model.onnx"),
+                        folder_.path().string() + "/", "");
   }
   return judge_node_test(test, *data, outputs);
 }
