@@ -65,18 +65,14 @@ XlaContext::~XlaContext() {
 }
 
 Status XlaContext::prepare() {
-  const std::size_t fixed = inputs().size() + compiled_->weights.size();
-  arguments_ = PyRef(py().PyList_New(static_cast<Py_ssize_t>(fixed + compiled_->spare.size())));
+  arguments_ = PyRef(
+      py().PyList_New(static_cast<Py_ssize_t>(inputs().size() + compiled_->weights.size() + compiled_->spare.size())));
   if (!arguments_) return python_error();
   for (std::size_t i = 0; i < inputs().size(); ++i) set_argument(i, PyRef(py().Py_BuildValue("")));
   for (std::size_t i = 0; i < compiled_->weights.size(); ++i) set_argument(inputs().size() + i, compiled_->weights[i]);
   spare_.resize(compiled_->spare.size());
   latest_.resize(outputs().size());
-  for (std::size_t i = 0; i < spare_.size(); ++i) {
-    ASSAY_TRY(spare_[i], PyRuntime::method(compiled_->compiled.get(), "memory", "(n)",
-                                           static_cast<Py_ssize_t>(compiled_->spare[i])));
-    set_argument(fixed + i, spare_[i]);
-  }
+  for (std::size_t i = 0; i < spare_.size(); ++i) ASSAY_CHECK_OK(renew_memory(i));
   consume_ = PyRef(py().PyUnicode_InternFromString("consume_with_handlers"));
   ASSAY_TRY(block_, compiled_->runtime->library("batched_block_until_ready"));
   if (inputs().empty()) sets_.emplace_back();  // set_input is never called
@@ -85,6 +81,18 @@ Status XlaContext::prepare() {
 
 void XlaContext::set_argument(std::size_t place, const PyRef& array) {
   py().PyList_SetItem(arguments_.get(), static_cast<Py_ssize_t>(place), array.share());
+}
+
+void XlaContext::give_memory(std::size_t place, PyRef memory) {
+  spare_[place] = std::move(memory);
+  set_argument(inputs().size() + compiled_->weights.size() + place, spare_[place]);
+}
+
+Status XlaContext::renew_memory(std::size_t place) {
+  ASSAY_TRY(PyRef memory, PyRuntime::method(compiled_->compiled.get(), "memory", "(n)",
+                                            static_cast<Py_ssize_t>(compiled_->spare[place])));
+  give_memory(place, std::move(memory));
+  return {};
 }
 
 Result<PyRef> XlaContext::array_over(const Bound& bound, std::size_t index) const {
@@ -162,19 +170,15 @@ Status XlaContext::keep_results(std::size_t set, PyObject* results) {
     PyRef made(py().PyList_GetItem(results, static_cast<Py_ssize_t>(i)));  // borrowed
     py().Py_IncRef(made.get());
     std::swap(latest_[i], made);
-    const auto place = std::ranges::find(compiled_->spare, i);
-    if (place == compiled_->spare.end()) continue;
-    PyRef& spare = spare_[static_cast<std::size_t>(place - compiled_->spare.begin())];
-    if (std::ranges::find(aliases(), i, &Alias::output) == aliases().end()) {
-      spare = PyRef(latest_[i].share());
-    } else if (made) {
-      spare = std::move(made);  // the next run reads the latest one
-    } else {
-      ASSAY_TRY(spare, PyRuntime::method(compiled_->compiled.get(), "memory", "(n)", static_cast<Py_ssize_t>(i)));
-    }
-    set_argument(
-        inputs().size() + compiled_->weights.size() + static_cast<std::size_t>(place - compiled_->spare.begin()),
-        spare);
+    const auto found = std::ranges::find(compiled_->spare, i);
+    if (found == compiled_->spare.end()) continue;
+    const auto place = static_cast<std::size_t>(found - compiled_->spare.begin());
+    if (std::ranges::find(aliases(), i, &Alias::output) == aliases().end())
+      give_memory(place, PyRef(latest_[i].share()));
+    else if (made)
+      give_memory(place, std::move(made));  // the next run reads the latest one
+    else
+      ASSAY_CHECK_OK(renew_memory(place));
   }
   return {};
 }
@@ -193,9 +197,13 @@ Status XlaContext::do_get_output(std::size_t index, assay_tensor& out) {
   return {};
 }
 
-Status XlaContext::do_alias(const Alias&) {
+Status XlaContext::do_alias(const Alias& alias) {
   selected_ = kNone;
-  return {};
+  // After a run the next one would be given the memory of this output; now it reads it.
+  const auto place = std::ranges::find(compiled_->spare, alias.output);
+  if (place == compiled_->spare.end() || !latest_[alias.output]) return {};
+  const PyLock lock;
+  return renew_memory(static_cast<std::size_t>(place - compiled_->spare.begin()));
 }
 
 }  // namespace assay::plugin

@@ -54,6 +54,10 @@ class XlaContext final : public RuntimeContext {
   /// Keeps the outputs of a run of `set`, and gives their memory to the next one.
   [[nodiscard]] Status keep_results(std::size_t set, PyObject* results);
   void set_argument(std::size_t place, const PyRef& array);
+  /// The memory for the output number `place` of XlaCompiled::spare in the next run.
+  void give_memory(std::size_t place, PyRef memory);
+  /// The same with memory that no run was given.
+  [[nodiscard]] Status renew_memory(std::size_t place);
   [[nodiscard]] static tl::unexpected<Error> execution_error();
 
   static constexpr std::size_t kNone = SIZE_MAX;

@@ -141,7 +141,8 @@ class Others(tool.ToolTest):
     def test_a_kv_cache_that_it_does_not_run(self):
         self.engine("ours", kv_cache=["static"])
         golden = tool.SOURCE / "tests" / "goldens" / "llama"
-        common = ["bench", "--engine", "ours", "--model-id", str(golden), "--sequence-lengths", "4", "--output-tokens", "2", *FAST]
+        common = ["bench", "--engine", "ours", "--model-id", str(golden), "--sequence-lengths", "4", "--output-tokens", "2",
+                  "--kv-cache", "growing", *FAST]
         (row,) = self.run_json(*common, expect=1)["results"]
         self.assertEqual(row["status"], "unsupported")
         self.assertIn("ours does not run graphs with a growing KV cache", row["message"])
