@@ -14,7 +14,7 @@ import type { Column } from '../rows.ts';
 import { changeQuery, type Route } from '../state.ts';
 import { enoughRounds, fewRoundsFactor } from '../stats.ts';
 import { DataTable } from '../table.tsx';
-import { isUsable } from '../timed.ts';
+import { hasTime, isUsable } from '../timed.ts';
 
 const percentOfFew = Math.round((fewRoundsFactor - 1) * 100);
 
@@ -108,7 +108,7 @@ function Nothing({ document }: { document: AssayDocument }) {
   const usable = document.cells.filter(isUsable);
   const targets = new Set(usable.map((cell) => cell.target));
   if (targets.size > 1) return null;
-  return <p class="note">{targets.size === 0 ? 'No cell has a time that is ranked.' : `Only ${[...targets][0]} has times that are ranked.`} {document.cells.some((cell) => !isUsable(cell) && cell.status === 'completed') ? <>Other times are too disturbed or too uncertain to be ranked: <code>assay doctor</code> says what disturbs timings; more launches (<code>--launches</code>) make them more certain.</> : <><code>assay run --hardware all</code> measures on all hardware.</>}</p>;
+  return <p class="note">{targets.size === 0 ? 'No cell has a time that is ranked.' : `Only ${[...targets][0]} has times that are ranked.`} {document.cells.some((cell) => hasTime(cell) && !isUsable(cell)) ? <>Other times are too disturbed or too uncertain to be ranked: <code>assay doctor</code> says what disturbs timings; more launches (<code>--launches</code>) make them more certain.</> : <><code>assay run --hardware all</code> measures on all hardware.</>}</p>;
 }
 
 export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
