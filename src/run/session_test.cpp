@@ -278,11 +278,11 @@ TEST_F(SessionTest, ABudgetThatIsTooSmallSaysWhatItGivesUp) {
   const std::string warnings = ::testing::internal::GetCapturedStderr();
   ASSERT_TRUE(session) << to_string(session.error());
   EXPECT_THAT(session->notes, Contains(HasSubstr("the cell has fewer than 3 launches")));
-  EXPECT_EQ(std::ranges::count_if(
-                session->notes,
-                [](const std::string& note) { return note.find("what was left was expected to take") != note.npos; }),
+  EXPECT_EQ(std::ranges::count_if(session->notes,
+                                  [](const std::string& note) { return note.find("expected time") != note.npos; }),
             1);
-  EXPECT_LT(warnings.find("what is left takes about"), warnings.find("a 1 launched")) << warnings;
+  EXPECT_LT(warnings.find("the plan was reduced as far as possible and takes about"), warnings.find("a 1 launched"))
+      << warnings;
   EXPECT_THAT(session->notes, Contains(HasSubstr("batch 2 is not measured")));
   EXPECT_THAT(outcomes(*session), ElementsAre("a 1 completed", "a 2 skipped"));
   EXPECT_EQ(session->rows[0].launches, 1);
