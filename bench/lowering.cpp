@@ -74,7 +74,10 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds, "How often")->check(CLI::PositiveNumber)->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const auto dialect = lowering::dialect_from(settings.dialect);
-  if (!dialect) return std::fprintf(stderr, "there is no dialect '%s'\n", settings.dialect.c_str()), 2;
+  if (!dialect)
+    return std::fprintf(stderr, "--dialect: unknown value '%s'; valid: torchscript, stablehlo\n",
+                        settings.dialect.c_str()),
+           2;
   std::printf(
       "| model | file MB | text kB | median s | longest s | memory MB |\n| --- | --- | --- | --- | --- | --- |\n");
   for (const std::string& file : settings.files)

@@ -116,7 +116,7 @@ Result<Signature> find_signature(const fs::path& file, const std::string& inside
   if (!option.empty()) {
     ASSAY_TRY(auto given, signature_in(option));
     if (given) return std::move(*given);
-    return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}', given as the signature", option));
+    return fail(ErrorCode::kNotFound, fmt::format("the signature file '{}' does not exist", option));
   }
   std::vector<std::string> inputs;
   for (const std::string& name : arguments)

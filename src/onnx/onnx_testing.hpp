@@ -62,6 +62,23 @@ inline onnx::NodeProto& add_node(onnx::GraphProto& graph, const std::string& op,
   return node;
 }
 
+inline onnx::TensorProto& add_integers(onnx::GraphProto& graph, const std::string& name,
+                                       const std::vector<std::int64_t>& values) {
+  onnx::TensorProto& tensor = *graph.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_dims(static_cast<std::int64_t>(values.size()));
+  for (const std::int64_t value : values) tensor.add_int64_data(value);
+  return tensor;
+}
+
+inline void add_attribute(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
 inline onnx::TensorProto& add_floats(onnx::GraphProto& graph, const std::string& name,
                                      std::initializer_list<std::int64_t> dims) {
   onnx::TensorProto& tensor = *graph.add_initializer();

@@ -44,17 +44,10 @@ class StableHlo : public ::testing::Test {
     add_value(graph().mutable_output(), name, type, {});
   }
   void integers(const char* name, const std::vector<std::int64_t>& values) {
-    onnx::TensorProto& tensor = *graph().add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    tensor.add_dims(static_cast<std::int64_t>(values.size()));
-    for (const std::int64_t value : values) tensor.add_int64_data(value);
+    testing::add_integers(graph(), name, values);
   }
   static void attribute(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
-    onnx::AttributeProto& to = *node.add_attribute();
-    to.set_name(name);
-    to.set_type(onnx::AttributeProto::INTS);
-    for (const std::int64_t value : values) to.add_ints(value);
+    testing::add_attribute(node, name, values);
   }
   static void attribute(onnx::NodeProto& node, const char* name, std::int64_t value) {
     onnx::AttributeProto& to = *node.add_attribute();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions and pooling.
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "graph/shape_rules.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -164,7 +164,7 @@ Status max_pool(TorchWriter& writer, const Node& node) {
   writer.out(node, 0, both + "[0]");
   // libtorch counts within a channel, ONNX within the tensor; with storage_order 1, columns first.
   std::string place = both + "[1]";
-  const std::int64_t size = std::accumulate(window.in.begin(), window.in.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t size = count_of(window.in);
   if (node.integer("storage_order", 0) != 0) {
     if (window.axes() != 2) return refuse(node, "the order of places");
     place = writer.let(place);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators on images: sampling, regions, cropping, the inverses of pooling and of im2col.
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include <fmt/format.h>
 
+#include "graph/shape_rules.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -14,10 +13,6 @@ namespace {
 
 using graph::Node;
 using Extents = std::vector<std::int64_t>;
-
-std::int64_t product(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 Extents attribute(const Node& node, std::string_view name, std::size_t count, std::int64_t otherwise) {
   if (const auto given = node.integers(name)) return {given->begin(), given->end()};
@@ -71,7 +66,7 @@ Status max_unpool(TorchWriter& writer, const Node& node) {
   Extents natural{in[0], in[1]};
   for (std::size_t i = 0; i < axes; ++i)
     natural.push_back((in[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[axes + i]);
-  const std::string zeros = torch_call("zeros", torch_list(Extents{product(natural)}),
+  const std::string zeros = torch_call("zeros", torch_list(Extents{count_of(natural)}),
                                        fmt::format("dtype={}", *torch_type(writer.out_dtype(node))));
   const auto flat = [&](std::size_t i) { return torch_call("reshape", writer.in(node, i), "[-1]"); };
   const std::string made =
@@ -93,9 +88,9 @@ Extents places_of_columns(const Node& node, const Extents& image, const Extents&
   Extents steps;
   for (std::size_t i = 0; i < axes; ++i)
     steps.push_back((image[i] + pads[i] + pads[axes + i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1);
-  const std::int64_t all = product(image), columns = product(steps);
+  const std::int64_t all = count_of(image), columns = count_of(steps);
   Extents places;
-  for (std::int64_t at = 0; at < product(block) * columns; ++at) {
+  for (std::int64_t at = 0; at < count_of(block) * columns; ++at) {
     std::int64_t in_block = at / columns, step = at % columns, place = 0, size = 1;
     bool inside = true;
     for (std::size_t i = axes; i-- > 0;) {
@@ -119,12 +114,12 @@ Status image_of_columns(TorchWriter& writer, const Node& node) {
   if (const Shape& in = writer.shape(node, 0); in[1] * in[2] != out[1] * static_cast<std::int64_t>(places.size()))
     return refuse(node, fmt::format("a number of columns other than {}", places.size()));
   const std::int64_t planes = out[0] * out[1];
-  const std::string zeros = torch_call("zeros", torch_list(Extents{planes, product(image) + 1}),
+  const std::string zeros = torch_call("zeros", torch_list(Extents{planes, count_of(image) + 1}),
                                        fmt::format("dtype={}", *torch_type(writer.out_dtype(node))));
   const std::string columns =
       torch_call("reshape", writer.in(node, 0), torch_list(Extents{planes, static_cast<std::int64_t>(places.size())}));
   const std::string sums = torch_call("index_add", zeros, 1, writer.integers(places), columns);
-  writer.out(node, torch_call("reshape", torch_call("narrow", sums, 1, 0, product(image)), torch_list(out)));
+  writer.out(node, torch_call("reshape", torch_call("narrow", sums, 1, 0, count_of(image)), torch_list(out)));
   return {};
 }
 

@@ -37,11 +37,7 @@ class Text : public ::testing::Test {
     tensor.set_raw_data(&value, sizeof value);
   }
   void add_integers(const std::string& name, const std::vector<std::int64_t>& values) {
-    onnx::TensorProto& tensor = *graph().add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    tensor.add_dims(static_cast<std::int64_t>(values.size()));
-    tensor.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+    testing::add_integers(graph(), name, values);
   }
   [[nodiscard]] Result<Program> lowered() {
     const auto opened = StaticModel::open(folder_.write(model_));
