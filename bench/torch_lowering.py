@@ -5,15 +5,14 @@
     V/bin/python bench/torch_lowering.py [--assay build/release/bin/assay] [--models resnet50 …] [--batch-sizes 1 8] [--pairs 10]
 
 V is a virtual environment with torch, torchvision and transformers; torch must be the version that assay uses (`assay engines libtorch`).
-Each pair is two fresh processes on the same input shape and number of threads, in alternating order: `assay bench --engine libtorch`
+Each pair is two fresh processes on the same input shape and number of threads, in random order: `assay bench --engine libtorch`
 (the zoo's graph, lowered, in the worker's loop), and this script, which makes the model with random weights, traces it, freezes it
 (torch.jit.freeze; with --theirs optimized torch.jit.optimize_for_inference, too) and calls it in torch.inference_mode. Prints the
-medians over the pairs and the ratio ours / theirs with its 95 % interval (Student's, of the pairs' log ratios).
+medians over the pairs and the ratio assay / theirs with its 95 % interval (bench/pairs.py).
 The time and memory of lowering itself: bench/lowering.cpp.
 """
 import argparse
 import json
-import math
 import os
 import pathlib
 import statistics
@@ -21,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import pairs
 
 SEQUENCE = 128
 # The name for assay, and what makes the model here: (library, class or function).
@@ -30,8 +31,6 @@ MODELS = {
     "bert-base": ("bert-base-uncased", "transformers", "Bert"),
     "gpt2": ("gpt2", "transformers", "GPT2"),
 }
-# Student's t for a two-sided 95 % interval, by degrees of freedom.
-STUDENT = [math.nan, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09]
 
 
 def theirs(options):
@@ -91,6 +90,8 @@ def run_ours(options, model, batch, folder):
     command = [str(options.assay), "bench", "--model-id", MODELS[model][0], "--engine", "libtorch", "--batch-sizes", str(batch), "--threads",
                str(options.threads), "--warmup", str(options.warmup), "--iterations", str(options.iterations), "--sequence-lengths",
                str(SEQUENCE), "--quiet", "--output-format", "json"]
+    if MODELS[model][1] == "transformers":
+        command += ["--output-tokens", "0"]  # a forward pass, logits of all places
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(done.stderr + done.stdout)
@@ -98,48 +99,17 @@ def run_ours(options, model, batch, folder):
     return row["latency_p50_ns"] / 1e6, row["verification"]
 
 
-def compare(options):
-    print(f"{options.threads} threads, {options.warmup} warm-ups, {options.iterations} samples for each process; theirs: {options.theirs}\n")
-    print("| model | batch | pairs | theirs ms | assay ms | assay / theirs | verification |\n| --- | --- | --- | --- | --- | --- | --- |")
-    with tempfile.TemporaryDirectory(prefix="assay-lowering-") as name:
-        folder = pathlib.Path(name)
-        for model in options.models:
-            for batch in options.batch_sizes:
-                pairs, words = [], set()
-                for i in range(options.pairs):
-                    if i % 2 == 0:
-                        other = run_theirs(options, model, batch)
-                    own, word = run_ours(options, model, batch, folder)
-                    if i % 2 == 1:
-                        other = run_theirs(options, model, batch)
-                    pairs.append((other, own))
-                    words.add(word)
-                print_row(model, batch, pairs, words)
-
-
-def print_row(model, batch, pairs, words):
-    logs = [math.log(own / other) for other, own in pairs]
-    middle, cell = statistics.mean(logs), "no interval"
-    if len(logs) > 1:
-        half = STUDENT[min(len(logs) - 1, len(STUDENT) - 1)] * statistics.stdev(logs) / math.sqrt(len(logs))
-        cell = f"{math.exp(middle):.3f} ({math.exp(middle - half):.3f} to {math.exp(middle + half):.3f})"
-    medians = [statistics.median(side) for side in zip(*pairs)]
-    print(f"| {model} | {batch} | {len(pairs)} | {medians[0]:.2f} | {medians[1]:.2f} | {cell} | {', '.join(sorted(words))} |", flush=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=["compare", "theirs"], default="compare")
-    parser.add_argument("--assay", type=lambda text: pathlib.Path(text).resolve(), default="build/release/bin/assay")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8])
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--warmup", type=int, default=5)
-    parser.add_argument("--iterations", type=int, default=30)
+    pairs.add_options(parser, MODELS, 30)
     parser.add_argument("--theirs", choices=["frozen", "optimized"], default="frozen")
     options = parser.parse_args()
-    (theirs if options.what == "theirs" else compare)(options)
+    if options.what == "theirs":
+        return theirs(options)
+    with tempfile.TemporaryDirectory(prefix="assay-lowering-") as folder:
+        pairs.compare(options, options.theirs, lambda model, batch: run_ours(options, model, batch, pathlib.Path(folder)),
+                      lambda model, batch: run_theirs(options, model, batch))
 
 
 if __name__ == "__main__":

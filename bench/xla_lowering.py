@@ -6,7 +6,7 @@
 
 Each pair is two processes in random order, with the same number of threads: `assay bench --engine xla`, and this script with
 `--function`, which times the jax function in the same way: inputs in host memory, outputs readable there. Prints for each model and
-batch the medians, and the ratio of assay to jax: the geometric mean over the pairs with its 95 % interval (Student's t of the logarithms).
+batch the medians, and the ratio of assay to jax with its 95 % interval (bench/pairs.py).
 
 The functions are written as flax's own models are: images and convolutions with channels last, statistics of batch normalisation as
 they are, weights as arguments. Weights are random: they change no time. Needs the packages of the set-up group xla
@@ -16,15 +16,14 @@ import argparse
 import json
 import math
 import os
-import pathlib
-import random
 import statistics
 import subprocess
 import sys
 import time
 
+import pairs
+
 SEQUENCE = 128
-STUDENT = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 14: 2.145, 19: 2.093, 29: 2.045}
 
 
 # --- the functions ----------------------------------------------------------------------------------------------------
@@ -157,10 +156,11 @@ def inputs_of(model, batch):
     return [ids, ones, numpy.zeros_like(ids)] if model == "bert-base-uncased" else [ids, ones]
 
 
-def time_function(model, batch, iterations):
+def time_function(options):
     """Prints the median time of the jitted function, in milliseconds."""
     import jax
     import numpy
+    model, batch = options.function, options.batch_sizes[0]
     weights, inputs = Weights(), inputs_of(model, batch)
     jax.eval_shape(lambda *given: FUNCTIONS[model](weights, *given), *inputs)
 
@@ -171,11 +171,11 @@ def time_function(model, batch, iterations):
     compiled = jax.jit(function)
     made = [jax.device_put(weight) for weight in weights.made]
     times = []
-    for i in range(iterations + 5):
+    for i in range(options.warmup + options.iterations):
         began = time.perf_counter_ns()
         output = numpy.asarray(compiled(made, *inputs))
         took = time.perf_counter_ns() - began
-        if i >= 5:
+        if i >= options.warmup:
             times.append(took / 1e6)
     assert numpy.isfinite(output).all(), "the function computes no numbers"
     print(json.dumps({"median_ms": statistics.median(times)}))
@@ -192,58 +192,32 @@ def output_of(command, environment):
 
 
 def time_assay(options, model, batch):
-    command = [str(options.assay), "bench", "--engine", "xla", "--model", model, "--batch-sizes", str(batch), "--threads",
-               str(options.threads), "--iterations", str(options.iterations), "--output-format", "json", "--quiet"]
+    command = [str(options.assay), "bench", "--engine", "xla", "--model", model, "--batch-sizes", str(batch), "--threads", str(options.threads),
+               "--warmup", str(options.warmup), "--iterations", str(options.iterations), "--output-format", "json", "--quiet"]
     if model not in IMAGES:
         command += ["--sequence-lengths", str(SEQUENCE), "--output-tokens", "0"]  # a forward pass, logits of all places
     (row,) = output_of(command, {**os.environ, "HF_HUB_OFFLINE": "1"})["results"]
     if row["status"] != "completed":
         raise SystemExit(f"{model}: {row['status']}: {row['message']}")
-    return row["latency_p50_ns"] / 1e6
+    return row["latency_p50_ns"] / 1e6, row["verification"]
 
 
 def time_jax(options, model, batch):
     processors = sorted(os.sched_getaffinity(0))[:options.threads]
     command = ["taskset", "-c", ",".join(map(str, processors)), "/usr/bin/python3", __file__, "--function", model, "--batch-sizes",
-               str(batch), "--iterations", str(options.iterations)]
+               str(batch), "--warmup", str(options.warmup), "--iterations", str(options.iterations)]
     packages = os.environ.get("ASSAY_DEPS_DIR", ".deps") + "/xla"
     return output_of(command, {**os.environ, "PYTHONPATH": packages, "NPROC": str(options.threads), "JAX_PLATFORMS": "cpu"})["median_ms"]
 
 
-def interval(ratios):
-    """The geometric mean and the half-width of its 95 % interval, as a factor."""
-    logs = [math.log(ratio) for ratio in ratios]
-    if len(logs) < 2:
-        return math.exp(logs[0]), math.nan
-    known = max(key for key in STUDENT if key <= len(logs) - 1)
-    return math.exp(statistics.mean(logs)), math.exp(STUDENT[known] * statistics.stdev(logs) / math.sqrt(len(logs)))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--assay", type=pathlib.Path, default=pathlib.Path("build/release/bin/assay"))
-    parser.add_argument("--models", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
-    parser.add_argument("--batch-sizes", nargs="+", type=int, default=[1, 8])
-    parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--iterations", type=int, default=20, help="of each process")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    pairs.add_options(parser, FUNCTIONS, 20)
     parser.add_argument("--function", choices=FUNCTIONS, help="time this function in this process, and print its median")
     options = parser.parse_args()
     if options.function:
-        return time_function(options.function, options.batch_sizes[0], options.iterations)
-    options.assay = options.assay.resolve()
-    print("| model | batch | assay ms | jax.jit ms | assay / jax.jit | 95 % |\n| --- | --- | --- | --- | --- | --- |")
-    for model in options.models:
-        for batch in options.batch_sizes:
-            times = []
-            for _ in range(options.pairs):
-                measured = {}
-                for name, measure in random.sample([("assay", time_assay), ("jax", time_jax)], 2):
-                    measured[name] = measure(options, model, batch)
-                times.append((measured["assay"], measured["jax"]))
-            mean, factor = interval([ours / theirs for ours, theirs in times])
-            ours, theirs = (statistics.median(each) for each in zip(*times))
-            print(f"| {model} | {batch} | {ours:.2f} | {theirs:.2f} | {mean:.3f} | {mean / factor:.3f} to {mean * factor:.3f} |", flush=True)
+        return time_function(options)
+    pairs.compare(options, "jax.jit", lambda model, batch: time_assay(options, model, batch), lambda model, batch: time_jax(options, model, batch))
     return 0
 
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "analyse/answers.hpp"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::array kGoals{std::pair(Goal::kLatency, "latency"), std::pair(Goal::kThroughput, "throughput"),
                             std::pair(Goal::kMemory, "memory"), std::pair(Goal::kEfficiency, "efficiency")};
-constexpr int kWeek = 7, kMonth = 30;
 
 }  // namespace
 
@@ -34,6 +34,10 @@ Analysis analyse(const Dataset& data, Goal goal) {
   const std::vector<RowGroup> machines = groups_by_machine(data.cells);
   analysis.machines = machines.size();
   analysis.models = model_lines(data.cells);
+  // As on the pages: web/src/order.ts.
+  std::ranges::stable_sort(analysis.models, {}, [](const ModelLine& line) {
+    return std::tuple(line.category.empty() ? line.family : line.category, line.model, line.machine);
+  });
   analysis.failures = failures_of(data.cells);
   for (const Record& row : data.cells) count_state(analysis.states, row);
   analysis.sure = how_sure(data.cells);
@@ -42,6 +46,14 @@ Analysis analyse(const Dataset& data, Goal goal) {
   analysis.since_a_month = changes_of(data, kMonth);
   analysis.choices = choices_of(machines, data, goal);
   analysis.opportunities = opportunities_of(machines, data);
+  if (analysis.opportunities.empty())
+    analysis.no_opportunity =
+        std::ranges::any_of(data.cells, &Record::ranked)
+            ? "No gain was found that is larger than what these measurements can show: more launches (`--launches`), "
+              "batches or runtimes may show one."
+            : "Nothing here is ranked, so no gain can be shown: `assay doctor` says what disturbs this machine, and "
+              "more "
+              "launches (`--launches`) make times more certain.";
   analysis.efficiency = efficiencies_of(machines, data, analysis.efficiency_missing);
   analysis.categories = categories_of(machines);
   analysis.architectures = architectures_of(machines);

@@ -146,6 +146,9 @@ struct CategoryLine {
   std::string best;  ///< the target that is called faster than each other one with these cells; "": none is
 };
 
+/// The times that changes are looked for in, in days.
+constexpr int kWeek = 7, kMonth = 30;
+
 struct Analysis {
   Goal goal = Goal::kLatency;
   std::size_t machines = 0;
@@ -156,6 +159,7 @@ struct Analysis {
   std::vector<Change> since_last_run, since_a_week, since_a_month;
   std::vector<Choice> choices;
   std::vector<Opportunity> opportunities;  ///< the largest first
+  std::string no_opportunity;              ///< a sentence that says why there is none; "" if there is one
   std::vector<Efficiency> efficiency;
   std::vector<std::string>
       efficiency_missing;  ///< why there is none or more than 100 %, and what to run; a sentence each

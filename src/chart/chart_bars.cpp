@@ -304,13 +304,9 @@ std::vector<Chart> optimization_opportunities(const Source& source) {
   const std::size_t count = std::min(kMost, all.size());
   frame.title = "What would help most?";
   if (count == 0) {
-    const bool ranked = std::ranges::any_of(source.input.data->cells, [](const Record& row) { return row.ranked(); });
     Chart chart;
     chart.title = frame.title;
-    chart.notes = {ranked ? "no gain was found that is larger than what these measurements can show: more launches "
-                            "(`--launches`), batches or runtimes may show one"
-                          : "nothing here is ranked, so no gain can be shown: `assay doctor` says what disturbs this "
-                            "machine, and more launches (`--launches`) make times more certain"};
+    chart.notes = {source.input.analysis->no_opportunity};
     return {std::move(chart)};
   }
   if (const std::string finding = helps_most_words(all.front()); !finding.empty()) frame.title = finding;

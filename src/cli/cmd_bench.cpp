@@ -12,6 +12,7 @@
 #include "cli/help.hpp"
 #include "cli/known_engines.hpp"
 #include "cli/measure_command.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay::cli {
 namespace {
@@ -61,6 +62,14 @@ bool need_no_model(const std::vector<std::string>& engines) {
   });
 }
 
+// The reference of --model-id, which is an id of the hub even where the zoo has an architecture of the same name:
+// "gpt2", from before organisations had names, is openai-community/gpt2.
+std::string hub_reference(const std::string& id) {
+  const bool shared = std::ranges::any_of(zoo::architectures(), [&](const auto& each) { return each.name == id; });
+  const std::optional<zoo::KnownModel> known = shared ? zoo::find_known(id) : std::nullopt;
+  return known && known->model_id.ends_with("/" + id) ? known->model_id : id;
+}
+
 // `stand_in`: the engine whose name stands for the model if no given engine needs a model; else "".
 Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, const std::string& stand_in) {
   std::vector<std::string> names;
@@ -71,15 +80,17 @@ Result<std::vector<ModelChoice>> chosen_models(const BenchOptions& options, cons
       names.push_back(name);
     }
   }
-  if (!options.model_id.empty()) names.push_back(options.model_id);
   std::vector<ModelChoice> models;
-  if (names.empty() && !stand_in.empty()) models.push_back({stand_in, "", "other", "", "", "", false, true});
-  for (const std::string& name : names) {
+  const auto add = [&models](const std::string& name, const std::string& reference) -> Status {
     ASSAY_CHECK_OK(check_named(name));
-    ModelChoice choice;
-    choice.name = choice.reference = name;
-    models.push_back(std::move(choice));
-  }
+    ModelChoice& choice = models.emplace_back();
+    choice.name = name;
+    choice.reference = reference;
+    return {};
+  };
+  for (const std::string& name : names) ASSAY_CHECK_OK(add(name, name));
+  if (!options.model_id.empty()) ASSAY_CHECK_OK(add(options.model_id, hub_reference(options.model_id)));
+  if (models.empty() && !stand_in.empty()) models.push_back({stand_in, "", "other", "", "", "", false, true});
   if (models.empty())
     return fail(ErrorCode::kInvalidArgument,
                 "bench requires a model, such as --model resnet50 or --model-id bert-base-uncased",

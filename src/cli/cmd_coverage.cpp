@@ -251,16 +251,17 @@ void register_coverage(CLI::App& app, Commands& commands) {
   show_as(command->add_option("--older-than", options->older_than, "Age of results for --update-benchmarks"), kWhat,
           "DAYS");
   show_as(command->add_flag("--profile-detailed", options->profile, "Operator times; not part of this version"), kWhat);
-  show_as(command->add_flag("--schedule-benchmarks", options->schedule, "A schedule; not part of this version"), kWhat);
-  show_as(command->add_option("--frequency", options->frequency, "Of a schedule; not part of this version"), kWhat,
-          "WORD");
+  show_as(command->add_flag("--schedule-benchmarks", options->schedule, "Run on a schedule; not part of this version"),
+          kWhat);
+  show_as(command->add_option("--frequency", options->frequency, "Frequency of the schedule; not part of this version"),
+          kWhat, "WORD");
   options->answers.add_to(*command);
   options->steps.add_to(*command);
   options->measuring.add_to(*command);
   command->remove_option(command->get_option("--resume"));
   command->footer(
-      "Models have their smallest size unless --size names another. What was interrupted goes on with\n"
-      "--incremental-benchmarks.\n\n"
+      "Models have their smallest size unless --size names another.\n"
+      "--incremental-benchmarks continues an interrupted run.\n\n"
       "Examples:\n"
       "  assay coverage --benchmark-all --budget 20m\n"
       "  assay coverage --benchmark-category text_encoders --hardware all\n"

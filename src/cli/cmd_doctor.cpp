@@ -116,10 +116,11 @@ void register_doctor(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand("doctor", "Check how reliable timings on this machine are, and what to change")
                           ->group(kMachineCommands);
-  show_as(command->add_flag("--peak", options->peak,
-                            "Also measure and store how fast each runtime multiplies matrices, on each device in each "
-                            "precision; hardware efficiency is the share of it (some seconds each)"),
-          kMeasuring);
+  show_as(
+      command->add_flag("--peak", options->peak,
+                        "Also measure and store how fast each runtime multiplies matrices, on each device in each "
+                        "precision; reports of hardware efficiency compare with it. It takes some seconds for each"),
+      kMeasuring);
   add_storage_options(*command, options->db_path, options->spool);
   add_output_format(*command, options->output_format);
   command->footer("It also checks the disk of the spool (--spool).");

@@ -138,7 +138,7 @@ Result<ExitCode> engines(const EnginesOptions& options) {
   if (!options.name.empty()) {
     if (registry.entry(options.name) == nullptr) {
       for (const Error& problem : registry.problems()) log_warning("an engine is left out: {}", problem.message);
-      return unknown_word("unknown engine", options.name, names);
+      return registry.unknown_name(options.name);
     }
     names = {options.name};
   }

@@ -39,11 +39,13 @@ void print(const Hardware& machine) {
     const std::string state = entry.available                          ? "available"
                               : entry.reason_code == reason::kNotBuilt ? "planned"
                                                                        : "not available";
-    const std::string condition =
-        entry.available && !entry.needs_runtime.empty()
-            ? fmt::format(" if the runtime {} is found (`assay engines`)", entry.needs_runtime)
-            : std::string();
-    line(entry.word, state + condition + (entry.available ? "" : ": " + one_line(entry.why_not)));
+    const bool lacks_runtime =
+        entry.available && !entry.needs_runtime.empty() && !engine_registry().locate(entry.needs_runtime);
+    const std::string more =
+        !entry.available ? ": " + one_line(entry.why_not)
+        : lacks_runtime  ? fmt::format(", but its runtime {} is not installed (`assay engines`)", entry.needs_runtime)
+                         : std::string();
+    line(entry.word, state + more);
     if (!entry.available && !entry.how_to_get.empty()) line("", "  required: " + entry.how_to_get);
     for (const HardwareDevice& device : entry.devices)
       line("",

@@ -134,9 +134,9 @@ void register_run(CLI::App& app, Commands& commands) {
                               "Only these families of models: " + join(model_families(), ", ")),
           kModel, "NAME[,NAME…]")
       ->delimiter(',');
-  show_as(
-      command->add_flag("--include-web-platforms", options->include_web_platforms, "Measure on webnn and webgpu, too"),
-      kMatrix);
+  show_as(command->add_flag("--include-web-platforms", options->include_web_platforms,
+                            "Add rows for webnn and webgpu; no engine for them is part of this version"),
+          kMatrix);
   options->steps.add_to(*command);
   show_as(
       command->add_flag("--parallel", options->parallel,

@@ -326,7 +326,8 @@ void register_suite(CLI::App& app, Commands& commands) {
   show_as(command->add_flag("--check", options->check,
                             "Only look whether models, hardware, space and database are there; status 4 if not"),
           kMeasuring);
-  show_as(command->add_flag("--include-web-platforms", options->include_web, "Measure on webnn and webgpu, too"),
+  show_as(command->add_flag("--include-web-platforms", options->include_web,
+                            "Add rows for webnn and webgpu; no engine for them is part of this version"),
           kMatrix);
   options->parallel =
       show_as(command->add_flag("--parallel,!--no-parallel", options->parallel_given,
@@ -334,7 +335,8 @@ void register_suite(CLI::App& app, Commands& commands) {
                                 "because all its targets compute on the CPU"),
               kMeasuring);
   only_words(
-      show_as(command->add_option("--executor", options->executor, "Where it runs: on this machine, or a cluster"),
+      show_as(command->add_option("--executor", options->executor,
+                                  "Where the suite runs. local: on this machine; slurm: not part of this version"),
               kMeasuring, "local|slurm"),
       {"local", "slurm"})
       ->default_str("local");

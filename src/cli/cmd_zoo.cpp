@@ -201,8 +201,8 @@ void register_zoo(CLI::App& app, Commands& commands) {
   register_zoo_list(*zoo_app, commands);
 
   auto build_options = std::make_shared<BuildOptions>();
-  CLI::App* build_command =
-      zoo_app->add_subcommand("build", "Build a model from a name or a config.json and write it as ONNX");
+  CLI::App* build_command = zoo_app->add_subcommand(
+      "build", "Build a model from a name or a config.json; write it as ONNX, StableHLO or TorchScript");
   show_as(
       build_command->add_option("MODEL", build_options->model, "A name such as bert, a Hugging Face id, or a folder"),
       kModel, "MODEL")
@@ -213,7 +213,8 @@ void register_zoo(CLI::App& app, Commands& commands) {
   show_as(build_command->add_option("--seed", build_options->seed, "Seed of random weights"), kModel, "N")
       ->default_str(build_options->seed);
   show_as(build_command->add_flag("--allow-random-weights", build_options->allow_random_weights,
-                                  "Use random weights if the weights of a Hugging Face id cannot be fetched"),
+                                  "Use random weights if the weights of a Hugging Face id cannot be fetched, which is "
+                                  "an error if there is a network"),
           kModel);
   show_as(build_command->add_option("--precision", build_options->precision, "Element type of weights and arithmetic"),
           kModel, "float32|float16|bfloat16")

@@ -98,7 +98,8 @@ void register_zoo_specialise(CLI::App& zoo, Commands& commands) {
       ->default_str("the class of the configuration");
   show_as(command->add_option("--seed", options->seed, "Seed of random weights"), kModel, "N")->default_str("0");
   show_as(command->add_flag("--allow-random-weights", options->allow_random_weights,
-                            "Use random weights if the weights of a Hugging Face id cannot be fetched"),
+                            "Use random weights if the weights of a Hugging Face id cannot be fetched, which is an "
+                            "error if there is a network"),
           kModel);
   show_as(command->add_option("--batch-sizes,--batch-size", options->batch, "Number of items in one inference"),
           kShapes, "N")

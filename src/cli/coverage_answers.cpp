@@ -55,13 +55,14 @@ void CoverageAnswers::add_to(CLI::App& command) {
   show_as(command.add_flag("--memory-scaling-chart", memory_, "How memory grows with model and batch, as a page"),
           kAnswers);
   show_as(command.add_option("--output", output_,
-                             "Where the answer goes: a file; of the dashboard, a folder. Without it a report is "
-                             "printed, and a chart is written into ./charts"),
+                             "File for the answer; for the dashboard, a folder. Without it a report is printed, "
+                             "and a chart is written into ./charts"),
           kAnswers, "PATH");
-  only_words(show_as(command.add_option("--format", format_,
-                                        "Of a report; without it that of the extension of --output, else text"),
-                     kAnswers, "text|md|csv|json|html"),
-             {"text", "md", "markdown", "csv", "json", "html"});
+  only_words(
+      show_as(command.add_option("--format", format_,
+                                 "Format of a report. Default: the one that the extension of --output names, or text"),
+              kAnswers, "text|md|csv|json|html"),
+      {"text", "md", "markdown", "csv", "json", "html"});
   add_goal(command, goal_, kAnswers);
 }
 

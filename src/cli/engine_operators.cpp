@@ -22,10 +22,10 @@ std::string name_of(const lowering::Operator& row) {
   return row.domain.empty() ? std::string(row.name) : fmt::format("{}:{}", row.domain, row.name);
 }
 
-// "6 to 28; limits: bool".
+// "6 to 28, except strings".
 std::string versions_of(const lowering::Operator& row) {
-  return fmt::format("{} to {}{}{}", row.first_opset, row.last_opset,
-                     row.limits.empty() ? "" : "; limits: ", row.limits);
+  return fmt::format("{} to {}{}{}", row.first_opset, row.last_opset, row.except.empty() ? "" : ", except ",
+                     row.except);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Json operators_json(const std::vector<const EngineEntry*>& engines) {
                       {"name", row.name},
                       {"first_opset", row.first_opset},
                       {"last_opset", row.last_opset},
-                      {"limits", row.limits.empty() ? Json(nullptr) : Json(row.limits)}});
+                      {"except", row.except.empty() ? Json(nullptr) : Json(row.except)}});
     list.push_back({{"name", engine->name}, {"lowered_to", engine->lowered_to}, {"operators", std::move(rows)}});
   }
   return {{"engines", std::move(list)}};
@@ -91,9 +91,13 @@ std::string operators_markdown(const std::vector<const EngineEntry*>& engines) {
   }
   std::string text = fmt::format(
       "# Operators that are lowered\n\n"
-      "ONNX operators in models for engines that do not read ONNX (docs/lowering.md), with the versions of the "
-      "operator "
-      "set whose\nmeaning is implemented, and the limits: {}. Any other operator is refused by name.\n\n"
+      "The ONNX operators that assay lowers for engines that do not read ONNX (docs/lowering.md), with the versions of "
+      "the "
+      "operator set that are\nimplemented, and after `except` what of the operator is not: {}. assay refuses any other "
+      "operator and "
+      "names it. Nodes\nwhose values follow from the shapes and constants of the model, such as `Shape`, are computed "
+      "before "
+      "lowering and need no row.\n\n"
       "Written by `assay engines --ops --output-format md`.\n\n{}\n{}\n",
       totals, head, line);
   for (const auto& [key, cells] : table) {

@@ -10,13 +10,6 @@ const EngineRegistry& engine_registry() {
   return registry;
 }
 
-std::vector<std::string> usable_engines(const EngineRegistry& registry) {
-  std::vector<std::string> names;
-  for (const EngineEntry& engine : registry.entries())
-    if (engine.built) names.push_back(engine.name);
-  return names;
-}
-
 std::vector<Framework> frameworks(const EngineRegistry& registry) {
   const std::vector<EngineEntry>& engines = registry.entries();
   const auto has_plugin = [&](const std::string& framework) {

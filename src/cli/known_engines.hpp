@@ -11,9 +11,6 @@ namespace assay::cli {
 /// The engines of this machine, external ones included. They are read once, at the first call. Thread: any.
 [[nodiscard]] const EngineRegistry& engine_registry();
 
-/// The names of engines that have a plug-in.
-[[nodiscard]] std::vector<std::string> usable_engines(const EngineRegistry& registry);
-
 /// A framework of the guides and its engine: "pytorch" is libtorch.
 struct Framework {
   std::string name, engine;

@@ -56,7 +56,7 @@ void MeasuringOptions::add_to(CLI::App& command) {
       ->delimiter(',')
       ->default_str(defaults_.hardware);
   show_as(command.add_option("--engines,--engine", engines,
-                             "Inference runtimes: " + join(usable_engines(engine_registry()), ", ")),
+                             "Inference runtimes: " + join(engine_registry().built_names(), ", ")),
           kMatrix, "NAME[,NAME…]")
       ->delimiter(',')
       ->default_str("the default engine of each hardware");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ namespace {
 struct Totals {
   std::size_t cells = 0, left_out = 0, from_history = 0;
   std::int64_t launches = 0;
+  std::set<std::string> targets;  // of the cells that run
 };
 
 Totals totals(const PlanList& plan) {
@@ -30,6 +32,7 @@ Totals totals(const PlanList& plan) {
       continue;
     }
     ++all.cells;
+    all.targets.insert(target_key(cell.row));
     all.launches += cell.launches;
     all.from_history += cell.from_launches > 0 ? 1 : 0;
   }
@@ -81,7 +84,9 @@ std::vector<std::string> reasons(const PlanList& plan) {
 std::string plan_text(const PlanList& plan) {
   const Totals all = totals(plan);
   std::string text = fmt::format("{} of {} on {}; {}", counted(all.cells, "cell"), counted(plan.models, "model"),
-                                 counted(plan.targets, "target"),
+                                 all.targets.size() == plan.targets
+                                     ? counted(plan.targets, "target")
+                                     : fmt::format("{} of {}", all.targets.size(), counted(plan.targets, "target")),
                                  all.launches == 1 ? "1 launch" : fmt::format("{} launches", all.launches));
   if (all.cells > 0)
     text += fmt::format("; about {} (from the history: {}, estimated: {})", time_words(plan.seconds),

@@ -84,11 +84,11 @@ Table table_of(const duckdb::Rows& rows) {
 }  // namespace
 
 void ReportOutput::add_to(CLI::App& command) {
-  only_words(
-      show_as(command.add_option("--format", format,
-                                 "Format of the answer; without it that of the extension of --output, else text"),
-              kOutput, "text|md|csv|json|html"),
-      {"text", "md", "markdown", "csv", "json", "html"});
+  only_words(show_as(command.add_option(
+                         "--format", format,
+                         "Format of the answer. Default: the one that the extension of --output names, or text"),
+                     kOutput, "text|md|csv|json|html"),
+             {"text", "md", "markdown", "csv", "json", "html"});
   show_as(command.add_option("--output", path, "File for the answer"), kOutput, "FILE")->default_str("standard output");
   add_output_format(command, output_format);
 }

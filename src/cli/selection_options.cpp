@@ -45,7 +45,8 @@ Result<std::optional<WallTime>> time_option(const char* option, const std::strin
   if (text.empty()) return std::nullopt;
   if (const auto time = parse_time(text, wall_now())) return time;
   return fail(ErrorCode::kInvalidArgument, fmt::format("{}: '{}' is not a time", option, text),
-              "valid: a date (2026-03-02), a time in UTC (2026-03-02T12:00:00Z), 7d or 12h ago, yesterday");
+              "valid: a date (2026-03-02), a time in UTC (2026-03-02T12:00:00Z), 7d (7 days ago), 12h (12 hours ago), "
+              "yesterday");
 }
 
 // A date without a time is its beginning; as an end it is the whole day.
@@ -114,6 +115,7 @@ Error nothing_has_all(const std::string& source) {
 
 std::optional<WallTime> parse_time(std::string_view text, WallTime now) {
   if (text == "yesterday") return now - Days(1);
+  if (text.ends_with(" ago")) text.remove_suffix(std::string_view(" ago").size());
   if (text.size() > 1 && (text.back() == 'd' || text.back() == 'h')) {
     const auto count = parse_number<int>(std::string(text.substr(0, text.size() - 1)));
     constexpr int kMost = 1'000'000;  // days: further back than there are dates of four digits
@@ -136,8 +138,8 @@ void SelectionOptions::add_to(CLI::App& command) {
   list("--precision", words_.precisions, "Precisions");
   show_as(command.add_option("--batch-size", words_.batch_size, "Batch size"), kSelection, "N");
   show_as(command.add_option("--sequence-length", words_.sequence_length, "Sequence length"), kSelection, "N");
-  show_as(command.add_option("--since", since_, "Results since this time: 2026-03-02, 7d, yesterday"), kSelection,
-          "TIME");
+  show_as(command.add_option("--since", since_, "Results since this time: 2026-03-02, 7d (7 days ago), yesterday"),
+          kSelection, "TIME");
   show_as(command.add_option("--until", until_, "Results until this time; of a date until its end"), kSelection,
           "TIME");
   list("--run", words_.runs, "Runs, by their ids");

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.hpp"
@@ -38,6 +40,21 @@ std::vector<std::string> option_names(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options([](const CLI::Option* o) { return !o->get_group().empty(); }))
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
+}
+
+// The first option that `command` does not have. Its value was read as something else, of which the parser complains
+// first: "bert" of "report -m bert" as the name of a report.
+std::optional<Failure> unknown_option(const CLI::App& command, const std::string& help, int argc, char** argv) {
+  for (int i = 1; i < argc && argv[i] != std::string_view("--"); ++i) {
+    const std::string given = argv[i], word = given.substr(0, given.find('='));
+    const bool option = word.starts_with("--")
+                            ? word.size() > 2
+                            : word.size() == 2 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
+    if (option && command.get_option_no_throw(word) == nullptr)
+      return wrong_usage(fmt::format("unknown option '{}'", word),
+                         with_hint(did_you_mean(word, option_names(command)), help));
+  }
+  return std::nullopt;
 }
 
 // A word in the place of a command that is not a command; the parser only says that a command is missing.
@@ -154,6 +171,7 @@ Failure usage_error(const CLI::App& app, const CLI::ParseError& error, int argc,
   if (!missing.empty())
     return wrong_usage(fmt::format("`{}` requires a command; valid: {}", name, join(names_of(missing), ", ")),
                        "`" + name + " --help` describes the commands");
+  if (std::optional<Failure> unknown = unknown_option(*command, help, argc, argv)) return *unknown;
   return wrong_usage(plain_message(*command, error, argc, argv), help);
 }
 

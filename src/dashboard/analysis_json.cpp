@@ -169,6 +169,7 @@ Json analysis_json(const Dataset& data, const Analysis& analysis, std::size_t ce
             {"month", changes_json(analysis.since_a_month, rows)}}},
           {"choices", choices_json(analysis)},
           {"opportunities", opportunities_json(analysis, rows)},
+          {"no_opportunity", analysis.no_opportunity},
           {"efficiency", efficiency_json(analysis)},
           {"efficiency_missing", analysis.efficiency_missing},
           {"sure", how_sure_lines(data.cells, machine_score(data))}};

@@ -11,6 +11,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "base/unknown_word.hpp"
 #include "engine/runtime_search.hpp"
 
 namespace assay {
@@ -88,6 +89,17 @@ std::vector<std::string> EngineRegistry::names() const {
   names.reserve(entries_.size());
   for (const EngineEntry& engine : entries_) names.push_back(engine.name);
   return names;
+}
+
+std::vector<std::string> EngineRegistry::built_names() const {
+  std::vector<std::string> names;
+  for (const EngineEntry& engine : entries_)
+    if (engine.built) names.push_back(engine.name);
+  return names;
+}
+
+tl::unexpected<Error> EngineRegistry::unknown_name(std::string_view word) const {
+  return unknown_word("unknown engine", word, built_names());
 }
 
 const EngineEntry* EngineRegistry::entry(std::string_view name) const {

@@ -48,6 +48,10 @@ class EngineRegistry {
   /// All known engines, built or planned: assay's own, then external ones, each in order of preference.
   [[nodiscard]] const std::vector<EngineEntry>& entries() const { return entries_; }
   [[nodiscard]] std::vector<std::string> names() const;
+  /// Those that are part of this version.
+  [[nodiscard]] std::vector<std::string> built_names() const;
+  /// The error about a word that names no engine: lists those that are part of this version.
+  [[nodiscard]] tl::unexpected<Error> unknown_name(std::string_view word) const;
   /// The entry of "onnxruntime" or "onnxruntime@1.24.1"; nullptr for an unknown name.
   [[nodiscard]] const EngineEntry* entry(std::string_view name) const;
   /// The errors of external engines, which are left out: an invalid engine.json, a name that exists already, a folder

@@ -7,9 +7,14 @@
 #include <set>
 
 #include "graph/shape_rules.hpp"
+#include "graph/window.hpp"
 
 namespace assay {
 namespace {
+
+using graph::pads_itself;
+using graph::read_window;
+using graph::Window;
 
 // NumPy's matmul: vectors lose the axis that they gain.
 Result<Shape> matrix_product(const Site& site, std::size_t left, std::size_t right) {
@@ -59,51 +64,23 @@ Status gemm(Site& site) {
   return {};
 }
 
-// What convolutions and pooling have in common, for each spatial axis.
-struct Window {
-  std::vector<std::int64_t> kernel, stride, dilation, before, after;
-  bool same = false, ceil = false;
-};
-
 Result<Window> window_of(const Site& site, const Shape& kernel) {
-  Window window;
-  const std::size_t axes = kernel.size();
-  const auto of = [&](const char* name, std::int64_t otherwise, std::size_t count) {
-    return site.integers(name).value_or(std::vector<std::int64_t>(count, otherwise));
-  };
-  window.kernel = kernel;
-  window.stride = of("strides", 1, axes);
-  window.dilation = of("dilations", 1, axes);
-  const std::vector<std::int64_t> pads = of("pads", 0, 2 * axes);
-  if (window.stride.size() != axes || window.dilation.size() != axes || pads.size() != 2 * axes)
-    return site.contradiction("attributes of another rank");
-  window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
-  window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
-  const std::string_view automatic = site.node().text("auto_pad", "NOTSET");
-  window.same = automatic == "SAME_UPPER" || automatic == "SAME_LOWER";
-  if (automatic == "VALID") window.before = window.after = std::vector<std::int64_t>(axes, 0);
-  window.ceil = site.integer("ceil_mode", 0) != 0;
-  constexpr std::int64_t kMost = 1 << 24;
-  for (std::size_t i = 0; i < axes; ++i) {
-    for (const std::int64_t value : {window.kernel[i], window.stride[i], window.dilation[i]}) {
-      if (value < 1 || value > kMost) return site.contradiction("a kernel, stride or dilation below 1 or too large");
-    }
-    for (const std::int64_t value : {window.before[i], window.after[i]}) {
-      if (value < -kMost || value > kMost) return site.contradiction("padding that is too large");
-    }
-  }
-  return window;
+  auto window = read_window(site.node(), site.shape(0), kernel);
+  if (!window) return site.contradiction(window.error());
+  return *std::move(window);
 }
 
-Result<std::int64_t> steps(const Site& site, const Window& window, std::size_t i, std::int64_t extent) {
-  if (window.same) return (extent + window.stride[i] - 1) / window.stride[i];
-  const std::int64_t reach = (window.kernel[i] - 1) * window.dilation[i] + 1;
-  const std::int64_t room = extent + window.before[i] + window.after[i] - reach;
-  if (room < 0) return site.contradiction(fmt::format("a kernel of {} over {} elements", reach, extent));
-  std::int64_t count = (room + (window.ceil ? window.stride[i] - 1 : 0)) / window.stride[i] + 1;
-  // A last window that would begin in the padding behind the end does not count.
-  if (window.ceil && (count - 1) * window.stride[i] >= extent + window.before[i]) --count;
-  return count;
+// [N, channels, windows…] of the input.
+Result<Shape> windows_of(const Site& site, const Window& window, std::int64_t channels) {
+  const Shape& in = site.shape(0);
+  Shape shape{in[0], channels};
+  for (std::size_t i = 0; i < window.axes(); ++i) {
+    const std::int64_t count = window.count(i, in[i + 2], site.integer("ceil_mode", 0) != 0);
+    if (count < 1)
+      return site.contradiction(fmt::format("a kernel of {} over {} elements", window.reach(i), in[i + 2]));
+    shape.push_back(count);
+  }
+  return shape;
 }
 
 Status convolution_of(Site& site, std::size_t weights, DType dtype) {
@@ -117,11 +94,7 @@ Status convolution_of(Site& site, std::size_t weights, DType dtype) {
   if (const auto stated = site.integers("kernel_shape"); stated && *stated != kernel)
     return site.contradiction(fmt::format("kernel_shape {}, weight {}", to_string(Shape(*stated)), to_string(weight)));
   ASSAY_TRY(const Window window, window_of(site, kernel));
-  Shape shape{in[0], weight[0]};
-  for (std::size_t i = 0; i + 2 < in.size(); ++i) {
-    ASSAY_TRY(const std::int64_t extent, steps(site, window, i, in[i + 2]));
-    shape.push_back(extent);
-  }
+  ASSAY_TRY(const Shape shape, windows_of(site, window, weight[0]));
   site.give(0, dtype, shape);
   return {};
 }
@@ -145,22 +118,18 @@ Status transposed_convolution(Site& site) {
   const std::int64_t group = site.integer("group", 1);
   if (group < 1 || in[1] % group != 0) return site.contradiction(fmt::format("{} channels, group {}", in[1], group));
   ASSAY_TRY(const Window window, window_of(site, Shape(weight.begin() + 2, weight.end())));
-  const std::string_view automatic = site.node().text("auto_pad", "NOTSET");
-  if (const auto stated = site.integers("output_shape"); stated || window.same) {
+  if (const auto stated = site.integers("output_shape"); stated || pads_itself(site.node())) {
     Shape shape{in[0], times(weight[1], group)};
     for (std::size_t i = 0; i + 2 < in.size(); ++i) shape.push_back(times(in[i + 2], window.stride[i]));
     if (stated && stated->size() + 2 != in.size()) return site.contradiction("output_shape of another rank");
     if (stated) std::ranges::copy(*stated, shape.begin() + 2);
     return site.give_checked(site.in(0).dtype, shape);
   }
-  if (automatic != "NOTSET" && automatic != "VALID") return site.contradiction("auto_pad");
-  const auto more = site.integers("output_padding").value_or(std::vector<std::int64_t>(in.size() - 2, 0));
+  const std::vector<std::int64_t>& more = window.output_padding;
   Shape shape{in[0], times(weight[1], group)};
   for (std::size_t i = 0; i + 2 < in.size(); ++i) {
-    if (i >= more.size()) return site.contradiction("output_padding of another rank");
     if (in[i + 2] > INT32_MAX || more[i] < 0 || more[i] > INT32_MAX) return site.contradiction("too large");
-    const std::int64_t extent = window.stride[i] * (in[i + 2] - 1) + more[i] +
-                                (window.kernel[i] - 1) * window.dilation[i] + 1 - window.before[i] - window.after[i];
+    const std::int64_t extent = window.transposed_extent(i, in[i + 2]) + more[i] - window.before[i] - window.after[i];
     if (extent < 0) return site.contradiction("padding beyond the output");
     shape.push_back(extent);
   }
@@ -173,11 +142,7 @@ Status pooled(Site& site) {
   const auto kernel = site.integers("kernel_shape");
   if (!kernel || kernel->size() + 2 != in.size()) return site.contradiction("a kernel of another rank");
   ASSAY_TRY(const Window window, window_of(site, Shape(kernel->begin(), kernel->end())));
-  Shape shape{in[0], in[1]};
-  for (std::size_t i = 0; i + 2 < in.size(); ++i) {
-    ASSAY_TRY(const std::int64_t extent, steps(site, window, i, in[i + 2]));
-    shape.push_back(extent);
-  }
+  ASSAY_TRY(const Shape shape, windows_of(site, window, in[1]));
   site.give(0, site.in(0).dtype, shape);
   site.give(1, DType::kInt64, shape);
   return {};

@@ -94,7 +94,7 @@ struct Operator {
   std::string_view domain, name;  ///< domain "" is ONNX's own
   int first_opset = 1;  ///< the oldest and the newest version of the operator set whose meaning is implemented
   int last_opset = 0;
-  std::string_view limits;  ///< what of it is not implemented, as one phrase; empty: nothing
+  std::string_view except;  ///< what of it is not implemented, as one phrase; empty: nothing
 };
 /// Sorted by domain and name.
 [[nodiscard]] std::vector<Operator> operators(Dialect dialect);

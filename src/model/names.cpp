@@ -17,7 +17,8 @@ namespace {
 using Kind = ModelReference::Kind;
 
 constexpr std::string_view kValid =
-    "valid are .onnx, .xml (OpenVINO IR), .pt (TorchScript), a folder with model.onnx or config.json, or a name";
+    "valid are .onnx, .xml (OpenVINO IR), .pt and .torchscript (TorchScript), .stablehlo and .mlir, a folder with "
+    "model.onnx or config.json, or a name";
 
 bool has(const fs::path& folder, const char* name) {
   std::error_code error;

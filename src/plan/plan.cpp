@@ -220,7 +220,8 @@ class TargetPlan {
       if (model_.generation && model_.generation->step)
         add_signature(task.reference.step_signature, model_.generation->step_info);
     } else if (!model_.info) {
-      task.reference.why_none = "there is no reference for this format without given outputs";
+      task.reference.why_none =
+          "there is no reference for files of this format: assay verifies ONNX files and models of the zoo";
     }
   }
 

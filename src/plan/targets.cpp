@@ -111,7 +111,7 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
   }
   for (const std::string& engine : request.engines) {
     if (registry.entry(engine) != nullptr) continue;
-    return unknown_word("unknown engine", engine, registry.names());
+    return registry.unknown_name(engine);
   }
   const bool asked = !words.empty();
   if (request.include_web) {

@@ -152,7 +152,7 @@ std::string conformity_markdown(const ConformityReport& report) {
     for (const NodeTestClass kind : kNodeTestClasses)
       text += counts_row(std::string(to_string(kind)), count(report, &kind, status_of));
     if (const std::vector<std::string> never = never_passed(report, engine); !never.empty())
-      text += fmt::format("\nNo test passes of these operators: {}.\n", join(never, ", "));
+      text += fmt::format("\nThese operators have no test that passes: {}.\n", join(never, ", "));
     std::string faults;
     for (const Conformity status : {Conformity::kWrong, Conformity::kFailed})
       for (std::size_t i = 0; i < report.tests.size(); ++i)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <utility>
@@ -26,11 +27,6 @@ struct Answered {
   std::map<std::string, std::size_t> claimed;  // by target
   std::size_t open = 0, alone = 0, none = 0;
 };
-
-constexpr std::string_view kNoOpportunity =
-    "No gain was found that is larger than what these measurements can show. More launches, batches or runtimes may "
-    "show "
-    "one.";
 
 // "12 models"; of several machines "10 cases (5 models on 2 machines)": each is one of a model on a machine.
 template <class Line>
@@ -58,7 +54,16 @@ std::string how_many_words(const Answered& answered, const std::string& all) {
   return words;
 }
 
-Section change_section(const char* heading, const std::vector<Change>& changes) {
+// Whether a result is so many days older than the newest one. 0: whether there is more than one run.
+bool has_older(const Dataset& data, int days) {
+  if (days == 0) return data.runs.size() > 1;
+  if (data.history.empty()) return false;
+  constexpr double kSecondsOfDay = 86400;
+  const auto [oldest, newest] = std::ranges::minmax_element(data.history, {}, &HistoryPoint::time_s);
+  return oldest->time_s <= newest->time_s - days * kSecondsOfDay;
+}
+
+Section change_section(const char* heading, const std::vector<Change>& changes, bool older) {
   Section section{heading, {}, {}, {}, {}};
   constexpr std::size_t kMost = 40;
   for (const Change& change : changes) {
@@ -68,8 +73,25 @@ Section change_section(const char* heading, const std::vector<Change>& changes) 
     }
     section.points.push_back(change.words);
   }
-  if (changes.empty()) section.paragraphs.emplace_back("Nothing changed, or there is no older result to compare with.");
+  if (changes.empty())
+    section.paragraphs.emplace_back(older ? "No change is shown."
+                                          : "There is no result that is old enough to compare with.");
   return section;
+}
+
+// One section if there is nothing to compare with, whatever the time.
+std::vector<Section> change_sections(const Dataset& data, const Analysis& analysis) {
+  if (!has_older(data, 0) && analysis.since_last_run.empty())
+    return {{"What changed", {"There is no run before to compare with."}, {}, {}, {}}};
+  return {change_section("Since the last run", analysis.since_last_run, true),
+          change_section("In the last 7 days", analysis.since_a_week, has_older(data, kWeek)),
+          change_section("In the last 30 days", analysis.since_a_month, has_older(data, kMonth))};
+}
+
+std::vector<Section> joined(std::initializer_list<std::vector<Section>> parts) {
+  std::vector<Section> sections;
+  for (const std::vector<Section>& part : parts) sections.insert(sections.end(), part.begin(), part.end());
+  return sections;
 }
 
 Section failure_section(const Analysis& analysis) {
@@ -98,7 +120,7 @@ Section sure_section(const Dataset& data) {
 Section opportunities_section(const Analysis& analysis) {
   Section section{
       "Optimization opportunities", {}, {}, {opportunities_table(analysis)}, {"optimization_opportunities"}};
-  if (analysis.opportunities.empty()) section.paragraphs.emplace_back(kNoOpportunity);
+  if (!analysis.no_opportunity.empty()) section.paragraphs.push_back(analysis.no_opportunity);
   return section;
 }
 
@@ -115,15 +137,10 @@ Section efficiency_section(const Analysis& analysis) {
 }
 
 Document overview(const Dataset& data, const Analysis& analysis) {
-  return {"overview",
-          "Overview",
-          overview_answer(analysis),
-          {{"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison"}},
-           failure_section(analysis),
-           change_section("Since the last run", analysis.since_last_run),
-           change_section("In the last 7 days", analysis.since_a_week),
-           change_section("In the last 30 days", analysis.since_a_month),
-           sure_section(data)}};
+  return {"overview", "Overview", overview_answer(analysis),
+          joined({{{"Models", {}, {}, {models_table(analysis)}, {"hardware_comparison"}}, failure_section(analysis)},
+                  change_sections(data, analysis),
+                  {sure_section(data)}})};
 }
 
 Document comprehensive(const Dataset& data, const Analysis& analysis) {
@@ -209,7 +226,7 @@ Document optimization(const Dataset& data, const Analysis& analysis) {
       std::ranges::count_if(analysis.opportunities, [](const Opportunity& each) { return each.claimed; }));
   const std::string answer =
       analysis.opportunities.empty()
-          ? std::string(kNoOpportunity)
+          ? analysis.no_opportunity
           : fmt::format("{} shown by paired rounds, {} that were not compared. The largest: {}.",
                         counted(shown, "gain is", "gains are"),
                         counted(analysis.opportunities.size() - shown, "more possible gain", "more possible gains"),
@@ -256,19 +273,14 @@ Document changes(const Dataset& data, const Analysis& analysis) {
   });
   const auto moved =
       std::ranges::count_if(analysis.since_last_run, [](const Change& c) { return c.what == Change::What::kMoved; });
-  return {"changes",
-          "Changes",
+  return {"changes", "Changes",
           data.runs.size() < 2 && analysis.since_last_run.empty()
               ? std::string("There is no run before to compare with.")
               : fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are "
                             "never called different: a move is a reason to measure again.",
                             counted(static_cast<std::size_t>(facts), "change", "changes"),
                             counted(static_cast<std::size_t>(moved), "move", "moves")),
-          {change_section("Since the last run", analysis.since_last_run),
-           change_section("In the last 7 days", analysis.since_a_week),
-           change_section("In the last 30 days", analysis.since_a_month),
-           {"History", {}, {}, {}, {"history"}},
-           sure_section(data)}};
+          joined({change_sections(data, analysis), {{"History", {}, {}, {}, {"history"}}, sure_section(data)}})};
 }
 
 struct Maker {

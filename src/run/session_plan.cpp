@@ -28,6 +28,7 @@
 #include "run/session_models.hpp"
 #include "run/time_plan.hpp"
 #include "store/store.hpp"
+#include "zoo/zoo.hpp"
 
 namespace assay {
 namespace fs = std::filesystem;
@@ -108,16 +109,31 @@ Result<std::vector<Target>> find_targets(const SessionRequest& request, const En
   return targets;
 }
 
+// "bert is prajjwal1/bert-tiny": of a set, where the name alone stands for another model. "" if none is.
+std::string set_names_note(const std::vector<PreparedModel>& models) {
+  std::vector<std::string> others;
+  for (const PreparedModel& model : models) {
+    const auto known = model.choice.from_set ? zoo::find_known(model.choice.name) : std::nullopt;
+    if (known && known->model_id != model.identity.model_id)
+      others.push_back(fmt::format("{} is {}", model.choice.name, model.identity.model_id));
+  }
+  return others.empty()
+             ? ""
+             : fmt::format(
+                   "in this set {}; elsewhere the name stands for a larger or another model (`assay zoo show NAME`)",
+                   join(others, ", "));
+}
+
 // The tasks of all models; notes say what was chosen without being asked.
 std::vector<PlannedModel> plan_models(std::vector<PreparedModel> models, const SessionRequest& request,
                                       SessionResult& out) {
   std::vector<PlannedModel> planned;
   std::vector<std::string> choices;
   std::vector<std::vector<Task>> tasks = plan_within_budget(models, out.targets, request.settings, out.run, out.notes);
-  for (std::size_t i = 0; i < models.size(); ++i) {
+  for (std::size_t i = 0; i < models.size(); ++i)
     std::ranges::move(silent_choices(models[i], tasks[i], request.settings), std::back_inserter(choices));
-    planned.push_back({std::move(models[i]), std::move(tasks[i])});
-  }
+  if (std::string note = set_names_note(models); !note.empty()) out.notes.push_back(std::move(note));
+  for (std::size_t i = 0; i < models.size(); ++i) planned.push_back({std::move(models[i]), std::move(tasks[i])});
   std::ranges::move(grouped_notes(choices), std::back_inserter(out.notes));
   return planned;
 }
@@ -264,6 +280,12 @@ PlanList list_plan(const SessionRequest& request, SessionPlan plan) {
   }
   // The rest of the estimate is for references, files and further rounds.
   list.seconds = expected_s + std::max(0.0, time.left_s() - estimated_s);
+  if (const auto& budget = request.settings.budget; budget && !time.overrun())
+    if (list.seconds > std::chrono::duration<double>(*budget).count())
+      list.notes.push_back(fmt::format(
+          "{}: by the history these cells take about {}; launches and sampling time that do not fit are given "
+          "up while they run",
+          budget_text(*budget), time_words(list.seconds)));
   return list;
 }
 

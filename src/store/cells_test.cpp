@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "base/files.hpp"
@@ -387,21 +386,5 @@ TEST_F(CellsTest, TheViewBeginsAndEndsWithTheColumnsThatAreReadFirst) {
 }
 
 // Not a test of speed, which machines differ in: prints what deriving the rows costs.
-TEST_F(CellsTest, PrintsHowFastLaunchesOfManyCellsGoIn) {
-  for (const std::int64_t launches : {1, 3}) {
-    fs::remove(path_);
-    fs::remove_all(spool_);
-    for (int cell = 0; cell < 300 / launches; ++cell)
-      for (std::int64_t launch = 1; launch <= launches; ++launch) add(fmt::format("m{}", cell), launch, 1000);
-    Store store = open();
-    const auto start = std::chrono::steady_clock::now();
-    const auto report = store.ingest(spool_);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    ASSERT_TRUE(report) << to_string(report.error());
-    EXPECT_EQ(report->bundles, 300U);
-    std::printf("ingest: 300 launches of %lld cells in %.2f s\n", static_cast<long long>(300 / launches), seconds);
-  }
-}
-
 }  // namespace
 }  // namespace assay

@@ -46,12 +46,17 @@ Status comment_columns(Database& database, const std::string& name) {
   ASSAY_TRY(const Rows columns,
             database.query(fmt::format("SELECT name FROM pragma_table_info({})", duckdb::quoted(table))));
   for (const auto& row : columns.rows) {
-    const Field* field = find_field(row.at(0).get<std::string>());
-    if (field == nullptr) continue;
-    const std::string unit = field->unit.empty() ? "" : fmt::format(" ({})", field->unit);
-    ASSAY_CHECK_OK(
-        database.execute(fmt::format("COMMENT ON COLUMN {}.{} IS {}", table, duckdb::quoted_name(field->name),
-                                     duckdb::quoted(std::string(field->meaning) + unit))));
+    const auto column = row.at(0).get<std::string>();
+    const Field* field = find_field(column);
+    std::string meaning;
+    if (field != nullptr)
+      meaning = std::string(field->meaning) + (field->unit.empty() ? "" : fmt::format(" ({})", field->unit));
+    else if (column == "result_id")
+      meaning = "key of the result in this database; other tables name it";
+    else
+      continue;
+    ASSAY_CHECK_OK(database.execute(
+        fmt::format("COMMENT ON COLUMN {}.{} IS {}", table, duckdb::quoted_name(column), duckdb::quoted(meaning))));
   }
   return {};
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -331,17 +330,5 @@ TEST_F(StoreTest, AFullDiskFailsTheIngestAndNothingElse) {
 }
 
 // Not a test of speed, which machines differ in: prints the figure of docs/performance.md.
-TEST_F(StoreTest, PrintsHowFastSamplesGoIn) {
-  for (int i = 0; i < 20; ++i) add(fmt::format("m{}", i), 50'000);
-  Store store = open();
-  const auto start = std::chrono::steady_clock::now();
-  const auto report = store.ingest(spool_);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ASSERT_TRUE(report);
-  EXPECT_EQ(report->samples, 1'000'000U);
-  std::printf("ingest: %.2f million samples/s (%llu in %.3f s)\n", static_cast<double>(report->samples) / seconds / 1e6,
-              static_cast<unsigned long long>(report->samples), seconds);
-}
-
 }  // namespace
 }  // namespace assay

@@ -175,6 +175,8 @@ export interface Analysis {
   changes: { last_run: Change[]; week: Change[]; month: Change[] };
   choices: Choice[];
   opportunities: Opportunity[];
+  /** Why there is none; "" if there is one. */
+  no_opportunity: string;
   efficiency: Efficiency[];
   efficiency_missing: string[];
   sure: string[];

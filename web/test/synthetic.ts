@@ -290,6 +290,7 @@ function analysis(rows: Row[], ranked: boolean[], targetOf: (row: Row) => string
   void shapeOf;
   return { models, failures, states: states(rows), changes: { last_run: changes, week: changes.slice(0, 2), month: [] }, choices, opportunities,
     efficiency: [{ machine: '', target: 'cpu', category: 'text encoders', precision: 'float32', share: 0.41, cells: 6, counted_whole: true, peak_of: 'openvino 2026.4.1, 2 threads, 2026-03-02: 140 GFLOP/s' }, { machine: '', target: 'openvino', category: 'text encoders', precision: 'float32', share: 0.62, cells: 6, counted_whole: true, peak_of: 'openvino 2026.4.1, 2 threads, 2026-03-02: 140 GFLOP/s' }],
+    no_opportunity: opportunities.length === 0 ? 'No gain was found.' : '',
     efficiency_missing: ['no measured peak of cuda on this machine: `assay doctor --peak` measures it'],
     sure: ['The machine scored 74 of 100: frequencies changed by 3 % while it was idle.', '41 of 46 cells reached the precision of 1 % that was set.', 'Differences from 3 % on would have been shown for half of the pairs; the worst pair needs 12 %.'] };
 }

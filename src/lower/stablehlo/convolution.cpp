@@ -4,17 +4,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "lower/stablehlo/elementwise.hpp"
 #include "lower/stablehlo/windows.hpp"
 
 namespace assay::lowering::stablehlo {
 namespace {
-
-Axes list_of(const graph::Node& node, const char* name, std::int64_t otherwise, std::size_t count) {
-  const auto given = node.integers(name);
-  return given ? Axes(given->begin(), given->end()) : Axes(count, otherwise);
-}
 
 Shape shape_last(Shape plain) {
   channels_to_last(plain);
@@ -46,10 +42,10 @@ Shape spatial(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 Status convolution(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const Hlo x, writer.input_last(node, 0));
   const Shape& weights = writer.program().shape(node.inputs[1]);
-  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[0]), spatial(weights)));
+  ASSAY_TRY(const graph::Window window, window_of(node, writer.program().shape(node.inputs[0]), spatial(weights)));
   ASSAY_TRY(const Hlo kernel, kernel_of(writer, node, 1));
   const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
-  Hlo y = writer.convolution(x, kernel, window, node.integer("group", 1), shape, x.dtype);
+  Hlo y = writer.convolution(x, kernel, hlo_window(window), node.integer("group", 1), shape, x.dtype);
   if (has_input(node, 2)) {
     ASSAY_TRY(const Hlo bias, writer.input(node, 2));
     y = with_bias(writer, y, bias);
@@ -89,28 +85,18 @@ Status transposed_convolution(HloWriter& writer, const graph::Node& node) {
   const Shape in = spatial(writer.program().shape(node.inputs[0]));
   const Shape size = spatial(writer.program().shape(node.inputs[1]));
   const Shape out = spatial(writer.program().shape(node.outputs[0]));
-  const std::size_t axes = size.size();
-  const Axes stride = list_of(node, "strides", 1, axes), pads = list_of(node, "pads", 0, 2 * axes);
-  HloWindow window{.size = size, .stride = Axes(axes, 1), .dilation = list_of(node, "dilations", 1, axes)};
-  window.base_dilation = stride;
-  const std::string_view automatic = node.text("auto_pad", "NOTSET");
-  const bool computed = node.attribute("output_shape") != nullptr || automatic.starts_with("SAME");
-  for (std::size_t i = 0; i < axes; ++i) {
-    const std::int64_t reach = (size[i] - 1) * window.dilation[i];
-    std::int64_t cut = pads[i];
-    if (automatic == "VALID") cut = 0;
-    if (computed) {
-      const std::int64_t whole = stride[i] * (in[i] - 1) + reach + 1 + list_of(node, "output_padding", 0, axes)[i];
-      const std::int64_t total = std::max<std::int64_t>(whole - out[i], 0);
-      cut = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
-    }
-    window.before.push_back(reach - cut);
+  ASSAY_TRY(const graph::Window window, window_of(node, writer.program().shape(node.inputs[0]), size));
+  HloWindow spread{.size = size, .stride = Axes(size.size(), 1), .dilation = window.dilation};
+  spread.base_dilation = window.stride;
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    const std::int64_t reach = window.reach(i) - 1;
+    spread.before.push_back(reach - graph::cut_before(node, window, i, in[i], out[i]));
     // What is left is determined by the result's extent.
-    window.after.push_back(out[i] - 1 + reach + 1 - (stride[i] * (in[i] - 1) + 1) - window.before[i]);
+    spread.after.push_back(out[i] + 2 * reach - window.transposed_extent(i, in[i]) - spread.before[i]);
   }
   ASSAY_TRY(const Hlo kernel, mirrored_kernel(writer, node, groups));
   const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
-  Hlo y = writer.convolution(x, kernel, window, groups, shape, x.dtype);
+  Hlo y = writer.convolution(x, kernel, spread, groups, shape, x.dtype);
   if (has_input(node, 2)) {
     ASSAY_TRY(const Hlo bias, writer.input(node, 2));
     y = with_bias(writer, y, bias);
@@ -129,7 +115,8 @@ constexpr HloRow kConvolutions[] = {
 Result<Hlo> integer_convolution(HloWriter& writer, const graph::Node& node, const IntegerConvolution& inputs) {
   ASSAY_TRY(const Hlo given, writer.input_last(node, inputs.x));
   const Shape& weights = writer.program().shape(node.inputs[inputs.kernel]);
-  ASSAY_TRY(const HloWindow window, window_of(node, writer.program().shape(node.inputs[inputs.x]), spatial(weights)));
+  ASSAY_TRY(const graph::Window window,
+            window_of(node, writer.program().shape(node.inputs[inputs.x]), spatial(weights)));
   ASSAY_TRY(const Hlo stored, kernel_of(writer, node, inputs.kernel));
   Hlo x = writer.convert(given, DType::kInt32), kernel = writer.convert(stored, DType::kInt32);
   const auto less = [&](const Hlo& numbers, std::size_t index) -> Result<Hlo> {
@@ -142,29 +129,21 @@ Result<Hlo> integer_convolution(HloWriter& writer, const graph::Node& node, cons
   ASSAY_TRY(x, less(x, inputs.x_zero));
   ASSAY_TRY(kernel, less(kernel, inputs.kernel_zero));
   const Shape shape = shape_last(writer.program().shape(node.outputs[0]));
-  return writer.convolution(x, kernel, window, node.integer("group", 1), shape, DType::kInt32);
+  return writer.convolution(x, kernel, hlo_window(window), node.integer("group", 1), shape, DType::kInt32);
 }
 
-Result<HloWindow> window_of(const graph::Node& node, const Shape& input, const Axes& kernel) {
-  const std::size_t axes = kernel.size();
-  HloWindow window{
-      .size = kernel, .stride = list_of(node, "strides", 1, axes), .dilation = list_of(node, "dilations", 1, axes)};
-  const Axes pads = list_of(node, "pads", 0, 2 * axes);
-  if (input.size() != axes + 2 || window.stride.size() != axes || window.dilation.size() != axes ||
-      pads.size() != 2 * axes)
-    return refuse(node, "attributes of another rank");
-  window.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(axes));
-  window.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(axes), pads.end());
-  const std::string_view automatic = node.text("auto_pad", "NOTSET");
-  for (std::size_t i = 0; i < axes && automatic != "NOTSET"; ++i) {
-    const std::int64_t extent = input[i + 2], out = (extent + window.stride[i] - 1) / window.stride[i];
-    const std::int64_t reach = (kernel[i] - 1) * window.dilation[i] + 1;
-    const std::int64_t total =
-        automatic == "VALID" ? 0 : std::max<std::int64_t>((out - 1) * window.stride[i] + reach - extent, 0);
-    window.before[i] = automatic == "SAME_LOWER" ? total - total / 2 : total / 2;
-    window.after[i] = total - window.before[i];
-  }
-  return window;
+Result<graph::Window> window_of(const graph::Node& node, const Shape& input, const Axes& kernel) {
+  auto window = graph::read_window(node, input, kernel);
+  if (!window) return refuse(node, window.error());
+  return *std::move(window);
+}
+
+HloWindow hlo_window(const graph::Window& window) {
+  return {.size = window.kernel,
+          .stride = window.stride,
+          .dilation = window.dilation,
+          .before = window.before,
+          .after = window.after};
 }
 
 HloWindow over_all_axes(const HloWindow& window, bool last) {

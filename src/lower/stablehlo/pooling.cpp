@@ -15,9 +15,9 @@ namespace {
 struct Pooled {
   Hlo x;
   bool last = false;
-  HloWindow spatial;  ///< padded as far as the last window reaches
-  Axes given_after;   ///< the padding that the node has
-  HloWindow all;      ///< over all axes of x
+  graph::Window given;  ///< as the node has it
+  HloWindow spatial;    ///< padded as far as the last window reaches
+  HloWindow all;        ///< over all axes of x
 };
 
 Result<Pooled> pooling_of(HloWriter& writer, const graph::Node& node) {
@@ -26,38 +26,17 @@ Result<Pooled> pooling_of(HloWriter& writer, const graph::Node& node) {
   const Shape &in = writer.program().shape(node.inputs[0]), &out = writer.program().shape(node.outputs[0]);
   const auto kernel = node.integers("kernel_shape");
   if (!kernel) return refuse(node, "the missing kernel_shape");
-  ASSAY_TRY(pooled.spatial, window_of(node, in, Axes(kernel->begin(), kernel->end())));
-  pooled.given_after = pooled.spatial.after;
-  HloWindow& window = pooled.spatial;
-  for (std::size_t i = 0; i < window.size.size(); ++i) {
-    const std::int64_t reach = (window.size[i] - 1) * window.dilation[i] + 1;
-    window.after[i] = (out[i + 2] - 1) * window.stride[i] + reach - in[i + 2] - window.before[i];
-  }
+  ASSAY_TRY(pooled.given, window_of(node, in, Axes(kernel->begin(), kernel->end())));
+  pooled.spatial = hlo_window(pooled.given);
+  for (std::size_t i = 0; i < pooled.given.axes(); ++i)
+    pooled.spatial.after[i] = pooled.given.exact_after(i, in[i + 2], out[i + 2]);
   ASSAY_TRY(pooled.x, pooled.last ? writer.input_last(node, 0) : writer.input(node, 0));
-  pooled.all = over_all_axes(window, pooled.last);
+  pooled.all = over_all_axes(pooled.spatial, pooled.last);
   return pooled;
 }
 
 Status pooled_output(HloWriter& writer, const graph::Node& node, const Pooled& pooled, const Hlo& y) {
   return pooled.last ? writer.output_last(node, 0, y) : writer.output(node, y);
-}
-
-// How many elements of the input (and of its padding, if that counts) each window along an axis has.
-std::vector<double> counts_along(const Pooled& pooled, std::size_t axis, std::int64_t extent, std::int64_t windows,
-                                 bool with_padding) {
-  const HloWindow& window = pooled.spatial;
-  const std::int64_t low = with_padding ? -window.before[axis] : 0;
-  const std::int64_t high = with_padding ? extent + pooled.given_after[axis] : extent;
-  std::vector<double> counts;
-  for (std::int64_t i = 0; i < windows; ++i) {
-    double count = 0;
-    for (std::int64_t k = 0; k < window.size[axis]; ++k) {
-      const std::int64_t place = i * window.stride[axis] - window.before[axis] + k * window.dilation[axis];
-      if (place >= low && place < high) ++count;
-    }
-    counts.push_back(std::max(count, 1.0));
-  }
-  return counts;
 }
 
 Status average_pool(HloWriter& writer, const graph::Node& node) {
@@ -70,7 +49,8 @@ Status average_pool(HloWriter& writer, const graph::Node& node) {
   double common = 1;
   std::optional<Hlo> varying;
   for (std::size_t i = 0; i < pooled.spatial.size.size(); ++i) {
-    const std::vector<double> counts = counts_along(pooled, i, in[i + 2], out[i + 2], with_padding);
+    const std::vector<std::int64_t> elements = pooled.given.elements(i, in[i + 2], out[i + 2], with_padding);
+    const std::vector<double> counts(elements.begin(), elements.end());
     if (std::ranges::all_of(counts, [&](double each) { return each == counts.front(); })) {
       common *= counts.front();
       continue;
@@ -166,12 +146,11 @@ Status unpooled(HloWriter& writer, const graph::Node& node) {
   const Shape& out = writer.program().shape(node.outputs[0]);
   const auto kernel = node.integers("kernel_shape");
   if (!kernel) return refuse(node, "the missing kernel_shape");
-  const auto strides = node.integers("strides"), pads = node.integers("pads");
+  ASSAY_TRY(const graph::Window window, window_of(node, x.shape, {kernel->begin(), kernel->end()}));
   Shape whole = x.shape;
   Axes none(out.size(), 0), after(out.size(), 0);
   for (std::size_t i = 0; i < kernel->size(); ++i) {
-    const std::int64_t cut = pads ? (*pads)[i] + (*pads)[i + kernel->size()] : 0;
-    whole[i + 2] = (x.shape[i + 2] - 1) * (strides ? (*strides)[i] : 1) - cut + (*kernel)[i];
+    whole[i + 2] = window.transposed_extent(i, x.shape[i + 2]) - window.before[i] - window.after[i];
     after[i + 2] = out[i + 2] - whole[i + 2];
   }
   const std::int64_t count = count_of(whole), read = count_of(x.shape);
@@ -188,15 +167,9 @@ Status image_from_columns(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const Axes block, writer.program().integers(node, node.inputs[2]));
   const std::size_t axes = block.size();
   const std::int64_t n = x.extent(0), channels = out[1], places = count_of(block);
-  const auto list_of_axes = [&](const char* name, std::int64_t otherwise, std::size_t count) {
-    const auto given = node.integers(name);
-    return given ? Axes(given->begin(), given->end()) : Axes(count, otherwise);
-  };
-  const Axes stride = list_of_axes("strides", 1, axes), dilation = list_of_axes("dilations", 1, axes),
-             pads = list_of_axes("pads", 0, 2 * axes);
+  ASSAY_TRY(const graph::Window window, window_of(node, out, block));
   Shape windows{n, channels};
-  for (std::size_t i = 0; i < axes; ++i)
-    windows.push_back((out[i + 2] + pads[i] + pads[axes + i] - (block[i] - 1) * dilation[i] - 1) / stride[i] + 1);
+  for (std::size_t i = 0; i < axes; ++i) windows.push_back(window.count(i, out[i + 2]));
   if (count_of(windows) * places != count_of(x.shape)) return refuse(node, "columns of another number of windows");
   const Hlo apart = writer.reshape(x, {n, channels, places, x.extent(2)});
   std::optional<Hlo> total;
@@ -204,11 +177,11 @@ Status image_from_columns(HloWriter& writer, const graph::Node& node) {
     Axes before(out.size(), 0), after(out.size(), 0), between(out.size(), 0);
     std::int64_t rest = place;
     for (std::size_t i = axes; i-- > 0;) {
-      const std::int64_t offset = rest % block[i] * dilation[i];
+      const std::int64_t offset = rest % block[i] * window.dilation[i];
       rest /= block[i];
-      between[i + 2] = stride[i] - 1;
-      before[i + 2] = offset - pads[i];
-      after[i + 2] = out[i + 2] - before[i + 2] - (windows[i + 2] - 1) * stride[i] - 1;
+      between[i + 2] = window.stride[i] - 1;
+      before[i + 2] = offset - window.before[i];
+      after[i + 2] = out[i + 2] - before[i + 2] - (windows[i + 2] - 1) * window.stride[i] - 1;
     }
     const Hlo one = writer.reshape(writer.slice_axis(apart, 2, place, place + 1), windows);
     const Hlo moved = writer.pad(one, writer.splat(0, x.dtype), before, after, between);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "graph/window.hpp"
 #include "lower/stablehlo/writer.hpp"
 
 namespace assay::lowering::stablehlo {
 
-/// The window of a convolution or pooling node over the spatial axes of an input of shape [N, C, spatial…]: its
-/// attributes, with automatic padding computed. Errors: unsupported: attributes of another rank.
-[[nodiscard]] Result<HloWindow> window_of(const graph::Node& node, const Shape& input, const Axes& kernel);
+/// graph::read_window(). Errors: unsupported, what it says.
+[[nodiscard]] Result<graph::Window> window_of(const graph::Node& node, const Shape& input, const Axes& kernel);
+[[nodiscard]] HloWindow hlo_window(const graph::Window& window);
 
 /// The same window over all axes, with 1 for batch and channels.
 [[nodiscard]] HloWindow over_all_axes(const HloWindow& window, bool last);

@@ -296,7 +296,7 @@ Status tensor_scatter(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_attention() {
   using namespace torchscript::attention;
-  return {since(23, "Attention", attention, "queries, keys and values of one type"),
+  return {since(23, "Attention", attention, "queries, keys and values of different types"),
           since(27, "CausalConvWithState", causal_convolution), since(27, "LinearAttention", linear_attention),
           since(23, "RotaryEmbedding", rotary_embedding), since(24, "TensorScatter", tensor_scatter)};
 }

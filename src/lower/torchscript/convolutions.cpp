@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/shape_rules.hpp"
+#include "graph/window.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -15,56 +16,27 @@ namespace {
 using graph::Node;
 using Extents = std::vector<std::int64_t>;
 
-/// A window that moves over the axes behind batch and channels. All lists have an element for each of these axes.
-struct Window {
-  Extents in, out;  ///< extents of the tensors
-  Extents kernel, strides, dilations, before, behind;
+/// A window, and the extents of the tensors behind batch and channels.
+struct Window : graph::Window {
+  Extents in, out;
 
-  [[nodiscard]] std::size_t axes() const { return in.size(); }
-  [[nodiscard]] std::int64_t reach(std::size_t axis) const { return dilations[axis] * (kernel[axis] - 1) + 1; }
-  [[nodiscard]] bool is_even() const { return before == behind; }
+  [[nodiscard]] bool is_even() const { return before == after; }
 };
 
-Extents list_of(const Node& node, std::string_view name, std::size_t count, std::int64_t otherwise) {
-  if (const auto given = node.integers(name)) return {given->begin(), given->end()};
-  return Extents(count, otherwise);
-}
-
-// `kernel`: nullopt: the attribute has it.
-Result<Window> window_of(const TorchWriter& writer, const Node& node, std::optional<Extents> kernel) {
+Result<Window> window_of(const TorchWriter& writer, const Node& node, const Extents& kernel) {
   const Shape& in = writer.shape(node, 0);
   const Shape& out = writer.out_shape(node);
   if (in.size() < 3 || in.size() > 5) return refuse(node, fmt::format("an input of rank {}", in.size()));
-  Window window{.in = {in.begin() + 2, in.end()},
-                .out = {out.begin() + 2, out.end()},
-                .kernel = {},
-                .strides = {},
-                .dilations = {},
-                .before = {},
-                .behind = {}};
-  const std::size_t axes = window.axes();
-  window.kernel = kernel ? *kernel : list_of(node, "kernel_shape", axes, 1);
-  window.strides = list_of(node, "strides", axes, 1);
-  window.dilations = list_of(node, "dilations", axes, 1);
-  const Extents pads = list_of(node, "pads", 2 * axes, 0);
-  if (window.kernel.size() != axes || window.strides.size() != axes || window.dilations.size() != axes ||
-      pads.size() != 2 * axes)
-    return refuse(node, "the number of axes");
-  const std::string_view automatic = node.text("auto_pad", "NOTSET");
-  for (std::size_t i = 0; i < axes; ++i) {
-    std::int64_t before = pads[i], behind = pads[axes + i];
-    if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-      const std::int64_t total =
-          std::max<std::int64_t>((window.out[i] - 1) * window.strides[i] + window.reach(i) - window.in[i], 0);
-      before = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
-      behind = total - before;
-    } else if (automatic == "VALID") {
-      before = behind = 0;
-    }
-    window.before.push_back(before);
-    window.behind.push_back(behind);
-  }
-  return window;
+  auto read = graph::read_window(node, in, kernel);
+  if (!read) return refuse(node, read.error());
+  return Window{{*std::move(read)}, {in.begin() + 2, in.end()}, {out.begin() + 2, out.end()}};
+}
+
+// Of a node that has the attribute kernel_shape.
+Result<Window> stated_window(const TorchWriter& writer, const Node& node) {
+  const auto kernel = node.integers("kernel_shape");
+  if (!kernel) return refuse(node, "the missing kernel_shape");
+  return window_of(writer, node, {kernel->begin(), kernel->end()});
 }
 
 // x with its last axes padded; libtorch begins with the last axis.
@@ -93,27 +65,23 @@ Status convolution(TorchWriter& writer, const Node& node) {
 
 Status transposed_convolution(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(Window window, kernel_of(writer, node, 1));
-  const Extents more = list_of(node, "output_padding", window.axes(), 0);
-  const std::string_view automatic = node.text("auto_pad", "NOTSET");
+  const Extents& more = window.output_padding;
   const std::string bias = has_input(node, 2) ? writer.in(node, 2) : "None";
   Extents longer(window.axes(), 0);
   bool even = true;
   for (std::size_t i = 0; i < window.axes(); ++i) {
-    const std::int64_t whole = (window.in[i] - 1) * window.strides[i] + window.reach(i);
-    if (node.attribute("output_shape") != nullptr || automatic.starts_with("SAME")) {
-      const std::int64_t total = std::max<std::int64_t>(whole + more[i] - window.out[i], 0);
-      window.before[i] = automatic == "SAME_UPPER" ? total / 2 : total - total / 2;
-    }
+    const std::int64_t whole = window.transposed_extent(i, window.in[i]);
+    window.before[i] = graph::cut_before(node, window, i, window.in[i], window.out[i]);
     longer[i] = std::max<std::int64_t>(window.before[i] + window.out[i] - whole, 0);
     even = even && whole + more[i] - 2 * window.before[i] == window.out[i];
-    if (longer[i] >= std::max(window.strides[i], window.dilations[i]) && longer[i] > 0)
+    if (longer[i] >= std::max(window.stride[i], window.dilation[i]) && longer[i] > 0)
       return refuse(node, "an output that is longer than the stride allows");
   }
   const std::string name = fmt::format("conv_transpose{}d", window.axes());
   const Extents zeros(window.axes(), 0);
-  std::string made = torch_call(name, writer.in(node, 0), writer.in(node, 1), bias, torch_list(window.strides),
+  std::string made = torch_call(name, writer.in(node, 0), writer.in(node, 1), bias, torch_list(window.stride),
                                 torch_list(even ? window.before : zeros), torch_list(even ? more : longer),
-                                node.integer("group", 1), torch_list(window.dilations));
+                                node.integer("group", 1), torch_list(window.dilation));
   for (std::size_t i = 0; !even && i < window.axes(); ++i)
     made = torch_call("narrow", made, i + 2, window.before[i], window.out[i]);
   writer.out(node, made);
@@ -121,35 +89,34 @@ Status transposed_convolution(TorchWriter& writer, const Node& node) {
 }
 
 // Padding behind each axis with which the windows of the result end exactly there.
-Extents exact_behind(const Window& window) {
-  Extents behind;
-  for (std::size_t i = 0; i < window.axes(); ++i)
-    behind.push_back((window.out[i] - 1) * window.strides[i] + window.reach(i) - window.in[i] - window.before[i]);
-  return behind;
+Extents exact_after(const Window& window) {
+  Extents after;
+  for (std::size_t i = 0; i < window.axes(); ++i) after.push_back(window.exact_after(i, window.in[i], window.out[i]));
+  return after;
 }
 
 bool fits_pooling(const Window& window) {
   for (std::size_t i = 0; i < window.axes(); ++i)
     if (2 * window.before[i] > window.kernel[i] ||
-        (window.in[i] + 2 * window.before[i] - window.reach(i)) / window.strides[i] + 1 != window.out[i])
+        (window.in[i] + 2 * window.before[i] - window.reach(i)) / window.stride[i] + 1 != window.out[i])
       return false;
   return true;
 }
 
 Status max_pool(TorchWriter& writer, const Node& node) {
-  ASSAY_TRY(Window window, window_of(writer, node, std::nullopt));
+  ASSAY_TRY(Window window, stated_window(writer, node));
   const bool places = node.outputs.size() > 1 && !node.outputs[1].empty();
   const DType dtype = writer.dtype(node, 0);
   std::string x =
       is_floating(dtype) ? writer.in(node, 0) : torch_call("to", writer.in(node, 0), *torch_type(DType::kFloat32));
   if (!window.is_even() || !fits_pooling(window)) {
     if (places) return refuse(node, "the places of an unevenly padded input");
-    x = padded(x, window.before, exact_behind(window), "-inf");
+    x = padded(x, window.before, exact_after(window), "-inf");
     window.before.assign(window.axes(), 0);
   }
   const auto pool = [&](const char* suffix) {
     return torch_call(fmt::format("max_pool{}d{}", window.axes(), suffix), x, torch_list(window.kernel),
-                      torch_list(window.strides), torch_list(window.before), torch_list(window.dilations));
+                      torch_list(window.stride), torch_list(window.before), torch_list(window.dilation));
   };
   if (!places) {
     std::string made = pool("");
@@ -186,9 +153,9 @@ std::string windowed_sum(TorchWriter& writer, std::string x, const Window& windo
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
     std::string sum;
     for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
-      const std::int64_t from = k * window.dilations[axis];
+      const std::int64_t from = k * window.dilation[axis];
       const std::string shifted = torch_call(
-          "slice", x, axis + 2, from, from + (window.out[axis] - 1) * window.strides[axis] + 1, window.strides[axis]);
+          "slice", x, axis + 2, from, from + (window.out[axis] - 1) * window.stride[axis] + 1, window.stride[axis]);
       sum = sum.empty() ? shifted : torch_call("add", sum, shifted);
     }
     x = writer.let(sum);
@@ -200,35 +167,26 @@ std::string windowed_sum(TorchWriter& writer, std::string x, const Window& windo
 std::vector<float> counts_of(const Window& window, bool with_padding) {
   std::vector<float> counts{1.0F};
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
-    const std::int64_t low = with_padding ? -window.before[axis] : 0;
-    const std::int64_t high = window.in[axis] + (with_padding ? window.behind[axis] : 0);
     std::vector<float> next;
-    for (const float outer : counts) {
-      for (std::int64_t place = 0; place < window.out[axis]; ++place) {
-        std::int64_t inside = 0;
-        for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
-          const std::int64_t at = place * window.strides[axis] - window.before[axis] + k * window.dilations[axis];
-          inside += at >= low && at < high ? 1 : 0;
-        }
-        next.push_back(outer * static_cast<float>(std::max<std::int64_t>(inside, 1)));
-      }
-    }
+    for (const float outer : counts)
+      for (const std::int64_t inside : window.elements(axis, window.in[axis], window.out[axis], with_padding))
+        next.push_back(outer * static_cast<float>(inside));
     counts = std::move(next);
   }
   return counts;
 }
 
 Status average_pool(TorchWriter& writer, const Node& node) {
-  ASSAY_TRY(const Window window, window_of(writer, node, std::nullopt));
+  ASSAY_TRY(const Window window, stated_window(writer, node));
   const bool with_padding = node.integer("count_include_pad", 0) != 0;
-  const bool dense = std::ranges::all_of(window.dilations, [](std::int64_t dilation) { return dilation == 1; });
+  const bool dense = std::ranges::all_of(window.dilation, [](std::int64_t dilation) { return dilation == 1; });
   if (dense && window.is_even() && fits_pooling(window)) {
     writer.out(node,
                torch_call(fmt::format("avg_pool{}d", window.axes()), writer.in(node, 0), torch_list(window.kernel),
-                          torch_list(window.strides), torch_list(window.before), "False", torch_bool(with_padding)));
+                          torch_list(window.stride), torch_list(window.before), "False", torch_bool(with_padding)));
     return {};
   }
-  const std::string x = writer.let(padded(writer.in(node, 0), window.before, exact_behind(window), "0.0"));
+  const std::string x = writer.let(padded(writer.in(node, 0), window.before, exact_after(window), "0.0"));
   const std::vector<float> counts = counts_of(window, with_padding);
   Shape extents{1, 1};
   extents.insert(extents.end(), window.out.begin(), window.out.end());
@@ -239,10 +197,10 @@ Status average_pool(TorchWriter& writer, const Node& node) {
 }
 
 Status lp_pool(TorchWriter& writer, const Node& node) {
-  ASSAY_TRY(const Window window, window_of(writer, node, std::nullopt));
+  ASSAY_TRY(const Window window, stated_window(writer, node));
   const std::int64_t p = node.integer("p", 2);
   const std::string x = writer.let(
-      torch_call("pow", torch_call("abs", padded(writer.in(node, 0), window.before, exact_behind(window), "0.0")), p));
+      torch_call("pow", torch_call("abs", padded(writer.in(node, 0), window.before, exact_after(window), "0.0")), p));
   writer.out(node, torch_call("pow", windowed_sum(writer, x, window), torch_number(1.0 / static_cast<double>(p))));
   return {};
 }
@@ -281,23 +239,23 @@ Result<std::string> torch_convolution(const TorchWriter& writer, const graph::No
   ASSAY_TRY(Window window, kernel_of(writer, node, weights));
   std::string image = x;
   if (!window.is_even()) {
-    image = padded(x, window.before, window.behind, "0.0");
+    image = padded(x, window.before, window.after, "0.0");
     window.before.assign(window.axes(), 0);
   }
-  return torch_call(fmt::format("conv{}d", window.axes()), image, kernel, bias, torch_list(window.strides),
-                    torch_list(window.before), torch_list(window.dilations), node.integer("group", 1));
+  return torch_call(fmt::format("conv{}d", window.axes()), image, kernel, bias, torch_list(window.stride),
+                    torch_list(window.before), torch_list(window.dilation), node.integer("group", 1));
 }
 
 TorchOperators torch_convolutions() {
   using namespace torchscript::convolutions;
-  return {since(7, "AveragePool", average_pool, "one to three axes"),
-          since(1, "Conv", convolution, "one to three axes"),
-          since(1, "ConvTranspose", transposed_convolution, "one to three axes"),
+  return {since(7, "AveragePool", average_pool, "more than three spatial axes"),
+          since(1, "Conv", convolution, "more than three spatial axes"),
+          since(1, "ConvTranspose", transposed_convolution, "more than three spatial axes"),
           since(1, "GlobalAveragePool", global_average_pool),
           since(2, "GlobalLpPool", global_lp_pool),
           since(1, "GlobalMaxPool", global_max_pool),
-          since(2, "LpPool", lp_pool, "one to three axes"),
-          since(8, "MaxPool", max_pool, "one to three axes; no places of an unevenly padded input")};
+          since(2, "LpPool", lp_pool, "more than three spatial axes"),
+          since(8, "MaxPool", max_pool, "more than three spatial axes, places of an unevenly padded input")};
 }
 
 }  // namespace assay::lowering

@@ -33,8 +33,8 @@ using TorchOperators = std::vector<TorchOperator>;
 /// An operator of ONNX's own domain, from a version on.
 [[nodiscard]] inline TorchOperator since(int first, std::string_view name,
                                          Status (*lower)(TorchWriter&, const graph::Node&),
-                                         std::string_view limits = {}) {
-  return {{"", name, first, kNewestOpset, limits}, lower};
+                                         std::string_view except = {}) {
+  return {{"", name, first, kNewestOpset, except}, lower};
 }
 
 /// A name as a template argument.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/shape_rules.hpp"
+#include "graph/window.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -14,9 +15,10 @@ namespace {
 using graph::Node;
 using Extents = std::vector<std::int64_t>;
 
-Extents attribute(const Node& node, std::string_view name, std::size_t count, std::int64_t otherwise) {
-  if (const auto given = node.integers(name)) return {given->begin(), given->end()};
-  return Extents(count, otherwise);
+Result<graph::Window> window_of(const Node& node, const Shape& in, const Extents& kernel) {
+  auto window = graph::read_window(node, in, kernel);
+  if (!window) return refuse(node, window.error());
+  return *std::move(window);
 }
 
 Status grid_sample(TorchWriter& writer, const Node& node) {
@@ -61,11 +63,12 @@ Status max_unpool(TorchWriter& writer, const Node& node) {
   const Shape& in = writer.shape(node, 0);
   const Shape& out = writer.out_shape(node);
   const std::size_t axes = in.size() - 2;
-  const Extents kernel = attribute(node, "kernel_shape", axes, 1), strides = attribute(node, "strides", axes, 1),
-                pads = attribute(node, "pads", 2 * axes, 0);
+  const auto kernel = node.integers("kernel_shape");
+  if (!kernel) return refuse(node, "the missing kernel_shape");
+  ASSAY_TRY(const graph::Window window, window_of(node, in, {kernel->begin(), kernel->end()}));
   Extents natural{in[0], in[1]};
   for (std::size_t i = 0; i < axes; ++i)
-    natural.push_back((in[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[axes + i]);
+    natural.push_back(window.transposed_extent(i, in[i + 2]) - window.before[i] - window.after[i]);
   const std::string zeros = torch_call("zeros", torch_list(Extents{count_of(natural)}),
                                        fmt::format("dtype={}", *torch_type(writer.out_dtype(node))));
   const auto flat = [&](std::size_t i) { return torch_call("reshape", writer.in(node, i), "[-1]"); };
@@ -81,20 +84,19 @@ Status max_unpool(TorchWriter& writer, const Node& node) {
 }
 
 // The place of the image that each element of a column is added to; one beyond the last: none.
-Extents places_of_columns(const Node& node, const Extents& image, const Extents& block) {
+Extents places_of_columns(const graph::Window& window, const Extents& image) {
+  const Extents& block = window.kernel;
   const std::size_t axes = image.size();
-  const Extents strides = attribute(node, "strides", axes, 1), dilations = attribute(node, "dilations", axes, 1),
-                pads = attribute(node, "pads", 2 * axes, 0);
   Extents steps;
-  for (std::size_t i = 0; i < axes; ++i)
-    steps.push_back((image[i] + pads[i] + pads[axes + i] - dilations[i] * (block[i] - 1) - 1) / strides[i] + 1);
+  for (std::size_t i = 0; i < axes; ++i) steps.push_back(window.count(i, image[i]));
   const std::int64_t all = count_of(image), columns = count_of(steps);
   Extents places;
   for (std::int64_t at = 0; at < count_of(block) * columns; ++at) {
     std::int64_t in_block = at / columns, step = at % columns, place = 0, size = 1;
     bool inside = true;
     for (std::size_t i = axes; i-- > 0;) {
-      const std::int64_t on_axis = step % steps[i] * strides[i] - pads[i] + in_block % block[i] * dilations[i];
+      const std::int64_t on_axis =
+          step % steps[i] * window.stride[i] - window.before[i] + in_block % block[i] * window.dilation[i];
       inside = inside && on_axis >= 0 && on_axis < image[i];
       place += on_axis * size;
       size *= image[i];
@@ -109,8 +111,9 @@ Extents places_of_columns(const Node& node, const Extents& image, const Extents&
 Status image_of_columns(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(const Extents image, writer.program().integers(node, node.inputs[1]));
   ASSAY_TRY(const Extents block, writer.program().integers(node, node.inputs[2]));
-  const Extents places = places_of_columns(node, image, block);
   const Shape& out = writer.out_shape(node);
+  ASSAY_TRY(const graph::Window window, window_of(node, out, block));
+  const Extents places = places_of_columns(window, image);
   if (const Shape& in = writer.shape(node, 0); in[1] * in[2] != out[1] * static_cast<std::int64_t>(places.size()))
     return refuse(node, fmt::format("a number of columns other than {}", places.size()));
   const std::int64_t planes = out[0] * out[1];
@@ -200,8 +203,7 @@ Status deformed_convolution(TorchWriter& writer, const Node& node) {
   if (in.size() != 4) return refuse(node, fmt::format("an input of rank {}", in.size()));
   if (writer.dtype(node, 0) != DType::kFloat32) return refuse(node, "a type other than float32");
   if (in[2] < 2 || in[3] < 2) return refuse(node, "an image of one row or column");
-  const Extents strides = attribute(node, "strides", 2, 1), dilations = attribute(node, "dilations", 2, 1),
-                pads = attribute(node, "pads", 4, 0);
+  ASSAY_TRY(const graph::Window window, window_of(node, in, {weights[2], weights[3]}));
   const std::int64_t groups = node.integer("group", 1), moved = node.integer("offset_group", 1);
   const std::int64_t batch = in[0], places = weights[2] * weights[3], per_group = in[1] / moved;
   // Offsets: [batch · offset groups, kernel places, 2, rows, columns].
@@ -214,7 +216,8 @@ Status deformed_convolution(TorchWriter& writer, const Node& node) {
         for (std::int64_t column = 0; column < out[3]; ++column) {
           const std::int64_t in_kernel = axis == 0 ? place / weights[3] : place % weights[3];
           const std::int64_t step = axis == 0 ? row : column;
-          base.push_back(static_cast<float>(step * strides[axis] - pads[axis] + in_kernel * dilations[axis]));
+          base.push_back(
+              static_cast<float>(step * window.stride[axis] - window.before[axis] + in_kernel * window.dilation[axis]));
         }
     const std::string at =
         torch_call("add", torch_call("select", offsets, 2, axis), writer.floats(base, {places, out[2], out[3]}));
@@ -247,13 +250,14 @@ Status deformed_convolution(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_images() {
   using namespace torchscript::images;
-  return {since(20, "AffineGrid", affine_grid, "the size is constant"),
-          since(18, "CenterCropPad", center_crop_or_pad, "the shape is constant"),
-          since(18, "Col2Im", image_of_columns, "the shapes are constant"),
-          since(19, "DeformConv", deformed_convolution, "two axes, float32"),
-          since(16, "GridSample", grid_sample, "two or three axes; cubic: two"),
-          since(9, "MaxUnpool", max_unpool, "the shape is constant"),
-          since(10, "RoiAlign", region_align, "float32; the number of samples is given")};
+  return {
+      since(20, "AffineGrid", affine_grid, "a size that is not a constant"),
+      since(18, "CenterCropPad", center_crop_or_pad, "a shape that is not a constant"),
+      since(18, "Col2Im", image_of_columns, "shapes that are not constants"),
+      since(19, "DeformConv", deformed_convolution, "more or fewer than two spatial axes, types other than float32"),
+      since(16, "GridSample", grid_sample, "one spatial axis, more than three, cubic with three"),
+      since(9, "MaxUnpool", max_unpool, "a shape that is not a constant"),
+      since(10, "RoiAlign", region_align, "types other than float32, a sampling_ratio of 0")};
 }
 
 }  // namespace assay::lowering

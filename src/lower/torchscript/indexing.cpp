@@ -212,12 +212,12 @@ TorchOperators torch_indexing() {
   return {since(1, "Gather", gather),
           since(11, "GatherElements", gather_elements),
           since(11, "GatherND", gather_nd),
-          since(9, "OneHot", one_hot, "the depth is constant"),
+          since(9, "OneHot", one_hot, "a depth that is not a constant"),
           since(10, "ReverseSequence", reverse_sequence),
-          since(9, "Scatter", scatter_elements),
+          {{"", "Scatter", 9, 10, {}}, scatter_elements},
           since(11, "ScatterElements", scatter_elements),
           since(11, "ScatterND", scatter_nd),
-          since(1, "TopK", top_k, "the number of elements is constant; not uint64")};
+          since(1, "TopK", top_k, "a count that is not a constant, uint64")};
 }
 
 }  // namespace assay::lowering

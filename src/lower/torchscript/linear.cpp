@@ -100,7 +100,7 @@ std::string torch_layer(TorchWriter& writer, const graph::Node& node, const Torc
 
 TorchOperators torch_linear() {
   using namespace torchscript::linear;
-  return {since(12, "Einsum", einsum, "no integers"), since(7, "Gemm", gemm, "not uint64"), since(1, "MatMul", matmul)};
+  return {since(12, "Einsum", einsum, "integers"), since(7, "Gemm", gemm, "uint64"), since(1, "MatMul", matmul)};
 }
 
 }  // namespace assay::lowering

@@ -89,10 +89,10 @@ Status shape_of(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_making() {
   using namespace torchscript::making;
-  return {since(1, "Constant", constant, "no strings, no sparse tensors"),
-          since(9, "ConstantOfShape", constant_of_shape, "extents are constants"),
+  return {since(1, "Constant", constant, "strings, sparse tensors"),
+          since(9, "ConstantOfShape", constant_of_shape, "extents that are not constants"),
           since(9, "EyeLike", eye_like),
-          since(11, "Range", range, "the number of elements is known"),
+          since(11, "Range", range, "a number of elements that is not known"),
           since(1, "Shape", shape_of),
           since(1, "Size", shape_of)};
 }

@@ -189,13 +189,13 @@ Status quantised_convolution(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_quantised() {
   using namespace torchscript::quantised;
-  return {since(10, "ConvInteger", convolution_of_integers, "one to three axes"),
-          since(10, "DequantizeLinear", dequantize, "no types of less than 8 bits"),
+  return {since(10, "ConvInteger", convolution_of_integers, "more than three spatial axes"),
+          since(10, "DequantizeLinear", dequantize, "types of fewer than 8 bits"),
           since(11, "DynamicQuantizeLinear", quantize_dynamically),
           since(10, "MatMulInteger", matmul_of_integers),
-          since(10, "QLinearConv", quantised_convolution, "one to three axes"),
-          since(10, "QLinearMatMul", quantised_matmul, "no types of float8"),
-          since(10, "QuantizeLinear", quantize, "no types of less than 8 bits")};
+          since(10, "QLinearConv", quantised_convolution, "more than three spatial axes"),
+          since(10, "QLinearMatMul", quantised_matmul, "float8"),
+          since(10, "QuantizeLinear", quantize, "types of fewer than 8 bits")};
 }
 
 }  // namespace assay::lowering

@@ -186,20 +186,20 @@ Status running_product(TorchWriter& writer, const Node& node) { return running(w
 
 TorchOperators torch_reductions() {
   using namespace torchscript::reductions;
-  return {since(1, "ArgMax", argmax, "not uint64"),
-          since(1, "ArgMin", argmin, "not uint64"),
-          since(26, "CumProd", running_product, "the axis is constant"),
-          since(11, "CumSum", running_sum, "the axis is constant"),
-          since(1, "ReduceL1", sum_of_absolutes, "the axes are constant; not uint64"),
-          since(1, "ReduceL2", length, "the axes are constant; not uint64"),
-          since(1, "ReduceLogSum", log_of_sum, "the axes are constant; no integers"),
-          since(1, "ReduceLogSumExp", log_of_sum_of_exponentials, "the axes are constant; no integers"),
-          since(1, "ReduceMax", most, "the axes are constant; not uint64"),
-          since(1, "ReduceMean", mean, "the axes are constant; not uint64"),
-          since(1, "ReduceMin", least, "the axes are constant; not uint64"),
-          since(1, "ReduceProd", product, "the axes are constant; not uint64"),
-          since(1, "ReduceSum", sum, "the axes are constant; not uint64"),
-          since(1, "ReduceSumSquare", sum_of_squares, "the axes are constant; not uint64")};
+  return {since(1, "ArgMax", argmax, "uint64"),
+          since(1, "ArgMin", argmin, "uint64"),
+          since(26, "CumProd", running_product, "an axis that is not a constant"),
+          since(11, "CumSum", running_sum, "an axis that is not a constant"),
+          since(1, "ReduceL1", sum_of_absolutes, "axes that are not constants, uint64"),
+          since(1, "ReduceL2", length, "axes that are not constants, uint64"),
+          since(1, "ReduceLogSum", log_of_sum, "axes that are not constants, integers"),
+          since(1, "ReduceLogSumExp", log_of_sum_of_exponentials, "axes that are not constants, integers"),
+          since(1, "ReduceMax", most, "axes that are not constants, uint64"),
+          since(1, "ReduceMean", mean, "axes that are not constants, uint64"),
+          since(1, "ReduceMin", least, "axes that are not constants, uint64"),
+          since(1, "ReduceProd", product, "axes that are not constants, uint64"),
+          since(1, "ReduceSum", sum, "axes that are not constants, uint64"),
+          since(1, "ReduceSumSquare", sum_of_squares, "axes that are not constants, uint64")};
 }
 
 }  // namespace assay::lowering

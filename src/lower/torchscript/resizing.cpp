@@ -227,8 +227,8 @@ Status resize(TorchWriter& writer, const Node& node) {
 
 TorchOperators torch_resizing() {
   using namespace torchscript::resizing;
-  return {since(10, "Resize", resize, "scales, extents and the region are constants"),
-          since(7, "Upsample", resize, "the scales are constants")};
+  return {since(10, "Resize", resize, "scales, sizes and regions that are not constants"),
+          {{"", "Upsample", 7, 9, "scales that are not constants"}, resize}};
 }
 
 }  // namespace assay::lowering

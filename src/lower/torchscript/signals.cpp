@@ -151,13 +151,14 @@ Status bit_cast(TorchWriter& writer, const Node& node) {
 TorchOperators torch_signals() {
   using namespace torchscript::signals;
   return {since(26, "BitCast", bit_cast),
-          since(17, "BlackmanWindow", blackman, "the size is constant"),
-          since(17, "DFT", fourier, "float32 and float64; length and axis are constants"),
+          since(17, "BlackmanWindow", blackman, "a size that is not a constant"),
+          since(17, "DFT", fourier, "types other than float32 and float64, a length or axis that is not a constant"),
           since(11, "Det", torch_unary<"det">),
-          since(17, "HammingWindow", hamming, "the size is constant"),
-          since(17, "HannWindow", hann, "the size is constant"),
-          since(17, "MelWeightMatrix", mel_weights, "all inputs are constants"),
-          since(17, "STFT", short_fourier, "float32 and float64; step and length are constants")};
+          since(17, "HammingWindow", hamming, "a size that is not a constant"),
+          since(17, "HannWindow", hann, "a size that is not a constant"),
+          since(17, "MelWeightMatrix", mel_weights, "inputs that are not constants"),
+          since(17, "STFT", short_fourier,
+                "types other than float32 and float64, a step or length that is not a constant")};
 }
 
 }  // namespace assay::lowering

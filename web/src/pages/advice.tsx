@@ -61,7 +61,7 @@ export function Advice({ document, route }: { document: AssayDocument; route: Ro
       <Section id="choices" title="Which hardware for which architecture" note={overWhat}><DataTable name="c" caption="Hardware by architecture" noun="architecture" columns={choiceColumns} rows={choices} route={route}
         empty={<Prose text={missingWords(document, 'architecture_performance_matrix') || nothingRanked(whyUnranked(document.cells))} />} /></Section>
       <Section id="opportunities" title="What would help most">
-        {opportunities.length === 0 ? <p class="empty">No gain was found that is larger than what these measurements can show. More launches, batches or runtimes may show one.</p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
+        {opportunities.length === 0 ? <p class="empty"><Prose text={document.analysis.no_opportunity} /></p> : <DataTable name="o" caption="Opportunities" noun="opportunity" columns={opportunityColumns} rows={opportunities} route={route} pageSize={12} />}
       </Section>
       <Section id="efficiency" title="How much of the measured peak is reached">
         {efficiency.length > 0 && <DataTable name="e" caption="Efficiency" noun="line" columns={efficiencyColumns} rows={efficiency} route={route} />}

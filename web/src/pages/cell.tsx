@@ -36,6 +36,8 @@ function verdictSentence(cell: Cell): string {
     return why ? `Its outputs agree with those of the reference, but it is not ranked: ${why}.` : 'Its outputs agree with those of the reference; it is ranked.';
   }
   const reason = cell.text('message');
+  // Of a skipped cell the meaning names all reasons that there are.
+  if (state === 'skipped' && reason) return `assay did not run it: ${reason}.`;
   return `${states[state].meaning}${reason ? ` ${reason}.` : ''}`;
 }
 
@@ -45,6 +47,8 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
   const shapes = cell.shown ? document.shapesOf(cell).filter((shape) => shape.kind === 0) : [];
   const p50 = resultOf(cell, 'latency_p50_ms');
   const wrong = stateOf(cell) === 'wrong';
+  const ended = ['verified', 'unverified', 'wrong'].includes(stateOf(cell));
+  const started = ended || stateOf(cell) === 'failed';
   const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
   const run = document.runs.find((one) => one.run_id === cell.text('run_id'));
   const latency = (['p50', 'p90', 'p95', 'p99'] as const).map((p) => ({ p, value: cell.number(`latency_${p}_ms`), low: cell.number(`latency_${p}_low_ms`), high: cell.number(`latency_${p}_high_ms`), quality: cell.text(`latency_${p}_quality`) })).filter((row) => row.value !== null);
@@ -60,7 +64,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       <p class="verdict"><CellState cell={cell} /> {verdictSentence(cell)}</p>
       {wrong && cell.number('latency_p50_ms') !== null && <p class="note">Its times are not shown as results: they are those of a computation with other numbers. The record below has them.</p>}
       {cell.text('hint') && <p class="hint"><b>What to do:</b> <Prose text={cell.text('hint')} /></p>}
-      <Section id="repeat" title="Repeat it">
+      <Section id="repeat" title={started ? 'Repeat it' : 'Try it'}>
         {cell.reproduce === '' ? <p class="note">{cell.text('not_repeatable')}</p>
           : <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>}
       </Section>
@@ -86,11 +90,13 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
           <Memory cell={cell} />
         </div>
       )}
-      <Section id="verification" title="Are the outputs right?">
-        <Errors cell={cell} />
-        <Facts facts={[text('verification'), text('reference'), text('checked'), text('worst_output'), text('worst_element'), text('agreed_by'), text('cosine_similarity'), text('top1_agreement'), text('kernels'), text('shared_kernels')]} />
-      </Section>
-      <Section id="environment" title="What it ran with">
+      {ended && (
+        <Section id="verification" title="Are the outputs right?">
+          <Errors cell={cell} />
+          <Facts facts={[text('verification'), text('reference'), text('checked'), text('worst_output'), text('worst_element'), text('agreed_by'), text('cosine_similarity'), text('top1_agreement'), text('kernels'), text('shared_kernels')]} />
+        </Section>
+      )}
+      <Section id="environment" title={started ? 'What it ran with' : 'What it would have run with'}>
         <Facts facts={[text('model_id'), text('weights'), text('size'), text('parameter_count'), text('model_size_mb'), text('engine'), text('engine_version'), text('device_name'), text('effective_precision'), text('engine_options'), text('effective_options'),
           text('effective_threads'), text('shapes'), text('input_shape'), text('host'), ['run', <a href={link('history', cell.text('series_key'))}>{cell.text('run_id')}</a>], ['time', when(cell.text('timestamp'))], ['command of the run', run && <code>{run.command}</code>]]} />
       </Section>
