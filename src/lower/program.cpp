@@ -122,7 +122,8 @@ Status write_program(const Program& program, const fs::path& file, WeightPlace p
   for (const Weight& weight : program.weights) {
     Json one = to_json({weight.name, weight.dtype, weight.shape});
     const bool here = weight.file.empty() || place == WeightPlace::kCopied;
-    one["file"] = (here ? own.filename() : weight.file).string();
+    // Relative paths are relative to the folder of `file`, and the model's are to the working folder.
+    one["file"] = here ? own.filename().string() : fs::absolute(weight.file).lexically_normal().string();
     one["offset"] = here ? written : weight.offset;
     one["bytes"] = weight.bytes;
     if (!weight.permutation.empty()) one["permutation"] = weight.permutation;

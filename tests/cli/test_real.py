@@ -289,6 +289,22 @@ class GivenFiles(tool.ToolTest):
             self.assertEqual((row["status"], row["verification"], row["weights"]), ("completed", "verified", "checkpoint"), row["message"])
 
 
+    def test_a_relative_path_is_relative_to_the_working_folder_on_every_engine(self):
+        """Engines that read no ONNX get a lowered model in another folder, which refers to the weights in this one."""
+        value = lambda name, extents: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, extents)
+        weights = onnx.helper.make_tensor("w", onnx.TensorProto.FLOAT, [4, 32], [i / 128 for i in range(128)])
+        graph = onnx.helper.make_graph([onnx.helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [value("x", ["batch", 4])], [value("y", ["batch", 32])], [weights])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+        (self.folder / "below").mkdir()
+        onnx.save(model, self.folder / "below/one.onnx")
+        onnx.save(model, self.folder / "below/two.onnx", save_as_external_data=True, location="two.bin", size_threshold=0)
+        engines = [each["name"] for each in self.run_json("engines")["engines"] if each["available"] and each["needs_model"]]
+        self.assertGreaterEqual(len(engines), 2)
+        for name in ("below/one.onnx", "below/two.onnx"):
+            for row in self.run_json("bench", "--model", name, "--engines", *engines, "--batch-sizes", "2", *FAST)["results"]:
+                with self.subTest(name, engine=row["engine"]):
+                    self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row["message"])
+
     def test_what_breaks_the_rules_of_onnx_has_no_numbers_on_any_runtime(self):
         """OpenVINO runs some of these all the same."""
         value = lambda name: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["batch", 4])
