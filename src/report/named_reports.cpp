@@ -79,10 +79,15 @@ Section change_section(const char* heading, const std::vector<Change>& changes, 
   return section;
 }
 
+constexpr std::string_view kNoRunBefore = "There is no run before to compare with.";
+
+bool is_first_run(const Dataset& data, const Analysis& analysis) {
+  return !has_older(data, 0) && analysis.since_last_run.empty();
+}
+
 // One section if there is nothing to compare with, whatever the time.
 std::vector<Section> change_sections(const Dataset& data, const Analysis& analysis) {
-  if (!has_older(data, 0) && analysis.since_last_run.empty())
-    return {{"What changed", {"There is no run before to compare with."}, {}, {}, {}}};
+  if (is_first_run(data, analysis)) return {{"What changed", {std::string(kNoRunBefore)}, {}, {}, {}}};
   return {change_section("Since the last run", analysis.since_last_run, true),
           change_section("In the last 7 days", analysis.since_a_week, has_older(data, kWeek)),
           change_section("In the last 30 days", analysis.since_a_month, has_older(data, kMonth))};
@@ -268,19 +273,20 @@ Document coverage(const Dataset& data, const Analysis& analysis) {
 }
 
 Document changes(const Dataset& data, const Analysis& analysis) {
+  const bool alone = is_first_run(data, analysis);
   const auto facts = std::ranges::count_if(analysis.since_last_run, [](const Change& change) {
     return change.what != Change::What::kMoved && change.what != Change::What::kVersion;
   });
   const auto moved =
       std::ranges::count_if(analysis.since_last_run, [](const Change& c) { return c.what == Change::What::kMoved; });
   return {"changes", "Changes",
-          data.runs.size() < 2 && analysis.since_last_run.empty()
-              ? std::string("There is no run before to compare with.")
-              : fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are "
-                            "never called different: a move is a reason to measure again.",
-                            counted(static_cast<std::size_t>(facts), "change", "changes"),
-                            counted(static_cast<std::size_t>(moved), "move", "moves")),
-          joined({change_sections(data, analysis), {{"History", {}, {}, {}, {"history"}}, sure_section(data)}})};
+          alone ? std::string(kNoRunBefore)
+                : fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are "
+                              "never called different: a move is a reason to measure again.",
+                              counted(static_cast<std::size_t>(facts), "change", "changes"),
+                              counted(static_cast<std::size_t>(moved), "move", "moves")),
+          joined({alone ? std::vector<Section>() : change_sections(data, analysis),
+                  {{"History", {}, {}, {}, {"history"}}, sure_section(data)}})};
 }
 
 struct Maker {
