@@ -161,7 +161,7 @@ void register_conform(CLI::App& app, Commands& commands) {
       "A test is a folder with model.onnx and test_data_set_0/*.pb, as the Python package\n"
       "onnx has them (docs/conformance.md). `./setup/fetch dev` writes them to\n.deps/onnx-node-tests.\n\n"
       "Examples:\n  assay conform .deps/onnx-node-tests\n"
-      "  assay conform --engines libtorch,xla --output-format json .deps/onnx-node-tests");
+      "  assay conform --output-format json .deps/onnx-node-tests");
   commands.add(command, [options](Context& context) { return conform(*options, context); });
 }
 

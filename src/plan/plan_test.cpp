@@ -313,7 +313,7 @@ TEST(Plan, WithoutASignatureOfItsOwnAModelHasWhatItsEngineSays) {
   const std::vector<Task> tasks = plan(model, {target_on("onnxruntime"), target_on("openvino")}, {});
   ASSERT_EQ(tasks.size(), 2U);
   EXPECT_EQ(tasks[0].shape.batch, 3);
-  EXPECT_THAT(tasks[0].reference.why_none, HasSubstr("no reference for this format"));
+  EXPECT_THAT(tasks[0].reference.why_none, HasSubstr("no reference for files of this format"));
   EXPECT_EQ(tasks[1].row.reason_code, "timeout");
 }
 

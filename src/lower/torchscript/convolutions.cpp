@@ -32,7 +32,7 @@ Result<Window> window_of(const TorchWriter& writer, const Node& node, const Exte
   return Window{{*std::move(read)}, {in.begin() + 2, in.end()}, {out.begin() + 2, out.end()}};
 }
 
-// Of a node that has the attribute kernel_shape.
+// The window of a node that has the attribute kernel_shape.
 Result<Window> stated_window(const TorchWriter& writer, const Node& node) {
   const auto kernel = node.integers("kernel_shape");
   if (!kernel) return refuse(node, "the missing kernel_shape");
