@@ -47,7 +47,8 @@ class PyLock {
   PyLock& operator=(const PyLock&) = delete;
 };
 
-/// Owns a reference to an object. Copying and destroying take the lock.
+/// Owns a reference to an object. It is moved, not copied; only giving the reference up (reset, destructor) takes the
+/// lock.
 class PyRef {
  public:
   PyRef() = default;
@@ -60,7 +61,7 @@ class PyRef {
   ~PyRef() { reset(); }
   void reset();
   [[nodiscard]] PyObject* get() const { return object_; }
-  /// A further reference for a function that takes one over.
+  /// A further reference for a function that takes one over. Needs the lock.
   [[nodiscard]] PyObject* share() const;
   explicit operator bool() const { return object_ != nullptr; }
 

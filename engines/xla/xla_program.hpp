@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,13 +23,6 @@ struct XlaCompiled {
   std::vector<PyRef> weights;
   std::vector<std::size_t> spare;  ///< outputs whose memory is given to each run, in the order of these arguments
   std::vector<std::pair<std::size_t, std::size_t>> donated;  ///< inputs that are overwritten: (input, output)
-
-  /// The output that is written over this input.
-  [[nodiscard]] std::optional<std::size_t> written_over(std::size_t input) const {
-    for (const auto& [from, to] : donated)
-      if (from == input) return to;
-    return std::nullopt;
-  }
 };
 
 /// A StableHLO module, read and its weights on the device. All extents are fixed, so it is compiled once: for the first
