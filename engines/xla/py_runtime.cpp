@@ -87,6 +87,13 @@ ErrorCode code_from(std::string_view name) {
   return ErrorCode::kInternal;
 }
 
+/// XLA begins its messages with a code, whatever failed: a compilation, a copy to the device or a run.
+constexpr std::pair<std::string_view, ErrorCode> kXlaCodes[] = {
+    {"INVALID_ARGUMENT: ", ErrorCode::kInvalidArgument},
+    {"UNIMPLEMENTED: ", ErrorCode::kUnsupported},
+    {"RESOURCE_EXHAUSTED: ", ErrorCode::kOutOfMemory},
+    {"NOT_FOUND: ", ErrorCode::kUnsupported}};  // the implementation of a custom call
+
 Result<PyRef> load_support() {
   const std::string source(embedded::xla_support());
   const PyRef code(functions.Py_CompileStringExFlags(source.c_str(), "xla_support.py", Py_file_input, nullptr, -1));
@@ -147,11 +154,15 @@ tl::unexpected<Error> python_error() {
   };
   const PyRef shown(functions.PyObject_Str(value));
   if (!shown) functions.PyErr_Clear();
-  const std::string message = text_of(shown.get()), code = attribute(value, "code");
-  if (!code.empty()) return fail(code_from(code), message, attribute(value, "hint"));
-  const std::string name = attribute(type, "__name__");
-  return fail(name == "MemoryError" ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
-              fmt::format("{}: {}", name, first_line(message)));
+  const std::string text = text_of(shown.get()), code = attribute(value, "code"), name = attribute(type, "__name__");
+  if (!code.empty()) return fail(code_from(code), text, attribute(value, "hint"));
+  const std::string message = first_line(text);
+  for (const auto& [prefix, known] : kXlaCodes)
+    if (message.starts_with(prefix)) return fail(known, "XLA: " + message.substr(prefix.size()));
+  // NumPy has a class of its own for memory that ran out.
+  const bool no_memory = functions.PyErr_GivenExceptionMatches(type, *functions.PyExc_MemoryError) != 0;
+  return fail(no_memory ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
+              message.empty() ? name : fmt::format("{}: {}", name, message));
 }
 
 Result<PyRef> PyRuntime::call_with(PyObject* object, const char* name, const PyRef& arguments) {

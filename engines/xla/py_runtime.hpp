@@ -25,7 +25,8 @@ namespace assay::plugin {
   X(PyList_SetItem) X(PySequence_GetItem) X(PySequence_Size) X(PyLong_AsLongLong) X(PyLong_AsUnsignedLongLong)        \
   X(PyUnicode_AsUTF8AndSize) X(PyObject_Str) X(PyErr_Fetch) X(PyErr_NormalizeException)            \
   X(PyErr_Clear) X(PyMemoryView_FromMemory) X(Py_IncRef) X(Py_DecRef) X(PyTuple_New) X(PyTuple_SetItem)              \
-  X(PyLong_FromLongLong) X(PyObject_VectorcallMethod) X(PyUnicode_InternFromString)
+  X(PyLong_FromLongLong) X(PyObject_VectorcallMethod) X(PyUnicode_InternFromString) X(PyErr_GivenExceptionMatches)      \
+  X(PyExc_MemoryError)
 // clang-format on
 
 struct PyApi {
@@ -69,8 +70,9 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-/// The Error of the exception that is set, which is cleared. A Refusal of xla_support.py has a code of its own; any
-/// other exception is `internal`. Needs the lock.
+/// The Error of the exception that is set, which is cleared. A Refusal of xla_support.py has a code of its own; XLA
+/// begins its messages with one; memory of the interpreter that ran out is `out_of_memory`; any other exception is
+/// `internal`. Needs the lock.
 [[nodiscard]] tl::unexpected<Error> python_error();
 
 /// The interpreter of this process: libpython, started once and never ended. Runs xla_support.py.

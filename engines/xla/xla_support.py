@@ -169,10 +169,7 @@ class Client:
         options.num_replicas = options.num_partitions = 1
         options.executable_build_options.debug_options.xla_cpu_enable_fast_math = False
         options.env_option_overrides = overrides
-        try:
-            return self.client.compile_and_load(module, self.devices, options)
-        except Exception as problem:
-            raise refusal_from(problem) from problem
+        return self.client.compile_and_load(module, self.devices, options)
 
 
 CLIENTS = {}  # by the number of threads and the processors of this thread; kept for later programs
@@ -191,23 +188,6 @@ class Weight:
 
     def __init__(self, array):
         self.array = array
-
-
-CODES = {"INVALID_ARGUMENT": "invalid_argument", "UNIMPLEMENTED": "unsupported", "RESOURCE_EXHAUSTED": "out_of_memory",
-         "NOT_FOUND": "unsupported"}  # not found: the implementation of a custom call
-
-
-def refusal_from(problem):
-    """XLA begins its messages with a code."""
-    if isinstance(problem, Refusal):
-        return problem
-    if isinstance(problem, MemoryError):
-        return Refusal("out_of_memory", "not enough memory for the interpreter")
-    text = str(problem).strip()
-    found = re.match(r"([A-Z_]+): ", text)
-    if found is None or found[1] not in CODES:
-        return Refusal("internal", f"XLA: {first_line(text) or type(problem).__name__}")
-    return Refusal(CODES[found[1]], f"XLA: {first_line(text[found.end():])}")
 
 
 def first_line(text):
@@ -246,6 +226,8 @@ def parse(content, name):
                 del problems[:]
                 return ir.Module.parse(content)
         return ir.Module.parse(content.decode("utf-8", "replace"))
+    except MemoryError:
+        raise
     except Exception as problem:
         raise Refusal("invalid_argument", f"'{name}' is not a StableHLO module: {where(problems, problem)}") from problem
     finally:

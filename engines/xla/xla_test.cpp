@@ -178,6 +178,42 @@ TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
   EXPECT_THAT(load("/nowhere.mlir"), HasError(ErrorCode::kNotFound, "no model file '/nowhere.mlir'"));
 }
 
+/// Sorts 2^46 numbers, which is more memory than a processor can address: compiled, and then refused by the run.
+constexpr std::string_view kTooLarge = R"(module @large {
+  func.func public @main(%x: tensor<f32>) -> tensor<1xf32> {
+    %0 = stablehlo.iota dim = 0 : tensor<70368744177664xf32>
+    %1 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<70368744177664xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<70368744177664xf32>
+    %3 = "stablehlo.sort"(%2) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<70368744177664xf32>) -> tensor<70368744177664xf32>
+    %4 = stablehlo.slice %3 [0:1] : (tensor<70368744177664xf32>) -> tensor<1xf32>
+    return %4 : tensor<1xf32>
+  }
+})";
+/// Has an output of that size.
+constexpr std::string_view kLargeOutput = R"(module @output {
+  func.func public @main(%x: tensor<f32>) -> tensor<70368744177664xf32> {
+    %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<70368744177664xf32>
+    return %0 : tensor<70368744177664xf32>
+  }
+})";
+
+TEST_F(Xla, MemoryThatRunsOutHasACodeOfItsOwnWhereverItDoes) {
+  Tensor x = floats({}, {1});
+  const auto program = load(write_bytes(kTooLarge, "large.mlir"));
+  ASSERT_THAT(program, IsOk());
+  const auto context = (*program)->create_context(std::vector{x.shape()});
+  ASSERT_THAT(context, IsOk());
+  ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
+  EXPECT_THAT((*context)->run(0), HasError(ErrorCode::kOutOfMemory, "the run failed: XLA: Out of memory"));
+  const auto output = load(write_bytes(kLargeOutput, "output.mlir"));
+  ASSERT_THAT(output, IsOk());
+  EXPECT_THAT((*output)->create_context(std::vector{x.shape()}), HasError(ErrorCode::kOutOfMemory, "256. TiB"));
+}
+
 TEST_F(Xla, ArgumentsHaveTheNamesOfTheText) {
   std::string text(kCache);
   text.replace(text.find("%place: tensor<i64>"), 19, "%arg2: tensor<i64>");
