@@ -247,6 +247,8 @@ def where(problems, exception):
 def main_of(module, name):
     for operation in module.body.operations:
         if operation.operation.name == "func.func" and ir.StringAttr(operation.attributes["sym_name"]).value == "main":
+            if operation.is_external:
+                raise Refusal("invalid_argument", f"the function main of '{name}' has no body")
             return operation
     raise Refusal("invalid_argument", f"'{name}' has no function main")
 
@@ -292,8 +294,10 @@ def location_name(location):
     return found[1] if found else None
 
 
-def attribute(attributes, name):
-    return attributes[name] if name in attributes else None
+def attribute(attributes, name, kind):
+    """The value of an attribute of this kind (a class of `ir`), or None."""
+    found = attributes[name] if name in attributes else None
+    return kind(found).value if isinstance(found, kind) else None
 
 
 class Model:
@@ -307,30 +311,38 @@ class Model:
                 content = file.read()
         except OSError as problem:
             raise Refusal("not_found", f"cannot read '{path}': {problem.strerror}") from problem
-        with mlir_context():
+        with mlir_context(), ir.Location.unknown():
             self.module = parse(content, self.name)
             main = main_of(self.module, self.name)
-            arguments, results = list(main.arguments), list(main.type.results)
-            taken = [value_of(item.type, f"argument {i}") for i, item in enumerate(arguments)]
-            given = [value_of(item, f"result {i}") for i, item in enumerate(results)]
-            self.donated = self.read_donations(main, len(arguments), len(results))
+            taken = [value_of(item.type, f"argument {i}") for i, item in enumerate(main.arguments)]
+            given = [value_of(item, f"result {i}") for i, item in enumerate(main.type.results)]
             sidecar = path + ".json"
             if os.path.exists(sidecar):
                 self.read_sidecar(sidecar, taken, given)
             else:
                 self.read_names(main, content, taken, given)
-        self.donated = {i: o for i, o in self.donated.items() if i < len(self.inputs)}
+            self.check_names()
+            self.read_donations(main)
+            set_donations(main, self.donated, [(i, *self.outputs[i][1:]) for i in self.spare])
 
-    @staticmethod
-    def read_donations(main, arguments, results):
-        """Inputs whose memory an output may take: by argument, the result."""
-        donated = {}
+    def check_names(self):
+        for kind, values in (("argument", self.inputs), ("result", self.outputs)):
+            if len({name for name, _, _ in values}) != len(values):
+                raise Refusal("invalid_argument", f"'{self.name}': two values of main have the same {kind} name")
+
+    def read_donations(self, main):
+        """`donated`: the inputs whose memory an output takes, as main's attributes offer it: by input, the output.
+        `spare`: the other outputs, which get memory of their own. An offer of a value with another type, or for an
+        output that is taken already, cannot be accepted.
+        """
+        self.donated = {}
         attributes = main.attributes["arg_attrs"] if "arg_attrs" in main.attributes else []
-        for i, item in enumerate(attributes):
-            alias = attribute(ir.DictAttr(item), "tf.aliasing_output")
-            if alias is not None and i < arguments and 0 <= ir.IntegerAttr(alias).value < results:
-                donated[i] = ir.IntegerAttr(alias).value
-        return donated
+        for i, item in enumerate(list(attributes)[:len(self.inputs)]):
+            output = attribute(ir.DictAttr(item), "tf.aliasing_output", ir.IntegerAttr)
+            if (output is not None and 0 <= output < len(self.outputs) and output not in self.donated.values()
+                    and self.inputs[i][1:] == self.outputs[output][1:]):
+                self.donated[i] = output
+        self.spare = [i for i in range(len(self.outputs)) if i not in self.donated.values()]
 
     def read_names(self, main, content, taken, given):
         """The signature of a file without a sidecar: all arguments are inputs."""
@@ -342,11 +354,8 @@ class Model:
         attributes = main.attributes["res_attrs"] if "res_attrs" in main.attributes else [{}] * len(given)
         self.outputs = []
         for i, (number, shape) in enumerate(given):
-            info = attribute(ir.DictAttr(attributes[i]), "jax.result_info") if len(attributes[i]) else None
-            self.outputs.append((info and ir.StringAttr(info).value or f"out{i}", number, shape))
-        for kind, values in (("argument", self.inputs), ("result", self.outputs)):
-            if len({name for name, _, _ in values}) != len(values):
-                raise Refusal("invalid_argument", f"'{self.name}': two values of main have the same {kind} name")
+            info = attribute(ir.DictAttr(attributes[i]), "jax.result_info", ir.StringAttr) if len(attributes[i]) else None
+            self.outputs.append((info or f"out{i}", number, shape))
         self.weights = []
 
     def read_sidecar(self, path, taken, given):
@@ -422,13 +431,10 @@ class Compiled:
     def __init__(self, model, overrides):
         self.client = model.client
         self.outputs = model.outputs
-        # An output gets memory of its own unless it is written over an input.
-        self.spare = [i for i in range(len(model.outputs)) if i not in model.donated.values()]
-        with mlir_context(), ir.Location.unknown():
-            memory = [(i, *model.outputs[i][1:]) for i in self.spare]
-            set_donations(main_of(model.module, model.name), model.donated, memory)
+        self.spare = model.spare
+        with mlir_context():
             self.executable = self.client.compile(model.module, overrides)
-        del model.module  # it was changed
+        model.module = None  # it is not compiled again
         self.execute = self.executable.execute_sharded
         self.handlers = [jl.array_result_handler(Aval(dtype_of(number), shape), self.client.sharding, True, True)
                          for _, number, shape in model.outputs]

@@ -132,6 +132,53 @@ TEST_F(Xla, ACacheStaysInItsMemoryAndTheCallersBufferIsNotWritten) {
   EXPECT_THAT(again->values, ElementsAre(1, 1, 1, 1, 5, 6, 1, 1)) << "the caller's buffer was not written";
 }
 
+TEST_F(Xla, OffersOfMemoryThatCannotBeAcceptedAreLeftOut) {
+  const std::string offer = "tf.aliasing_output = 0 : i32";
+  for (const char* other : {"tf.aliasing_output = \"x\"", "tf.aliasing_output = 7 : i32"}) {
+    std::string text(kCache);
+    text.replace(text.find(offer), offer.size(), other);
+    const auto program = load(write_bytes(text, "offer.mlir"));
+    ASSERT_THAT(program, IsOk());
+    const std::vector<TensorShape> shapes{{1, {4, 2}}, {1, {1, 2}}, {7, {}}};
+    EXPECT_THAT((*program)->create_context(shapes), IsOk()) << other;
+  }
+  std::string text(kCache);  // the row has another shape than the output, and the cache's offer is the first one
+  text.replace(text.find("%row: tensor<1x2xf32>"), 21, "%row: tensor<1x2xf32> {" + offer + "}");
+  const auto program = load(write_bytes(text, "offer.mlir"));
+  ASSERT_THAT(program, IsOk());
+  EXPECT_THAT((*program)->create_context(std::vector<TensorShape>{{1, {4, 2}}, {1, {1, 2}}, {7, {}}}), IsOk());
+}
+
+TEST_F(Xla, AFailedCompilationLeavesTheModuleAsItWas) {
+  const auto runtime = PyRuntime::start(home());
+  ASSERT_THAT(runtime, IsOk());
+  const std::string path = write_bytes(R"(module {
+    func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = stablehlo.custom_call @nobody(%x) {api_version = 4 : i32, backend_config = {}} : (tensor<2xf32>) -> tensor<2xf32>
+      return %0 : tensor<2xf32>
+    }
+  })",
+                                       "custom.mlir");
+  const PyLock lock;
+  const auto client = (*runtime)->call("client_of", "(i)", 1);
+  ASSERT_THAT(client, IsOk());
+  const auto model = (*runtime)->call("Model", "(Os)", client->get(), path.c_str());
+  ASSERT_THAT(model, IsOk());
+  const auto text = [&] {
+    const auto module = PyRuntime::attribute(model->get(), "module");
+    const PyRef shown(py().PyObject_Str(module->get()));
+    return text_of(shown.get());
+  };
+  const std::string before = text();
+  EXPECT_THAT(before, ::testing::HasSubstr("@nobody"));
+  const auto options = (*runtime)->call("overrides", "(i)", 1);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_THAT(PyRuntime::method(model->get(), "compile", "(O)", options->get()),
+                HasError(ErrorCode::kUnsupported, "nobody"));
+    EXPECT_EQ(text(), before);
+  }
+}
+
 TEST_F(Xla, ProgramsShareTheWeightsOfAFile) {
   const auto runtime = PyRuntime::start(home());
   ASSERT_THAT(runtime, IsOk());
@@ -175,6 +222,8 @@ TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
               HasError(ErrorCode::kInvalidArgument, "'bad.mlir' is not a StableHLO module: line 1"));
   EXPECT_THAT(load(write_bytes("", "empty.mlir")),
               HasError(ErrorCode::kInvalidArgument, "'empty.mlir' has no function main"));
+  EXPECT_THAT(load(write_bytes("module { func.func private @main(tensor<f32>) -> tensor<f32> }", "declared.mlir")),
+              HasError(ErrorCode::kInvalidArgument, "the function main of 'declared.mlir' has no body"));
   EXPECT_THAT(load("/nowhere.mlir"), HasError(ErrorCode::kNotFound, "no model file '/nowhere.mlir'"));
 }
 
