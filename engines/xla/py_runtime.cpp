@@ -53,13 +53,17 @@ Result<void*> open_python(const std::string& prefix) {
 }
 
 Status start_interpreter(const std::string& prefix) {
+  PyPreConfig encoding;
+  functions.PyPreConfig_InitIsolatedConfig(&encoding);
+  encoding.utf8_mode = 1;  // names of files are UTF-8, whatever the locale is
+  PyStatus status = functions.Py_PreInitialize(&encoding);
   PyConfig config;
   functions.PyConfig_InitIsolatedConfig(&config);
   config.site_import = 0;  // no packages of the system
   config.write_bytecode = 0;
   config.install_signal_handlers = 0;
-  PyStatus status{};
-  if (!prefix.empty()) status = functions.PyConfig_SetBytesString(&config, &config.home, prefix.c_str());
+  if (functions.PyStatus_Exception(status) == 0 && !prefix.empty())
+    status = functions.PyConfig_SetBytesString(&config, &config.home, prefix.c_str());
   if (functions.PyStatus_Exception(status) == 0) status = functions.Py_InitializeFromConfig(&config);
   const bool failed = functions.PyStatus_Exception(status) != 0;
   const std::string why = failed && status.err_msg != nullptr ? status.err_msg : "";
@@ -223,7 +227,7 @@ Result<std::shared_ptr<const PyRuntime>> PyRuntime::open(const std::string& site
   const PyLock lock;
   std::shared_ptr<PyRuntime> runtime(new PyRuntime);
   ASSAY_TRY(runtime->module_, load_support());
-  ASSAY_TRY(const PyRef version, runtime->call("start", "(s)", site.c_str()));
+  ASSAY_TRY(const PyRef version, runtime->call("start", "(y)", site.c_str()));
   runtime->version_ = text_of(version.get());
   runtime->site_ = site;
   return std::shared_ptr<const PyRuntime>(std::move(runtime));

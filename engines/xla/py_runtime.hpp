@@ -26,7 +26,7 @@ namespace assay::plugin {
   X(PyUnicode_AsUTF8AndSize) X(PyObject_Str) X(PyErr_Fetch) X(PyErr_NormalizeException)            \
   X(PyErr_Clear) X(PyMemoryView_FromMemory) X(Py_IncRef) X(Py_DecRef) X(PyTuple_New) X(PyTuple_SetItem)              \
   X(PyLong_FromLongLong) X(PyObject_VectorcallMethod) X(PyUnicode_InternFromString) X(PyErr_GivenExceptionMatches)      \
-  X(PyExc_MemoryError)
+  X(PyExc_MemoryError) X(PyPreConfig_InitIsolatedConfig) X(Py_PreInitialize)
 // clang-format on
 
 struct PyApi {

@@ -79,7 +79,7 @@ Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const Py
   use_processors(args.threads);
   const PyLock lock;
   ASSAY_TRY(program->client_, runtime->call("client_of", "(i)", args.threads));
-  ASSAY_TRY(program->model_, runtime->call("Model", "(Os)", program->client_.get(), args.model_path.c_str()));
+  ASSAY_TRY(program->model_, runtime->call("Model", "(Oy)", program->client_.get(), args.model_path.c_str()));
   ASSAY_TRY(program->inputs_, values_of(program->model_.get(), "inputs"));
   ASSAY_TRY(program->outputs_, values_of(program->model_.get(), "outputs"));
   ASSAY_CHECK_OK(check_precision(args.precision, program->inputs_, program->outputs_));

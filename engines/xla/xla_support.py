@@ -6,6 +6,7 @@ it. jaxlib's interface is private to jax, so only the series that was tested is 
 """
 import importlib.metadata
 import json
+import math
 import os
 import re
 import sys
@@ -20,7 +21,7 @@ class Refusal(Exception):
     """An error with one of assay's codes."""
 
     def __init__(self, code, message, hint=""):
-        super().__init__(message)
+        super().__init__(message.encode("utf-8", "backslashreplace").decode())  # names of files may be any bytes
         self.code = code
         self.hint = hint
 
@@ -31,6 +32,7 @@ class Refusal(Exception):
 def start(site):
     """Imports jaxlib from the folder `site`. Returns its version."""
     global np, ml_dtypes, jl, xc, ir
+    site = os.fsdecode(site)
     sys.path.insert(0, site)
     found = next(iter(importlib.metadata.distributions(name="jaxlib", path=[site])), None)
     if found is None:
@@ -150,18 +152,21 @@ class Client:
         return jl.batched_device_put(Aval(array.dtype, array.shape), self.sharding, [array], [self.device],
                                      enable_x64=True, force_copy=copied)
 
-    def weight(self, item, number, shape, folder):
-        """The Weight that an entry of a sidecar describes."""
-        path = os.path.join(folder, item["file"])
+    def weight(self, item, folder):
+        """The Weight of a StoredWeight whose file is relative to `folder`."""
+        path = os.path.join(folder, item.file)
         try:
             status = os.stat(path)
-        except OSError as problem:
-            raise Refusal("not_found", f"cannot read the weight '{item['name']}' from '{path}': {problem.strerror}") from problem
-        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, item["offset"], number, tuple(shape),
-               tuple(item.get("permutation") or ()))
+        except (OSError, ValueError) as problem:
+            raise unreadable(item, path, problem) from problem
+        if item.offset + item.bytes > status.st_size:
+            raise Refusal("invalid_argument", f"'{path}' is too short for the weight '{item.name}': it has {status.st_size} bytes, "
+                                              f"the weight is at {item.offset} to {item.offset + item.bytes}")
+        key = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, item.offset, item.number, tuple(item.shape),
+               tuple(item.permutation or ()))
         held = self.weights.get(key)
         if held is None:
-            held = self.weights[key] = Weight(self.put(read_weight(item, path, number, shape)))
+            held = self.weights[key] = Weight(self.put(read_weight(item, path)))
         return held
 
     def compile(self, module, overrides):
@@ -300,10 +305,77 @@ def attribute(attributes, name, kind):
     return kind(found).value if isinstance(found, kind) else None
 
 
+# --- the file beside a module (docs/lowering.md) ---------------------------------------------------------------------
+
+JSON_NAMES = {str: "a string", int: "an integer", list: "an array", dict: "an object"}
+
+
+def entry(owner, key, kind, what):
+    """The value of `key` in an object of the file, of the type `kind`; `what` names the object in messages."""
+    if type(owner) is not dict:
+        raise ValueError(f"{what} is {shown_value(owner)}, not an object")
+    if key not in owner:
+        raise ValueError(f'{what} has no "{key}"')
+    value = owner[key]
+    if type(value) is not kind:  # true is no integer
+        raise ValueError(f'"{key}" of {what} is {shown_value(value)}, not {JSON_NAMES[kind]}')
+    if kind is str and re.search("[\ud800-\udfff]", value):  # half of a pair, which no UTF-8 has
+        raise ValueError(f'"{key}" of {what} is {shown_value(value)}, which is not a text')
+    return value
+
+
+def shown_value(value):
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:80] + "..."
+
+
+def count_in(owner, key, what):
+    value = entry(owner, key, int, what)
+    if value < 0:
+        raise ValueError(f'"{key}" of {what} is {value}; valid is 0 or more')
+    return value
+
+
+def value_in(item, what):
+    """Name, element type and extents of an entry."""
+    name = entry(item, "name", str, what)
+    what = f"'{name}'"
+    dtype, shape = entry(item, "dtype", str, what), entry(item, "shape", list, what)
+    if dtype not in NUMBERS:
+        raise ValueError(f"{what} has the dtype '{dtype}'; valid are {', '.join(NUMBERS)}")
+    if any(type(extent) is not int or extent < 0 for extent in shape):
+        raise ValueError(f"{what} has the shape {shown_value(shape)}; all extents are integers of 0 or more")
+    return name, NUMBERS[dtype], shape
+
+
+def list_of(read, sidecar, key):
+    return [read(item, f"{key}[{i}]") for i, item in enumerate(entry(sidecar, key, list, "the file"))]
+
+
+class StoredWeight:
+    """An entry of "weights": a value, and where its elements are."""
+
+    def __init__(self, item, what):
+        self.name, self.number, self.shape = value_in(item, what)
+        what = f"the weight '{self.name}'"
+        self.file = entry(item, "file", str, what)
+        self.offset, self.bytes = count_in(item, "offset", what), count_in(item, "bytes", what)
+        size = math.prod(self.shape) * dtype_of(self.number).itemsize
+        if self.bytes != size:
+            raise ValueError(f"{what} has {self.bytes} bytes, its type and shape need {size}")
+        # Axis i of the weight is axis permutation[i] of the tensor in the file.
+        self.permutation = entry(item, "permutation", list, what) if "permutation" in item else None
+        if self.permutation is not None and (any(type(axis) is not int for axis in self.permutation)
+                                             or sorted(self.permutation) != list(range(len(self.shape)))):
+            raise ValueError(f'"permutation" of {what} is {shown_value(self.permutation)}; '
+                             f"valid is each axis of {len(self.shape)} once, counted from 0")
+
+
 class Model:
     """A loaded file: the module of its program, its signature, and its weights on the device."""
 
     def __init__(self, client, path):
+        path = os.fsdecode(path)
         self.client = client
         self.name = os.path.basename(path)
         try:
@@ -362,25 +434,24 @@ class Model:
         """The signature and the weights, from the file beside the text (docs/lowering.md)."""
         shown = os.path.basename(path)
         try:
-            with open(path) as file:
+            with open(path, "rb") as file:
                 sidecar = json.load(file)
-            if sidecar["format_version"] != FORMAT_VERSION:
-                raise Refusal("unsupported", f"'{shown}' has format version {sidecar['format_version']}; "
-                                             f"this assay reads {FORMAT_VERSION}")
-            read = {kind: [(item["name"], NUMBERS[item["dtype"]], item["shape"]) for item in sidecar[kind]]
-                    for kind in ("inputs", "outputs", "weights")}
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+            version = entry(sidecar, "format_version", int, "the file")
+            if version != FORMAT_VERSION:
+                raise Refusal("unsupported", f"'{shown}' has format version {version}; this assay reads {FORMAT_VERSION}")
+            self.inputs, self.outputs = list_of(value_in, sidecar, "inputs"), list_of(value_in, sidecar, "outputs")
+            stored = list_of(StoredWeight, sidecar, "weights") if "weights" in sidecar else []
+        except (OSError, ValueError, RecursionError) as problem:
             raise Refusal("invalid_argument", f"'{shown}' is not the signature of a lowered model: {problem}") from problem
-        self.inputs, self.outputs = read["inputs"], read["outputs"]
-        for kind, said, has in (("argument", read["inputs"] + read["weights"], taken), ("result", read["outputs"], given)):
+        weights = [(item.name, item.number, item.shape) for item in stored]
+        for kind, said, has in (("argument", self.inputs + weights, taken), ("result", self.outputs, given)):
             if len(said) != len(has):
                 raise Refusal("invalid_argument", f"'{self.name}': main has {len(has)} {kind}s, '{shown}' has {len(said)}")
             for i, ((name, number, shape), actual) in enumerate(zip(said, has)):
                 if (number, shape) != actual:
                     raise Refusal("invalid_argument", f"'{self.name}': {kind} {i} of main differs from '{name}' in '{shown}'")
         folder = os.path.dirname(os.path.abspath(path))
-        self.weights = [self.client.weight(item, number, shape, folder)
-                        for item, (_, number, shape) in zip(sidecar["weights"], read["weights"])]
+        self.weights = [self.client.weight(item, folder) for item in stored]
 
     def compile(self, overrides):
         return Compiled(self, overrides)
@@ -394,28 +465,30 @@ def aligned(dtype, shape):
     return memory[begin:begin + count].view(dtype).reshape(shape)
 
 
-def read_weight(item, path, number, shape):
-    dtype = dtype_of(number)
-    stored = list(shape)
-    permutation = item.get("permutation")
-    if permutation is not None:
-        stored = [0] * len(shape)
-        for to, axis in enumerate(permutation):
-            stored[axis] = shape[to]
+def read_weight(item, path):
+    """The elements of a StoredWeight from the file `path`, in an array of its shape."""
+    dtype = dtype_of(item.number)
+    stored = list(item.shape)
+    for to, axis in enumerate(item.permutation or ()):
+        stored[axis] = item.shape[to]
     array = aligned(dtype, stored)
     try:
         with open(path, "rb") as file:
-            file.seek(item["offset"])
+            file.seek(item.offset)
             count = file.readinto(memoryview(array.reshape(-1).view(np.uint8)))
     except OSError as problem:
-        raise Refusal("not_found", f"cannot read the weight '{item['name']}' from '{path}': {problem.strerror}") from problem
-    if count != array.nbytes or array.nbytes != item["bytes"]:
-        raise Refusal("invalid_argument", f"'{path}' is too short for the weight '{item['name']}'")
-    if permutation is None:
+        raise unreadable(item, path, problem) from problem
+    if count != array.nbytes:
+        raise Refusal("invalid_argument", f"'{path}' became too short while the weight '{item.name}' was read")
+    if item.permutation is None:
         return array
-    turned = aligned(dtype, shape)
-    turned[...] = array.transpose(permutation)
+    turned = aligned(dtype, item.shape)
+    turned[...] = array.transpose(item.permutation)
     return turned
+
+
+def unreadable(item, path, problem):
+    return Refusal("not_found", f"cannot read the weight '{item.name}' from '{path}': {getattr(problem, 'strerror', problem)}")
 
 
 # --- a compiled program -----------------------------------------------------------------------------------------------

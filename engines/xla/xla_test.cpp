@@ -70,6 +70,16 @@ class Xla : public ::testing::Test {
     return engine_->load(args);
   }
 
+  /// kAffine, with a change to the text of its sidecar.
+  [[nodiscard]] Result<std::unique_ptr<Program>> load_changed(std::string_view from, std::string_view to) const {
+    const std::string path = affine();
+    std::string text(kAffineSidecar);
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    EXPECT_FALSE(write_bytes(text.replace(at, from.size(), to), "affine.stablehlo.json").empty());
+    return load(path);
+  }
+
   Engine* engine_ = nullptr;
 };
 
@@ -201,22 +211,41 @@ TEST_F(Xla, ProgramsShareTheWeightsOfAFile) {
   EXPECT_EQ(held(), 2) << "the weights of programs that ended are freed";
 }
 
-TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
-  const auto sidecar = [&](std::string text, std::string_view from, std::string_view to) {
-    const auto at = text.find(from);
-    EXPECT_NE(at, std::string::npos);
-    const std::string path = affine();
-    EXPECT_FALSE(write_bytes(text.replace(at, from.size(), to), "affine.stablehlo.json").empty());
-    return load(path);
+TEST_F(Xla, ASidecarThatIsIncompleteOrOfAnotherTypeIsRefusedByTheEntry) {
+  const auto refuses = [&](std::string_view from, std::string_view to, const std::string& message) {
+    EXPECT_THAT(load_changed(from, to), HasError(ErrorCode::kInvalidArgument, message)) << to;
   };
-  const std::string known(kAffineSidecar);
-  EXPECT_THAT(sidecar(known, "affine.weights", "nowhere.weights"),
-              HasError(ErrorCode::kNotFound, "the weight 'weight'"));
-  EXPECT_THAT(sidecar(known, "\"offset\": 28", "\"offset\": 32"),
-              HasError(ErrorCode::kInvalidArgument, "is too short for the weight 'bias'"));
-  EXPECT_THAT(sidecar(known, "\"format_version\": 1", "\"format_version\": 9"),
+  refuses("{", "[{", "'affine.stablehlo.json' is not the signature of a lowered model: ");
+  refuses("\"format_version\"", "\"format\"", "the file has no \"format_version\"");
+  refuses("\"inputs\": [", "\"inputs\": 1, \"given\": [", "\"inputs\" of the file is 1, not an array");
+  refuses("{\"name\": \"pixels\"", "{\"title\": \"pixels\"", "inputs[0] has no \"name\"");
+  refuses("\"pixels\"", "[]", "\"name\" of inputs[0] is [], not a string");
+  refuses("\"pixels\"", "\"\\ud800\"", "is \"\\ud800\", which is not a text");
+  refuses("\"float32\"", "\"float31\"", "'pixels' has the dtype 'float31'; valid are float32, uint8");
+  refuses("\"float32\"", "{}", "\"dtype\" of 'pixels' is {}, not a string");
+  refuses("[2, 3]", "[2, 3.0]", "'pixels' has the shape [2, 3.0]; all extents are integers");
+  refuses("[2, 3]", "[2, -3]", "'pixels' has the shape [2, -3]");
+  refuses(", \"file\": \"affine.weights\"", "", "the weight 'weight' has no \"file\"");
+  refuses(", \"offset\": 28", "", "the weight 'bias' has no \"offset\"");
+  refuses(", \"bytes\": 8", "", "the weight 'bias' has no \"bytes\"");
+  refuses("\"bytes\": 8", "\"bytes\": 12", "the weight 'bias' has 12 bytes, its type and shape need 8");
+  refuses("\"offset\": 28", "\"offset\": -4", "\"offset\" of the weight 'bias' is -4; valid is 0 or more");
+  refuses("\"offset\": 28", "\"offset\": 99999999999999999999", "is too short for the weight 'bias'");
+  refuses("\"offset\": 28", "\"offset\": true", "\"offset\" of the weight 'bias' is true, not an integer");
+  for (const char* permutation : {"[1, 1]", "[0]", "[2, 0]", "[\"1\", 0]", "[true, 0]"})
+    refuses("[1, 0]", permutation, "valid is each axis of 2 once, counted from 0");
+  refuses("[1, 0]", "{}", "\"permutation\" of the weight 'weight' is {}, not an array");
+  EXPECT_THAT(load_changed("\"affine.weights\"", "\"\\u0000\""),
+              HasError(ErrorCode::kNotFound, "cannot read the weight 'weight'"));
+}
+
+TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
+  EXPECT_THAT(load_changed("affine.weights", "nowhere.weights"), HasError(ErrorCode::kNotFound, "the weight 'weight'"));
+  EXPECT_THAT(load_changed("\"offset\": 28", "\"offset\": 32"),
+              HasError(ErrorCode::kInvalidArgument, "is too short for the weight 'bias': it has 36 bytes"));
+  EXPECT_THAT(load_changed("\"format_version\": 1", "\"format_version\": 9"),
               HasError(ErrorCode::kUnsupported, "format version 9"));
-  EXPECT_THAT(sidecar(known, "[2, 3]", "[3, 2]"),
+  EXPECT_THAT(load_changed("[2, 3]", "[3, 2]"),
               HasError(ErrorCode::kInvalidArgument, "argument 0 of main differs from 'pixels'"));
   EXPECT_THAT(load(write_bytes("module {", "bad.mlir")),
               HasError(ErrorCode::kInvalidArgument, "'bad.mlir' is not a StableHLO module: line 1"));
@@ -224,6 +253,10 @@ TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {
               HasError(ErrorCode::kInvalidArgument, "'empty.mlir' has no function main"));
   EXPECT_THAT(load(write_bytes("module { func.func private @main(tensor<f32>) -> tensor<f32> }", "declared.mlir")),
               HasError(ErrorCode::kInvalidArgument, "the function main of 'declared.mlir' has no body"));
+  EXPECT_THAT(load(write_bytes("module {", "\u00e4.mlir")),
+              HasError(ErrorCode::kInvalidArgument, "'\u00e4.mlir' is not a StableHLO module: line 1"));
+  EXPECT_THAT(load(write_bytes("module {", "\xff.mlir")),
+              HasError(ErrorCode::kInvalidArgument, "'\\udcff.mlir' is not a StableHLO module: line 1"));
   EXPECT_THAT(load("/nowhere.mlir"), HasError(ErrorCode::kNotFound, "no model file '/nowhere.mlir'"));
 }
 
