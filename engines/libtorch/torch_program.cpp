@@ -17,22 +17,10 @@
 
 namespace assay::plugin {
 namespace fs = std::filesystem;
-namespace {
-
-Status check_device(const std::string& device) {
-  if (device.empty() || device == "cpu") return {};
-  for (const char* kind : {"cuda", "mps", "rocm"})
-    if (device == kind || device.starts_with(std::string(kind) + ":"))
-      return fail(ErrorCode::kUnsupported, fmt::format("the device '{}' of libtorch has not been tried yet", device),
-                  "use the device cpu");
-  return fail(ErrorCode::kNotFound, fmt::format("there is no device '{}', only cpu", device));
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Program>> TorchProgram::load(const assay_host_api& host, const LoadArgs& args) {
   ASSAY_TRY(const Options options, Options::parse(args.options, torch_options()));
-  ASSAY_CHECK_OK(check_device(args.device_id));
+  ASSAY_CHECK_OK(check_only_cpu(args.device_id, {"cuda", "rocm", "mps"}));
   const fs::path path = args.model_path;
   if (!fs::exists(path)) return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}'", args.model_path));
   const int streams = std::max(args.streams, 1);

@@ -140,6 +140,15 @@ const std::string& Options::text(std::string_view name) const {
   return found == values_.end() ? none : found->second;
 }
 
+Status check_only_cpu(std::string_view device, std::initializer_list<std::string_view> others) {
+  if (device.empty() || device == "cpu") return {};
+  const std::string_view kind = device.substr(0, device.find(':'));
+  if (std::ranges::find(others, kind) != others.end())
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("device '{}': this engine has not been run on {} yet", device, kind), "use the device cpu");
+  return fail(ErrorCode::kNotFound, fmt::format("there is no device '{}', only cpu", device));
+}
+
 Status check_shapes(const std::vector<ValueInfo>& inputs, std::span<const TensorShape> shapes) {
   if (shapes.size() != inputs.size()) {
     return fail(ErrorCode::kInvalidArgument,

@@ -67,8 +67,7 @@ int processors_in_use() {
 Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const PyRuntime>& runtime,
                                                   const assay_host_api& host, const LoadArgs& args) {
   ASSAY_TRY([[maybe_unused]] const Options options, Options::parse(args.options, {}));
-  if (!args.device_id.empty() && args.device_id != "cpu")
-    return fail(ErrorCode::kNotFound, fmt::format("there is no device '{}', only cpu", args.device_id));
+  ASSAY_CHECK_OK(check_only_cpu(args.device_id, {"cuda", "tpu"}));
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(args.model_path, ignored))
     return fail(ErrorCode::kNotFound, fmt::format("no model file '{}'", args.model_path));

@@ -30,7 +30,8 @@ struct XlaCompiled {
 class XlaProgram final : public Program {
  public:
   /// Errors: not_found: the file, a weight's file, the device; invalid_argument: a file that is not a StableHLO module,
-  /// a sidecar that does not fit; unsupported: open extents, an element type, a precision that the model does not have.
+  /// a sidecar that does not fit; unsupported: open extents, an element type, a precision that the model does not
+  /// have, a device where this engine has not been run.
   [[nodiscard]] static Result<std::unique_ptr<Program>> load(const std::shared_ptr<const PyRuntime>& runtime,
                                                              const assay_host_api& host, const LoadArgs& args);
 

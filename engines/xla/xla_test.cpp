@@ -308,6 +308,17 @@ TEST_F(Xla, ArgumentsHaveTheNamesOfTheText) {
   EXPECT_EQ((*program)->outputs()[0].name, "out0");
 }
 
+TEST_F(Xla, DevicesWhereTheEngineHasNotBeenRunAreUnsupported) {
+  LoadArgs args;
+  args.model_path = affine();
+  for (const char* device : {"cuda", "cuda:0", "tpu"}) {
+    args.device_id = device;
+    EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "this engine has not been run on")) << device;
+  }
+  args.device_id = "abacus";
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kNotFound, "there is no device 'abacus', only cpu"));
+}
+
 TEST_F(Xla, TheArithmeticAndTheThreadsAreMeasured) {
   const auto program = load(affine(), "float32");
   ASSERT_THAT(program, IsOk());

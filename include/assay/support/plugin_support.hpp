@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <span>
@@ -40,6 +41,11 @@ class Options {
  private:
   KeyValues values_;
 };
+
+/// Checks the device of an engine that computes on the processor only: "" or "cpu". Errors: unsupported, for a device
+/// NAME or NAME:NUMBER of `others`, which the runtime has, but where this engine has not been run; not_found, for any
+/// other word.
+[[nodiscard]] Status check_only_cpu(std::string_view device, std::initializer_list<std::string_view> others);
 
 /// Checks the shapes for a context against the program's inputs: count, element type, rank, fixed extents, and that
 /// equal symbols have equal extents. Open extents of the program may stay open (-1). Errors: invalid_argument, naming
