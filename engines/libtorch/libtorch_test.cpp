@@ -220,12 +220,94 @@ TEST_F(Libtorch, RefusesDevicesThatWereNotTried) {
   EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kNotFound, "abacus"));
 }
 
-// A file of PyTorch's own, as `zoo build -o m.pt` writes it, is loaded again with its signature.
-TEST_F(Libtorch, SavesFilesThatItReads) {
+/// Saves a lowered model as a .pt file, as `zoo build -o m.pt` does, and returns what loads it.
+LoadArgs saved(Engine& engine, const LoadArgs& lowered, const std::string& name, bool frozen = false) {
   const auto* save = static_cast<const assay_save_extension*>(LibtorchEngine::extension("save"));
-  ASSERT_NE(save, nullptr);
-  EXPECT_EQ(save->version, 1U);
+  assay_program program;
+  auto loaded = engine.load(lowered);
+  EXPECT_THAT(loaded, IsOk());
+  if (loaded) program.object = std::move(*loaded);
+  LoadArgs args = lowered;
+  args.model_path = write_bytes("", name + ".pt");
+  fs::remove(args.model_path + ".json");
+  const assay_save_args how{sizeof how, {args.model_path.data(), args.model_path.size()}, frozen ? 1 : 0};
+  EXPECT_EQ(program.object == nullptr ? nullptr : save->save(&program, &how), nullptr);
+  return args;
+}
+
+/// The JSON beside a .pt file: an input x0 with these extents, and these outputs.
+void write_sidecar(const LoadArgs& args, const std::string& extents, const std::string& outputs = "") {
+  const std::string text =
+      R"({"format_version": 1, "inputs": [)" + value("x0", "float32", extents) + R"(], "outputs": [)" + outputs + "]}";
+  EXPECT_EQ(write_bytes(text, fs::path(args.model_path).filename().string() + ".json"), args.model_path + ".json");
+}
+
+LoadArgs tensors_of(const std::string& expression, const std::string& outputs) {
+  return write_lowered({", x0: Tensor", "    return " + expression + "\n", value("x0", "float32", "2, 3"), outputs},
+                       "expression");
+}
+
+TEST_F(Libtorch, SavesFilesThatItReads) {
+  EXPECT_EQ(static_cast<const assay_save_extension*>(LibtorchEngine::extension("save"))->version, 1U);
   EXPECT_EQ(LibtorchEngine::extension("energy"), nullptr);
+  for (const bool frozen : {false, true}) {
+    const LoadArgs args = saved(*engine_, layer(2), "saved", frozen);
+    const auto program = engine_->load(args);
+    ASSERT_THAT(program, IsOk()) << frozen;
+    ASSERT_EQ((*program)->inputs().size(), 1U);
+    EXPECT_EQ((*program)->inputs()[0].name, "x");
+    EXPECT_EQ((*program)->inputs()[0].dtype, 1);
+    EXPECT_THAT((*program)->inputs()[0].dims, ElementsAre(2, 4));
+    ASSERT_EQ((*program)->outputs().size(), 1U);
+    EXPECT_EQ((*program)->outputs()[0].name, "y");
+    EXPECT_THAT((*program)->outputs()[0].dims, ElementsAre(2, 3));
+    EXPECT_THAT(run(args, {floats({2, 4}, {1, 0, 0, 2, 0, 1, 0, 0})}), ElementsAre(121, 224, 327, 104, 205, 306));
+  }
+}
+
+TEST_F(Libtorch, RefusesFilesWhoseNumberOfOutputsDependsOnTheInput) {
+  const std::string two = value("a", "float32", "3") + ", " + value("b", "float32", "3");
+  const LoadArgs args = saved(*engine_, tensors_of("torch.unbind(x0)", two), "unbind");
+  write_sidecar(args, R"("n", 3)");
+  EXPECT_THAT(engine_->load(args),
+              HasError(ErrorCode::kUnsupported, "the number of outputs depends on the inputs' open extents: 2 or 3"));
+  write_sidecar(args, "2, 3");
+  EXPECT_THAT(run(args, {floats({2, 3}, {1, 2, 3, 4, 5, 6})}), ElementsAre(1, 2, 3));
+
+  write_sidecar(args, R"("n", 3)", two);  // the signature is wrong for other extents than 2
+  const auto program = engine_->load(args);
+  ASSERT_THAT(program, IsOk());
+  const auto context = (*program)->create_context(std::vector<TensorShape>{{1, {-1, 3}}});
+  ASSERT_THAT(context, IsOk());
+  Tensor right = floats({2, 3}, {1, 2, 3, 4, 5, 6}), wrong = floats({1, 3}, {1, 2, 3});
+  ASSERT_THAT((*context)->set_input(0, 0, right.view()), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  EXPECT_THAT(output(**context, 1)->values, ElementsAre(4, 5, 6));
+  ASSERT_THAT((*context)->set_input(0, 0, wrong.view()), IsOk());
+  EXPECT_THAT((*context)->run(0), HasError(ErrorCode::kMismatch, "the model returns 1 tensors, its signature has 2"));
+  EXPECT_THAT(output(**context, 1)->values, ElementsAre(4, 5, 6)) << "a failed run changes nothing";
+}
+
+TEST_F(Libtorch, RefusesResultsThatItCannotReturn) {
+  const std::string one = value("y", "float32", "2, 3");
+  LoadArgs args = saved(*engine_, tensors_of("torch.squeeze(torch.slice(x0, 0, 2), 0)", one), "rank");
+  write_sidecar(args, R"("n", 3)");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "the rank of output depends on"));
+  args = saved(*engine_, tensors_of("torch.to_sparse(x0)", one), "sparse");
+  write_sidecar(args, "2, 3");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "a tensor of Float in the layout Sparse"));
+  args = saved(*engine_, tensors_of("torch.quantize_per_tensor(x0, 1., 0, 12)", one), "quantised");
+  write_sidecar(args, "2, 3");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "a tensor of QInt8"));
+  args = saved(*engine_, tensors_of("None", one), "nothing");
+  write_sidecar(args, "2, 3");
+  EXPECT_THAT(engine_->load(args), HasError(ErrorCode::kUnsupported, "returns no tensor"));
+}
+
+TEST_F(Libtorch, ReturnsNumbersWhoseSignChangesWhenTheyAreRead) {
+  EXPECT_THAT(run(tensors_of("torch.imag(torch.conj(torch.complex(x0, x0)))", value("y", "float32", "2, 3")),
+                  {floats({2, 3}, {1, 2, 3, 4, 5, 6})}),
+              ElementsAre(-1, -2, -3, -4, -5, -6));
 }
 
 TEST_F(Libtorch, RefusesFilesOfPytorchThatAreNotTorchScript) {

@@ -17,6 +17,7 @@ namespace assay::plugin {
 TorchContext::TorchContext(std::shared_ptr<const TorchModel> model, std::span<const TensorShape> shapes)
     : RuntimeContext(model->inputs, model->outputs, shapes), model_(std::move(model)) {
   sets_.emplace_back(shapes.size());
+  for (const ValueInfo& output : outputs()) declared_.push_back({output.dtype, output.dims});
 }
 
 Status TorchContext::do_set_input(std::size_t set, std::size_t index, const assay_tensor& tensor) {
@@ -31,25 +32,31 @@ Status TorchContext::do_set_input(std::size_t set, std::size_t index, const assa
   return {};
 }
 
-Status TorchContext::learn(const std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given) {
+Status TorchContext::check(const std::vector<at::Tensor>& results) const {
   if (results.size() != outputs().size())
     return fail(ErrorCode::kMismatch,
                 fmt::format("the model returns {} tensors, its signature has {}", results.size(), outputs().size()));
-  std::vector<bool> copied;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const ValueInfo& declared = outputs()[i];
-    const TensorShape bound{declared.dtype, declared.dims};
-    if (dtype_of(results[i].scalar_type()) != declared.dtype || !fits_bound(results[i].sizes(), bound))
-      return fail(ErrorCode::kMismatch,
-                  fmt::format("output '{}' is {} [{}], its signature says {} [{}]", declared.name,
-                              dtype_name(dtype_of(results[i].scalar_type())), fmt::join(results[i].sizes(), ", "),
-                              dtype_name(declared.dtype), fmt::join(declared.dims, ", ")));
+    const TensorShape& declared = declared_[i];
+    const assay_dtype dtype = dtype_of(results[i].scalar_type());
+    if (dtype != declared.dtype || !fits_bound(results[i].sizes(), declared))
+      return fail(
+          ErrorCode::kMismatch,
+          fmt::format("output '{}' is {} [{}], its signature says {} [{}]", outputs()[i].name, dtype_name(dtype),
+                      fmt::join(results[i].sizes(), ", "), dtype_name(declared.dtype), fmt::join(declared.dims, ", ")));
+  }
+  return {};
+}
+
+void TorchContext::copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given) {
+  std::vector<bool> copied;
+  for (at::Tensor& result : results) {
     copied.push_back(std::ranges::any_of(given, [&](const c10::IValue& value) {
-      return value.isTensor() && results[i].has_storage() && value.toTensor().is_alias_of(results[i]);
+      return value.isTensor() && result.has_storage() && value.toTensor().is_alias_of(result);
     }));
+    if (copied.back()) result = result.clone(at::MemoryFormat::Contiguous);
   }
   copied_ = std::move(copied);
-  return {};
 }
 
 Status TorchContext::do_run(std::size_t set, Interval& took) {
@@ -71,13 +78,10 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
       results[i] =
           i < copied_.size() && copied_[i] ? results[i].clone(at::MemoryFormat::Contiguous) : results[i].contiguous();
     took.end_ns = model_->host->now_ns();
+    ASSAY_CHECK_OK(check(results));
+    if (copied_.empty()) copy_views(results, given);
   } catch (const std::exception& thrown) {
     return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
-  }
-  if (copied_.empty()) {
-    ASSAY_CHECK_OK(learn(results, given));
-    for (std::size_t i = 0; i < results.size(); ++i)
-      if (copied_[i]) results[i] = results[i].clone(at::MemoryFormat::Contiguous);
   }
   for (const Alias& alias : aliases())
     if (!fits_bound(results[alias.output].sizes(), shapes()[alias.input]))

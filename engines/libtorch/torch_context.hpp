@@ -22,10 +22,13 @@ class TorchContext final : public RuntimeContext {
   [[nodiscard]] Status do_run(std::size_t set, Interval& took) override;
   [[nodiscard]] Status do_get_output(std::size_t index, assay_tensor& out) override;
   [[nodiscard]] Status do_alias(const Alias&) override { return {}; }
-  /// Checks the first run's results against the signature, and finds those that are views of an input.
-  [[nodiscard]] Status learn(const std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
+  /// Checks the results of a run against the signature. Errors: mismatch: another number, element type or extent.
+  [[nodiscard]] Status check(const std::vector<at::Tensor>& results) const;
+  /// After the first run: finds the results that are views of an input, and copies them.
+  void copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
 
   std::shared_ptr<const TorchModel> model_;
+  std::vector<TensorShape> declared_;  ///< of the outputs
   std::vector<std::vector<at::Tensor>> sets_;
   std::vector<at::Tensor> latest_;
   std::vector<bool> copied_;  ///< by output; empty before the first run

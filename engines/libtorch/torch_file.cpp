@@ -163,7 +163,33 @@ Result<std::vector<at::Tensor>> results_for(torch::jit::Module& module, const st
   return results;
 }
 
-/// Outputs as a run shows them. An extent that follows an open one is open.
+/// Outputs as two runs show them, with different values for the open extents. An extent that follows an open one is
+/// open.
+Result<std::vector<ValueInfo>> outputs_of(const std::vector<at::Tensor>& first, const std::vector<at::Tensor>& second,
+                                          const fs::path& file) {
+  const auto changes = [&](const std::string& what, std::int64_t one, std::int64_t other) {
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("'{}': the {} depends on the inputs' open extents: {} or {}", file.string(), what, one, other),
+        "write fixed extents in the signature");
+  };
+  if (first.empty()) return fail(ErrorCode::kUnsupported, fmt::format("'{}' returns no tensor", file.string()));
+  const auto count = [](const std::vector<at::Tensor>& results) { return static_cast<std::int64_t>(results.size()); };
+  if (count(first) != count(second)) return changes("number of outputs", count(first), count(second));
+  std::vector<ValueInfo> outputs;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    ValueInfo output;
+    output.name = first.size() == 1 ? "output" : fmt::format("output_{}", i);
+    output.dtype = dtype_of(first[i].scalar_type());
+    if (first[i].dim() != second[i].dim()) return changes("rank of " + output.name, first[i].dim(), second[i].dim());
+    for (std::int64_t axis = 0; axis < first[i].dim(); ++axis)
+      output.dims.push_back(first[i].size(axis) == second[i].size(axis) ? first[i].size(axis) : -1);
+    output.symbols.resize(output.dims.size());
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
 Status learn_outputs(torch::jit::Module& module, Signature& signature, const fs::path& file) try {
   const c10::InferenceMode inference;
   constexpr std::int64_t kFirst = 2, kSecond = 3;
@@ -174,15 +200,7 @@ Status learn_outputs(torch::jit::Module& module, Signature& signature, const fs:
   if (open) {
     ASSAY_TRY(second, results_for(module, signature.inputs, kSecond));
   }
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    ValueInfo output;
-    output.name = first.size() == 1 ? "output" : fmt::format("output_{}", i);
-    output.dtype = dtype_of(first[i].scalar_type());
-    for (std::int64_t axis = 0; axis < first[i].dim(); ++axis)
-      output.dims.push_back(first[i].size(axis) == second[i].size(axis) ? first[i].size(axis) : -1);
-    output.symbols.resize(output.dims.size());
-    signature.outputs.push_back(std::move(output));
-  }
+  ASSAY_TRY(signature.outputs, outputs_of(first, second, file));
   return {};
 } catch (const std::exception& thrown) {
   return torch_error(thrown, ErrorCode::kInvalidArgument,

@@ -55,13 +55,28 @@ assay_dtype dtype_of(Type type) {
   return 0;
 }
 
+namespace {
+
+Status append_tensor(const at::Tensor& tensor, std::vector<at::Tensor>& to) {
+  if (!tensor.defined()) return fail(ErrorCode::kUnsupported, "the model returns a tensor without elements or a type");
+  if (tensor.layout() != at::kStrided || dtype_of(tensor.scalar_type()) == 0)
+    return fail(ErrorCode::kUnsupported,
+                fmt::format("the model returns a tensor of {} in the layout {}, which assay cannot read",
+                            c10::toString(tensor.scalar_type()), c10::str(tensor.layout())));
+  // Its memory may have the numbers before a conjugation or a change of sign.
+  to.push_back(tensor.is_conj() || tensor.is_neg() ? tensor.resolve_conj().resolve_neg() : tensor);
+  return {};
+}
+
+}  // namespace
+
 Status append_tensors(const c10::IValue& value, std::vector<at::Tensor>& to) {
   if (value.isTensor()) {
-    to.push_back(value.toTensor());
+    return append_tensor(value.toTensor(), to);
   } else if (value.isTuple()) {
     for (const c10::IValue& each : value.toTupleRef().elements()) ASSAY_CHECK_OK(append_tensors(each, to));
   } else if (value.isTensorList()) {
-    for (const at::Tensor& each : value.toTensorVector()) to.push_back(each);
+    for (const at::Tensor& each : value.toTensorVector()) ASSAY_CHECK_OK(append_tensor(each, to));
   } else if (value.isList()) {
     for (const c10::IValue& each : value.toListRef()) ASSAY_CHECK_OK(append_tensors(each, to));
   } else if (value.isGenericDict()) {

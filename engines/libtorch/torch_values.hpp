@@ -18,7 +18,8 @@ namespace assay::plugin {
 [[nodiscard]] assay_dtype dtype_of(c10::ScalarType type);
 
 /// Appends the tensors of a result: of a tensor, of a tuple or list of tensors, of a dictionary in its order, of those
-/// in one another. Errors: unsupported, for anything else.
+/// in one another. Errors: unsupported, for anything else, and for a tensor that is sparse, or of a type that ONNX
+/// lacks.
 [[nodiscard]] Status append_tensors(const c10::IValue& value, std::vector<at::Tensor>& to);
 
 /// An Error of what libtorch threw, without its stack of C++ functions. The code is `otherwise` unless the exception
