@@ -37,33 +37,27 @@ Archive kind_of(const std::vector<std::string>& records) {
   return any([](const std::string& name) { return name == "data.pkl"; }) ? Archive::kPickle : Archive::kUnknown;
 }
 
-std::string converted(const fs::path& file) { return fs::path(file).replace_extension(".script.pt").string(); }
-
-/// Why an archive of another kind cannot be run, and what converts it.
+/// Why an archive of another kind cannot be run, and what converts it. assay itself says more of a pickle: it refuses
+/// one before a worker starts.
 Error refusal(const fs::path& file, Archive kind) {
   const std::string name = file.string();
   switch (kind) {
     case Archive::kPickle:
       return {ErrorCode::kInvalidArgument,
-              fmt::format("'{}' is a pickle of Python objects (torch.save), not TorchScript", name),
-              {},
-              fmt::format("convert it where the code of its model is installed: python3 -c \"import torch; m = "
-                          "torch.load('{}', weights_only=False).eval(); torch.jit.script(m).save('{}')\"",
-                          name, converted(file))};
+              fmt::format("'{}' is a pickle of Python objects (torch.save), not TorchScript", name)};
     case Archive::kExported:
       return {ErrorCode::kUnsupported,
               fmt::format("'{}' is a program of torch.export, which PyTorch runs in Python only", name),
               {},
-              fmt::format("convert it: python3 -c \"import torch; m = torch.export.load('{0}'); "
-                          "torch.jit.trace(m.module(), m.example_inputs[0]).save('{1}')\"",
-                          name, converted(file))};
+              "convert it: python3 -c \"import sys, torch; m = torch.export.load(sys.argv[1]); "
+              "torch.jit.trace(m.module(), m.example_inputs[0]).save(sys.argv[2])\" FILE.pt2 FILE.script.pt"};
     case Archive::kCompiled:
       return {ErrorCode::kUnsupported,
               fmt::format("'{}' is a package of AOTInductor: machine code of one processor, not a model", name),
               {},
               "give the TorchScript or ONNX file of the model"};
     default:
-      return {ErrorCode::kInvalidArgument, fmt::format("'{}' is an archive, but not of PyTorch", name), {}, ""};
+      return {ErrorCode::kInvalidArgument, fmt::format("'{}' is an archive, but not of PyTorch", name)};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/shell.hpp"
 #include "base/text.hpp"
 #include "onnx/looks_like.hpp"
 
@@ -24,6 +25,9 @@ bool has(const fs::path& folder, const char* name) {
   std::error_code error;
   return fs::is_regular_file(folder / name, error);
 }
+
+// A path as a word of a command.
+std::string word_of(const fs::path& path) { return shell_quoted(sanitise(path.string())); }
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
@@ -48,9 +52,10 @@ Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
       ErrorCode::kInvalidArgument,
       fmt::format("{} is a Python pickle (torch.save), not TorchScript: it cannot be run without the code of its model",
                   shown_path(path)),
-      fmt::format("convert it where that code is installed: python3 -c \"import torch; m = torch.load('{0}', "
-                  "weights_only=False).eval(); torch.jit.script(m).save('{1}')\"",
-                  sanitise(path.string()), sanitise(fs::path(path).replace_extension(".script.pt").string())));
+      fmt::format(
+          "convert it where that code is installed: python3 -c \"import sys, torch; m = torch.load(sys.argv[1], "
+          "weights_only=False).eval(); torch.jit.script(m).save(sys.argv[2])\" {} {}",
+          word_of(path), word_of(fs::path(path).replace_extension(".script.pt"))));
 }
 
 Result<ModelReference> identify_file(const fs::path& path, const std::vector<std::string>& runtime_formats) {
@@ -115,10 +120,10 @@ Result<ModelReference> identify_folder(const fs::path& folder) {
       return fail(
           ErrorCode::kUnsupported,
           fmt::format("the weights in {} are only pytorch_model.bin, a Python pickle", shown_path(folder)),
-          fmt::format("convert them: cd '{}' && python3 -c \"import torch, safetensors.torch as s; s.save_file({{k: "
+          fmt::format("convert them: cd {} && python3 -c \"import torch, safetensors.torch as s; s.save_file({{k: "
                       "v.clone() for "
                       "k, v in torch.load('pytorch_model.bin', weights_only=True).items()}}, 'model.safetensors')\"",
-                      sanitise(folder.string())));
+                      word_of(folder)));
     }
     return found;
   }

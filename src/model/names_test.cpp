@@ -8,6 +8,7 @@
 namespace assay {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::ModelFolder;
 using testing::small_model;
@@ -48,6 +49,10 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
   const auto pickle = identify_model(folder.write_bytes("PK\x03\x04 archive/data.pkl", "p.pt").string());
   EXPECT_THAT(pickle.error().message, HasSubstr("Python pickle (torch.save), not TorchScript"));
   EXPECT_THAT(pickle.error().hint, HasSubstr("torch.jit.script(m)"));
+  const std::string quoted = folder.write_bytes("\x80\x02}q", "it's \"new\" $m.pt").string();
+  EXPECT_THAT(identify_model(quoted).error().hint,
+              AllOf(HasSubstr("torch.load(sys.argv[1], "), HasSubstr("/it'\\''s \"new\" $m.pt' '"),
+                    HasSubstr("/it'\\''s \"new\" $m.script.pt'")));
   EXPECT_FALSE(identify_model(folder.write_bytes("\x80\x02}q", "old.pth").string()));
   EXPECT_THAT(identify_model(folder.write_bytes("", "e.pt").string()).error().message, HasSubstr("it is empty"));
   EXPECT_THAT(identify_model(folder.write_bytes("notes", "notes.txt").string()).error().message,
@@ -87,6 +92,9 @@ TEST(IdentifyModel, LooksIntoFolders) {
   const auto pickled = identify_model((folder.path() / "seeded").string());
   EXPECT_EQ(pickled.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(pickled.error().hint, HasSubstr("save_file"));
+  const auto spaced = folder.write_bytes("x", "it's/pytorch_model.bin").parent_path();
+  folder.write_bytes("{}", "it's/config.json");
+  EXPECT_THAT(identify_model(spaced.string()).error().hint, HasSubstr("/it'\\''s' && python3 -c"));
 
   folder.write_bytes("x", "seeded/model.safetensors");
   EXPECT_EQ(identify_model((folder.path() / "seeded").string())->weights->filename(), "model.safetensors");
