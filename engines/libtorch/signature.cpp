@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "signature.hpp"
 
+#include <algorithm>
 #include <exception>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormatVersion = 1;
+constexpr std::uint64_t kFormatVersion = 1;
+constexpr const char* kFile = "the file";
 constexpr assay_dtype kDtypes = 27;  // ONNX's numbers
 
 Result<assay_dtype> dtype_named(const std::string& name) {
@@ -22,52 +25,98 @@ Result<assay_dtype> dtype_named(const std::string& name) {
   return fail(ErrorCode::kInvalidArgument, fmt::format("there is no dtype '{}'; write float32, int64, …", name));
 }
 
-Result<ValueInfo> read_value(const Json& json) {
+/// The value of `key`; `owner` is what has it, in messages.
+Result<Json> entry(const Json& json, const char* key, const std::string& owner) {
+  if (!json.is_object()) return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not an object", owner));
+  if (const auto found = json.find(key); found != json.end()) return *found;
+  return fail(ErrorCode::kInvalidArgument, fmt::format("{} has no \"{}\"", owner, key));
+}
+
+Error wrong_type(const Json& value, const char* key, const std::string& owner, std::string_view expected) {
+  std::string text = value.dump(-1, ' ', true);
+  if (text.size() > 80) text = text.substr(0, 80) + "...";
+  return {ErrorCode::kInvalidArgument, fmt::format("\"{}\" of {} is {}, not {}", key, owner, text, expected)};
+}
+
+Result<std::string> text_in(const Json& json, const char* key, const std::string& owner) {
+  ASSAY_TRY(const Json value, entry(json, key, owner));
+  if (!value.is_string()) return tl::unexpected<Error>(wrong_type(value, key, owner, "a string"));
+  return value.get<std::string>();
+}
+
+Result<std::uint64_t> count_in(const Json& json, const char* key, const std::string& owner) {
+  ASSAY_TRY(const Json value, entry(json, key, owner));
+  if (!value.is_number_unsigned())
+    return tl::unexpected<Error>(wrong_type(value, key, owner, "an integer of 0 or more"));
+  return value.get<std::uint64_t>();
+}
+
+Result<Json> list_in(const Json& json, const char* key, const std::string& owner) {
+  ASSAY_TRY(Json value, entry(json, key, owner));
+  if (!value.is_array()) return tl::unexpected<Error>(wrong_type(value, key, owner, "an array"));
+  return value;
+}
+
+Result<ValueInfo> read_value(const Json& json, const std::string& what) {
   ValueInfo value;
-  value.name = json.at("name").get<std::string>();
-  ASSAY_TRY(value.dtype,
-            with_context(dtype_named(json.at("dtype").get<std::string>()), "reading '" + value.name + "'"));
-  for (const Json& extent : json.at("shape")) {
+  ASSAY_TRY(value.name, text_in(json, "name", what));
+  const std::string owner = "'" + value.name + "'";
+  ASSAY_TRY(const std::string dtype, text_in(json, "dtype", owner));
+  ASSAY_TRY(value.dtype, with_context(dtype_named(dtype), "reading " + owner));
+  ASSAY_TRY(const Json shape, list_in(json, "shape", owner));
+  for (const Json& extent : shape) {
     const bool symbol = extent.is_string();
+    if (!symbol && !(extent.is_number_integer() && extent.get<std::int64_t>() >= -1))
+      return tl::unexpected<Error>(
+          wrong_type(shape, "shape", owner, "a list of extents: 0 or more, or open: -1 or a name"));
     value.dims.push_back(symbol ? -1 : extent.get<std::int64_t>());
     value.symbols.push_back(symbol ? extent.get<std::string>() : "");
-    if (value.dims.back() < -1)
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("'{}' has the extent {}; -1 is an open one", value.name, value.dims.back()));
   }
   return value;
 }
 
-Result<std::vector<ValueInfo>> read_values(const Json& list) {
+Result<std::vector<ValueInfo>> read_values(const Json& json, const char* key) {
+  ASSAY_TRY(const Json list, list_in(json, key, kFile));
   std::vector<ValueInfo> values;
   for (const Json& each : list) {
-    ASSAY_TRY(ValueInfo value, read_value(each));
+    ASSAY_TRY(ValueInfo value, read_value(each, fmt::format("{}[{}]", key, values.size())));
+    if (std::ranges::find(values, value.name, &ValueInfo::name) != values.end())
+      return fail(ErrorCode::kInvalidArgument, fmt::format("\"{}\" has the name '{}' twice", key, value.name));
     values.push_back(std::move(value));
   }
   return values;
 }
 
-Result<StoredWeight> read_weight(const Json& json, const std::filesystem::path& folder) {
+Result<StoredWeight> read_weight(const Json& json, std::size_t place, const std::filesystem::path& folder) {
   StoredWeight weight;
-  ASSAY_TRY(weight.value, read_value(json));
+  ASSAY_TRY(weight.value, read_value(json, fmt::format("weights[{}]", place)));
+  const std::string owner = fmt::format("the weight '{}'", weight.value.name);
+  if (std::ranges::count(weight.value.dims, -1) > 0)
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} has an open extent", owner));
   if (json.contains("permutation"))
     return fail(ErrorCode::kUnsupported,
-                fmt::format("weight '{}' has a \"permutation\", which this engine does not read", weight.value.name));
-  weight.file = folder / json.at("file").get<std::string>();  // an absolute path stays itself
-  weight.offset = json.at("offset").get<std::uint64_t>();
-  weight.bytes = json.at("bytes").get<std::uint64_t>();
+                fmt::format("{} has a \"permutation\", which this engine does not read", owner));
+  ASSAY_TRY(const std::string file, text_in(json, "file", owner));
+  weight.file = folder / file;  // an absolute path stays itself
+  ASSAY_TRY(weight.offset, count_in(json, "offset", owner));
+  ASSAY_TRY(weight.bytes, count_in(json, "bytes", owner));
   return weight;
 }
 
 Result<Signature> read_signature(const Json& json, const std::filesystem::path& folder) {
-  if (const int version = json.at("format_version").get<int>(); version != kFormatVersion)
+  ASSAY_TRY(const std::uint64_t version, count_in(json, "format_version", kFile));
+  if (version != kFormatVersion)
     return fail(ErrorCode::kUnsupported,
                 fmt::format("format_version is {}; this assay reads {}", version, kFormatVersion));
   Signature signature;
-  ASSAY_TRY(signature.inputs, read_values(json.at("inputs")));
-  ASSAY_TRY(signature.outputs, read_values(json.value("outputs", Json::array())));
-  for (const Json& each : json.value("weights", Json::array())) {
-    ASSAY_TRY(StoredWeight weight, read_weight(each, folder));
+  ASSAY_TRY(signature.inputs, read_values(json, "inputs"));
+  if (json.contains("outputs")) {
+    ASSAY_TRY(signature.outputs, read_values(json, "outputs"));
+  }
+  if (!json.contains("weights")) return signature;
+  ASSAY_TRY(const Json weights, list_in(json, "weights", kFile));
+  for (const Json& each : weights) {
+    ASSAY_TRY(StoredWeight weight, read_weight(each, signature.weights.size(), folder));
     signature.weights.push_back(std::move(weight));
   }
   return signature;

@@ -81,7 +81,8 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
     ASSAY_CHECK_OK(check(results));
     if (copied_.empty()) copy_views(results, given);
   } catch (const std::exception& thrown) {
-    return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
+    return model_->foreign ? torch_error(thrown, ErrorCode::kInvalidArgument, "the model fails with these inputs")
+                           : torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
   }
   for (const Alias& alias : aliases())
     if (!fits_bound(results[alias.output].sizes(), shapes()[alias.input]))

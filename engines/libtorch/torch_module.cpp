@@ -62,11 +62,13 @@ Result<at::Tensor> MappedFiles::tensor(const StoredWeight& weight) {
     return fail(ErrorCode::kUnsupported,
                 fmt::format("libtorch has no element type for weight '{}'", weight.value.name));
   std::uint64_t bytes = c10::elementSize(*type);
+  bool representable = true;
   for (const std::int64_t extent : weight.value.dims)
-    bytes *= static_cast<std::uint64_t>(std::max<std::int64_t>(extent, 0));
-  if (bytes != weight.bytes)
-    return fail(ErrorCode::kInvalidArgument, fmt::format("weight '{}' has {} bytes, its type and shape need {}",
-                                                         weight.value.name, weight.bytes, bytes));
+    representable = !__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes) && representable;
+  if (!representable || bytes != weight.bytes)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("weight '{}' has {} bytes, its type and shape need {}", weight.value.name, weight.bytes,
+                            representable ? std::to_string(bytes) : "more than 2^64"));
   const at::TensorOptions options = at::TensorOptions().dtype(*type);
   if (bytes == 0) return at::empty(weight.value.dims, options);
   auto found = std::ranges::find(files_, weight.file, [](const auto& file) -> const fs::path& { return file->path; });
@@ -80,14 +82,14 @@ Result<at::Tensor> MappedFiles::tensor(const StoredWeight& weight) {
     struct stat facts {};
     fstat(descriptor, &facts);
     file->size = static_cast<std::size_t>(facts.st_size);
-    void* data = file->size == 0 ? MAP_FAILED : mmap(nullptr, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    void* data = file->size == 0 ? nullptr : mmap(nullptr, file->size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     const int reason = errno;
     close(descriptor);
     if (data == MAP_FAILED)
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("cannot map '{}', which has weights: {}", weight.file.string(),
                               std::generic_category().message(reason)));
-    file->data = static_cast<std::byte*>(data);
+    file->data = static_cast<std::byte*>(data);  // null for an empty file
     found = files_.insert(files_.end(), std::move(file));
   }
   const std::shared_ptr<const File>& file = *found;
@@ -105,7 +107,8 @@ Result<at::Tensor> MappedFiles::tensor(const StoredWeight& weight) {
 }
 
 void MappedFiles::release() const {
-  for (const auto& file : files_) madvise(file->data, file->size, MADV_DONTNEED);
+  for (const auto& file : files_)
+    if (file->data != nullptr) madvise(file->data, file->size, MADV_DONTNEED);
 }
 
 Result<LoadedModule> load_lowered(const fs::path& file) {
@@ -114,9 +117,14 @@ Result<LoadedModule> load_lowered(const fs::path& file) {
   ASSAY_TRY(const std::string described, read_text(sidecar));
   ASSAY_TRY(Signature signature, parse_signature(described, sidecar, file.parent_path()));
   LoadedModule loaded{torch::jit::Module("Lowered"), std::move(signature), {}};
-  for (std::size_t i = 0; i < loaded.signature.weights.size(); ++i) {
-    ASSAY_TRY(at::Tensor weight, loaded.weights.tensor(loaded.signature.weights[i]));
-    loaded.module.register_buffer(fmt::format("w{}", i), std::move(weight));
+  try {
+    for (std::size_t i = 0; i < loaded.signature.weights.size(); ++i) {
+      ASSAY_TRY(at::Tensor weight, loaded.weights.tensor(loaded.signature.weights[i]));
+      loaded.module.register_buffer(fmt::format("w{}", i), std::move(weight));
+    }
+  } catch (const std::exception& thrown) {
+    return torch_error(thrown, ErrorCode::kInvalidArgument,
+                       fmt::format("libtorch does not take the weights of '{}'", file.string()));
   }
   try {
     loaded.module.define(text, std::make_shared<LoweredNames>());

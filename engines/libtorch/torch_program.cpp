@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -22,16 +23,19 @@ Result<std::unique_ptr<Program>> TorchProgram::load(const assay_host_api& host, 
   ASSAY_TRY(const Options options, Options::parse(args.options, torch_options()));
   ASSAY_CHECK_OK(check_only_cpu(args.device_id, {"cuda", "rocm", "mps"}));
   const fs::path path = args.model_path;
-  if (!fs::exists(path)) return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}'", args.model_path));
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored))
+    return fail(ErrorCode::kNotFound, fmt::format("there is no file '{}'", args.model_path));
   const int streams = std::max(args.streams, 1);
   set_threads(args.threads > 0 ? std::max(args.threads / streams, 1) : 0);
-  ASSAY_TRY(LoadedModule loaded,
-            path.extension() == ".torchscript" ? load_lowered(path) : load_foreign(path, options.text(kSignature)));
+  const bool foreign = path.extension() != ".torchscript";
+  ASSAY_TRY(LoadedModule loaded, foreign ? load_foreign(path, options.text(kSignature)) : load_lowered(path));
   ASSAY_CHECK_OK(check_precision(args.precision, loaded.signature.inputs, loaded.signature.outputs));
   auto model = std::make_shared<TorchModel>();
   ASSAY_TRY(model->code, compile(loaded.module, options.text(kOptimize)));
   model->inputs = loaded.signature.inputs;
   model->outputs = loaded.signature.outputs;
+  model->foreign = foreign;
   model->host = &host;
   loaded.weights.release();
   std::unique_ptr<TorchProgram> program(new TorchProgram(std::move(loaded), std::move(model)));

@@ -15,6 +15,7 @@ namespace assay::plugin {
 struct TorchModel {
   TorchCode code;
   std::vector<ValueInfo> inputs, outputs;
+  bool foreign = false;  ///< not lowered by assay: what it cannot compute is the fault of the file or of the inputs
   const assay_host_api* host = nullptr;
 };
 
