@@ -31,13 +31,13 @@ Result<fs::path> own_folder() {
 }
 
 Status open_runtime(const fs::path& home) {
-  for (const char* name : kLibraries) ASSAY_CHECK_OK(check_whole_library(home / name));
+  for (const char* name : kLibraries) ASSAY_CHECK_OK(check_whole_library(home / name, kInstallTorch));
   // Never closed. The second library needs it under this name, which the loader then knows.
   if (dlopen((home / kLibraries[0]).c_str(), RTLD_NOW | RTLD_LOCAL) != nullptr) return {};
   const char* reason = dlerror();
   return fail(ErrorCode::kNotFound,
               fmt::format("cannot open {}: {}", (home / kLibraries[0]).string(), reason ? reason : "no reason given"),
-              "a part of libtorch is missing; `setup/fetch libtorch` installs it whole");
+              fmt::format("a part of libtorch is missing; {}", kInstallTorch));
 }
 
 assay_error* save(assay_program* program, const assay_save_args* args) noexcept {

@@ -61,12 +61,12 @@ TEST(LibtorchLibrary, ReadsTheVersionOfAWheelAndOfADistribution) {
 }
 
 TEST(LibtorchLibrary, RefusesALibraryThatWasCutShort) {
-  EXPECT_THAT(check_whole_library("/nowhere/libc10.so"), HasError(ErrorCode::kNotFound, "there is no"));
-  EXPECT_THAT(check_whole_library(write_bytes("<html>", "page.so")), HasError(ErrorCode::kNotFound, "6 bytes"));
+  EXPECT_THAT(check_whole_library("/nowhere/libc10.so", ""), HasError(ErrorCode::kNotFound, "there is no"));
+  EXPECT_THAT(check_whole_library(write_bytes("<html>", "page.so"), ""), HasError(ErrorCode::kNotFound, "6 bytes"));
   std::ifstream own("/proc/self/exe", std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(own), {}};
-  EXPECT_THAT(check_whole_library(write_bytes(whole, "whole.so")), IsOk());
-  EXPECT_THAT(check_whole_library(write_bytes(whole.substr(0, whole.size() / 2), "half.so")),
+  EXPECT_THAT(check_whole_library(write_bytes(whole, "whole.so"), ""), IsOk());
+  EXPECT_THAT(check_whole_library(write_bytes(whole.substr(0, whole.size() / 2), "half.so"), ""),
               HasError(ErrorCode::kNotFound, "not whole"));
 }
 

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "torch_library.hpp"
 
-#include <elf.h>
-
-#include <cstring>
 #include <fstream>
 #include <iterator>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -15,8 +11,6 @@
 namespace assay::plugin {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr const char* kInstall = "`setup/fetch libtorch` installs it whole";
 
 std::string content_of(const fs::path& file) {
   std::ifstream stream(file);
@@ -40,7 +34,7 @@ Result<std::string> torch_version(const fs::path& home) {
   return fail(ErrorCode::kNotFound,
               fmt::format("the version of the libtorch in '{}' is unknown: there is no {} and no {}", home.string(),
                           python.string(), distribution.string()),
-              kInstall);
+              kInstallTorch);
 }
 
 Status check_torch_version(const std::string& installed, const std::string& built_for, const fs::path& home) {
@@ -49,23 +43,6 @@ Status check_torch_version(const std::string& installed, const std::string& buil
               fmt::format("the libtorch in '{}' is version {}; this engine was built for {}", home.string(), installed,
                           built_for),
               "`setup/fetch libtorch` installs that version in assay's own folder");
-}
-
-Status check_whole_library(const fs::path& file) {
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(file, missing);
-  if (missing) return fail(ErrorCode::kNotFound, fmt::format("there is no {}", file.string()), kInstall);
-  Elf64_Ehdr header{};
-  std::ifstream stream(file, std::ios::binary);
-  stream.read(reinterpret_cast<char*>(&header), sizeof header);
-  if (!stream || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return fail(ErrorCode::kNotFound, fmt::format("{} is not a shared library ({} bytes)", file.string(), size),
-                kInstall);
-  // Linkers write the table of sections last.
-  const std::uintmax_t end = header.e_shoff + std::uintmax_t{header.e_shentsize} * header.e_shnum;
-  if (size >= end) return {};
-  return fail(ErrorCode::kNotFound,
-              fmt::format("{} is not whole: it has {} of at least {} bytes", file.string(), size, end), kInstall);
 }
 
 }  // namespace assay::plugin

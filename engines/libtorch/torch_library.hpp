@@ -9,6 +9,8 @@
 /// Looks at an installed libtorch before anything of it is loaded. Links no libtorch.
 namespace assay::plugin {
 
+inline constexpr const char* kInstallTorch = "`setup/fetch libtorch` installs it whole";
+
 /// The version of the libtorch whose libraries are in `home`: from version.py of Python's package, or from the file
 /// build-version of the C++ distribution, in the folder above. "2.15.0+cu132". Errors: not_found, naming the files.
 [[nodiscard]] Result<std::string> torch_version(const std::filesystem::path& home);
@@ -17,9 +19,5 @@ namespace assay::plugin {
 /// release.
 [[nodiscard]] Status check_torch_version(const std::string& installed, const std::string& built_for,
                                          const std::filesystem::path& home);
-
-/// Whether a shared library is as long as its header says: opening one that was cut short ends the process.
-/// Errors: not_found: there is no such file, or it is not whole.
-[[nodiscard]] Status check_whole_library(const std::filesystem::path& file);
 
 }  // namespace assay::plugin

@@ -197,6 +197,7 @@ Result<std::shared_ptr<const PyRuntime>> PyRuntime::start(const std::string& hom
   const fs::path site = (folder.has_filename() ? folder : folder.parent_path()).parent_path();
   if (home.empty() || !fs::exists(folder / "libjax_common.so", ignored))
     return fail(ErrorCode::kNotFound, fmt::format("there is no libjax_common.so in '{}'", folder.string()));
+  ASSAY_CHECK_OK(check_whole_library(folder / "libjax_common.so", "install jaxlib again"));
   if (started && started->site_ == site.string()) return started;
   if (failure && failure->first == site.string()) return tl::unexpected<Error>(failure->second);
   if (started || failure)

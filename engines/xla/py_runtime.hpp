@@ -80,7 +80,7 @@ class PyRuntime {
  public:
   /// Opens libpython, starts the interpreter and imports jaxlib from `home` (the folder `jaxlib` in a folder of
   /// packages). ASSAY_XLA_PYTHON is the prefix of another installation of the same Python version.
-  /// Errors: not_found: no libpython, or no jaxlib in `home`; incompatible_plugin: the interpreter does not start,
+  /// Errors: not_found: no libpython, or no jaxlib in `home`, or its library was cut short; incompatible_plugin: the interpreter does not start,
   /// jaxlib is not complete, of another version than tested or for another Python, or the process uses another one
   /// already.
   [[nodiscard]] static Result<std::shared_ptr<const PyRuntime>> start(const std::string& home);

@@ -42,8 +42,13 @@ def start(site):
     if tags and own not in tags:
         raise Refusal("incompatible_plugin", f"jaxlib in '{site}' is for Python {'.'.join(tags[0])}, "
                                              f"but this plug-in starts Python {'.'.join(own)}")
-    if found.version.split(".")[:2] != TESTED.split("."):
-        raise Refusal("incompatible_plugin", f"jaxlib in '{site}' is version {found.version}, "
+    try:
+        version = str(found.version)
+    except Exception as problem:  # no METADATA, or not as an e-mail's header
+        raise Refusal("incompatible_plugin", f"the jaxlib-VERSION.dist-info in '{site}' is not complete: it has no version",
+                      "install jaxlib again") from problem
+    if version.split(".")[:2] != TESTED.split("."):
+        raise Refusal("incompatible_plugin", f"jaxlib in '{site}' is version {version}, "
                                              f"but this plug-in was tested with {TESTED}",
                       f"`pip install --target FOLDER jaxlib=={TESTED}.*` installs it; set ASSAY_XLA_HOME to FOLDER")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
@@ -54,10 +59,10 @@ def start(site):
         from jaxlib import _jax as jl
         from jaxlib import xla_client as xc
         from jaxlib.mlir import ir
-    except (ImportError, AttributeError, OSError) as problem:
-        raise Refusal("incompatible_plugin", f"jaxlib in '{site}' is not complete: {problem}",
+    except Exception as problem:  # a source that was cut short is a SyntaxError
+        raise Refusal("incompatible_plugin", f"jaxlib in '{site}' is not complete: {first_line(str(problem))}",
                       "install jaxlib again, with numpy and ml_dtypes") from problem
-    return found.version
+    return version
 
 
 # Element types: ONNX's number; assay's name, which NumPy or ml_dtypes has, too; MLIR's name.

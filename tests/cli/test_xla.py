@@ -81,6 +81,23 @@ class Runtime(tool.ToolTest):
         self.packages(without=("jaxlib-",))
         self.assertIn("has a folder jaxlib, but not the jaxlib-VERSION.dist-info of its version", self.unavailable())
 
+    def test_a_wheel_without_its_metadata(self):
+        folder = self.packages(without=("jaxlib-",))
+        known, = PACKAGES.glob("jaxlib-*.dist-info")
+        (folder / known.name).mkdir()
+        self.assertIn("the jaxlib-VERSION.dist-info in '", self.unavailable())
+
+    def test_a_library_that_was_cut_short(self):
+        folder = self.packages(without=("libjax_common.so",))
+        with (PACKAGES / "jaxlib/libjax_common.so").open("rb") as whole:
+            (folder / "jaxlib/libjax_common.so").write_bytes(whole.read(1 << 20))
+        self.assertRegex(self.unavailable(), "libjax_common.so is not whole: it has 1048576 of at least")
+
+    def test_a_source_that_was_cut_short(self):
+        folder = self.packages(without=("xla_client.py",))
+        (folder / "jaxlib/xla_client.py").write_text("def profiler(")
+        self.assertRegex(self.unavailable(), "jaxlib in '.*' is not complete: '\\(' was never closed")
+
     def test_a_wheel_without_a_module(self):
         self.packages(without=("_jax.",))
         self.assertRegex(self.unavailable(), "jaxlib in '.*' is not complete: cannot import name '_jax'.*install jaxlib again")

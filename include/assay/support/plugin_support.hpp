@@ -24,6 +24,10 @@ namespace assay::plugin {
 [[nodiscard]] Result<void*> open_library(const std::string& home, std::string_view stem,
                                          std::span<const std::string_view> subfolders);
 
+/// Whether a shared library is as long as its header says: opening one that was cut short ends the process.
+/// Errors, with `hint`: not_found: there is no such file, or it is not whole.
+[[nodiscard]] Status check_whole_library(const std::filesystem::path& file, const std::string& hint);
+
 /// The address of `name` in an opened library. Errors: incompatible_plugin, if the library lacks it.
 [[nodiscard]] Result<void*> find_symbol(void* library, const char* name);
 
