@@ -174,7 +174,7 @@ def tensors(path):
             for name, about in header.items() if name != "__metadata__"}
 
 
-@unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch")
+@unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch (docs/building.md, Tests)")
 class InPython(tool.ToolTest):
     def test_pytorch_in_python_computes_a_golden_from_the_file(self):
         golden = tool.SOURCE / "tests/goldens/bert"
