@@ -290,7 +290,8 @@ TEST_F(Xla, MemoryThatRunsOutHasACodeOfItsOwnWhereverItDoes) {
   const auto context = (*program)->create_context(std::vector{x.shape()});
   ASSERT_THAT(context, IsOk());
   ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
-  EXPECT_THAT((*context)->run(0), HasError(ErrorCode::kOutOfMemory, "the run failed: XLA: Out of memory"));
+  for (int attempt = 0; attempt < 2; ++attempt)
+    EXPECT_THAT((*context)->run(0), HasError(ErrorCode::kOutOfMemory, "the run failed: XLA: Out of memory"));
   const auto output = load(write_bytes(kLargeOutput, "output.mlir"));
   ASSERT_THAT(output, IsOk());
   EXPECT_THAT((*output)->create_context(std::vector{x.shape()}), HasError(ErrorCode::kOutOfMemory, "256. TiB"));

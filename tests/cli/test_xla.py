@@ -14,6 +14,24 @@ TWICE = """module @twice {
   }
 }
 """
+# Sorts 2^46 numbers, which no processor can address.
+LARGE = """module @large {
+  func.func public @main(%pixels: tensor<2x3xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.slice %pixels [0:1, 0:1] : (tensor<2x3xf32>) -> tensor<1x1xf32>
+    %1 = stablehlo.reshape %0 : (tensor<1x1xf32>) -> tensor<f32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<70368744177664xf32>
+    %3 = stablehlo.iota dim = 0 : tensor<70368744177664xf32>
+    %4 = stablehlo.multiply %2, %3 : tensor<70368744177664xf32>
+    %5 = "stablehlo.sort"(%4) ({
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+    }) {dimension = 0 : i64} : (tensor<70368744177664xf32>) -> tensor<70368744177664xf32>
+    %6 = stablehlo.slice %5 [0:2] : (tensor<70368744177664xf32>) -> tensor<2xf32>
+    return %6 : tensor<2xf32>
+  }
+}
+"""
 PACKAGES = pathlib.Path(tool.DEPS) / "xla"
 
 
@@ -29,7 +47,7 @@ class Files(tool.ToolTest):
         return name
 
     def test_texts_run_without_a_reference(self):
-        for name in ("twice.mlir", "twice.stablehlo"):
+        for name in ("twice.mlir", "twice.stablehlo", "zwéi mål.mlir"):
             (status, reason, message), = self.bench(self.write(name, TWICE))
             self.assertEqual((status, reason), ("completed", None), message)
 
@@ -54,6 +72,18 @@ class Files(tool.ToolTest):
         (status, reason, message), = self.bench(self.write("twice.mlir", TWICE), expect=2)
         self.assertEqual((status, reason), ("failed", "invalid_argument"))
         self.assertIn("main has 1 arguments, 'twice.mlir.json' has 0", message)
+
+
+    def test_an_incomplete_entry_of_a_sidecar_is_named(self):
+        self.write("twice.mlir.json", '{"format_version": 1, "inputs": [], "outputs": [], "weights": [{"name": "w", "dtype": "float32", "shape": [2, 3], "file": "w"}]}')
+        (status, reason, message), = self.bench(self.write("twice.mlir", TWICE), expect=2)
+        self.assertEqual((status, reason), ("failed", "invalid_argument"))
+        self.assertIn("'twice.mlir.json' is not the signature of a lowered model: the weight 'w' has no \"offset\"", message)
+
+    def test_a_run_that_needs_more_memory_than_there_is(self):
+        (status, reason, message), = self.bench(self.write("large.mlir", LARGE), expect=1)
+        self.assertEqual((status, reason), ("failed", "out_of_memory"), message)
+        self.assertIn("Out of memory allocating 281474976710656 bytes", message)
 
 
 @unittest.skipUnless(PACKAGES.is_dir(), "jaxlib is not installed")
