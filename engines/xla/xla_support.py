@@ -72,7 +72,7 @@ TYPES = [
     (12, "uint32", "ui32"), (13, "uint64", "ui64"), (14, "complex64", "complex<f32>"),
     (15, "complex128", "complex<f64>"), (16, "bfloat16", "bf16"), (17, "float8_e4m3fn", "f8E4M3FN"),
     (18, "float8_e4m3fnuz", "f8E4M3FNUZ"), (19, "float8_e5m2", "f8E5M2"), (20, "float8_e5m2fnuz", "f8E5M2FNUZ"),
-    (24, "float8_e8m0", "f8E8M0FNU"),
+    (24, "float8_e8m0fnu", "f8E8M0FNU"),
 ]
 NUMBERS = {name: number for number, name, _ in TYPES}
 OF_MLIR = {mlir: number for number, _, mlir in TYPES}
@@ -82,9 +82,7 @@ TO_MLIR = {number: mlir for number, _, mlir in TYPES}
 def dtype_of(number):
     """NumPy's type of an element type of ONNX."""
     if not hasattr(dtype_of, "table"):
-        # ml_dtypes adds a suffix to one name.
-        dtype_of.table = {key: np.dtype(getattr(np if hasattr(np, name) else ml_dtypes, name, None)
-                                        or getattr(ml_dtypes, name + "fnu")) for key, name, _ in TYPES}
+        dtype_of.table = {key: np.dtype(getattr(np if hasattr(np, name) else ml_dtypes, name)) for key, name, _ in TYPES}
     return dtype_of.table[number]
 
 

@@ -283,6 +283,20 @@ constexpr std::string_view kLargeOutput = R"(module @output {
   }
 })";
 
+TEST_F(Xla, ElementTypesOfASidecarHaveTheNamesOfResults) {
+  const std::string path = write_bytes(R"(module {
+    func.func public @main(%x: tensor<2xf8E8M0FNU>) -> tensor<2xf8E8M0FNU> { return %x : tensor<2xf8E8M0FNU> }
+  })",
+                                       "scales.stablehlo");
+  const std::string value = R"([{"name": "x", "dtype": ")" + dtype_name(24) + R"(", "shape": [2]}])";
+  EXPECT_FALSE(write_bytes(R"({"format_version": 1, "inputs": )" + value + R"(, "outputs": )" + value + "}",
+                           "scales.stablehlo.json")
+                   .empty());
+  const auto program = load(path);
+  ASSERT_THAT(program, IsOk());
+  EXPECT_EQ((*program)->inputs()[0].dtype, 24);
+}
+
 TEST_F(Xla, MemoryThatRunsOutHasACodeOfItsOwnWhereverItDoes) {
   Tensor x = floats({}, {1});
   const auto program = load(write_bytes(kTooLarge, "large.mlir"));
