@@ -50,21 +50,8 @@ std::string TorchWriter::floats(std::span<const float> values, Shape shape) {
   return held(DType::kFloat32, std::move(shape), std::as_bytes(values));
 }
 
-std::optional<double> TorchWriter::number(std::string_view name) const {
-  const Weight* constant = program_.constant(name);
-  if (constant == nullptr) return std::nullopt;
-  for (const std::int64_t extent : constant->shape)
-    if (extent != 1) return std::nullopt;
-  constexpr std::int64_t kExact = std::int64_t{1} << 53;  // integers beyond are no doubles
-  const auto data = program_.elements(name);
-  if (!data || is_floating(constant->dtype) == is_integer(constant->dtype)) return std::nullopt;
-  const double number = element_as_double({constant->dtype, constant->shape, data->bytes}, 0);
-  return is_integer(constant->dtype) && !(std::abs(number) < static_cast<double>(kExact)) ? std::nullopt
-                                                                                          : std::optional(number);
-}
-
 std::string TorchWriter::scalar(const graph::Node& node, std::size_t i) {
-  if (const auto known = number(node.inputs[i]))
+  if (const auto known = program_.number(node.inputs[i]))
     return is_integer(dtype(node, i)) ? fmt::format("{}", static_cast<std::int64_t>(*known)) : torch_number(*known);
   return torch_call("item", in(node, i));
 }

@@ -48,9 +48,6 @@ class TorchWriter {
   /// An axis counted from 0.
   [[nodiscard]] static std::int64_t axis(std::int64_t axis, std::int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
-  /// The number of a constant with one element that is not a weight worth having; nullopt: anything else.
-  [[nodiscard]] std::optional<double> number(std::string_view name) const;
-
   /// Input i of a node, which has one element, as a number: a literal if it is a constant.
   [[nodiscard]] std::string scalar(const graph::Node& node, std::size_t i);
 
