@@ -139,7 +139,7 @@ Status write_program(const Program& program, const fs::path& file, WeightPlace p
                         {"outputs", list(program.outputs)},
                         {"weights", std::move(weights)}};
   if (!pieces.empty()) ASSAY_CHECK_OK(write_file_atomically(own, pieces, Persistence::kScratch));
-  const std::string described = sidecar.dump(1);
+  const std::string described = json_text(sidecar, 1);
   const std::string_view description[] = {described};
   ASSAY_CHECK_OK(write_file_atomically(file.string() + ".json", description, Persistence::kScratch));
   const std::string_view text[] = {program.text};

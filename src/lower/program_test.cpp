@@ -119,6 +119,17 @@ TEST_F(Lowering, LeavesWeightsInTheModelsFileOrCopiesThem) {
   }
 }
 
+TEST_F(Lowering, WritesNamesThatAreNotText) {
+  onnx::ModelProto model = sum_model();
+  model.mutable_graph()->mutable_initializer(0)->set_name("w\xff");
+  model.mutable_graph()->mutable_node(0)->set_input(1, "w\xff");
+  const fs::path file = folder_.path() / "m.stablehlo";
+  const Status written = lower_to_file(open(model), rows(3), Dialect::kTorchScript, file);
+  ASSERT_TRUE(written) << to_string(written.error());
+  const Json sidecar = read_json(file.string() + ".json").value();
+  EXPECT_EQ(sidecar.at("weights")[0].at("name"), "w\uFFFD");
+}
+
 TEST_F(Lowering, ReadsTheNumberOfAConstantWithOneElementOnly) {
   onnx::ModelProto model = sum_model();
   onnx::GraphProto& graph = *model.mutable_graph();
