@@ -171,6 +171,13 @@ TEST_F(Text, SamplesAxesOfAResizeByPlaceOrByAMatrix) {
   EXPECT_THAT(refusal(), HasSubstr("the mode sinc of node 'Resize_1' (Resize) is not supported"));
 }
 
+// The variance is the mean of the squares of what is centred: of numbers near 1000, E[x²] − E[x]² has no digit left.
+TEST_F(Text, CentresBeforeItSquares) {
+  testing::add_attribute(add_node(graph(), "MeanVarianceNormalization", {"x"}, {"y"}), "axes", {1});
+  EXPECT_THAT(text(), HasSubstr("v0 = torch.sub(x0, torch.mean(x0, [1], True))\n"));
+  EXPECT_THAT(text(), HasSubstr("torch.sqrt(torch.mean(torch.mul(v0, v0), [1], True))"));
+}
+
 TEST_F(Text, ReadsANumberThatIsAnInputFromItsTensor) {
   add_integers("places", {0, 0, 0, 1});
   add_node(graph(), "Pad", {"x", "places", "fill"}, {"y"});

@@ -135,10 +135,10 @@ Status mean_variance(TorchWriter& writer, const Node& node) {
   std::vector<std::int64_t> axes{0, 2, 3};
   if (const auto given = node.integers("axes")) axes.assign(given->begin(), given->end());
   const std::string x = writer.in(node, 0), along = torch_list(axes);
-  const std::string mean = writer.let(torch_call("mean", x, along, "True"));
-  const std::string square = torch_call("mean", torch_call("mul", x, x), along, "True");
-  const std::string deviation = torch_call("sqrt", torch_call("sub", square, torch_call("mul", mean, mean)));
-  writer.out(node, torch_call("div", torch_call("sub", x, mean), torch_call("add", deviation, "1e-09")));
+  // E[x²] − E[x]², as ONNX describes it, would be the difference of two nearly equal numbers if the mean is large.
+  const std::string centred = writer.let(torch_call("sub", x, torch_call("mean", x, along, "True")));
+  const std::string variance = torch_call("mean", torch_call("mul", centred, centred), along, "True");
+  writer.out(node, torch_call("div", centred, torch_call("add", torch_call("sqrt", variance), "1e-09")));
   return {};
 }
 
