@@ -45,6 +45,11 @@ std::string literal(double number, DType dtype) {
   return fmt::format("0x{:08X}", bits);
 }
 
+// Complex numbers are not written as text.
+bool is_inline(DType dtype, const Shape& shape) {
+  return count_of(shape) <= HloWriter::kMostInline && dtype != DType::kComplex64 && dtype != DType::kComplex128;
+}
+
 std::int64_t whole(const TensorView& view, std::int64_t index) {
   std::int64_t number = 0;
   std::memcpy(&number, view.bytes.data() + index * 8, sizeof number);
@@ -126,12 +131,16 @@ Hlo HloWriter::elements_of(const TensorView& view) {
 
 Result<Hlo> HloWriter::tensor(const graph::Constant& constant, const std::string& name) {
   ASSAY_TRY(const graph::ConstantData data, program_->model().data(constant));
-  if (count_of(constant.shape) <= kMostInline) return elements_of({constant.dtype, constant.shape, data.bytes});
+  if (is_inline(constant.dtype, constant.shape)) return elements_of({constant.dtype, constant.shape, data.bytes});
   return add_weight(held_weight(name, constant.dtype, constant.shape, data.bytes));
 }
 
 Hlo HloWriter::splat(double number, DType dtype, const Shape& shape) {
   return constant_text(literal(number, dtype), dtype, shape);
+}
+
+Hlo HloWriter::splat_of(const TensorView& element, const Shape& shape) {
+  return constant_text(element_text(element, 0), element.dtype, shape);
 }
 
 Hlo HloWriter::lowest(DType dtype, const Shape& shape) {
@@ -193,8 +202,7 @@ Result<Hlo> HloWriter::constant(const Weight& weight) {
   if (!mlir_element(weight.dtype))
     return fail(ErrorCode::kUnsupported,
                 fmt::format("the constant {} has elements of type {}", shown(weight.name), to_string(weight.dtype)));
-  const bool is_complex = weight.dtype == DType::kComplex64 || weight.dtype == DType::kComplex128;
-  if (is_complex || count_of(weight.shape) > kMostInline) return add_weight(weight);
+  if (!is_inline(weight.dtype, weight.shape)) return add_weight(weight);
   ASSAY_TRY(const graph::ConstantData data, program_->elements(weight.name));
   return elements_of({weight.dtype, weight.shape, data.bytes});
 }

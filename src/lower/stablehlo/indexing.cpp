@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/shape_rules.hpp"
 #include "lower/stablehlo/elementwise.hpp"
 
 namespace assay::lowering::stablehlo {
@@ -180,15 +181,13 @@ Status eye_like(HloWriter& writer, const graph::Node& node) {
 
 Status filled(HloWriter& writer, const graph::Node& node) {
   const StaticValue& made = writer.program().value(node.outputs[0]);
-  const graph::Attribute* attribute = node.attribute("value");
-  double number = 0;
-  if (attribute != nullptr && attribute->get<graph::Constant>() != nullptr) {
-    const graph::Constant& constant = *attribute->get<graph::Constant>();
-    ASSAY_TRY(const graph::ConstantData data, writer.program().model().data(constant));
-    number = element_as_double({constant.dtype, constant.shape, data.bytes}, 0);
-  }
   if (!mlir_element(made.dtype)) return refuse(node, fmt::format("the type {}", to_string(made.dtype)));
-  return writer.output(node, writer.splat(number, made.dtype, *made.shape));
+  const graph::Attribute* attribute = node.attribute("value");
+  const auto* value = attribute == nullptr ? nullptr : attribute->get<graph::Constant>();
+  if (value == nullptr) return writer.output(node, writer.splat(0, made.dtype, *made.shape));
+  if (count_of(value->shape) != 1) return refuse(node, fmt::format("a value of {} elements", count_of(value->shape)));
+  ASSAY_TRY(const graph::ConstantData data, writer.program().model().data(*value));
+  return writer.output(node, writer.splat_of({value->dtype, value->shape, data.bytes}, *made.shape));
 }
 
 Status constant(HloWriter& writer, const graph::Node& node) {
@@ -203,7 +202,7 @@ Status constant(HloWriter& writer, const graph::Node& node) {
   }
   std::vector<double> numbers;
   if (const auto* integer = attribute.get<std::int64_t>())
-    return writer.output(node, writer.splat(static_cast<double>(*integer), made.dtype));
+    return writer.output(node, writer.splat_of({DType::kInt64, {}, std::as_bytes(std::span(integer, 1))}));
   if (const auto* number = attribute.get<float>()) return writer.output(node, writer.splat(*number, made.dtype));
   if (const auto* integers = attribute.get<std::span<const std::int64_t>>())
     return writer.output(node, writer.list(*integers));

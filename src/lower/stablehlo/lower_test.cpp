@@ -206,6 +206,27 @@ TEST_F(StableHlo, NearestResizingReadsAtPositionsAndLinearMultiplies) {
   EXPECT_THAT(module, HasSubstr("dense<[[1.0, 0.0], [0.75, 0.25], [0.25, 0.75], [0.0, 1.0]]>"));
 }
 
+// Of 64 bits a double has only the first 53.
+TEST_F(StableHlo, IntegersOf64BitsAreWrittenExactly) {
+  integers("shape", {70'000});  // too many elements to be folded
+  for (const auto& [type, name] :
+       {std::pair(onnx::TensorProto::INT64, "signed"), std::pair(onnx::TensorProto::UINT64, "unsigned")}) {
+    output(name, type);
+    onnx::AttributeProto& value = *add_node(graph(), "ConstantOfShape", {"shape"}, {name}).add_attribute();
+    value.set_name("value");
+    value.set_type(onnx::AttributeProto::TENSOR);
+    value.mutable_t()->set_data_type(type);
+    value.mutable_t()->add_dims(1);
+    if (type == onnx::TensorProto::INT64)
+      value.mutable_t()->add_int64_data(INT64_MAX);
+    else
+      value.mutable_t()->add_uint64_data(UINT64_MAX - 1);
+  }
+  const std::string module = text({});
+  EXPECT_THAT(module, HasSubstr("dense<9223372036854775807> : tensor<70000xi64>"));
+  EXPECT_THAT(module, HasSubstr("dense<18446744073709551614> : tensor<70000xui64>"));
+}
+
 TEST_F(StableHlo, WhatTheDialectLacksIsRefusedByName) {
   input("x", {"2"});
   output("y");

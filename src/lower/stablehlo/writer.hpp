@@ -77,6 +77,8 @@ class HloWriter {
 
   /// All elements equal. An integer type gets the number truncated; bool: whether it is not 0.
   [[nodiscard]] Hlo splat(double number, DType dtype, const Shape& shape = {});
+  /// All elements equal to the first one of `element`, exactly: a double does not have all integers of 64 bits.
+  [[nodiscard]] Hlo splat_of(const TensorView& element, const Shape& shape = {});
   [[nodiscard]] Hlo splat_like(double number, const Hlo& like) { return splat(number, like.dtype, like.shape); }
   /// The smallest and the largest value of a type: −∞ and ∞, if it has them.
   [[nodiscard]] Hlo lowest(DType dtype, const Shape& shape = {});
