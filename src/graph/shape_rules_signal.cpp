@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/text.hpp"
+#include "graph/einsum.hpp"
 #include "graph/shape_rules.hpp"
 
 namespace assay {
@@ -78,62 +78,13 @@ Status mel_weights(Site& site) {
   return site.give_checked(stated_type(site, "output_datatype", DType::kFloat32), {*length / 2 + 1, *bands});
 }
 
-// One term of an equation: a label for each axis of the operand. "..." stands for the axes that have none; they become
-// the labels from kFirstUnnamed on, aligned at the end.
-constexpr char kFirstUnnamed = 1;
-Result<std::string> labels_of(const Site& site, std::string term, std::size_t rank) {
-  const std::size_t dots = term.find("...");
-  if (dots != std::string::npos) {
-    if (term.size() - 3 > rank || rank > 32) return site.contradiction("an equation of another rank");
-    std::string unnamed;
-    for (std::size_t i = rank - (term.size() - 3); i-- > 0;)
-      unnamed += static_cast<char>(kFirstUnnamed + static_cast<char>(i));
-    term.replace(dots, 3, unnamed);
-  }
-  return term;
-}
-
 Status sum_of_products(Site& site) {
-  std::string equation(site.node().text("equation", ""));
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  const std::vector<std::string> terms = assay::split(equation.substr(0, arrow), ',');
-  if (terms.size() != site.inputs()) return site.contradiction("an equation for another number of operands");
-  std::map<char, std::int64_t> extents;
-  std::map<char, int> uses;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    ASSAY_TRY(const std::string labels, labels_of(site, terms[i], site.shape(i).size()));
-    if (labels.size() != site.shape(i).size()) return site.contradiction("an equation of another rank");
-    for (std::size_t axis = 0; axis < labels.size(); ++axis) {
-      const std::int64_t extent = site.shape(i)[axis];
-      std::int64_t& known = extents.emplace(labels[axis], extent).first->second;
-      if (known != extent && known != 1 && extent != 1)
-        return site.contradiction(fmt::format("extents {} and {} with one label", known, extent));
-      known = known == 1 ? extent : known;
-      ++uses[labels[axis]];
-    }
-  }
-  std::string result;
-  const auto unnamed = [&] {
-    std::string all;
-    for (const auto& [label, extent] : extents)
-      if (label < ' ') all.insert(all.begin(), label);
-    return all;
-  };
-  if (arrow == std::string::npos) {
-    result = unnamed();
-    for (const auto& [label, count] : uses)
-      if (label >= ' ' && count == 1) result += label;
-  } else {
-    result = equation.substr(arrow + 2);
-    if (const std::size_t dots = result.find("..."); dots != std::string::npos) result.replace(dots, 3, unnamed());
-  }
+  std::vector<Shape> operands;
+  for (std::size_t i = 0; i < site.inputs(); ++i) operands.push_back(site.shape(i));
+  const auto read = graph::read_einsum(site.node().text("equation", ""), operands);
+  if (!read) return site.contradiction(read.error());
   Shape shape;
-  for (const char label : result) {
-    const auto found = extents.find(label);
-    if (found == extents.end()) return site.contradiction("an equation whose result has a label of its own");
-    shape.push_back(found->second);
-  }
+  for (const char label : read->result) shape.push_back(read->extents.at(label));
   return site.give_checked(site.in(0).dtype, shape);
 }
 

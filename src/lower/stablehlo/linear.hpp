@@ -5,6 +5,9 @@
 
 namespace assay::lowering::stablehlo {
 
+/// Lowers an Einsum.
+[[nodiscard]] Status einsum(HloWriter& writer, const graph::Node& node);
+
 /// The product of two inputs of a node by ONNX's MatMul, as `shape`: vectors become matrices for it.
 [[nodiscard]] Hlo product_of(HloWriter& writer, const Hlo& a, const Hlo& b, DType result, const Shape& shape);
 

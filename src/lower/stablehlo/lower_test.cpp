@@ -227,6 +227,20 @@ TEST_F(StableHlo, IntegersOf64BitsAreWrittenExactly) {
   EXPECT_THAT(module, HasSubstr("dense<18446744073709551614> : tensor<70000xui64>"));
 }
 
+TEST_F(StableHlo, EinsumRepeatsExtentsOf1AndKeepsTheAxesOfAnEllipsis) {
+  input("a", {"7", "2", "1"});
+  input("b", {"3", "4"});
+  output("y");
+  onnx::AttributeProto& equation = *add_node(graph(), "Einsum", {"a", "b"}, {"y"}).add_attribute();
+  equation.set_name("equation");
+  equation.set_type(onnx::AttributeProto::STRING);
+  equation.set_s("...ij,jk");
+  const std::string module = text({{"a", {7, 2, 1}}, {"b", {3, 4}}});
+  EXPECT_THAT(module, HasSubstr("stablehlo.reshape %x0 : (tensor<7x2x1xf32>) -> tensor<7x2xf32>"));
+  EXPECT_THAT(module, HasSubstr("across dimensions = [0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<4xf32>"));
+  EXPECT_THAT(module, HasSubstr("(tensor<7x2xf32>, tensor<4xf32>) -> tensor<7x2x4xf32>"));
+}
+
 TEST_F(StableHlo, WhatTheDialectLacksIsRefusedByName) {
   input("x", {"2"});
   output("y");
