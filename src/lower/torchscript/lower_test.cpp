@@ -168,7 +168,7 @@ TEST_F(Text, SamplesAxesOfAResizeByPlaceOrByAMatrix) {
   ASSERT_EQ(program->weights.size(), 1);
   EXPECT_EQ(program->weights[0].shape, (Shape{4, 2}));
   mode.set_s("sinc");
-  EXPECT_THAT(refusal(), HasSubstr("the mode sinc of node 'Resize_1' (Resize) is not supported"));
+  EXPECT_THAT(refusal(), HasSubstr("the mode 'sinc' of node 'Resize_1' (Resize) is not supported"));
 }
 
 // The variance is the mean of the squares of what is centred: of numbers near 1000, E[x²] − E[x]² has no digit left.
