@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <assay/support/plugin_support.hpp>
 #include "libtorch_testing.hpp"
 #include "torch_library.hpp"
 

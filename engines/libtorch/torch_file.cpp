@@ -82,13 +82,8 @@ Result<std::vector<std::string>> arguments_of(const torch::jit::Module& module, 
   if (!forward) return fail(ErrorCode::kUnsupported, fmt::format("'{}' has no method forward", file.string()));
   std::vector<std::string> names;
   const auto& arguments = forward->function().getSchema().arguments();
-  bool has_default = false;
   for (std::size_t i = 1; i < arguments.size(); ++i) {  // the first one is the module
-    has_default = has_default || arguments[i].default_value();
     if (arguments[i].default_value()) continue;
-    if (has_default)
-      return fail(ErrorCode::kUnsupported, fmt::format("'{}': the argument '{}' of forward follows one with a default",
-                                                       file.string(), arguments[i].name()));
     if (!arguments[i].type()->isSubtypeOf(*c10::TensorType::get()))
       return fail(ErrorCode::kUnsupported, fmt::format("'{}': the argument '{}' of forward is a {}, not a tensor",
                                                        file.string(), arguments[i].name(), arguments[i].type()->str()));

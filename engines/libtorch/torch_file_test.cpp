@@ -98,15 +98,6 @@ TEST_F(Libtorch, AFileThatFailsWithItsInputsIsNotAnInternalError) {
               HasError(ErrorCode::kInvalidArgument, "the model fails with these inputs: shape '[6]'"));
 }
 
-TEST_F(Libtorch, RefusesMethodsWhoseArgumentsAreNotInOrder) {
-  const LoadArgs lowered = write_lowered(
-      {", x0: Tensor, scale: float = 2., *, x1: Tensor", "    return (torch.add(torch.mul(x0, scale), x1), )\n",
-       value("x0", "float32", "2") + ", " + value("x1", "float32", "2"), value("y", "float32", "2")},
-      "keyword");
-  EXPECT_THAT(engine_->load(saved(*engine_, lowered, "keyword")),
-              HasError(ErrorCode::kUnsupported, "the argument 'x1' of forward follows one with a default"));
-}
-
 TEST_F(Libtorch, SavesFilesThatItReads) {
   EXPECT_EQ(static_cast<const assay_save_extension*>(LibtorchEngine::extension("save"))->version, 1U);
   EXPECT_EQ(LibtorchEngine::extension("energy"), nullptr);

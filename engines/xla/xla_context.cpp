@@ -138,6 +138,8 @@ Status XlaContext::select(std::size_t set) {
 
 Status XlaContext::do_run(std::size_t set, Interval& took) {
   const PyLock lock;
+  for (std::size_t i = 0; renew_ && i < spare_.size(); ++i) ASSAY_CHECK_OK(renew_memory(i));
+  renew_ = false;
   ASSAY_CHECK_OK(select(set));
   took.start_ns = compiled_->host->now_ns();
   if (sets_[set].copies)
@@ -145,27 +147,33 @@ Status XlaContext::do_run(std::size_t set, Interval& took) {
       if (input.aligned) std::memcpy(input.aligned->data(), input.data, input.bytes);
   PyObject* const given[] = {arguments_.get()};
   const PyRef run(py().PyObject_Vectorcall(compiled_->execute.get(), given, 1, nullptr));
-  if (!run) return execution_error();
+  if (!run) return execution_error(set);
   PyObject* const with[] = {run.get(), compiled_->handlers.get()};
   PyRef results(py().PyObject_VectorcallMethod(consume_.get(), with, 2, nullptr));
-  if (!results) return execution_error();
+  if (!results) return execution_error(set);
   PyObject* const waited[] = {results.get()};
   const PyRef done(py().PyObject_Vectorcall(block_.get(), waited, 1, nullptr));
-  if (!done) return execution_error();
+  if (!done) return execution_error(set);
   took.end_ns = compiled_->host->now_ns();
   return keep_results(set, results.get());
 }
 
-tl::unexpected<Error> XlaContext::execution_error() {
+tl::unexpected<Error> XlaContext::execution_error(std::size_t set) {
   Error error = python_error().value();
   error.message = "the run failed: " + error.message;
+  forget_consumed(set);
+  renew_ = true;
   return tl::unexpected<Error>(std::move(error));
+}
+
+void XlaContext::forget_consumed(std::size_t set) {
+  for (const auto& donation : compiled_->donated)
+    if (!(state_begun() && is_aliased(donation.first))) sets_[set].inputs[donation.first].array.reset();
 }
 
 Status XlaContext::keep_results(std::size_t set, PyObject* results) {
   // Arrays that the run consumed are freed here, outside of the timed interval.
-  for (const auto& donation : compiled_->donated)
-    if (!(state_begun() && is_aliased(donation.first))) sets_[set].inputs[donation.first].array.reset();
+  forget_consumed(set);
   for (std::size_t i = 0; i < latest_.size(); ++i) {
     PyRef made(py().PyList_GetItem(results, static_cast<Py_ssize_t>(i)));  // borrowed
     py().Py_IncRef(made.get());

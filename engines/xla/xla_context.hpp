@@ -58,7 +58,10 @@ class XlaContext final : public RuntimeContext {
   void give_memory(std::size_t place, PyRef memory);
   /// The same with memory that no run was given.
   [[nodiscard]] Status renew_memory(std::size_t place);
-  [[nodiscard]] static tl::unexpected<Error> execution_error();
+  /// The Error of a run of `set` that failed. It may have consumed the memory that it was given.
+  [[nodiscard]] tl::unexpected<Error> execution_error(std::size_t set);
+  /// Arrays over bound inputs that a run of `set` consumed are made again for the next run.
+  void forget_consumed(std::size_t set);
 
   static constexpr std::size_t kNone = SIZE_MAX;
 
@@ -68,6 +71,7 @@ class XlaContext final : public RuntimeContext {
   PyRef consume_, block_;      ///< the name of a method; jaxlib's function that waits for arrays
   std::vector<PyRef> latest_;  ///< the outputs of the latest run
   std::vector<PyRef> spare_;   ///< by place in compiled_->spare: memory for an output of the next run
+  bool renew_ = false;         ///< spare_ was consumed by a run that failed
   std::size_t selected_ = kNone;
 };
 
