@@ -117,7 +117,7 @@ class Files(TorchTest):
         row = self.bench(path, expect=1)
         self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
         self.assertIn("is a program of torch.export, which PyTorch runs in Python only", row["message"])
-        self.assertIn("m = torch.export.load(sys.argv[1]); ", row["message"])
+        self.assertIn("m = torch.export.load(sys.argv[1]); ", row["hint"])
 
 
 class Installations(tool.ToolTest):
