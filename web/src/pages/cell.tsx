@@ -64,10 +64,12 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       <p class="verdict"><CellState cell={cell} /> {verdictSentence(cell)}</p>
       {wrong && cell.number('latency_p50_ms') !== null && <p class="note">Its times are not shown as results: they are those of a computation with other numbers. The record below has them.</p>}
       {cell.text('hint') && <p class="hint"><b>What to do:</b> <Prose text={cell.text('hint')} /></p>}
-      <Section id="repeat" title={started ? 'Repeat it' : 'Try it'}>
-        {cell.reproduce === '' ? <p class="note">{cell.text('not_repeatable')}</p>
-          : <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>}
-      </Section>
+      {cell.text('reason_code') !== 'not_built' && (
+        <Section id="repeat" title={started ? 'Repeat it' : 'Try it'}>
+          {cell.reproduce === '' ? <p class="note">{cell.text('not_repeatable')}</p>
+            : <div class="command"><pre><code>{cell.reproduce}</code></pre><Copy text={cell.reproduce} label="Copy the command" /></div>}
+        </Section>
+      )}
       {p50 !== null && (
         <Section id="latency" title="Latency" note={evidenceWords[cell.text('latency_p50_interval')] && `The interval of the median is ${evidenceWords[cell.text('latency_p50_interval')]}.`}>
           <div class="scroll">
