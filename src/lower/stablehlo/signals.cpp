@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms, windows, filters, determinants.
+#include "lower/spectra.hpp"
+
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <numeric>
 
 #include "lower/stablehlo/elementwise.hpp"
@@ -89,56 +88,16 @@ Status short_time_transform(HloWriter& writer, const graph::Node& node) {
   return writer.output(node, writer.convert(y, signal.dtype));
 }
 
-// Sums of cosines: c0 − c1 cos(2πn / N) + c2 cos(4πn / N).
-struct Cosines {
-  double c0, c1, c2;
-};
-constexpr Cosines kHann{0.5, 0.5, 0}, kHamming{25.0 / 46, 21.0 / 46, 0}, kBlackman{0.42, 0.5, 0.08};
-
-template <const Cosines& Factors>
+template <const CosineWindow& Window>
 Status window_of_cosines(HloWriter& writer, const graph::Node& node) {
-  const StaticValue& made = writer.program().value(node.outputs[0]);
-  const std::int64_t size = made.shape->front();
-  const auto period = static_cast<double>(node.integer("periodic", 1) != 0 ? size : size - 1);
-  std::vector<double> numbers;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
-    numbers.push_back(Factors.c0 - Factors.c1 * std::cos(angle) + Factors.c2 * std::cos(2 * angle));
-  }
-  return writer.output(node, writer.convert(writer.list(numbers, DType::kFloat64), made.dtype));
+  const std::vector<double> numbers = cosine_window(writer.program(), node, Window);
+  return writer.output(node,
+                       writer.convert(writer.list(numbers, DType::kFloat64), writer.program().dtype(node.outputs[0])));
 }
 
-// Triangles over the bins of a spectrum, equally wide on the mel scale: 2595 log10(1 + f / 700).
 Status mel_filters(HloWriter& writer, const graph::Node& node) {
-  std::vector<double> given;
-  for (const std::string_view name : node.inputs) {
-    ASSAY_TRY(const auto numbers, writer.program().numbers(node, name));
-    if (numbers.size() != 1) return refuse(node, "an input that is not one number");
-    given.push_back(numbers.front());
-  }
   const StaticValue& made = writer.program().value(node.outputs[0]);
-  const std::int64_t bins = (*made.shape)[0], bands = (*made.shape)[1];
-  const double length = given[1], rate = given[2];
-  const auto mel = [](double frequency) { return 2595 * std::log10(1 + frequency / 700); };
-  const double low = mel(given[3]), step = (mel(given[4]) - low) / static_cast<double>(bands + 2);
-  std::vector<std::int64_t> edges;
-  for (std::int64_t i = 0; i < bands + 2; ++i) {
-    const double frequency = 700 * (std::pow(10, (low + step * static_cast<double>(i)) / 2595) - 1);
-    edges.push_back(
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(std::floor((length + 1) * frequency / rate)), 0, bins - 1));
-  }
-  std::vector<double> matrix(static_cast<std::size_t>(bins * bands), 0);
-  const auto at = [&](std::int64_t bin, std::int64_t band) -> double& {
-    return matrix[static_cast<std::size_t>(bin * bands + band)];
-  };
-  for (std::int64_t band = 0; band < bands; ++band) {
-    const auto* edge = &edges[static_cast<std::size_t>(band)];
-    if (edge[0] == edge[1]) at(edge[1], band) = 1;
-    for (std::int64_t bin = edge[0]; edge[1] > edge[0] && bin <= edge[1]; ++bin)
-      at(bin, band) = static_cast<double>(bin - edge[0]) / static_cast<double>(edge[1] - edge[0]);
-    for (std::int64_t bin = edge[1]; bin < edge[2]; ++bin)
-      at(bin, band) = static_cast<double>(edge[2] - bin) / static_cast<double>(edge[2] - edge[1]);
-  }
+  ASSAY_TRY(const std::vector<double> matrix, mel_weights(writer.program(), node));
   return writer.output(node, writer.convert(writer.computed(matrix, DType::kFloat64, *made.shape), made.dtype));
 }
 

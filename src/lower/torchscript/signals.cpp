@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fourier transforms, windows, mel filters; determinants and the bits of numbers.
-#include <algorithm>
-#include <cmath>
-#include <numbers>
+#include "lower/spectra.hpp"
 
 #include <fmt/format.h>
 
@@ -77,64 +75,23 @@ Status short_fourier(TorchWriter& writer, const Node& node) {
   return {};
 }
 
-// A window of cosines, c0 + c1 cos(2πn/N) + c2 cos(4πn/N).
-Status window(TorchWriter& writer, const Node& node, double c0, double c1, double c2) {
-  const std::int64_t size = writer.out_shape(node)[0];
-  const auto period = static_cast<double>(node.integer("periodic", 1) != 0 ? size : size - 1);
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
-    values.push_back(c0 + c1 * std::cos(angle) + c2 * std::cos(2 * angle));
-  }
-  ASSAY_TRY(
-      const std::string made,
-      torch_cast(node, writer.held(DType::kFloat64, {size}, std::as_bytes(std::span(values))), writer.out_dtype(node)));
-  writer.out(node, made);
-  return {};
-}
-
-Status hann(TorchWriter& writer, const Node& node) { return window(writer, node, 0.5, -0.5, 0.0); }
-Status hamming(TorchWriter& writer, const Node& node) {
-  constexpr double kFirst = 25.0 / 46.0;
-  return window(writer, node, kFirst, kFirst - 1, 0.0);
-}
-Status blackman(TorchWriter& writer, const Node& node) { return window(writer, node, 0.42, -0.5, 0.08); }
-
-// Triangles over the bins of a spectrum, evenly spaced on the mel scale.
-Status mel_weights(TorchWriter& writer, const Node& node) {
-  double given[5];
-  for (std::size_t i = 0; i < 5; ++i) {
-    const auto number = writer.program().number(node.inputs[i]);
-    if (!number) return refuse(node, "an input that is not a constant");
-    given[i] = *number;
-  }
-  const auto [count, length, rate, lower, upper] = given;
-  const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
-  const auto bins = static_cast<std::int64_t>(count), spectrum = writer.out_shape(node)[0];
-  std::vector<std::int64_t> edges;
-  for (std::int64_t i = 0; i < bins + 2; ++i) {
-    const double at = mel(lower) + static_cast<double>(i) * (mel(upper) - mel(lower)) / static_cast<double>(bins + 2);
-    const double hertz = 700 * (std::pow(10.0, at / 2595) - 1);
-    edges.push_back(static_cast<std::int64_t>(std::floor((length + 1) * hertz / rate)));
-  }
-  std::vector<double> weights(static_cast<std::size_t>(spectrum * bins));
-  const auto weight = [&](std::int64_t row, std::int64_t column) -> double& {
-    return weights[static_cast<std::size_t>(row * bins + column)];
-  };
-  for (std::int64_t i = 0; i < bins; ++i) {
-    const std::int64_t left = edges[static_cast<std::size_t>(i)], middle = edges[static_cast<std::size_t>(i) + 1],
-                       right = edges[static_cast<std::size_t>(i) + 2];
-    if (left < 0 || right > spectrum) return refuse(node, "a frequency beyond the spectrum");
-    for (std::int64_t at = left; at <= middle && at < spectrum; ++at)
-      weight(at, i) = middle == left ? 1.0 : static_cast<double>(at - left) / static_cast<double>(middle - left);
-    for (std::int64_t at = middle; at < right; ++at)
-      weight(at, i) = static_cast<double>(right - at) / static_cast<double>(right - middle);
-  }
+// Numbers in float64, as the output's type.
+Status table(TorchWriter& writer, const Node& node, std::span<const double> numbers) {
   ASSAY_TRY(const std::string made,
-            torch_cast(node, writer.held(DType::kFloat64, writer.out_shape(node), std::as_bytes(std::span(weights))),
+            torch_cast(node, writer.held(DType::kFloat64, writer.out_shape(node), std::as_bytes(numbers)),
                        writer.out_dtype(node)));
   writer.out(node, made);
   return {};
+}
+
+template <const CosineWindow& Window>
+Status window(TorchWriter& writer, const Node& node) {
+  return table(writer, node, cosine_window(writer.program(), node, Window));
+}
+
+Status mel_filters(TorchWriter& writer, const Node& node) {
+  ASSAY_TRY(const std::vector<double> matrix, mel_weights(writer.program(), node));
+  return table(writer, node, matrix);
 }
 
 Status bit_cast(TorchWriter& writer, const Node& node) {
@@ -151,12 +108,12 @@ Status bit_cast(TorchWriter& writer, const Node& node) {
 TorchOperators torch_signals() {
   using namespace torchscript::signals;
   return {since(26, "BitCast", bit_cast),
-          since(17, "BlackmanWindow", blackman, "a size that is not a constant"),
+          since(17, "BlackmanWindow", window<kBlackman>, "a size that is not a constant"),
           since(17, "DFT", fourier, "types other than float32 and float64, a length or axis that is not a constant"),
           since(11, "Det", torch_unary<"det">),
-          since(17, "HammingWindow", hamming, "a size that is not a constant"),
-          since(17, "HannWindow", hann, "a size that is not a constant"),
-          since(17, "MelWeightMatrix", mel_weights, "inputs that are not constants"),
+          since(17, "HammingWindow", window<kHamming>, "a size that is not a constant"),
+          since(17, "HannWindow", window<kHann>, "a size that is not a constant"),
+          since(17, "MelWeightMatrix", mel_filters, "inputs that are not constants"),
           since(17, "STFT", short_fourier,
                 "types other than float32 and float64, a step or length that is not a constant")};
 }
