@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers: loops over the steps of a sequence.
-#include <fmt/format.h>
-
 #include <functional>
 #include <optional>
 
-#include "base/text.hpp"
+#include "lower/recurrent_activations.hpp"
 #include "lower/stablehlo/elementwise.hpp"
 
 namespace assay::lowering::stablehlo {
@@ -14,26 +12,7 @@ namespace {
 Hlo tanh_of(HloWriter& writer, const Hlo& x) { return writer.unary("stablehlo.tanh", x); }
 Hlo sigmoid_of(HloWriter& writer, const Hlo& x) { return writer.unary("stablehlo.logistic", x); }
 
-/// An activation of a recurrent layer, with its parameters.
-struct Activation {
-  std::string name;
-  double alpha = 0, beta = 0;
-};
-
-// The parameters that a node does not state.
-std::optional<Activation> standard_activation(std::string_view name) {
-  const std::string lower = assay::lower(name);
-  for (const char* const plain : {"relu", "tanh", "sigmoid", "softsign", "softplus"})
-    if (lower == plain) return Activation{lower};
-  if (lower == "affine") return Activation{lower, 1, 0};
-  if (lower == "leakyrelu") return Activation{lower, 0.01};
-  if (lower == "thresholdedrelu" || lower == "elu") return Activation{lower, 1};
-  if (lower == "scaledtanh") return Activation{lower, 1, 1};
-  if (lower == "hardsigmoid") return Activation{lower, 0.2, 0.5};
-  return std::nullopt;
-}
-
-Hlo activated(HloWriter& writer, const Activation& with, const Hlo& x) {
+Hlo activated(HloWriter& writer, const RecurrentActivation& with, const Hlo& x) {
   const auto number = [&](double value) { return writer.splat_like(value, x); };
   const Hlo zero = number(0);
   if (with.name == "relu") return writer.maximum(x, zero);
@@ -59,36 +38,12 @@ Hlo activated(HloWriter& writer, const Activation& with, const Hlo& x) {
   return writer.add(writer.maximum(x, zero), writer.unary("stablehlo.log_plus_one", small));
 }
 
-Result<std::vector<Activation>> activations_of(const graph::Node& node, std::span<const char* const> standard,
-                                               std::size_t directions) {
-  std::vector<std::string_view> names;
-  if (const auto* attribute = node.attribute("activations"); attribute != nullptr)
-    if (const auto* given = attribute->get<std::vector<std::string_view>>()) names = *given;
-  for (std::size_t i = 0; names.size() < directions * standard.size(); ++i)
-    names.emplace_back(standard[i % standard.size()]);
-  const auto parameters = [&](const char* name) {
-    const auto* attribute = node.attribute(name);
-    const auto* given = attribute == nullptr ? nullptr : attribute->get<std::span<const float>>();
-    return given == nullptr ? std::span<const float>() : *given;
-  };
-  const auto alphas = parameters("activation_alpha"), betas = parameters("activation_beta");
-  std::vector<Activation> all;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    auto known = standard_activation(names[i]);
-    if (!known) return refuse(node, fmt::format("the activation {}", shown(names[i])));
-    if (i < alphas.size()) known->alpha = alphas[i];
-    if (i < betas.size()) known->beta = betas[i];
-    all.push_back(*known);
-  }
-  return all;
-}
-
 /// The operands of one direction. Weights are [gates · hidden, …], biases [gates · hidden] or left out.
 struct Direction {
   Hlo projected;  ///< X Wᵀ, [T, B, gates · hidden]
   Hlo recurrent;  ///< R
   std::optional<Hlo> input_bias, hidden_bias, peepholes;
-  std::vector<Activation> activations;
+  std::vector<RecurrentActivation> activations;
   double clip = 0;
   std::int64_t hidden = 0;
 };
@@ -193,7 +148,6 @@ std::vector<Hlo> run_direction(HloWriter& writer, const Direction& with, std::ve
 /// What distinguishes the three layers.
 struct Layer {
   std::int64_t gates = 1;
-  std::vector<const char*> activations;
   std::size_t states = 1;
   CellStep cell;
 };
@@ -220,8 +174,8 @@ Status recurrent_layer(HloWriter& writer, const graph::Node& node, const Layer& 
     if (firsts[i] && batch_first) firsts[i] = writer.transpose(*firsts[i], {1, 0, 2});
   }
   ASSAY_TRY(const std::optional<Hlo> peepholes, layer.states == 2 ? optional(7) : std::optional<Hlo>());
-  ASSAY_TRY(const std::vector<Activation> activations,
-            activations_of(node, layer.activations, static_cast<std::size_t>(directions)));
+  ASSAY_TRY(const std::vector<RecurrentActivation> activations,
+            recurrent_activations(node, static_cast<std::size_t>(directions)));
   const std::string_view stated = node.text("direction", "forward");
   std::vector<std::vector<Hlo>> results(layer.states + 1);
   for (std::int64_t d = 0; d < directions; ++d) {
@@ -240,7 +194,7 @@ Status recurrent_layer(HloWriter& writer, const graph::Node& node, const Layer& 
       with.hidden_bias = writer.slice_axis(both, 0, width, 2 * width);
     }
     if (peepholes) with.peepholes = of_direction(*peepholes);
-    const auto each = static_cast<std::ptrdiff_t>(layer.activations.size());
+    const auto each = static_cast<std::ptrdiff_t>(activations.size()) / directions;
     with.activations.assign(activations.begin() + d * each, activations.begin() + (d + 1) * each);
     std::vector<Hlo> state;
     for (const auto& first : firsts)
@@ -262,22 +216,21 @@ Status recurrent_layer(HloWriter& writer, const graph::Node& node, const Layer& 
 }
 
 Status rnn(HloWriter& writer, const graph::Node& node) {
-  return recurrent_layer(writer, node, {.gates = 1, .activations = {"Tanh"}, .states = 1, .cell = plain_step});
+  return recurrent_layer(writer, node, {.gates = 1, .states = 1, .cell = plain_step});
 }
 Status gru(HloWriter& writer, const graph::Node& node) {
   const bool linear = node.integer("linear_before_reset", 0) != 0;
   const auto cell = [linear](HloWriter& w, const Direction& with, const Hlo& x, std::span<const Hlo> state) {
     return gated_step(w, with, x, state, linear);
   };
-  return recurrent_layer(writer, node, {.gates = 3, .activations = {"Sigmoid", "Tanh"}, .states = 1, .cell = cell});
+  return recurrent_layer(writer, node, {.gates = 3, .states = 1, .cell = cell});
 }
 Status lstm(HloWriter& writer, const graph::Node& node) {
   const bool coupled = node.integer("input_forget", 0) != 0;
   const auto cell = [coupled](HloWriter& w, const Direction& with, const Hlo& x, std::span<const Hlo> state) {
     return memory_step(w, with, x, state, coupled);
   };
-  return recurrent_layer(writer, node,
-                         {.gates = 4, .activations = {"Sigmoid", "Tanh", "Tanh"}, .states = 2, .cell = cell});
+  return recurrent_layer(writer, node, {.gates = 4, .states = 2, .cell = cell});
 }
 
 constexpr HloRow kRecurrences[] = {

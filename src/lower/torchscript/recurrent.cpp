@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RNN, GRU and LSTM: a loop over the steps of the sequence, for each direction.
-#include <algorithm>
-#include <cctype>
+#include "lower/recurrent_activations.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +13,7 @@ namespace {
 using graph::Node;
 
 // The functions of the gates of one direction.
-using Activations = std::vector<std::string>;
+using Activations = std::vector<RecurrentActivation>;
 
 struct Layer {
   const Node& node;
@@ -24,39 +23,17 @@ struct Layer {
   std::string x{}, lengths{};  ///< [steps, batch, input]; [batch, 1], or ""
 };
 
-std::string lower_case(std::string_view name) {
-  std::string text(name);
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// An activation of x, written with its number in the node's list. nullopt: ONNX has none of that name.
-std::optional<std::string> activated(const Node& node, std::string_view name, std::size_t number,
-                                     const std::string& x) {
-  const auto parameter = [&](std::string_view list, double otherwise) {
-    const graph::Attribute* given = node.attribute(list);
-    const auto* all = given == nullptr ? nullptr : given->get<std::span<const float>>();
-    return torch_number(all != nullptr && number < all->size() ? double{(*all)[number]} : otherwise);
-  };
-  const std::string kind = lower_case(name);
-  if (kind == "sigmoid" || kind == "tanh" || kind == "relu") return torch_call(kind, x);
-  if (kind == "softplus") return torch_call("softplus", x);
-  if (kind == "softsign") return torch_call("div", x, torch_call("add", torch_call("abs", x), 1));
-  if (kind == "affine")
-    return torch_call("add", torch_call("mul", x, parameter("activation_alpha", 1.0)),
-                      parameter("activation_beta", 0.0));
-  if (kind == "leakyrelu") return torch_call("leaky_relu", x, parameter("activation_alpha", 0.01));
-  if (kind == "thresholdedrelu") return torch_call("threshold", x, parameter("activation_alpha", 1.0), "0.0");
-  if (kind == "elu") return torch_call("elu", x, parameter("activation_alpha", 1.0));
-  if (kind == "scaledtanh")
-    return torch_call("mul", torch_call("tanh", torch_call("mul", x, parameter("activation_beta", 1.0))),
-                      parameter("activation_alpha", 1.0));
-  if (kind == "hardsigmoid")
-    return torch_call(
-        "clamp",
-        torch_call("add", torch_call("mul", x, parameter("activation_alpha", 0.2)), parameter("activation_beta", 0.5)),
-        "0.0", "1.0");
-  return std::nullopt;
+std::string activated(const RecurrentActivation& with, const std::string& x) {
+  const std::string alpha = torch_number(with.alpha), beta = torch_number(with.beta);
+  if (with.name == "softsign") return torch_call("div", x, torch_call("add", torch_call("abs", x), 1));
+  if (with.name == "affine") return torch_call("add", torch_call("mul", x, alpha), beta);
+  if (with.name == "leakyrelu") return torch_call("leaky_relu", x, alpha);
+  if (with.name == "thresholdedrelu") return torch_call("where", torch_call("ge", x, alpha), x, "0.0");
+  if (with.name == "elu") return torch_call("elu", x, alpha);
+  if (with.name == "scaledtanh") return torch_call("mul", torch_call("tanh", torch_call("mul", x, beta)), alpha);
+  if (with.name == "hardsigmoid")
+    return torch_call("clamp", torch_call("add", torch_call("mul", x, alpha), beta), "0.0", "1.0");
+  return torch_call(with.name, x);  // sigmoid, tanh, relu, softplus
 }
 
 // One direction of a layer: writes its loop.
@@ -82,7 +59,7 @@ class Direction {
     std::string all, hidden, cell;  ///< [steps, batch, hidden], then twice [batch, hidden]
   };
 
-  Result<Results> write() {
+  Results write() {
     const bool has_cell = layer_.node.op_type == "LSTM";
     const std::string hidden = initial(5), cell = has_cell ? initial(6) : "";
     const std::string list = writer_.let("[]");
@@ -90,9 +67,9 @@ class Direction {
     writer_.line(fmt::format("for step in range({}):", layer_.steps));
     const std::string place = inner(backwards_ ? last : "step");
     const std::string x = inner(torch_call("select", layer_.x, 0, place));
-    ASSAY_TRY(const Step next, layer_.node.op_type == "LSTM"  ? lstm(x, hidden, cell)
-                               : layer_.node.op_type == "GRU" ? gru(x, hidden)
-                                                              : rnn(x, hidden));
+    const Step next = layer_.node.op_type == "LSTM"  ? lstm(x, hidden, cell)
+                      : layer_.node.op_type == "GRU" ? gru(x, hidden)
+                                                     : rnn(x, hidden);
     if (layer_.lengths.empty()) {
       set(hidden, next.hidden);
       if (has_cell) set(cell, next.cell);
@@ -139,60 +116,53 @@ class Direction {
     return bias.empty() ? torch_call("linear", x, weights) : torch_call("linear", x, weights, bias);
   }
 
-  Result<std::string> act(std::size_t function, std::string x) {
+  std::string act(std::size_t function, std::string x) {
     if (const float limit = layer_.node.number("clip", 0.0F); limit > 0)
       x = torch_call("clamp", x, torch_number(-double{limit}), torch_number(double{limit}));
-    const std::size_t count = layer_.node.op_type == "LSTM" ? 3 : layer_.node.op_type == "GRU" ? 2 : 1;
-    const auto made =
-        activated(layer_.node, activations_[function], static_cast<std::size_t>(number_) * count + function, x);
-    if (!made) return refuse(layer_.node, fmt::format("the activation {}", activations_[function]));
-    return inner(*made);
+    return inner(activated(activations_[function], x));
   }
 
-  Result<Step> rnn(const std::string& x, const std::string& hidden) {
-    ASSAY_TRY(std::string next, act(0, torch_call("add", affine(x, w_, w_bias_), affine(hidden, r_, r_bias_))));
-    return Step{std::move(next)};
+  Step rnn(const std::string& x, const std::string& hidden) {
+    return Step{act(0, torch_call("add", affine(x, w_, w_bias_), affine(hidden, r_, r_bias_)))};
   }
 
   // Gates: update, reset, hidden.
-  Result<Step> gru(const std::string& x, const std::string& hidden) {
+  Step gru(const std::string& x, const std::string& hidden) {
     const std::string from_x = inner(affine(x, w_, w_bias_));
     const auto r_bias = [&](std::int64_t first, std::int64_t count) {
       return r_bias_.empty() ? "" : rows(r_bias_, first, count);
     };
     const std::string from_h = inner(affine(hidden, rows(r_, 0, 2), r_bias(0, 2)));
-    ASSAY_TRY(const std::string update, act(0, torch_call("add", gate(from_x, 0), gate(from_h, 0))));
-    ASSAY_TRY(const std::string reset, act(0, torch_call("add", gate(from_x, 1), gate(from_h, 1))));
+    const std::string update = act(0, torch_call("add", gate(from_x, 0), gate(from_h, 0)));
+    const std::string reset = act(0, torch_call("add", gate(from_x, 1), gate(from_h, 1)));
     const bool linear_first = layer_.node.integer("linear_before_reset", 0) != 0;
     const std::string turned = linear_first ? torch_call("mul", reset, affine(hidden, rows(r_, 2, 1), r_bias(2, 1)))
                                             : affine(torch_call("mul", reset, hidden), rows(r_, 2, 1), r_bias(2, 1));
-    ASSAY_TRY(const std::string candidate, act(1, torch_call("add", gate(from_x, 2), turned)));
+    const std::string candidate = act(1, torch_call("add", gate(from_x, 2), turned));
     return Step{torch_call("add", torch_call("mul", torch_call("rsub", update, 1), candidate),
                            torch_call("mul", update, hidden))};
   }
 
   // Gates: input, output, forget, cell.
-  Result<Step> lstm(const std::string& x, const std::string& hidden, const std::string& cell) {
+  Step lstm(const std::string& x, const std::string& hidden, const std::string& cell) {
     const std::string gates = inner(torch_call("add", affine(x, w_, w_bias_), affine(hidden, r_, r_bias_)));
     const std::string holes = has_input(layer_.node, 7) ? part_of_peepholes() : "";
     const auto peeped = [&](std::int64_t which, std::int64_t hole, const std::string& state) {
       if (holes.empty()) return gate(gates, which);
       return torch_call("add", gate(gates, which), torch_call("mul", rows(holes, hole, 1), state));
     };
-    ASSAY_TRY(const std::string input, act(0, peeped(0, 0, cell)));
+    const std::string input = act(0, peeped(0, 0, cell));
     std::string forget;
     if (layer_.node.integer("input_forget", 0) != 0) {
       forget = torch_call("rsub", input, 1);
     } else {
-      ASSAY_TRY(forget, act(0, peeped(2, 2, cell)));
+      forget = act(0, peeped(2, 2, cell));
     }
-    ASSAY_TRY(const std::string candidate, act(1, gate(gates, 3)));
+    const std::string candidate = act(1, gate(gates, 3));
     const std::string next =
         inner(torch_call("add", torch_call("mul", forget, cell), torch_call("mul", input, candidate)));
-    ASSAY_TRY(const std::string output, act(0, peeped(1, 1, next)));
-    const auto shown = activated(layer_.node, activations_[2], static_cast<std::size_t>(number_) * 3 + 2, next);
-    if (!shown) return refuse(layer_.node, fmt::format("the activation {}", activations_[2]));
-    return Step{torch_call("mul", output, *shown), next};
+    const std::string output = act(0, peeped(1, 1, next));
+    return Step{torch_call("mul", output, activated(activations_[2], next)), next};
   }
   std::string part_of_peepholes() { return inner(torch_call("select", writer_.in(layer_.node, 7), 0, number_)); }
 
@@ -203,18 +173,6 @@ class Direction {
   Activations activations_;
   std::string w_, r_, w_bias_, r_bias_;
 };
-
-Activations activations_of(const Node& node, std::int64_t directions) {
-  Activations all;
-  if (const graph::Attribute* given = node.attribute("activations"))
-    if (const auto* names = given->get<std::vector<std::string_view>>()) all.assign(names->begin(), names->end());
-  const Activations usual = node.op_type == "LSTM"  ? Activations{"Sigmoid", "Tanh", "Tanh"}
-                            : node.op_type == "GRU" ? Activations{"Sigmoid", "Tanh"}
-                                                    : Activations{"Tanh"};
-  while (all.size() < usual.size() * static_cast<std::size_t>(directions))
-    all.push_back(usual[all.size() % usual.size()]);
-  return all;
-}
 
 Status recurrent(TorchWriter& writer, const Node& node) {
   const std::int64_t gates = node.op_type == "LSTM" ? 4 : node.op_type == "GRU" ? 3 : 1;
@@ -231,13 +189,13 @@ Status recurrent(TorchWriter& writer, const Node& node) {
         writer.let(torch_call("unsqueeze", torch_call("to", writer.in(node, 4), *torch_type(DType::kInt64)), 1));
   const std::string_view direction = node.text("direction", "forward");
   const std::int64_t directions = direction == "bidirectional" ? 2 : 1;
-  const Activations activations = activations_of(node, directions);
+  ASSAY_TRY(const Activations activations, recurrent_activations(node, static_cast<std::size_t>(directions)));
   const auto count = static_cast<std::ptrdiff_t>(activations.size()) / directions;
   std::vector<std::string> all, hidden, cells;
   for (std::int64_t i = 0; i < directions; ++i) {
     Direction one(writer, layer, i, direction == "reverse" || i == 1,
                   {activations.begin() + i * count, activations.begin() + (i + 1) * count});
-    ASSAY_TRY(const Direction::Results results, one.write());
+    const Direction::Results results = one.write();
     all.push_back(results.all);
     hidden.push_back(results.hidden);
     cells.push_back(results.cell);
