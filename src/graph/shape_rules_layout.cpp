@@ -6,6 +6,7 @@
 #include <map>
 
 #include "graph/shape_rules.hpp"
+#include "graph/slice.hpp"
 
 namespace assay {
 namespace {
@@ -175,22 +176,10 @@ Status sliced(Site& site) {
     ASSAY_TRY(const std::size_t axis, site.axis(which, site.rank(0)));
     const std::int64_t step = steps->empty() ? 1 : (*steps)[i];
     if (step == 0) return site.contradiction("a step of 0");
-    const std::int64_t extent = shape[axis];
-    const auto from_0 = [&](std::int64_t at) { return at < 0 ? std::max(at, -extent - 1) + extent : at; };
-    std::int64_t from = from_0((*starts)[i]);
-    std::int64_t to = from_0((*ends)[i]);
-    if (step > 0) {
-      from = std::clamp(from, std::int64_t{0}, extent);
-      to = std::clamp(to, std::int64_t{0}, extent);
-    } else {
-      from = std::clamp(from, std::int64_t{-1}, extent - 1);
-      to = std::clamp(to, std::int64_t{-1}, extent - 1);
-    }
-    const std::int64_t span = step > 0 ? to - from : from - to;
-    const std::int64_t width = step > 0 ? step : (step == INT64_MIN ? INT64_MAX : -step);
-    shape[axis] = span > 0 ? 1 + (span - 1) / width : 0;
-    if (shape[axis] > 0) first = plus(first, times(from, along[axis]));
-    along[axis] = shape[axis] > 1 ? times(along[axis], step) : 0;
+    const graph::AxisSlice part = graph::slice_of((*starts)[i], (*ends)[i], step, shape[axis]);
+    shape[axis] = part.count;
+    first = plus(first, times(part.begin, along[axis]));
+    along[axis] = part.count > 1 ? times(along[axis], part.step) : 0;
   }
   site.give(0, site.in(0).dtype, shape);
   site.pick_elements(0, first, along);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/slice.hpp"
 #include "lower/stablehlo/elementwise.hpp"
 
 namespace assay::lowering::stablehlo {
@@ -93,24 +94,17 @@ Status sliced(HloWriter& writer, const graph::Node& node) {
   for (std::size_t i = 0; i < starts->size(); ++i) {
     ASSAY_TRY(const std::int64_t axis, axis_of(node, axes ? (*axes)[i] : static_cast<std::int64_t>(i), given.rank()));
     const auto at = static_cast<std::size_t>(axis);
-    const std::int64_t extent = given.shape[at], by = steps ? (*steps)[i] : 1;
-    const auto place = [&](std::int64_t number, std::int64_t least, std::int64_t most) {
-      return std::clamp(number < 0 ? number + extent : number, least, most);
-    };
+    const std::int64_t by = steps ? (*steps)[i] : 1;
     if (by == 0) return refuse(node, "a step of 0");
-    if (by > 0) {
-      begin[at] = place((*starts)[i], 0, extent);
-      end[at] = std::max(place((*ends)[i], 0, extent), begin[at]);
-      step[at] = by;
-      continue;
+    graph::AxisSlice part = graph::slice_of((*starts)[i], (*ends)[i], by, given.shape[at]);
+    if (part.step < 0) {  // from high to low: a slice of the reversed axis
+      reversed.push_back(axis);
+      part.begin = given.shape[at] - 1 - part.begin;
+      part.step = -part.step;
     }
-    // From high to low: a slice of the reversed axis. An end far below 0 means "beyond the first element".
-    const std::int64_t high = place((*starts)[i], -1, extent - 1);
-    const std::int64_t low = (*ends)[i] < -extent ? -1 : place((*ends)[i], -1, extent - 1);
-    reversed.push_back(axis);
-    begin[at] = extent - 1 - high;
-    end[at] = std::max(extent - 1 - low, begin[at]);
-    step[at] = by == INT64_MIN ? INT64_MAX : -by;
+    begin[at] = part.begin;
+    end[at] = part.end();
+    step[at] = part.step;
   }
   return writer.output(node, writer.slice(writer.reverse(given, reversed), begin, end, step));
 }

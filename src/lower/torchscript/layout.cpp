@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "graph/slice.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -46,56 +47,29 @@ Status split(TorchWriter& writer, const Node& node) {
   return {};
 }
 
-struct Range {
-  std::int64_t axis = 0, start = 0, end = 0, step = 1;
-};
-
-// `start` and `end` are then places of the axis; a negative step ends before the place `end`, which may be -1.
-Range clamped(Range range, std::int64_t extent) {
-  const auto within = [&](std::int64_t place, std::int64_t low, std::int64_t high) {
-    return std::clamp(place < 0 ? place + extent : place, low, high);
-  };
-  const bool forward = range.step > 0;
-  range.start = within(range.start, 0, forward ? extent : extent - 1);
-  range.end = range.end < 0 && !forward && range.end + extent < 0 ? -1 : within(range.end, forward ? 0 : -1, extent);
-  return range;
-}
-
-Result<std::vector<Range>> ranges_of(TorchWriter& writer, const Node& node) {
+Status slice(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(const auto starts, integers_of(writer, node, "starts", 1));
   ASSAY_TRY(const auto ends, integers_of(writer, node, "ends", 2));
   ASSAY_TRY(const auto axes, integers_of(writer, node, "axes", 3));
   ASSAY_TRY(const auto steps, integers_of(writer, node, "steps", 4));
   if (!starts || !ends) return refuse(node, "a missing start or end");
-  std::vector<Range> ranges;
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    Range range{static_cast<std::int64_t>(i), (*starts)[i], (*ends)[i], steps ? (*steps)[i] : 1};
-    if (axes) range.axis = TorchWriter::axis((*axes)[i], writer.rank(node, 0));
-    ranges.push_back(clamped(range, writer.shape(node, 0)[static_cast<std::size_t>(range.axis)]));
-  }
-  return ranges;
-}
-
-Status slice(TorchWriter& writer, const Node& node) {
-  ASSAY_TRY(const std::vector<Range> ranges, ranges_of(writer, node));
   std::string x = writer.in(node, 0);
-  for (const Range& range : ranges) {
-    if (range.step > 0) {
-      x = torch_call("slice", x, range.axis, range.start, range.end, range.step);
-      continue;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t axis = axes ? TorchWriter::axis((*axes)[i], writer.rank(node, 0)) : static_cast<std::int64_t>(i);
+    const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)], by = steps ? (*steps)[i] : 1;
+    if (by == 0) return refuse(node, "a step of 0");
+    const graph::AxisSlice part = graph::slice_of((*starts)[i], (*ends)[i], by, extent);
+    if (part.step > 0) {
+      x = torch_call("slice", x, axis, part.begin, part.end(), part.step);
+    } else if (part.step == -1 && part.count == extent) {
+      x = torch_call("flip", x, fmt::format("[{}]", axis));
+    } else {
+      std::vector<std::int64_t> places;
+      for (std::int64_t k = 0; k < part.count; ++k) places.push_back(part.begin + k * part.step);
+      x = torch_call("index_select", x, axis, writer.integers(places));
     }
-    std::vector<std::int64_t> places;
-    for (std::int64_t place = range.start; place > range.end; place += range.step) places.push_back(place);
-    // Every place from the last to the first: that is another direction.
-    const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(range.axis)];
-    if (range.step == -1 && static_cast<std::int64_t>(places.size()) == extent)
-      x = torch_call("flip", x, fmt::format("[{}]", range.axis));
-    else if (places.empty())
-      x = torch_call("narrow", x, range.axis, 0, 0);
-    else
-      x = torch_call("index_select", x, range.axis, writer.integers(places));
   }
-  writer.out(node, ranges.empty() ? torch_call("clone", x) : x);
+  writer.out(node, starts->empty() ? torch_call("clone", x) : x);
   return {};
 }
 

@@ -178,6 +178,15 @@ TEST_F(Text, CentresBeforeItSquares) {
   EXPECT_THAT(text(), HasSubstr("torch.sqrt(torch.mean(torch.mul(v0, v0), [1], True))"));
 }
 
+// As Python's x[-5::-1] of four elements. A start below the first element was taken for the first one.
+TEST_F(Text, ASliceThatBeginsBeforeTheFirstElementAndGoesBackIsEmpty) {
+  for (const auto& [name, value] :
+       {std::pair("starts", -5), std::pair("ends", -100), std::pair("axes", 1), std::pair("steps", -1)})
+    add_integers(name, {value});
+  add_node(graph(), "Slice", {"x", "starts", "ends", "axes", "steps"}, {"y"});
+  EXPECT_THAT(text(), HasSubstr("torch.slice(x0, 1, 0, 0, 1)"));
+}
+
 TEST_F(Text, ReadsANumberThatIsAnInputFromItsTensor) {
   add_integers("places", {0, 0, 0, 1});
   add_node(graph(), "Pad", {"x", "places", "fill"}, {"y"});
