@@ -62,7 +62,7 @@ class LoweredOperators(tool.ToolTest):
         self.add(name, [helper.make_node("Resize", names, ["y"], **attributes)], {"x": x}, constants)
 
     def test_resize_of_integers_rounds_to_even_and_stays_in_the_range(self):
-        for dtype in (np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64):
+        for dtype in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64):
             info = np.iinfo(dtype)
             # The reference computes in float64.
             low, high = max(info.min, -2**50), min(info.max, 2**50)

@@ -72,7 +72,7 @@ Status resized(TorchWriter& writer, const Node& node) {
   if (!torch_type(dtype)) return refuse(node, fmt::format("the type {}", to_string(dtype)));
   std::string x = by_place        ? computable(given, dtype)
                   : type == dtype ? given
-                                  : torch_call("to", computable(given, dtype), *torch_type(type));
+                                  : torch_call("to", given, *torch_type(type));
   Shape extents = writer.shape(node, 0);
   const auto rank = static_cast<std::int64_t>(extents.size());
   std::string inside;  // where every axis shows a place of the input
