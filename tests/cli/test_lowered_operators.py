@@ -121,6 +121,14 @@ class LoweredOperators(tool.ToolTest):
                  {"x": np.arange(5)})
         self.check()
 
+    def test_slices_are_those_of_numpy(self):
+        least = np.iinfo(np.int64).min
+        for name, (start, end, step) in {"back": (7, -11, -3), "from_the_end": (-2, least, -4), "beyond": (-100, 100, 3), "one": (9, least, least),
+                                         "none": (-11, least, -1)}.items():
+            constants = {each: np.array([value]) for each, value in (("starts", start), ("ends", end), ("axes", 1), ("steps", step))}
+            self.add(name, [helper.make_node("Slice", ["x", *constants], ["y"])], {"x": np.arange(30, dtype=np.float32).reshape(3, 10)}, constants)
+        self.check()
+
     def test_mean_variance_normalisation_of_numbers_far_from_0(self):
         distance = self.random.uniform(0.5, 1.5, (2, 3, 8, 8)) * self.random.choice([-1, 1], (2, 3, 8, 8))
         x = (1000 + distance).astype(np.float32)
