@@ -144,6 +144,21 @@ TEST_F(Lowering, ReadsTheNumberOfAConstantWithOneElementOnly) {
   EXPECT_EQ(program.number("y"), std::nullopt) << "not a constant";
 }
 
+// A double does not have the largest integers of 64 bits. So many elements are not folded.
+TEST_F(Lowering, ReadsIntegersOf64BitsExactly) {
+  onnx::ModelProto model = sum_model();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  std::vector<std::int64_t> places(70'000, 0);
+  places.back() = INT64_MAX;
+  testing::add_integers(graph, "places", places);
+  add_node(graph, "Gather", {"y", "places"}, {"z"});
+  add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"", "2"});
+  const StaticModel opened = open(model);
+  const auto accept = [](const graph::Node&, std::int64_t) { return Status(); };
+  const StaticProgram program = StaticProgram::create(opened, rows(3), accept).value();
+  EXPECT_EQ(program.integers(*program.nodes().back(), "places").value(), places);
+}
+
 TEST(LoweredOperators, AreSortedAndHaveVersionsThatExist) {
   for (const Dialect dialect : kDialects) {
     const std::vector<Operator> all = operators(dialect);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -110,6 +111,12 @@ Result<graph::ConstantData> StaticProgram::elements(std::string_view name) const
 Result<std::vector<std::int64_t>> StaticProgram::integers(const graph::Node& node, std::string_view name) const {
   const StaticValue& known = value(name);
   if (known.elements) return *known.elements;
+  if (const Weight* weight = constant(name); weight != nullptr && weight->dtype == DType::kInt64) {
+    ASSAY_TRY(const graph::ConstantData data, elements(name));
+    std::vector<std::int64_t> all(data.bytes.size() / sizeof(std::int64_t));
+    if (!all.empty()) std::memcpy(all.data(), data.bytes.data(), all.size() * sizeof(std::int64_t));
+    return all;
+  }
   ASSAY_TRY(const std::vector<double> all, numbers(node, name));
   return std::vector<std::int64_t>(all.begin(), all.end());
 }
