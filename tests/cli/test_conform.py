@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's operator tests on real runtimes: a handful of each class, and what the command prints."""
+"""ONNX's operator tests on real runtimes: a handful of each class, what the command prints, and all of them against
+docs/conformance.md."""
 import pathlib
+import re
 import shutil
 import unittest
 
 import tool
 
 TESTS = pathlib.Path(tool.DEPS) / "onnx-node-tests"
-ENGINES = ["onnxruntime", "openvino"]
+PAGE = tool.SOURCE / "docs" / "conformance.md"
 STATUSES = ["passed", "unsupported", "wrong", "failed"]
 
 
 @unittest.skipUnless(TESTS.is_dir(), "the operator tests are not installed: setup/fetch dev")
-class Conform(tool.ToolTest):
+class Some(tool.ToolTest):
     def some(self, *names):
         """A folder with these tests."""
         folder = self.folder / "tests"
@@ -25,14 +27,15 @@ class Conform(tool.ToolTest):
         for status in STATUSES:
             self.assertEqual(sum(each[status] for each in counts["by_class"].values()), counts[status])
 
-    def test_tests_of_each_class_on_both_engines(self):
+    def test_tests_of_each_class_on_every_engine(self):
+        engines = self.engines(lambda each: each["needs_model"])
         folder = self.some("test_add", "test_softmax_axis_0", "test_reshape_one_dim", "test_dft", "test_attention_4d_causal_fp16",
                            "test_cast_INT4_to_FLOAT", "test_sequence_insert_at_back", "test_equal_string")
-        document = self.run_json("conform", "--engine", ",".join(ENGINES), folder)
-        self.assertEqual(document["engine"], ",".join(ENGINES))
+        document = self.run_json("conform", "--engine", ",".join(engines), folder)
+        self.assertEqual(document["engine"], ",".join(engines))
         self.check_counts(document, 8)
         status = {test["name"]: test["engines"] for test in document["tests"]}
-        for engine in ENGINES:
+        for engine in engines:
             self.check_counts(document["engines"][engine], 8)
             self.assertRegex(document["engines"][engine]["version"], r"^\d+\.\d+")
             for name in ("test_add", "test_softmax_axis_0", "test_reshape_one_dim", "test_attention_4d_causal_fp16"):
@@ -71,6 +74,30 @@ class Conform(tool.ToolTest):
         error = self.run_json("conform", self.folder, expect=2)["error"]
         self.assertEqual(error["code"], "not_found")
         self.assertEqual(self.run_json("conform", "--engine", "onxruntime", self.some("test_abs"), expect=2)["error"]["code"], "not_found")
+
+
+@unittest.skipUnless(TESTS.is_dir(), "the operator tests are not installed: setup/fetch dev")
+class EveryLowered(tool.ToolTest):
+    """All tests on the engines for which assay lowers: what differs there is a fault of assay, not of a runtime."""
+
+    def counts_of_page(self, engine):
+        """The version and the counts of an engine on the page: all, and of each class."""
+        text = PAGE.read_text(encoding="utf-8")
+        read = lambda numbers: dict(zip(STATUSES, map(int, numbers.split(" | "))))
+        version, numbers = re.search(rf"^\| {engine} (\S+) \| ([\d |]+) \|$", text, re.MULTILINE).groups()
+        section = text.partition(f"\n### {engine} {version}\n")[2].partition("\n### ")[0]
+        return version, read(numbers), {kind: read(counts) for kind, counts in re.findall(r"^\| (\w+) \| ([\d |]+) \|$", section, re.MULTILINE)}
+
+    def test_none_is_wrong_or_failed_and_the_counts_are_those_of_the_page(self):
+        for engine in self.engines(lambda each: each["lowered_to"]):
+            document = self.run_json("conform", "--engine", engine, TESTS, expect=None, timeout=3000)
+            with self.subTest(engine=engine):
+                differ = {each["name"]: each["message"] for each in document["tests"] if each["status"] in ("wrong", "failed")}
+                self.assertEqual((document["wrong"], document["failed"], differ), (0, 0, {}))
+                self.assertGreaterEqual(document["passed"], 1200)
+                counts = {status: document[status] for status in STATUSES}
+                self.assertEqual((document["version"], counts, document["by_class"]), self.counts_of_page(engine),
+                                 "record the page again: tests/conformance/record.py")
 
 
 if __name__ == "__main__":

@@ -57,6 +57,16 @@ class ToolTest(unittest.TestCase):
         base = ["bench", "--engine", "null", "--iterations", "20", "--warmup", "1", "--batch-sizes", *batch.split(), "--quiet"]
         return self.run_json(*base, *arguments, expect=expect, **options)["results"]
 
+    def engines(self, wanted):
+        """The names of the available engines of `assay engines` for which `wanted` is true. Those whose runtime is among the downloads
+        must be available, and at least one must be: a test of all engines cannot pass without them."""
+        engines = [each for each in self.run_json("engines")["engines"] if each["built"] and wanted(each)]
+        missing = {each["name"]: each["why_not"] for each in engines if not each["available"] and (pathlib.Path(DEPS) / each["name"]).is_dir()}
+        self.assertEqual(missing, {}, f"their runtimes are in {DEPS}")
+        available = [each["name"] for each in engines if each["available"]]
+        self.assertNotEqual(available, [], f"none is available of {[each['name'] for each in engines]}")
+        return available
+
     def wait_until(self, what, condition):
         """Polls until `condition` gives something true, and returns it."""
         deadline = time.monotonic() + DEADLINE
