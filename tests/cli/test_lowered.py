@@ -7,8 +7,10 @@ import json
 import tool
 
 # The rows that are not `verified`: by engine, precision, set and model, the status, the verdict and what the message says.
+ROUNDED = ("completed", "ill_conditioned", "the error of honest arithmetic")
 EXCEPTIONS = {
-    ("libtorch", "bfloat16", "key", "t5"): ("completed", "ill_conditioned", "the error of honest arithmetic"),
+    ("libtorch", "bfloat16", "key", "t5"): ROUNDED,
+    ("libtorch", "bfloat16", "small", "t5"): ROUNDED,
 }
 VERIFIED = ("completed", "verified", "")
 
