@@ -6,14 +6,22 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include <assay/support/plugin_support.hpp>
 
 namespace assay::embedded {
-std::string_view xla_support();  ///< xla_support.py
-}
+// The .py files of this folder.
+std::string_view xla_library();
+std::string_view xla_device();
+std::string_view xla_mlir();
+std::string_view xla_signature();
+std::string_view xla_model();
+std::string_view xla_compiled();
+std::string_view xla_support();
+}  // namespace assay::embedded
 
 namespace assay::plugin {
 namespace {
@@ -79,7 +87,7 @@ Status start_interpreter(const std::string& prefix) {
       "ASSAY_XLA_PYTHON is the prefix of a complete Python; without it the system's is used");
 }
 
-/// The codes that xla_support.py uses.
+/// The codes of Refusals in the .py files.
 ErrorCode code_from(std::string_view name) {
   constexpr std::pair<std::string_view, ErrorCode> kCodes[] = {{"invalid_argument", ErrorCode::kInvalidArgument},
                                                                {"not_found", ErrorCode::kNotFound},
@@ -98,11 +106,22 @@ constexpr std::pair<std::string_view, ErrorCode> kXlaCodes[] = {
     {"RESOURCE_EXHAUSTED: ", ErrorCode::kOutOfMemory},
     {"NOT_FOUND: ", ErrorCode::kUnsupported}};  // the implementation of a custom call
 
-Result<PyRef> load_support() {
-  const std::string source(embedded::xla_support());
-  const PyRef code(functions.Py_CompileStringExFlags(source.c_str(), "xla_support.py", Py_file_input, nullptr, -1));
+struct Source {
+  const char* name;
+  std::string_view (*text)();
+};
+/// Each one imports some of those before it. The first one looks for jaxlib, which the others import; the last one has
+/// what the plug-in calls.
+constexpr Source kSources[] = {{"xla_library", embedded::xla_library}, {"xla_device", embedded::xla_device},
+                               {"xla_mlir", embedded::xla_mlir},       {"xla_signature", embedded::xla_signature},
+                               {"xla_model", embedded::xla_model},     {"xla_compiled", embedded::xla_compiled},
+                               {"xla_support", embedded::xla_support}};
+
+Result<PyRef> load_module(const Source& source) {
+  const std::string text(source.text()), file = fmt::format("{}.py", source.name);
+  const PyRef code(functions.Py_CompileStringExFlags(text.c_str(), file.c_str(), Py_file_input, nullptr, -1));
   if (!code) return python_error();
-  PyRef module(functions.PyImport_ExecCodeModule("xla_support", code.get()));
+  PyRef module(functions.PyImport_ExecCodeModule(source.name, code.get()));
   if (!module) return python_error();
   return module;
 }
@@ -227,8 +246,11 @@ Result<std::shared_ptr<const PyRuntime>> PyRuntime::open(const std::string& site
   ASSAY_CHECK_OK(start_interpreter(prefix));
   const PyLock lock;
   std::shared_ptr<PyRuntime> runtime(new PyRuntime);
-  ASSAY_TRY(runtime->module_, load_support());
+  ASSAY_TRY(runtime->module_, load_module(kSources[0]));
   ASSAY_TRY(const PyRef version, runtime->call("start", "(y)", site.c_str()));
+  for (const Source& source : std::span(kSources).subspan(1)) {
+    ASSAY_TRY(runtime->module_, load_module(source));
+  }
   runtime->version_ = text_of(version.get());
   runtime->site_ = site;
   return std::shared_ptr<const PyRuntime>(std::move(runtime));

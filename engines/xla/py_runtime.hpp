@@ -70,19 +70,19 @@ class PyRef {
   PyObject* object_ = nullptr;
 };
 
-/// The Error of the exception that is set, which is cleared. A Refusal of xla_support.py has a code of its own; XLA
+/// The Error of the exception that is set, which is cleared. A Refusal of the .py files has a code of its own; XLA
 /// begins its messages with one; memory of the interpreter that ran out is `out_of_memory`; any other exception is
 /// `internal`. Needs the lock.
 [[nodiscard]] tl::unexpected<Error> python_error();
 
-/// The interpreter of this process: libpython, started once and never ended. Runs xla_support.py.
+/// The interpreter of this process: libpython, started once and never ended. Runs the .py files of this folder.
 class PyRuntime {
  public:
   /// Opens libpython, starts the interpreter and imports jaxlib from `home` (the folder `jaxlib` in a folder of
   /// packages). ASSAY_XLA_PYTHON is the prefix of another installation of the same Python version.
-  /// Errors: not_found: no libpython, or no jaxlib in `home`, or its library was cut short; incompatible_plugin: the interpreter does not start,
-  /// jaxlib is not complete, of another version than tested or for another Python, or the process uses another one
-  /// already.
+  /// Errors: not_found: no libpython, or no jaxlib in `home`, or its library was cut short; incompatible_plugin: the
+  /// interpreter does not start, jaxlib is not complete, of another version than tested or for another Python, or the
+  /// process uses another one already.
   [[nodiscard]] static Result<std::shared_ptr<const PyRuntime>> start(const std::string& home);
 
   [[nodiscard]] const std::string& version() const { return version_; }

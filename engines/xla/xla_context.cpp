@@ -9,11 +9,11 @@
 namespace assay::plugin {
 namespace {
 
-constexpr std::uintptr_t kXlaAlignment = 64;  // ALIGNMENT of xla_support.py
+constexpr std::uintptr_t kXlaAlignment = 64;  // ALIGNMENT of xla_device.py
 
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % kXlaAlignment == 0; }
 
-/// Bytes of an element of a type of OF_MLIR in xla_support.py.
+/// Bytes of an element of a type of TYPES in xla_device.py.
 std::uint64_t element_bytes(assay_dtype dtype) {
   switch (dtype) {
     case 1:   // float32

@@ -11,7 +11,7 @@ namespace assay::plugin {
 
 /// One list of arguments, in which a run replaces the inputs of its set; weights stay. Inputs are arrays over the
 /// caller's buffers; buffers that are not aligned as XLA requires are copied in each run. Outputs are written into the
-/// memory of the outputs of the run before (xla_support.py, Compiled).
+/// memory of the outputs of the run before (Compiled in xla_compiled.py).
 ///
 /// An output that becomes an input is passed on as it is. If the program may write it over that input, its memory stays
 /// the same; else two arrays take turns, so that no run writes what it reads.

@@ -94,7 +94,7 @@ Status XlaProgram::compile() {
   const PyLock lock;
   compiled->runtime = runtime_;
   compiled->host = host_;
-  ASSAY_TRY(compiled->compiled, PyRuntime::method(model_.get(), "compile", "(O)", overrides_.get()));
+  ASSAY_TRY(compiled->compiled, runtime_->call("Compiled", "(OO)", model_.get(), overrides_.get()));
   PyObject* const made = compiled->compiled.get();
   ASSAY_TRY(compiled->client, PyRuntime::attribute(made, "client"));
   ASSAY_TRY(compiled->execute, PyRuntime::attribute(made, "execute"));

@@ -16,8 +16,8 @@ namespace assay::plugin {
 struct XlaCompiled {
   std::shared_ptr<const PyRuntime> runtime;
   const assay_host_api* host = nullptr;
-  PyRef client;    ///< a Client of xla_support.py
-  PyRef compiled;  ///< a Compiled
+  PyRef client;    ///< a Client of xla_device.py
+  PyRef compiled;  ///< a Compiled of xla_compiled.py
   PyRef execute;   ///< its bound method, called in each run
   PyRef handlers;  ///< what makes arrays of a run's results
   std::vector<PyRef> weights;

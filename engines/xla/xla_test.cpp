@@ -183,7 +183,7 @@ TEST_F(Xla, AFailedCompilationLeavesTheModuleAsItWas) {
   EXPECT_THAT(before, ::testing::HasSubstr("@nobody"));
   const auto options = (*runtime)->call("overrides", "(i)", 1);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    EXPECT_THAT(PyRuntime::method(model->get(), "compile", "(O)", options->get()),
+    EXPECT_THAT((*runtime)->call("Compiled", "(OO)", model->get(), options->get()),
                 HasError(ErrorCode::kUnsupported, "nobody"));
     EXPECT_EQ(text(), before);
   }
