@@ -33,10 +33,9 @@ Status attention(Site& site) {
     return site.contradiction(fmt::format("{}, {} and {} do not fit together", to_string(site.shape(0)),
                                           to_string(site.shape(1)), to_string(site.shape(2))));
   std::int64_t all = k.length;
-  if (site.has(4)) {
-    if (site.rank(4) != 4) return site.contradiction("past keys of another rank");
-    all = plus(all, site.shape(4)[2]);
-  }
+  for (const std::size_t past : {4U, 5U})
+    if (site.has(past) && site.rank(past) != 4) return site.contradiction("past keys or values of another rank");
+  if (site.has(4)) all = plus(all, site.shape(4)[2]);
   const DType dtype = site.in(0).dtype;
   if (site.rank(0) == 4)
     site.give(0, dtype, {q.batch, q.heads, q.length, v.size});
@@ -55,7 +54,7 @@ Status linear_attention(Site& site) {
   ASSAY_TRY(const Heads q, heads_of(site, 0, "q_num_heads"));
   ASSAY_TRY(const Heads k, heads_of(site, 1, "kv_num_heads"));
   ASSAY_TRY(const Heads v, heads_of(site, 2, "kv_num_heads"));
-  if (q.size != k.size || k.length != v.length || q.length != k.length)
+  if (q.size != k.size || k.length != v.length || q.length != k.length || k.heads != v.heads || q.heads % k.heads != 0)
     return site.contradiction("operands that do not fit together");
   site.give(0, site.in(0).dtype, {q.batch, q.length, times(q.heads, v.size)});
   site.give(1, site.has(3) ? site.in(3).dtype : site.in(0).dtype, {k.batch, k.heads, k.size, v.size});
@@ -78,8 +77,20 @@ Status as_first(Site& site) {
   return {};
 }
 
+// X, and tables of cosines and sines: [places, half] with place numbers, else [B, S, half].
+Status rotated(Site& site) {
+  ASSAY_TRY(const Heads x, heads_of(site, 0, "num_heads"));
+  const std::int64_t stated = site.integer("rotary_embedding_dim", 0);
+  if (stated < 0 || stated > x.size || (stated == 0 ? x.size : stated) % 2 != 0)
+    return site.contradiction(fmt::format("a rotation of {} elements of {}", stated, x.size));
+  for (const std::size_t table : {1U, 2U})
+    if (site.rank(table) != (site.has(3) ? 2 : 3)) return site.contradiction("tables of another rank");
+  return as_first(site);
+}
+
 Status cache_written(Site& site) {
   if (site.rank(0) != site.rank(1)) return site.contradiction("an update of another rank");
+  ASSAY_TRY([[maybe_unused]] const std::size_t axis, site.axis(site.integer("axis", -2), site.rank(0)));
   return as_first(site);
 }
 
@@ -87,8 +98,8 @@ Status cache_written(Site& site) {
 
 ShapeRule find_attention_rule(std::string_view op_type) {
   static const std::map<std::string_view, ShapeRule> all = {
-      {"Attention", attention},      {"LinearAttention", linear_attention}, {"CausalConvWithState", causal_convolution},
-      {"RotaryEmbedding", as_first}, {"TensorScatter", cache_written},      {"SwiGLU", as_first},
+      {"Attention", attention},     {"LinearAttention", linear_attention}, {"CausalConvWithState", causal_convolution},
+      {"RotaryEmbedding", rotated}, {"TensorScatter", cache_written},      {"SwiGLU", as_first},
   };
   const auto found = all.find(op_type);
   return found == all.end() ? nullptr : found->second;

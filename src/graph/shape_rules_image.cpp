@@ -36,7 +36,7 @@ Status affine_grid(Site& site) {
 Status regions(Site& site) {
   if (site.rank(0) != 4 || site.rank(1) != 2) return site.contradiction("operands of another rank");
   const std::int64_t height = site.integer("output_height", 1), width = site.integer("output_width", 1);
-  if (height < 0 || width < 0) return site.contradiction("a negative extent");
+  if (height < 1 || width < 1) return site.contradiction(fmt::format("an output of {} x {}", height, width));
   return site.give_checked(site.in(0).dtype, {site.shape(1)[0], site.shape(0)[1], height, width});
 }
 
@@ -79,11 +79,14 @@ Status cropped(Site& site) {
 }
 
 Status unpooled(Site& site) {
-  if (site.has(2)) {
-    ASSAY_TRY(const std::optional<Shape> shape, extents_from(site, site.elements(2)));
-    return shape ? site.give_checked(site.in(0).dtype, *shape) : Status();
-  }
   Shape shape = site.shape(0);
+  if (site.shape(1) != shape) return site.contradiction("places of another shape");
+  if (site.has(2)) {
+    ASSAY_TRY(const std::optional<Shape> stated, extents_from(site, site.elements(2)));
+    if (!stated) return {};
+    if (stated->size() != shape.size()) return site.contradiction("an output shape of another rank");
+    return site.give_checked(site.in(0).dtype, *stated);
+  }
   const auto kernel = site.integers("kernel_shape");
   if (shape.size() < 3 || !kernel || kernel->size() + 2 != shape.size())
     return site.contradiction("a kernel of another rank");

@@ -78,7 +78,7 @@ Status gathered_nd(Site& site) {
   const std::int64_t batch = site.integer("batch_dims", 0);
   if (site.rank(1) < 1) return site.contradiction("indices of rank 0");
   const std::int64_t width = site.shape(1).back();
-  if (batch < 0 || width < 0 || batch + width > site.rank(0) || batch >= site.rank(1))
+  if (batch < 0 || batch >= site.rank(1) || width < 0 || width > site.rank(0) - batch)
     return site.contradiction(fmt::format("indices of {} into {}", to_string(site.shape(1)), to_string(site.shape(0))));
   ASSAY_CHECK_OK(check_tuples(site, batch));
   Shape shape(site.shape(1).begin(), site.shape(1).end() - 1);
@@ -102,14 +102,19 @@ Status scattered_nd(Site& site) {
   return {};
 }
 
+// The count is an attribute before opset 10.
 Status largest(Site& site) {
-  const Elements* count = site.elements(1);
-  if (count == nullptr || count->size() != 1) return {};
+  std::int64_t count = site.integer("k", -1);
+  if (site.opset() >= 10) {
+    const Elements* given = site.elements(1);
+    if (given == nullptr || given->size() != 1) return {};
+    count = given->front();
+  }
   ASSAY_TRY(const std::size_t axis, site.axis(site.integer("axis", -1), site.rank(0)));
   Shape shape = site.shape(0);
-  if (count->front() < 0 || count->front() > shape[axis])
-    return site.contradiction(fmt::format("the {} largest of {} elements", count->front(), shape[axis]));
-  shape[axis] = count->front();
+  if (count < 0 || count > shape[axis])
+    return site.contradiction(fmt::format("the {} largest of {} elements", count, shape[axis]));
+  shape[axis] = count;
   ASSAY_CHECK_OK(site.give_checked(site.in(0).dtype, shape));
   site.give(1, DType::kInt64, shape);
   return {};

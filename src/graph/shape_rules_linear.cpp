@@ -156,9 +156,15 @@ Status pooled_over_all(Site& site) {
   return {};
 }
 
-// LSTM, GRU, RNN: X [S, B, in], R [directions, …, hidden].
+// LSTM, GRU, RNN: X [S, B, in], W [directions, …, in], R [directions, …, hidden].
 Status recurrent(Site& site) {
-  if (site.rank(0) != 3 || site.rank(2) != 3) return site.contradiction("operands of another rank");
+  if (site.rank(0) != 3 || site.rank(1) != 3 || site.rank(2) != 3)
+    return site.contradiction("operands of another rank");
+  const std::int64_t expected = site.node().text("direction", "forward") == "bidirectional" ? 2 : 1;
+  for (const std::size_t weights : {1U, 2U})
+    if (site.shape(weights)[0] != expected)
+      return site.contradiction(
+          fmt::format("weights for {} directions instead of {}", site.shape(weights)[0], expected));
   const bool batch_first = site.integer("layout", 0) != 0;
   const std::int64_t length = site.shape(0)[batch_first ? 1 : 0];
   const std::int64_t batch = site.shape(0)[batch_first ? 0 : 1];
@@ -210,6 +216,7 @@ ShapeRule find_linear_rule(std::string_view op_type) {
       {"AveragePool", pooled},
       {"LpPool", pooled},
       {"GlobalAveragePool", pooled_over_all},
+      {"GlobalLpPool", pooled_over_all},
       {"GlobalMaxPool", pooled_over_all},
       {"LSTM", recurrent},
       {"GRU", recurrent},

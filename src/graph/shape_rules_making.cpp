@@ -70,6 +70,8 @@ Status filled(Site& site) {
   if (!shape) return {};
   const StaticValue* value = site.value();
   const DType dtype = value == nullptr ? DType::kFloat32 : value->dtype;
+  if (value != nullptr && value->shape && count_of(*value->shape) != 1)
+    return site.contradiction(fmt::format("a value of {} instead of one element", to_string(*value->shape)));
   ASSAY_CHECK_OK(site.give_checked(dtype, *shape));
   if (value == nullptr || !value->elements || value->elements->size() != 1 || count_of(*shape) > kMostElements)
     return {};
@@ -167,14 +169,19 @@ Status resized(Site& site) {
   return site.give_checked(site.in(0).dtype, shape);
 }
 
-// Replaced by Resize in opset 10. Until opset 8 the scales are an attribute, which is not implemented.
+// Replaced by Resize in opset 10. In opsets 7 and 8 the scales are an attribute.
 Status upsampled(Site& site) {
-  const std::vector<double>* scales = site.reals(1);
-  if (scales == nullptr || scales->size() != site.shape(0).size()) return {};
+  std::vector<double> scales;
+  const graph::Attribute* attribute = site.node().attribute("scales");
+  if (const auto* given = attribute == nullptr ? nullptr : attribute->get<std::span<const float>>())
+    scales.assign(given->begin(), given->end());
+  else if (const auto* reals = site.reals(1))
+    scales = *reals;
+  if (scales.size() != site.shape(0).size()) return {};
   Shape shape = site.shape(0);
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const double extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>((*scales)[i]));
-    if (!((*scales)[i] > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", (*scales)[i]));
+    const double extent = std::floor(static_cast<float>(shape[i]) * static_cast<float>(scales[i]));
+    if (!(scales[i] > 0) || !(extent < 1e15)) return site.contradiction(fmt::format("a scale of {}", scales[i]));
     shape[i] = static_cast<std::int64_t>(extent);
   }
   return site.give_checked(site.in(0).dtype, shape);

@@ -31,6 +31,7 @@ Status fourier(Site& site) {
   const std::int64_t standard = site.opset() < 20 ? 1 : -2;
   ASSAY_TRY(const std::size_t axis, site.axis(input_axis.value_or(site.integer("axis", standard)), site.rank(0)));
   Shape shape = site.shape(0);
+  if (length && *length < 1) return site.contradiction(fmt::format("a transform of {} elements", *length));
   if (axis + 1 == shape.size()) return site.contradiction("a transform along the axis of real and imaginary parts");
   const bool onesided = site.integer("onesided", 0) != 0, inverse = site.integer("inverse", 0) != 0;
   if (onesided && inverse) {
@@ -75,6 +76,7 @@ Status mel_weights(Site& site) {
   bool known = true;
   const auto bands = scalar(site, 0, known), length = scalar(site, 1, known);
   if (!bands || !length) return {};
+  if (*bands < 1 || *length < 1) return site.contradiction(fmt::format("{} bands of {} elements", *bands, *length));
   return site.give_checked(stated_type(site, "output_datatype", DType::kFloat32), {*length / 2 + 1, *bands});
 }
 
@@ -123,7 +125,10 @@ Status counted_ngrams(Site& site) {
 }
 
 Status reversed(Site& site) {
-  if (site.rank(0) < 2) return site.contradiction("an operand of another rank");
+  if (site.rank(0) < 2 || site.rank(1) != 1) return site.contradiction("an operand of another rank");
+  const std::int64_t time = site.integer("time_axis", 0), batch = site.integer("batch_axis", 1);
+  if (time < 0 || time > 1 || batch != 1 - time)
+    return site.contradiction(fmt::format("time_axis {} and batch_axis {}", time, batch));
   site.give(0, site.in(0).dtype, site.shape(0));
   return {};
 }

@@ -35,13 +35,14 @@ std::vector<std::int64_t> Window::elements(std::size_t axis, std::int64_t extent
                                            bool with_padding) const {
   const std::int64_t low = with_padding ? -before[axis] : 0, high = extent + (with_padding ? after[axis] : 0);
   Extents all;
+  // How many elements of a window that begins at `first` lie before `end`.
+  const auto elements_before = [&](std::int64_t end, std::int64_t first) {
+    const std::int64_t room = end - first;
+    return room <= 0 ? 0 : std::min((room - 1) / dilation[axis] + 1, kernel[axis]);
+  };
   for (std::int64_t i = 0; i < count; ++i) {
-    std::int64_t inside = 0;
-    for (std::int64_t k = 0; k < kernel[axis]; ++k) {
-      const std::int64_t place = i * stride[axis] - before[axis] + k * dilation[axis];
-      if (place >= low && place < high) ++inside;
-    }
-    all.push_back(std::max<std::int64_t>(inside, 1));
+    const std::int64_t first = i * stride[axis] - before[axis];
+    all.push_back(std::max<std::int64_t>(elements_before(high, first) - elements_before(low, first), 1));
   }
   return all;
 }

@@ -34,6 +34,10 @@ struct LoweredOperator {
 [[nodiscard]] std::span<const LoweredOperator<TorchWriter>> torch_operators();
 [[nodiscard]] std::span<const LoweredOperator<HloWriter>> hlo_operators();
 
+/// Whether the dialect has elements of a type.
+[[nodiscard]] bool torch_has_type(DType dtype);
+[[nodiscard]] bool hlo_has_type(DType dtype);
+
 /// The whole text, for a program whose operators are all in the dialect's table. Numbers the weights of `into`.
 [[nodiscard]] Status lower_to_torch(const StaticProgram& program, Program& into);
 [[nodiscard]] Status lower_to_hlo(const StaticProgram& program, Program& into);

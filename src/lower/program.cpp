@@ -65,7 +65,7 @@ class WeightFiles {
 };
 
 NodeCheck table_check(Dialect dialect) {
-  return [dialect, known = operators(dialect)](const graph::Node& node, std::int64_t opset) -> Status {
+  auto implements = [dialect, known = operators(dialect)](const graph::Node& node, std::int64_t opset) -> Status {
     const Operator* row = find(known, node);
     if (row != nullptr && opset >= row->first_opset && opset <= row->last_opset) return {};
     return fail(ErrorCode::kUnsupported,
@@ -75,6 +75,7 @@ NodeCheck table_check(Dialect dialect) {
                                            : fmt::format(", which implements opsets {} to {}", row->first_opset,
                                                          row->last_opset)));
   };
+  return {std::move(implements), dialect == Dialect::kTorchScript ? torch_has_type : hlo_has_type};
 }
 
 }  // namespace

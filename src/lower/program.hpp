@@ -67,12 +67,14 @@ struct Program {
 
 /// Lowers `model` for the shapes (and constant inputs) of `request`.
 /// Errors: unsupported: an operator, an attribute or an element type that the dialect's table lacks, naming operator,
-/// opset and node; a node without a static shape; those of StaticModel::infer.
+/// opset and node; a node without a static shape; those of StaticModel::infer and check_lowering(). Whatever the file
+/// says of its nodes, the answer is a program or an error.
 /// Cost: reads the graph, not the weights. Memory: the text, and constants that were computed.
 [[nodiscard]] Result<Program> lower(const StaticModel& model, const SpecialiseRequest& request, Dialect dialect);
 
 /// What lower() refuses before it writes: an operator that the dialect's table lacks, a node or an output without a
-/// static shape. `graph` was inferred from `model`, which may be a file without weights.
+/// static shape, a node that contradicts its operator or is too large (lower/node_check.hpp). `graph` was inferred from
+/// `model`, which may be a file without weights.
 [[nodiscard]] Status check_lowering(const StaticModel& model, const StaticGraph& graph, Dialect dialect);
 
 enum class WeightPlace {

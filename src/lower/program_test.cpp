@@ -11,7 +11,9 @@
 
 #include "base/files.hpp"
 #include "base/json.hpp"
+#include "graph/shape_rules.hpp"
 #include "lower/operators.hpp"
+#include "lower/signatures.hpp"
 #include "lower/static_program.hpp"
 #include "onnx/onnx_testing.hpp"
 
@@ -137,7 +139,7 @@ TEST_F(Lowering, ReadsTheNumberOfAConstantWithOneElementOnly) {
   add_node(graph, "Mul", {"y", "quarter"}, {"z"});
   add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"rows", "2"});
   const StaticModel opened = open(model);
-  const auto accept = [](const graph::Node&, std::int64_t) { return Status(); };
+  const NodeCheck accept{[](const graph::Node&, std::int64_t) { return Status(); }, [](DType) { return true; }};
   const StaticProgram program = StaticProgram::create(opened, rows(3), accept).value();
   EXPECT_EQ(program.number("quarter"), 0.25);
   EXPECT_EQ(program.number("w"), std::nullopt) << "two elements";
@@ -169,6 +171,62 @@ TEST(LoweredOperators, AreSortedAndHaveVersionsThatExist) {
       EXPECT_GE(row.first_opset, 1) << row.name;
       EXPECT_LE(row.first_opset, row.last_opset) << row.name;
       EXPECT_TRUE(!row.domain.empty() || row.last_opset <= kNewestOpset) << row.name;
+    }
+  }
+}
+
+TEST(LoweredOperators, HaveAShapeRuleAndASignature) {
+  for (const Dialect dialect : kDialects) {
+    for (const Operator& row : operators(dialect)) {
+      EXPECT_NE(find_rule(row.name), nullptr) << row.name << ": without a shape it would always be refused";
+      EXPECT_NE(signature_of(row.name), nullptr) << row.name;
+    }
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(signatures(), std::ranges::less{}, &Signature::name));
+}
+
+TEST(LoweredOperators, BeginAtTheSameVersionInBothDialects) {
+  std::map<std::string_view, int> first;
+  for (const Operator& row : operators(Dialect::kTorchScript)) first.emplace(row.name, row.first_opset);
+  for (const Operator& row : operators(Dialect::kStableHlo)) {
+    const auto other = first.find(row.name);
+    if (other != first.end()) {
+      EXPECT_EQ(row.first_opset, other->second) << row.name;
+    }
+  }
+}
+
+// The oldest version of operators whose attributes became inputs later.
+TEST_F(Lowering, ReadsWhatTheOldestVersionsHaveAsAttributes) {
+  for (const char* op : {"TopK", "Upsample", "GlobalLpPool"}) {
+    onnx::ModelProto model = testing::empty_model();
+    model.mutable_opset_import(0)->set_version(8);
+    onnx::GraphProto& graph = *model.mutable_graph();
+    add_value(graph.mutable_input(), "x", onnx::TensorProto::FLOAT, {"1", "1", "2", "4"});
+    add_value(graph.mutable_output(), "y", onnx::TensorProto::FLOAT, {"", "", "", ""});
+    onnx::NodeProto& node = add_node(graph, op, {"x"}, {"y"});
+    onnx::AttributeProto& attribute = *node.add_attribute();
+    Shape expected{1, 1, 1, 1};
+    if (op == std::string_view("TopK")) {
+      node.add_output("places");
+      attribute.set_name("k");
+      attribute.set_type(onnx::AttributeProto::INT);
+      attribute.set_i(3);
+      expected = {1, 1, 2, 3};
+    } else if (op == std::string_view("Upsample")) {
+      attribute.set_name("scales");
+      attribute.set_type(onnx::AttributeProto::FLOATS);
+      for (const float scale : {1.0F, 1.0F, 2.0F, 3.0F}) attribute.add_floats(scale);
+      expected = {1, 1, 4, 12};
+    } else {
+      attribute.set_name("p");
+      attribute.set_type(onnx::AttributeProto::INT);
+      attribute.set_i(3);
+    }
+    for (const Dialect dialect : kDialects) {
+      const auto program = lower(open(model), {.shapes = {{"x", {1, 1, 2, 4}}}}, dialect);
+      ASSERT_TRUE(program) << op << ": " << to_string(program.error());
+      EXPECT_EQ(program->outputs[0].shape, expected) << op;
     }
   }
 }

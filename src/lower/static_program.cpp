@@ -20,17 +20,36 @@ tl::unexpected<Error> refuse(const graph::Node& node, std::string_view what) {
                                                    shown(node.shown_name()), sanitise(node.operator_name())));
 }
 
+Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::int64_t rank) {
+  const std::int64_t from_0 = axis < 0 ? axis + rank : axis;
+  if (from_0 >= 0 && from_0 < rank) return from_0;
+  return refuse(node, fmt::format("axis {} of a tensor of rank {}", axis, rank));
+}
+
+Status check_listed(const graph::Node& node, double numbers) {
+  constexpr double kMost = 1 << 24;
+  if (numbers <= kMost) return {};
+  return refuse(node, fmt::format("a list of {:.0f} computed numbers (at most {:.0f})", numbers, kMost));
+}
+
 Status check_parts(const StaticModel& model, const StaticGraph& graph, const StaticParts& parts,
                    const NodeCheck& check) {
   const graph::Graph& read = model.model().graph();
   for (const std::size_t place : parts.nodes) {
     const graph::Node& node = read.nodes[place];
-    ASSAY_CHECK_OK(check(node, model.model().opset(node.domain).value_or(1)));
+    ASSAY_CHECK_OK(check.implements(node, model.model().opset(node.domain).value_or(1)));
   }
   if (!parts.dynamic.empty()) return fail(ErrorCode::kUnsupported, no_static_shape(parts.dynamic.front()));
   for (const graph::ValueInfo& output : read.outputs)
     if (!graph.has_shape(output.name))
       return fail(ErrorCode::kUnsupported, fmt::format("output {} has no static shape", shown(output.name)));
+  for (const std::size_t place : parts.nodes) ASSAY_CHECK_OK(check_node(read.nodes[place], graph, check.has_type));
+  for (const graph::Constant& constant : read.sparse_initializers)
+    if (parts.needed.contains(constant.name))
+      return fail(ErrorCode::kUnsupported, fmt::format("the sparse tensor {} cannot be lowered", shown(constant.name)));
+  for (const graph::ValueInfo& output : read.outputs)
+    if (const auto why = unfit(*graph.find(output.name), check.has_type))
+      return fail(ErrorCode::kUnsupported, fmt::format("output {} {}", shown(output.name), *why));
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "graph/specialise.hpp"
 #include "graph/static_graph.hpp"
 #include "graph/view.hpp"
+#include "lower/node_check.hpp"
 #include "lower/program.hpp"
 
 namespace assay {
@@ -23,8 +24,12 @@ struct StaticParts;
 
 namespace assay::lowering {
 
-/// Whether a node of this version of its operator set can be lowered.
-using NodeCheck = std::function<Status(const graph::Node& node, std::int64_t opset)>;
+/// What a dialect can lower.
+struct NodeCheck {
+  /// Whether a node of this version of its operator set can be lowered.
+  std::function<Status(const graph::Node& node, std::int64_t opset)> implements;
+  TypeCheck has_type;
+};
 
 /// What both lowerings read: the nodes that remain of a graph for one set of shapes, with all shapes known.
 /// Lifetime: shares the model; names, nodes and spans are valid while the object lives.
@@ -76,9 +81,10 @@ class StaticProgram {
   std::map<std::string, const graph::Constant*, std::less<>> initializers_;
 };
 
-/// Whether what remains of a model can be lowered. `check` is called for each node before shapes matter: an operator
-/// that it does not know has no shape. `graph` was inferred from `model`, `parts` are those of both.
-/// Errors: those of `check`; unsupported: a node or an output without a static shape.
+/// Whether what remains of a model can be lowered. `check.implements` is called for each node before shapes matter: an
+/// operator that it does not know has no shape. `graph` was inferred from `model`, `parts` are those of both.
+/// Errors: those of `check.implements` and check_node(); unsupported: a node or an output without a static shape, an
+/// output that is unfit(), a sparse tensor.
 [[nodiscard]] Status check_parts(const StaticModel& model, const StaticGraph& graph, const StaticParts& parts,
                                  const NodeCheck& check);
 
@@ -86,6 +92,13 @@ class StaticProgram {
 [[nodiscard]] inline bool has_input(const graph::Node& node, std::size_t index) {
   return index < node.inputs.size() && !node.inputs[index].empty();
 }
+
+/// An axis counted from 0. Errors: unsupported: out of range.
+[[nodiscard]] Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::int64_t rank);
+
+/// Whether a list of so many numbers, which lowering computes, may become a part of a program. Errors: unsupported:
+/// more than 2^24.
+[[nodiscard]] Status check_listed(const graph::Node& node, double numbers);
 
 /// unsupported: "WHAT of node 'x' (Conv) is not supported".
 [[nodiscard]] tl::unexpected<Error> refuse(const graph::Node& node, std::string_view what);

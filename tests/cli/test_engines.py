@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -56,6 +57,46 @@ class Operators(tool.ToolTest):
             text = self.run_tool("engines", engine["name"], "--ops", expect=0).stdout
             self.assertIn(f"{len(rows)} operators, lowered to {engine['lowered_to']}", text)
             self.assertRegex(text, r"\n  MatMul +opsets 1 to \d+\n")
+
+    def test_inputs_and_outputs_are_those_of_onnx(self):
+        import onnx.defs
+        versions = {}
+        for schema in onnx.defs.get_all_schemas_with_history():
+            if schema.domain == "":
+                versions.setdefault(schema.name, []).append(schema)
+        first = {}
+        for engine in self.run_json("engines")["engines"]:
+            if engine["lowered_to"]:
+                (only,) = self.run_json("engines", engine["name"], "--ops")["engines"]
+                for row in only["operators"]:
+                    first[row["name"]] = min(row["first_opset"], first.get(row["name"], 99))
+        text = (tool.SOURCE / "src/lower/signatures.cpp").read_text(encoding="utf-8")
+        written = {name: (inputs, most, no_first) for name, inputs, most, no_first in
+                   re.findall(r'{"(\w+)", "([^"]*)"(?:, (\w+))?(, false)?}', text)}
+        self.assertEqual(sorted(written), sorted(first))
+        for name, (inputs, most, no_first) in written.items():
+            old = [schema for schema in versions[name] if schema.since_version <= first[name]]
+            self.assertTrue(old, f"{name} is newer than version {first[name]}")
+            used = [schema for schema in versions[name] if schema.since_version > first[name]]
+            used.append(max(old, key=lambda schema: schema.since_version))
+            self.assertEqual(inputs, self.inputs_of(used), name)
+            outputs = [len(schema.outputs) for schema in used]
+            variadic = any(str(one.option).endswith("Variadic") for schema in used for one in schema.outputs)
+            self.assertEqual(most or "1", "kAny" if variadic else str(max(outputs)), name)
+            optional = any(str(schema.outputs[0].option).endswith("Optional") for schema in used)
+            self.assertEqual(bool(no_first), optional, name)
+
+    def inputs_of(self, schemas):
+        """As signatures.hpp describes them; equal letters only if the types are equal in all these versions."""
+        letters, text = [], []
+        for i in range(max(len(schema.inputs) for schema in schemas)):
+            having = [schema for schema in schemas if i < len(schema.inputs)]
+            same = [j for j in range(i) if all(one.inputs[i].type_str == one.inputs[j].type_str for one in having)]
+            letters.append(letters[same[0]] if same else chr(ord("a") + len(set(letters))))
+            options = {str(schema.inputs[i].option).split(".")[-1] if i < len(schema.inputs) else "Optional"
+                       for schema in schemas}
+            text.append(letters[-1] + ("*" if "Variadic" in options else "?" if "Optional" in options else ""))
+        return " ".join(text)
 
     def test_an_engine_that_reads_onnx_says_so(self):
         result = self.run_tool("engines", "onnxruntime", "--ops", expect=1)

@@ -9,6 +9,7 @@
 #include "graph/specialise.hpp"
 #include "graph/view.hpp"
 #include "inputs/inputs.hpp"
+#include "lower/program.hpp"
 #include "onnx/inspect.hpp"
 #include "onnx/perturb.hpp"
 
@@ -38,7 +39,7 @@ void read_graph(const assay::graph::Model& model, const assay::graph::Graph& gra
 
 }  // namespace
 
-// Any bytes are refused with a reason, or describe a model that can be read, fed and perturbed.
+// Any bytes are refused with a reason, or describe a model that can be read, fed and perturbed, and lowered or refused.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const assay::TemporaryDirectory folder = assay::TemporaryDirectory::create("assay-fuzz-").value();
   const std::filesystem::path path = folder.path() / "model.onnx";
@@ -60,6 +61,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     assay::SpecialiseRequest request;
     for (const assay::InputRecipe& input : inputs->recipes) request.shapes[input.name] = input.shape;
     static_cast<void>(assay::specialise(path, request, folder.path() / "static.onnx"));
+    if (const auto opened = assay::StaticModel::open(path)) {
+      for (const auto dialect : {assay::lowering::Dialect::kTorchScript, assay::lowering::Dialect::kStableHlo}) {
+        const auto program = assay::lowering::lower(*opened, request, dialect);
+        if (program ? program->text.empty() : program.error().message.empty()) std::abort();
+      }
+    }
   }
   const auto perturbed = folder.path() / "perturbed" / "model.onnx";
   if (!assay::write_perturbed(path, assay::DType::kFloat16, 1, perturbed) || !assay::inspect_model(perturbed))

@@ -13,6 +13,8 @@ namespace {
 // [B, S, heads · size] or [B, heads, S, size] to [B, heads, S, size].
 Hlo apart_by_heads(HloWriter& writer, const Hlo& x, std::int64_t heads) {
   if (x.rank() == 4) return x;
+  if (x.rank() != 3 || heads < 1)
+    return writer.misfit(x, fmt::format("a tensor of rank {} in {} heads", x.rank(), heads));
   const Hlo apart = writer.reshape(x, {x.extent(0), x.extent(1), heads, x.extent(2) / heads});
   return writer.transpose(apart, {0, 2, 1, 3});
 }
@@ -253,7 +255,10 @@ Status causal_convolution(HloWriter& writer, const graph::Node& node) {
     ASSAY_TRY(const Hlo bias, writer.input(node, 2));
     y = writer.add(y, writer.broadcast_in_dim(bias, y.shape, {2}));
   }
-  if (node.text("activation", "none") != "none") y = writer.multiply(y, writer.unary("stablehlo.logistic", y));
+  const std::string_view activation = node.text("activation", "none");
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    return refuse(node, fmt::format("the activation '{}'", activation));
+  if (activation != "none") y = writer.multiply(y, writer.unary("stablehlo.logistic", y));
   ASSAY_CHECK_OK(writer.output(node, 1, writer.slice_axis(whole, 2, x.extent(2), x.extent(2) + reach)));
   return writer.output_last(node, 0, y);
 }
@@ -268,6 +273,8 @@ Hlo wide_heads(HloWriter& writer, const Hlo& x, std::int64_t heads) {
 Status linear_attention(HloWriter& writer, const graph::Node& node) {
   const std::int64_t q_heads = node.integer("q_num_heads", 1), heads = node.integer("kv_num_heads", 1);
   const std::string_view rule = node.text("update_rule", "gated_delta");
+  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
+    return refuse(node, fmt::format("the update rule '{}'", rule));
   const bool decays = rule.starts_with("gated"), corrects = rule.ends_with("delta");
   std::vector<Hlo> read;
   for (const std::size_t i : {0, 1, 2}) {
@@ -331,7 +338,7 @@ constexpr HloRow kAttention[] = {
     {{"", "CausalConvWithState", 27, kNewestOpset, ""}, causal_convolution},
     {{"", "LinearAttention", 27, kNewestOpset, ""}, linear_attention},
     {{"", "RotaryEmbedding", 23, kNewestOpset, ""}, rotary_embedding},
-    {{"", "SwiGLU", 27, kNewestOpset, ""}, map_two<gated>},
+    {{"", "SwiGLU", 28, kNewestOpset, ""}, map_two<gated>},
     {{"", "TensorScatter", 24, kNewestOpset, "the first axis"}, written_cache},
 };
 

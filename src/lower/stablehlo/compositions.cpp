@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of the writer that need several operations.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -24,6 +26,7 @@ Hlo HloWriter::log_softmax(const Hlo& x, const Axes& axes) {
 }
 
 Hlo HloWriter::matmul(const Hlo& a, const Hlo& b, DType result) {
+  if (a.rank() < 2 || b.rank() < 2) return misfit(a, "a product of operands that are not matrices");
   const Shape batch_a(a.shape.begin(), a.shape.end() - 2), batch_b(b.shape.begin(), b.shape.end() - 2);
   const std::int64_t rows = a.extent(a.rank() - 2), inner = a.extent(a.rank() - 1), columns = b.extent(b.rank() - 1);
   const std::size_t rank = std::max(batch_a.size(), batch_b.size());
@@ -53,6 +56,7 @@ Hlo HloWriter::matmul(const Hlo& a, const Hlo& b, DType result) {
 }
 
 Hlo HloWriter::take(const Hlo& x, const Hlo& indices, std::int64_t axis) {
+  if (axis < 0 || axis >= x.rank()) return misfit(x, fmt::format("axis {} of rank {}", axis, x.rank()));
   GatherAxes axes;
   Axes sizes = x.shape;
   Shape shape;
@@ -72,6 +76,8 @@ Hlo HloWriter::take(const Hlo& x, const Hlo& indices, std::int64_t axis) {
 }
 
 Hlo HloWriter::gather_nd(const Hlo& x, const Hlo& indices) {
+  if (indices.shape.empty() || indices.shape.back() > x.rank())
+    return misfit(x, fmt::format("indices of rank {} into rank {}", indices.rank(), x.rank()));
   const std::int64_t depth = indices.shape.back(), outer = indices.rank() - 1;
   GatherAxes axes;
   Axes sizes = x.shape;

@@ -9,7 +9,7 @@
 
 #include "base/text.hpp"
 #include "graph/shape_rules.hpp"
-#include "lower/stablehlo/writer.hpp"
+#include "lower/stablehlo/text.hpp"
 
 namespace assay::lowering::stablehlo {
 namespace {
@@ -83,6 +83,12 @@ void store(std::string& bytes, T number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
+// The types that lowering computes many constants in.
+bool is_packable(DType dtype) {
+  return dtype == DType::kFloat64 || dtype == DType::kFloat32 || dtype == DType::kFloat16 ||
+         dtype == DType::kBFloat16 || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kBool;
+}
+
 // The packed form of numbers that a dtype's values are computed from.
 std::string packed(std::span<const double> numbers, DType dtype) {
   std::string bytes;
@@ -107,7 +113,6 @@ std::string packed(std::span<const double> numbers, DType dtype) {
         store(bytes, static_cast<std::uint8_t>(number != 0));
         break;
       default:
-        ASSAY_CHECK(dtype == DType::kFloat32, "a type that lowering computes constants in");
         store(bytes, static_cast<float>(number));
     }
   }
@@ -117,7 +122,7 @@ std::string packed(std::span<const double> numbers, DType dtype) {
 }  // namespace
 
 Hlo HloWriter::constant_text(const std::string& elements, DType dtype, const Shape& shape) {
-  const std::string text = fmt::format("stablehlo.constant dense<{}> : {}", elements, *mlir_type(dtype, shape));
+  const std::string text = fmt::format("stablehlo.constant dense<{}> : {}", elements, type_text(type(dtype, shape)));
   const auto known = constants_.find(text);
   if (known != constants_.end()) return known->second;
   return constants_.emplace(text, line(text, dtype, shape)).first->second;
@@ -146,6 +151,7 @@ Hlo HloWriter::splat_of(const TensorView& element, const Shape& shape) {
 Hlo HloWriter::lowest(DType dtype, const Shape& shape) {
   if (is_floating(dtype)) return splat(-std::numeric_limits<double>::infinity(), dtype, shape);
   if (dtype == DType::kBool) return splat(0, dtype, shape);
+  if (!is_integer(dtype)) return misfit(type(dtype, shape), fmt::format("the order of {}", to_string(dtype)));
   const bool is_signed =
       dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
   if (!is_signed) return splat(0, dtype, shape);
@@ -156,6 +162,7 @@ Hlo HloWriter::lowest(DType dtype, const Shape& shape) {
 Hlo HloWriter::highest(DType dtype, const Shape& shape) {
   if (is_floating(dtype)) return splat(std::numeric_limits<double>::infinity(), dtype, shape);
   if (dtype == DType::kBool) return splat(1, dtype, shape);
+  if (!is_integer(dtype)) return misfit(type(dtype, shape), fmt::format("the order of {}", to_string(dtype)));
   const bool is_signed =
       dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
   const int bits = bit_width(dtype) - (is_signed ? 1 : 0);
@@ -183,13 +190,14 @@ Hlo HloWriter::computed(std::span<const double> numbers, DType dtype, const Shap
     for (const double number : numbers) elements.push_back(literal(number, dtype));
     return constant_text(elements_text(elements, shape), dtype, shape);
   }
+  if (!is_packable(dtype)) return misfit(type(dtype, shape), fmt::format("constants of type {}", to_string(dtype)));
   const std::string elements = packed(numbers, dtype);
   return add_weight(
       held_weight(fmt::format("computed.{}", into_->weights.size()), dtype, shape, std::as_bytes(std::span(elements))));
 }
 
 Hlo HloWriter::iota(DType dtype, const Shape& shape, std::int64_t axis) {
-  return line(fmt::format("stablehlo.iota dim = {} : {}", axis, *mlir_type(dtype, shape)), dtype, shape);
+  return line(fmt::format("stablehlo.iota dim = {} : {}", axis, type_text(type(dtype, shape))), dtype, shape);
 }
 
 Hlo HloWriter::add_weight(Weight weight) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/shape_rules.hpp"
+
 namespace assay::lowering::stablehlo {
 namespace {
 
@@ -74,8 +76,7 @@ ASSAY_HLO_NAME(kGreaterOrEqual, "GE");
 #undef ASSAY_HLO_NAME
 
 Hlo absolute(HloWriter& writer, const graph::Node& node, const Hlo& x) {
-  const bool is_unsigned = is_integer(x.dtype) && mlir_element(x.dtype)->starts_with("u");
-  return is_unsigned ? x : one<kAbs>(writer, node, x);
+  return is_unsigned(x.dtype) ? x : one<kAbs>(writer, node, x);
 }
 
 Hlo identity(HloWriter&, const graph::Node&, const Hlo& x) { return x; }
@@ -84,7 +85,7 @@ Hlo reciprocal(HloWriter& writer, const graph::Node&, const Hlo& x) {
 }
 // −1, 0 or 1; also for unsigned types, which stablehlo.sign lacks. NaN stays.
 Hlo sign(HloWriter& writer, const graph::Node&, const Hlo& x) {
-  if (mlir_element(x.dtype)->starts_with("u")) return writer.convert(writer.convert(x, DType::kBool), x.dtype);
+  if (is_unsigned(x.dtype)) return writer.convert(writer.convert(x, DType::kBool), x.dtype);
   return writer.unary("stablehlo.sign", x);
 }
 Hlo is_nan(HloWriter& writer, const graph::Node&, const Hlo& x) { return writer.compare("NE", x, x); }
@@ -105,7 +106,7 @@ Hlo divided(HloWriter& writer, const graph::Node&, const Hlo& a, const Hlo& b) {
 // fmod = 0: the sign of the divisor, as Python's; 1: that of the dividend, as C's fmod.
 Hlo modulo(HloWriter& writer, const graph::Node& node, const Hlo& a, const Hlo& b) {
   const Hlo rest = writer.binary("stablehlo.remainder", a, b);
-  if (node.integer("fmod", 0) != 0 || mlir_element(a.dtype)->starts_with("u")) return rest;
+  if (node.integer("fmod", 0) != 0 || is_unsigned(a.dtype)) return rest;
   const Hlo zero = writer.splat_like(0, a);
   const Hlo differs = writer.binary(kXor, writer.compare("LT", rest, zero), writer.compare("LT", b, zero));
   const Hlo moved = writer.binary(kAnd, differs, writer.compare("NE", rest, zero));
@@ -133,8 +134,8 @@ Status power(HloWriter& writer, const graph::Node& node) {
 Status shifted(HloWriter& writer, const graph::Node& node) {
   const bool left = node.text("direction", "") == "LEFT";
   return map_elements(writer, node, [&](std::span<const Hlo> x) {
-    const bool is_unsigned = mlir_element(x[0].dtype)->starts_with("u");
-    const char* const right = is_unsigned ? "stablehlo.shift_right_logical" : "stablehlo.shift_right_arithmetic";
+    const char* const right =
+        is_unsigned(x[0].dtype) ? "stablehlo.shift_right_logical" : "stablehlo.shift_right_arithmetic";
     return writer.binary(left ? "stablehlo.shift_left" : right, x[0], x[1]);
   });
 }
@@ -283,6 +284,11 @@ constexpr HloRow kElementwise[] = {
 
 Result<ElementOperands> element_operands(HloWriter& writer, const graph::Node& node) {
   const Shape& shape = writer.program().shape(node.outputs[0]);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (has_input(node, i) && broadcast(writer.program().shape(node.inputs[i]), shape) != shape)
+      return refuse(node,
+                    fmt::format("an input of {} for an output of {},",
+                                assay::to_string(writer.program().shape(node.inputs[i])), assay::to_string(shape)));
   ElementOperands operands;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     operands.last = operands.last ||

@@ -191,8 +191,11 @@ Status filled(HloWriter& writer, const graph::Node& node) {
 }
 
 Status constant(HloWriter& writer, const graph::Node& node) {
-  ASSAY_CHECK(!node.attributes.empty(), "a Constant without a value has no shape");
-  const graph::Attribute& attribute = node.attributes[0];
+  const graph::Attribute* found = nullptr;
+  for (const char* name : {"value", "value_int", "value_ints", "value_float", "value_floats"})
+    if (found == nullptr) found = node.attribute(name);
+  if (found == nullptr) return refuse(node, "the kind of value");
+  const graph::Attribute& attribute = *found;
   const StaticValue& made = writer.program().value(node.outputs[0]);
   if (const auto* tensor = attribute.get<graph::Constant>()) {
     if (tensor->sparse || !mlir_element(tensor->dtype))

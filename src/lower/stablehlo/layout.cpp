@@ -31,8 +31,11 @@ Status reshaped(HloWriter& writer, const graph::Node& node) {
 Status transposed(HloWriter& writer, const graph::Node& node) {
   const std::int64_t rank = static_cast<std::int64_t>(shape_made(writer, node).size());
   Axes permutation;
-  if (const auto given = node.integers("perm")) {
-    permutation.assign(given->begin(), given->end());
+  if (const auto given = node.integers("perm"); given && !given->empty()) {
+    for (const std::int64_t each : *given) {
+      ASSAY_TRY(const std::int64_t axis, axis_of(node, each, rank));
+      permutation.push_back(axis);
+    }
   } else {
     for (std::int64_t axis = rank; axis-- > 0;) permutation.push_back(axis);
   }
@@ -74,10 +77,11 @@ Status split_along(HloWriter& writer, const graph::Node& node) {
   return {};
 }
 
-// Attributes before opset 10, then inputs.
+// Attributes before opset 10, then inputs. Steps are only ever an input.
 Result<std::optional<Axes>> slice_numbers(HloWriter& writer, const graph::Node& node, std::size_t index,
                                           const char* name) {
-  if (const auto attribute = node.integers(name)) return Axes(attribute->begin(), attribute->end());
+  const auto attribute = name == nullptr ? std::nullopt : node.integers(name);
+  if (attribute) return Axes(attribute->begin(), attribute->end());
   if (!has_input(node, index)) return std::nullopt;
   ASSAY_TRY(Axes numbers, writer.program().integers(node, node.inputs[index]));
   return numbers;
@@ -88,8 +92,10 @@ Status sliced(HloWriter& writer, const graph::Node& node) {
   ASSAY_TRY(const auto starts, slice_numbers(writer, node, 1, "starts"));
   ASSAY_TRY(const auto ends, slice_numbers(writer, node, 2, "ends"));
   ASSAY_TRY(const auto axes, slice_numbers(writer, node, 3, "axes"));
-  ASSAY_TRY(const auto steps, slice_numbers(writer, node, 4, "steps"));
+  ASSAY_TRY(const auto steps, slice_numbers(writer, node, 4, nullptr));
   if (!starts || !ends) return refuse(node, "a slice without bounds");
+  for (const auto* list : {&ends, &axes, &steps})
+    if (*list && (*list)->size() != starts->size()) return refuse(node, "a list of another length");
   Axes begin(given.shape.size(), 0), end = given.shape, step(given.shape.size(), 1), reversed;
   for (std::size_t i = 0; i < starts->size(); ++i) {
     ASSAY_TRY(const std::int64_t axis, axis_of(node, axes ? (*axes)[i] : static_cast<std::int64_t>(i), given.rank()));
@@ -203,9 +209,13 @@ Status padded(HloWriter& writer, const graph::Node& node) {
     return writer.output(node, writer.pad(x, scalar, before, after));
   }
   if (mode != "edge" && mode != "reflect" && mode != "wrap") return refuse(node, fmt::format("the mode '{}'", mode));
-  for (std::int64_t axis = 0; axis < x.rank(); ++axis)
-    x = padded_axis(writer, x, axis, before[static_cast<std::size_t>(axis)], after[static_cast<std::size_t>(axis)],
-                    mode);
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis) {
+    const std::int64_t front = before[static_cast<std::size_t>(axis)], behind = after[static_cast<std::size_t>(axis)];
+    const double left = static_cast<double>(x.extent(axis)) + static_cast<double>(std::min<std::int64_t>(front, 0)) +
+                        static_cast<double>(std::min<std::int64_t>(behind, 0));
+    if (left < 1 && (front > 0 || behind > 0)) return refuse(node, "the padding of an empty axis");
+    x = padded_axis(writer, x, axis, front, behind, mode);
+  }
   return writer.output(node, x);
 }
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/text.hpp"
-#include "lower/stablehlo/writer.hpp"
+#include "lower/stablehlo/text.hpp"
 
 namespace assay::lowering {
 
@@ -95,6 +95,7 @@ Status lower_to_hlo(const StaticProgram& program, Program& into) {
     const HloRow* row = row_of(*node);
     ASSAY_CHECK(row != nullptr, "operators were checked against the table");
     ASSAY_CHECK_OK(row->lower(writer, *node));
+    ASSAY_CHECK_OK(writer.fault(*node));
   }
   for (const Value& output : program.outputs()) {
     ASSAY_TRY(const std::string type, type_of(output));
@@ -103,7 +104,8 @@ Status lower_to_hlo(const StaticProgram& program, Program& into) {
     types.push_back(type);
   }
   for (std::size_t i = 0; i < into.weights.size(); ++i)
-    arguments.push_back(fmt::format("%w{}: {}", i, *mlir_type(into.weights[i].dtype, into.weights[i].shape)));
+    arguments.push_back(
+        fmt::format("%w{}: {}", i, type_text(HloWriter::type(into.weights[i].dtype, into.weights[i].shape))));
   into.text = fmt::format("module @assay {{\n  func.func public @main({}) -> ({}) {{\n{}    return {} : {}\n  }}\n}}\n",
                           fmt::join(arguments, ", "), fmt::join(types, ", "), writer.body(), fmt::join(ids, ", "),
                           fmt::join(types, ", "));

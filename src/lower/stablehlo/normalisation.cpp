@@ -200,7 +200,7 @@ Status local_response_normalisation(HloWriter& writer, const graph::Node& node) 
 }
 
 constexpr HloRow kNormalisations[] = {
-    {{"", "BatchNormalization", 7, kNewestOpset, ""}, batch_normalisation},
+    {{"", "BatchNormalization", 9, kNewestOpset, ""}, batch_normalisation},
     {{"", "GroupNormalization", 18, kNewestOpset, ""}, group_normalisation},
     {{"", "InstanceNormalization", 6, kNewestOpset, ""}, instance_normalisation},
     {{"", "LRN", 1, kNewestOpset, ""}, local_response_normalisation},

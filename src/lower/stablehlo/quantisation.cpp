@@ -37,7 +37,7 @@ Hlo rounded_to(HloWriter& writer, const Hlo& x, const std::optional<Hlo>& zero, 
   Hlo y = writer.unary("stablehlo.round_nearest_even", x);
   if (zero) y = writer.add(y, writer.convert(*zero, y.dtype));
   const int bits = bit_width(to);
-  const bool is_signed = !mlir_element(to)->starts_with("u");
+  const bool is_signed = !is_unsigned(to);
   const double most = std::ldexp(1, is_signed ? bits - 1 : bits) - 1, least = is_signed ? -most - 1 : 0;
   return writer.convert(writer.minimum(writer.maximum(y, writer.splat_like(least, y)), writer.splat_like(most, y)), to);
 }

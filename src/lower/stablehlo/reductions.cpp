@@ -44,9 +44,7 @@ Hlo smallest_of(HloWriter& writer, const Hlo& x, const Axes& axes) {
 Hlo product_of(HloWriter& writer, const Hlo& x, const Axes& axes) {
   return writer.reduce("stablehlo.multiply", x, writer.splat(1, x.dtype), axes);
 }
-Hlo magnitude(HloWriter& writer, const Hlo& x) {
-  return mlir_element(x.dtype)->starts_with("u") ? x : writer.unary("stablehlo.abs", x);
-}
+Hlo magnitude(HloWriter& writer, const Hlo& x) { return is_unsigned(x.dtype) ? x : writer.unary("stablehlo.abs", x); }
 Hlo magnitudes_of(HloWriter& writer, const Hlo& x, const Axes& axes) { return writer.sum(magnitude(writer, x), axes); }
 Hlo squares_of(HloWriter& writer, const Hlo& x, const Axes& axes) { return writer.sum(writer.multiply(x, x), axes); }
 Hlo length_of(HloWriter& writer, const Hlo& given, const Axes& axes) {

@@ -242,7 +242,7 @@ Status aligned_regions(HloWriter& writer, const graph::Node& node) {
 
 constexpr HloRow kSampling[] = {
     {{"", "AffineGrid", 20, kNewestOpset, "a size that is not a constant"}, affine_places},
-    {{"", "GridSample", 16, kNewestOpset, ""}, sampled_grid},
+    {{"", "GridSample", 16, kNewestOpset, "more than three spatial axes"}, sampled_grid},
     {{"", "RoiAlign", 10, kNewestOpset, "a sampling_ratio of 0"}, aligned_regions},
 };
 

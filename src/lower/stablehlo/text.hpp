@@ -8,7 +8,8 @@
 /// Pieces of MLIR's syntax.
 namespace assay::lowering::stablehlo {
 
-[[nodiscard]] std::string type_text(const Hlo& value);      ///< tensor<2x3xf32>
+/// tensor<2x3xf32>; "none": StableHLO has no such elements.
+[[nodiscard]] std::string type_text(const Hlo& value);
 [[nodiscard]] std::string list_text(const Axes& numbers);   ///< [1, 2]
 [[nodiscard]] std::string array_text(const Axes& numbers);  ///< array<i64: 1, 2>
 /// Padding of each axis: [1, 2], [0, 0]

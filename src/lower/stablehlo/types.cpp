@@ -76,15 +76,13 @@ bool is_float(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-DType wide(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
-
-Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::int64_t rank) {
-  const std::int64_t from_0 = axis < 0 ? axis + rank : axis;
-  if (from_0 >= 0 && from_0 < rank) return from_0;
-  return refuse(node, fmt::format("axis {} of a tensor of rank {}", axis, rank));
+bool is_unsigned(DType dtype) {
+  return dtype == DType::kUInt8 || dtype == DType::kUInt16 || dtype == DType::kUInt32 || dtype == DType::kUInt64;
 }
 
-std::string type_text(const Hlo& value) { return *mlir_type(value.dtype, value.shape); }
+DType wide(DType dtype) { return dtype == DType::kFloat64 ? DType::kFloat64 : DType::kFloat32; }
+
+std::string type_text(const Hlo& value) { return mlir_type(value.dtype, value.shape).value_or("none"); }
 
 std::string list_text(const Axes& numbers) { return fmt::format("[{}]", joined(numbers)); }
 
@@ -124,3 +122,9 @@ void channels_to_last(std::vector<std::int64_t>& numbers) {
 }
 
 }  // namespace assay::lowering::stablehlo
+
+namespace assay::lowering {
+
+bool hlo_has_type(DType dtype) { return stablehlo::mlir_element(dtype).has_value(); }
+
+}  // namespace assay::lowering

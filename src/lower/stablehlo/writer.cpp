@@ -85,7 +85,9 @@ std::optional<Hlo> HloWriter::permuted_constant(const graph::Node& node, std::si
 }
 
 Status HloWriter::check_type(const graph::Node& node, std::size_t index, DType dtype, const Shape& shape) const {
+  ASSAY_CHECK_OK(fault(node));
   const StaticValue& known = program_->value(node.outputs[index]);
+  if (!known.shape) return refuse(node, fmt::format("output {}, whose shape is not known,", index));
   if (dtype == known.dtype && shape == *known.shape) return {};
   return fail(ErrorCode::kInternal,
               fmt::format("lowering makes {} {} of output {} of node {} ({}), which is {} {}", to_string(dtype),
@@ -102,6 +104,7 @@ Status HloWriter::output(const graph::Node& node, std::size_t index, const Hlo& 
 
 Status HloWriter::output_last(const graph::Node& node, std::size_t index, const Hlo& value) {
   if (index >= node.outputs.size() || node.outputs[index].empty()) return {};
+  if (value.rank() < 3) return refuse(node, fmt::format("a result of rank {}", value.rank()));
   Shape plain = value.shape;
   std::rotate(plain.begin() + 1, plain.end() - 1, plain.end());
   ASSAY_CHECK_OK(check_type(node, index, value.dtype, plain));

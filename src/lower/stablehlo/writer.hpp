@@ -27,7 +27,10 @@ struct Hlo {
   DType dtype = DType::kUndefined;
   Shape shape{};
   [[nodiscard]] std::int64_t rank() const { return static_cast<std::int64_t>(shape.size()); }
-  [[nodiscard]] std::int64_t extent(std::int64_t axis) const { return shape[static_cast<std::size_t>(axis)]; }
+  /// 1 beyond the rank, as in broadcasting.
+  [[nodiscard]] std::int64_t extent(std::int64_t axis) const {
+    return axis >= 0 && axis < rank() ? shape[static_cast<std::size_t>(axis)] : 1;
+  }
 };
 
 /// A window over spatial axes, for convolutions and pooling. All lists have one entry for each spatial axis.
@@ -39,7 +42,9 @@ struct HloWindow {
 /// Writes the text of a StableHLO module, operation by operation. Values are named `%x…` (inputs), `%w…` (weights) and
 /// `%…`. Members that make a value append an operation, or return what is there already if it would change nothing.
 ///
-/// Axes are counted from 0. Types must fit, as StableHLO's specification says; nothing checks them here but output().
+/// Axes are counted from 0. Types must fit, as StableHLO's specification says. If operands do not, a member writes
+/// nothing and returns one of them, or a value of the right type; the first misfit is kept, and fault() says what it
+/// is.
 ///
 /// Layout: convolutions of XLA compute with channels last on processors, where ONNX has them second. A value may be
 /// held in either order: [N, C, spatial…] or [N, spatial…, C]. Operators that work in both stay in the order that they
@@ -64,7 +69,12 @@ class HloWriter {
   [[nodiscard]] std::optional<Hlo> permuted_constant(const graph::Node& node, std::size_t index,
                                                      const Axes& permutation);
 
-  /// Gives an output of a node its value. Errors: internal: another type or shape than the graph's.
+  /// Errors: unsupported: operands did not fit until now; `node` is the one that was being written.
+  [[nodiscard]] Status fault(const graph::Node& node) const;
+  /// Records that what `what` names cannot be written. Returns `instead`.
+  Hlo misfit(const Hlo& instead, std::string what);
+
+  /// Gives an output of a node its value. Errors: those of fault(); internal: another type or shape than the graph's.
   [[nodiscard]] Status output(const graph::Node& node, std::size_t index, const Hlo& value);
   [[nodiscard]] Status output_last(const graph::Node& node, std::size_t index, const Hlo& value);
   /// Output 0.
@@ -225,6 +235,7 @@ class HloWriter {
   std::map<std::string_view, const graph::Node*> producers_;
   std::map<std::string, Hlo, std::less<>> constants_;  ///< by their text
   std::map<std::string, Hlo, std::less<>> permuted_;   ///< by name and permutation
+  std::optional<std::string> misfit_;                  ///< the first
 };
 
 /// "tensor<2x3xf32>"; nullopt: StableHLO has no such elements.
@@ -238,12 +249,10 @@ class HloWriter {
 [[nodiscard]] Axes order_from_last(std::int64_t rank);
 /// The same for a list with one number for each axis: extents, paddings.
 void channels_to_last(std::vector<std::int64_t>& numbers);
-[[nodiscard]] bool is_float(DType dtype);  ///< float16 and wider
+[[nodiscard]] bool is_float(DType dtype);     ///< float16 and wider
+[[nodiscard]] bool is_unsigned(DType dtype);  ///< an integer type without a sign
 /// The type to compute in: float32 for float16, bfloat16 and integers; the type itself for float32 and float64.
 [[nodiscard]] DType wide(DType dtype);
-
-/// An axis attribute, counted from 0. Errors: unsupported: out of range.
-[[nodiscard]] Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::int64_t rank);
 
 using HloLowering = Status (*)(HloWriter&, const graph::Node&);
 using HloRow = LoweredOperator<HloWriter>;

@@ -10,6 +10,8 @@ namespace assay::lowering::stablehlo {
 
 Hlo HloWriter::reduce_window(std::string_view operation, const Hlo& x, const Hlo& start, const HloWindow& window) {
   Shape shape;
+  if (window.size.size() != x.shape.size() || start.dtype != x.dtype || !start.shape.empty())
+    return misfit(x, fmt::format("a window of rank {} over {}", window.size.size(), type_text(x)));
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
     const std::int64_t reach = (window.size[i] - 1) * window.dilation[i] + 1;
     shape.push_back((x.shape[i] + window.before[i] + window.after[i] - reach) / window.stride[i] + 1);
@@ -42,6 +44,8 @@ Hlo HloWriter::gather(const Hlo& x, const Hlo& indices, const GatherAxes& axes, 
 }
 
 Hlo HloWriter::scatter_nd(const Hlo& x, const Hlo& indices, const Hlo& updates, std::string_view combine) {
+  if (indices.shape.empty() || indices.shape.back() > x.rank() || updates.dtype != x.dtype)
+    return misfit(x, fmt::format("updates {} of {} at {}", type_text(updates), type_text(x), type_text(indices)));
   const std::int64_t depth = indices.shape.back(), outer = indices.rank() - 1;
   Axes window, inserted;
   for (std::int64_t axis = outer; axis < updates.rank(); ++axis) window.push_back(axis);
@@ -89,7 +93,7 @@ Hlo HloWriter::dynamic_slice(const Hlo& x, std::span<const Hlo> starts, const Sh
     types += ", " + type_text(start);
   }
   return line(fmt::format("stablehlo.dynamic_slice {}{}, sizes = {} : ({}{}) -> {}", x.id, ids, list_text(sizes),
-                          type_text(x), types, *mlir_type(x.dtype, sizes)),
+                          type_text(x), types, type_text(type(x.dtype, sizes))),
               x.dtype, sizes);
 }
 

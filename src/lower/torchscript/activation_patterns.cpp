@@ -47,16 +47,27 @@ struct Matcher {
     return product != nullptr && beside(*product, factor) == x;
   }
 
-  /// The factors of a product of products that has one reader each, from its last node on.
-  void add_factors(const Node& product, std::vector<std::string_view>& factors) {
+  /// The three factors of two products, the first of which only the second reads. Empty: more or fewer.
+  std::vector<std::string_view> three_factors(const Node& product) {
+    std::vector<std::string_view> factors;
+    const Node* before = nullptr;
     for (const std::string_view factor : product.inputs) {
-      if (const Node* before = readers.maker_for_one(factor, "Mul")) {
-        nodes.push_back(before);
-        add_factors(*before, factors);
-      } else {
+      const Node* maker = readers.maker_for_one(factor, "Mul");
+      if (maker == nullptr) {
         factors.push_back(factor);
+      } else if (before == nullptr) {
+        before = maker;
+      } else {
+        return {};
       }
     }
+    if (before == nullptr) return {};
+    nodes.push_back(before);
+    for (const std::string_view factor : before->inputs) {
+      if (readers.maker_for_one(factor, "Mul") != nullptr) return {};
+      factors.push_back(factor);
+    }
+    return factors;
   }
 };
 
@@ -99,9 +110,8 @@ TorchGroup group_of(const Matcher& matcher, const Node& node, std::string_view x
 // 0.5 · x · (1 + …)
 TorchGroup gelu(const StaticProgram& program, const Readers& readers, const Node& node) {
   Matcher product{program, readers, {&node}};
-  std::vector<std::string_view> factors;
-  product.add_factors(node, factors);
-  if (factors.size() != 3) return {};
+  const std::vector<std::string_view> factors = product.three_factors(node);
+  if (factors.empty()) return {};
   for (std::size_t half = 0; half < 3; ++half) {
     if (!product.is(factors[half], 0.5)) continue;
     for (const std::size_t turn : {1U, 2U}) {

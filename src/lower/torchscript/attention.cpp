@@ -274,7 +274,7 @@ Status causal_convolution(TorchWriter& writer, const Node& node) {
 Status tensor_scatter(TorchWriter& writer, const Node& node) {
   const Shape& cache = writer.shape(node, 0);
   const Shape& update = writer.shape(node, 1);
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", -2), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -2), writer.rank(node, 0)));
   const auto along = static_cast<std::size_t>(axis);
   std::vector<std::int64_t> steps(static_cast<std::size_t>(update[along]));
   std::iota(steps.begin(), steps.end(), 0);

@@ -149,8 +149,10 @@ Status max_pool(TorchWriter& writer, const Node& node) {
 }
 
 // The sum over each window of a padded input, as a sum of shifted inputs.
-std::string windowed_sum(TorchWriter& writer, std::string x, const Window& window) {
+Result<std::string> windowed_sum(TorchWriter& writer, const Node& node, std::string x, const Window& window) {
+  constexpr std::int64_t kMostTerms = 1024;
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
+    if (window.kernel[axis] > kMostTerms) return refuse(node, fmt::format("a window of {}", window.kernel[axis]));
     std::string sum;
     for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
       const std::int64_t from = k * window.dilation[axis];
@@ -192,7 +194,8 @@ Status average_pool(TorchWriter& writer, const Node& node) {
   extents.insert(extents.end(), window.out.begin(), window.out.end());
   const std::string count = writer.floats(counts, extents);
   ASSAY_TRY(const std::string typed, torch_cast(node, count, writer.dtype(node, 0)));
-  writer.out(node, torch_call("div", windowed_sum(writer, x, window), typed));
+  ASSAY_TRY(const std::string sum, windowed_sum(writer, node, x, window));
+  writer.out(node, torch_call("div", sum, typed));
   return {};
 }
 
@@ -201,7 +204,8 @@ Status lp_pool(TorchWriter& writer, const Node& node) {
   const std::int64_t p = node.integer("p", 2);
   const std::string x = writer.let(
       torch_call("pow", torch_call("abs", padded(writer.in(node, 0), window.before, exact_after(window), "0.0")), p));
-  writer.out(node, torch_call("pow", windowed_sum(writer, x, window), torch_number(1.0 / static_cast<double>(p))));
+  ASSAY_TRY(const std::string sum, windowed_sum(writer, node, x, window));
+  writer.out(node, torch_call("pow", sum, torch_number(1.0 / static_cast<double>(p))));
   return {};
 }
 
@@ -248,14 +252,14 @@ Result<std::string> torch_convolution(const TorchWriter& writer, const graph::No
 
 TorchOperators torch_convolutions() {
   using namespace torchscript::convolutions;
-  return {since(7, "AveragePool", average_pool, "more than three spatial axes"),
+  return {since(1, "AveragePool", average_pool, "more than three spatial axes"),
           since(1, "Conv", convolution, "more than three spatial axes"),
           since(1, "ConvTranspose", transposed_convolution, "more than three spatial axes"),
           since(1, "GlobalAveragePool", global_average_pool),
           since(2, "GlobalLpPool", global_lp_pool),
           since(1, "GlobalMaxPool", global_max_pool),
           since(2, "LpPool", lp_pool, "more than three spatial axes"),
-          since(8, "MaxPool", max_pool, "more than three spatial axes, places of an unevenly padded input")};
+          since(1, "MaxPool", max_pool, "more than three spatial axes, places of an unevenly padded input")};
 }
 
 }  // namespace assay::lowering

@@ -76,5 +76,8 @@ template <TorchName Name>
                                                                            const graph::Node& node,
                                                                            std::string_view attribute,
                                                                            std::size_t input);
+/// The same for integers that are only ever an input.
+[[nodiscard]] Result<std::optional<std::vector<std::int64_t>>> integers_at(const TorchWriter& writer,
+                                                                           const graph::Node& node, std::size_t input);
 
 }  // namespace assay::lowering

@@ -31,7 +31,7 @@ std::string from_front(TorchWriter& writer, const Node& node, std::size_t i, std
 }
 
 Status gather(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 0), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)];
   const std::string data = writer.in(node, 0);
   if (writer.program().constant(node.inputs[1]) != nullptr) {
@@ -60,7 +60,7 @@ Status gather(TorchWriter& writer, const Node& node) {
 }
 
 Status gather_elements(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 0), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)];
   const std::string places = from_front(writer, node, 1, extent);
   writer.out(node, torch_call("gather", writer.in(node, 0), axis, places));
@@ -126,7 +126,7 @@ Result<std::optional<std::string>> reduction_of(const Node& node) {
 
 Status scatter_elements(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(const std::optional<std::string> reduction, reduction_of(node));
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 0), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)];
   const std::string places = from_front(writer, node, 1, extent);
   const std::string data = writer.in(node, 0), updates = writer.in(node, 2);
@@ -159,7 +159,7 @@ Status scatter_nd(TorchWriter& writer, const Node& node) {
 
 Status one_hot(TorchWriter& writer, const Node& node) {
   const std::int64_t rank = static_cast<std::int64_t>(writer.out_shape(node).size());
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), rank);
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -1), rank));
   const std::int64_t depth = writer.out_shape(node)[static_cast<std::size_t>(axis)];
   std::vector<std::int64_t> all(static_cast<std::size_t>(depth));
   std::iota(all.begin(), all.end(), 0);
@@ -176,7 +176,7 @@ Status one_hot(TorchWriter& writer, const Node& node) {
 
 // The first ones come first among equal elements.
 Status top_k(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -1), writer.rank(node, 0)));
   const std::int64_t count = writer.out_shape(node)[static_cast<std::size_t>(axis)];
   if (writer.dtype(node, 0) == DType::kUInt64) return refuse(node, "the type uint64");
   const std::string sorted = writer.let(torch_call(

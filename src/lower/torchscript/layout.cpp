@@ -23,19 +23,19 @@ Status reshape(TorchWriter& writer, const Node& node) {
 Status transpose(TorchWriter& writer, const Node& node) {
   std::vector<std::int64_t> order(writer.shape(node, 0).size());
   std::iota(order.rbegin(), order.rend(), 0);
-  if (const auto given = node.integers("perm")) order.assign(given->begin(), given->end());
+  if (const auto given = node.integers("perm"); given && !given->empty()) order.assign(given->begin(), given->end());
   writer.out(node, torch_call("permute", writer.in(node, 0), torch_list(order)));
   return {};
 }
 
 Status concat(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 1), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 1), writer.rank(node, 0)));
   writer.out(node, torch_call("cat", torch_list(writer.ins(node)), axis));
   return {};
 }
 
 Status split(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 0), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   const std::string x = writer.in(node, 0);
   std::int64_t from = 0;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -51,11 +51,14 @@ Status slice(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(const auto starts, integers_of(writer, node, "starts", 1));
   ASSAY_TRY(const auto ends, integers_of(writer, node, "ends", 2));
   ASSAY_TRY(const auto axes, integers_of(writer, node, "axes", 3));
-  ASSAY_TRY(const auto steps, integers_of(writer, node, "steps", 4));
+  ASSAY_TRY(const auto steps, integers_at(writer, node, 4));
   if (!starts || !ends) return refuse(node, "a missing start or end");
+  for (const auto* list : {&ends, &axes, &steps})
+    if (*list && (*list)->size() != starts->size()) return refuse(node, "a list of another length");
   std::string x = writer.in(node, 0);
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::int64_t axis = axes ? TorchWriter::axis((*axes)[i], writer.rank(node, 0)) : static_cast<std::int64_t>(i);
+    ASSAY_TRY(const std::int64_t axis,
+              axis_of(node, axes ? (*axes)[i] : static_cast<std::int64_t>(i), writer.rank(node, 0)));
     const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)], by = steps ? (*steps)[i] : 1;
     if (by == 0) return refuse(node, "a step of 0");
     const graph::AxisSlice part = graph::slice_of((*starts)[i], (*ends)[i], by, extent);
@@ -64,6 +67,7 @@ Status slice(TorchWriter& writer, const Node& node) {
     } else if (part.step == -1 && part.count == extent) {
       x = torch_call("flip", x, fmt::format("[{}]", axis));
     } else {
+      ASSAY_CHECK_OK(check_listed(node, static_cast<double>(part.count)));
       std::vector<std::int64_t> places;
       for (std::int64_t k = 0; k < part.count; ++k) places.push_back(part.begin + k * part.step);
       x = torch_call("index_select", x, axis, writer.integers(places));
@@ -92,14 +96,16 @@ struct Padding {
 
 Result<Padding> padding_of(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(const auto pads, integers_of(writer, node, "pads", 1));
-  ASSAY_TRY(const auto axes, integers_of(writer, node, "axes", 3));
+  ASSAY_TRY(const auto axes, integers_at(writer, node, 3));
   const std::size_t rank = writer.shape(node, 0).size();
   if (!pads) return refuse(node, "a missing padding");
+  if (pads->size() != 2 * (axes ? axes->size() : rank)) return refuse(node, "pads of another rank");
   Padding padding{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
   const std::size_t count = pads->size() / 2;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto axis =
-        axes ? static_cast<std::size_t>(TorchWriter::axis((*axes)[i], static_cast<std::int64_t>(rank))) : i;
+    ASSAY_TRY(const std::int64_t place,
+              axis_of(node, axes ? (*axes)[i] : static_cast<std::int64_t>(i), static_cast<std::int64_t>(rank)));
+    const auto axis = static_cast<std::size_t>(place);
     padding.before[axis] = (*pads)[i];
     padding.behind[axis] = (*pads)[count + i];
   }
@@ -140,6 +146,8 @@ std::vector<std::int64_t> padded_places(std::int64_t extent, std::int64_t before
 Status pad(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(Padding padding, padding_of(writer, node));
   const std::string_view mode = node.text("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    return refuse(node, fmt::format("the mode '{}'", mode));
   const std::size_t rank = padding.before.size();
   std::string x = cropped(writer, node, padding);
   if (mode == "constant") {
@@ -160,6 +168,7 @@ Status pad(TorchWriter& writer, const Node& node) {
     if (before == 0 && behind == 0) continue;
     const std::int64_t extent = writer.out_shape(node)[axis] - before - behind;
     if (extent <= 0) return refuse(node, "the padding of an empty axis");
+    ASSAY_CHECK_OK(check_listed(node, static_cast<double>(writer.out_shape(node)[axis])));
     x = torch_call("index_select", x, axis, writer.integers(padded_places(extent, before, behind, mode)));
   }
   writer.out(node, x);

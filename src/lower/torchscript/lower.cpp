@@ -29,9 +29,10 @@ Status lower_to_torch(const StaticProgram& program, Program& into) {
   const TorchPatterns patterns(program);
   for (const graph::Node* node : program.nodes()) {
     if (!patterns.write(writer, *node)) ASSAY_CHECK_OK(rows.at({node->domain, node->op_type})->lower(writer, *node));
+    ASSAY_CHECK_OK(writer.fault());
   }
   writer.finish();
-  return {};
+  return writer.fault();
 }
 
 }  // namespace assay::lowering

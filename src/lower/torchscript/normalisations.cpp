@@ -52,14 +52,14 @@ Status instance(TorchWriter& writer, const Node& node) {
 }
 
 // The extents that a scale of a normalisation over the axes from `axis` on has in libtorch.
-Shape normalised(const TorchWriter& writer, const Node& node) {
+Result<Shape> normalised(const TorchWriter& writer, const Node& node) {
   const Shape& shape = writer.shape(node, 0);
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), writer.rank(node, 0));
-  return {shape.begin() + axis, shape.end()};
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -1), writer.rank(node, 0)));
+  return Shape(shape.begin() + axis, shape.end());
 }
 
 Status layer(TorchWriter& writer, const Node& node) {
-  const Shape extents = normalised(writer, node);
+  ASSAY_TRY(const Shape extents, normalised(writer, node));
   const bool has_bias = has_input(node, 2);
   const bool native = writer.shape(node, 1) == extents && (!has_bias || writer.shape(node, 2) == extents) &&
                       writer.dtype(node, 1) == writer.dtype(node, 0);
@@ -85,7 +85,7 @@ Status layer(TorchWriter& writer, const Node& node) {
 }
 
 Status root_mean_square(TorchWriter& writer, const Node& node) {
-  const Shape extents = normalised(writer, node);
+  ASSAY_TRY(const Shape extents, normalised(writer, node));
   const bool native = writer.shape(node, 1) == extents && writer.dtype(node, 1) == writer.dtype(node, 0);
   const std::string made = torch_call("rms_norm", writer.in(node, 0), torch_list(extents),
                                       native ? writer.in(node, 1) : "None", epsilon(node));
@@ -122,7 +122,7 @@ Status local_response(TorchWriter& writer, const Node& node) {
 }
 
 Status lp(TorchWriter& writer, const Node& node) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", -1), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", -1), writer.rank(node, 0)));
   const std::string x = writer.in(node, 0);
   const std::string norm =
       writer.let(torch_call("linalg_vector_norm", x, node.integer("p", 2), fmt::format("[{}]", axis), "True"));

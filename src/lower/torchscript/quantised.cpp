@@ -41,17 +41,17 @@ Result<std::string> quantised(const Node& node, const std::string& x, const std:
 }
 
 // Input i, a scale or zero point, with one element for each of input 0, or each of its axis, or one for all.
-std::string spread(TorchWriter& writer, const Node& node, std::size_t i) {
+Result<std::string> spread(TorchWriter& writer, const Node& node, std::size_t i) {
   const std::string given = writer.in(node, i);
   const Shape& shape = writer.shape(node, i);
   const Shape& whole = writer.shape(node, 0);
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
   if (count == 1) return torch_call("reshape", given, "[]");
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 1), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 1), writer.rank(node, 0)));
   const auto along = static_cast<std::size_t>(axis);
   if (const std::int64_t block = node.integer("block_size", 0); block > 0 && shape.size() == whole.size()) {
-    const std::string wide = torch_call("repeat_interleave", given, block, axis);
+    std::string wide = torch_call("repeat_interleave", given, block, axis);
     return shape[along] * block == whole[along] ? wide : torch_call("narrow", wide, axis, 0, whole[along]);
   }
   Shape extents(whole.size(), 1);
@@ -66,14 +66,18 @@ Status quantize(TorchWriter& writer, const Node& node) {
                      : is_floating(writer.dtype(node, 0)) ? writer.dtype(node, 0)
                                                           : DType::kFloat32;
   if (!torch_type(type) || !torch_type(out)) return refuse(node, fmt::format("the type {}", to_string(out)));
-  const std::string x = torch_call("div", to(writer.in(node, 0), type), to(spread(writer, node, 1), type));
+  ASSAY_TRY(const std::string scale, spread(writer, node, 1));
+  const std::string x = torch_call("div", to(writer.in(node, 0), type), to(scale, type));
   if (is_floating(out)) {  // 8 bits; their zero point is zero
     ASSAY_TRY(const std::string made, torch_cast_saturated(node, x, out, node.integer("saturate", 1) != 0));
     writer.out(node, made);
     return {};
   }
   std::optional<std::string> zero;
-  if (has_input(node, 2)) zero = to(spread(writer, node, 2), DType::kFloat32);
+  if (has_input(node, 2)) {
+    ASSAY_TRY(const std::string given, spread(writer, node, 2));
+    zero = to(given, DType::kFloat32);
+  }
   ASSAY_TRY(const std::string made, quantised(node, to(x, DType::kFloat32), zero, out));
   writer.out(node, made);
   return {};
@@ -86,9 +90,11 @@ Status dequantize(TorchWriter& writer, const Node& node) {
   if (has_input(node, 2) && is_integer(given)) {
     const bool wide = given == DType::kInt32 || given == DType::kUInt32;  // float32 does not have all of them
     const DType type = wide ? DType::kInt64 : DType::kFloat32;
-    x = torch_call("sub", to(x, type), to(spread(writer, node, 2), type));
+    ASSAY_TRY(const std::string zero, spread(writer, node, 2));
+    x = torch_call("sub", to(x, type), to(zero, type));
   }
-  const std::string made = torch_call("mul", to(x, DType::kFloat32), to(spread(writer, node, 1), DType::kFloat32));
+  ASSAY_TRY(const std::string scale, spread(writer, node, 1));
+  const std::string made = torch_call("mul", to(x, DType::kFloat32), to(scale, DType::kFloat32));
   ASSAY_TRY(const std::string typed, torch_cast(node, made, out));
   writer.out(node, typed);
   return {};

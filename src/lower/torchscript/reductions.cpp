@@ -29,7 +29,9 @@ Result<Reduction> reduction_of(TorchWriter& writer, const Node& node) {
   ASSAY_TRY(auto axes, integers_of(writer, node, "axes", 1));
   const std::int64_t rank = writer.rank(node, 0);
   if (axes && !axes->empty()) {
-    for (std::int64_t& axis : *axes) axis = TorchWriter::axis(axis, rank);
+    for (std::int64_t& axis : *axes) {
+      ASSAY_TRY(axis, axis_of(node, axis, rank));
+    }
     reduction.axes = *axes;
     std::ranges::sort(reduction.axes);
   } else if (node.integer("noop_with_empty_axes", 0) != 0) {
@@ -142,7 +144,7 @@ Status product(TorchWriter& writer, const Node& node) {
 }
 
 Status place_of(TorchWriter& writer, const Node& node, const char* name) {
-  const std::int64_t axis = TorchWriter::axis(node.integer("axis", 0), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   if (writer.dtype(node, 0) == DType::kUInt64) return refuse(node, "the type uint64");
   const std::string x = computable(writer.in(node, 0), writer.dtype(node, 0));
   const std::string keep = torch_bool(node.integer("keepdims", 1) != 0);
@@ -162,7 +164,7 @@ Status argmin(TorchWriter& writer, const Node& node) { return place_of(writer, n
 Status running(TorchWriter& writer, const Node& node, const char* name, const char* first) {
   ASSAY_TRY(const std::vector<std::int64_t> axes, writer.program().integers(node, node.inputs[1]));
   if (axes.size() != 1) return refuse(node, "an axis that is not one number");
-  const std::int64_t axis = TorchWriter::axis(axes.front(), writer.rank(node, 0));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, axes.front(), writer.rank(node, 0)));
   const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)];
   const DType dtype = is_computable(writer.dtype(node, 0)) ? writer.dtype(node, 0) : DType::kInt64;
   const std::string type = fmt::format("dtype={}", *torch_type(dtype)), along = fmt::format("[{}]", axis);

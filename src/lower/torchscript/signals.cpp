@@ -42,7 +42,7 @@ Status fourier(TorchWriter& writer, const Node& node) {
     ASSAY_TRY(const auto given, writer.program().integers(node, node.inputs[2]));
     if (given.size() == 1) axis = given.front();
   }
-  axis = TorchWriter::axis(axis, rank);
+  ASSAY_TRY(axis, axis_of(node, axis, rank));
   const bool inverse = node.integer("inverse", 0) != 0, one_sided = node.integer("onesided", 0) != 0;
   const std::int64_t extent = writer.shape(node, 0)[static_cast<std::size_t>(axis)];
   std::int64_t length = inverse && one_sided ? 2 * (extent - 1) : extent;

@@ -71,6 +71,12 @@ Result<std::optional<std::vector<std::int64_t>>> integers_of(const TorchWriter& 
   using Found = std::optional<std::vector<std::int64_t>>;
   if (const auto given = node.integers(attribute))
     return Found(std::vector<std::int64_t>(given->begin(), given->end()));
+  return integers_at(writer, node, input);
+}
+
+Result<std::optional<std::vector<std::int64_t>>> integers_at(const TorchWriter& writer, const Node& node,
+                                                             std::size_t input) {
+  using Found = std::optional<std::vector<std::int64_t>>;
   if (!has_input(node, input)) return Found();
   ASSAY_TRY(std::vector<std::int64_t> all, writer.program().integers(node, node.inputs[input]));
   return Found(std::move(all));

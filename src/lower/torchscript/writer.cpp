@@ -21,7 +21,10 @@ TorchWriter::TorchWriter(const StaticProgram& program, Program& into) : program_
 std::string TorchWriter::value(std::string_view name) {
   if (const auto known = names_.find(name); known != names_.end()) return known->second;
   const Weight* constant = program_.constant(name);
-  ASSAY_CHECK(constant != nullptr, "a tensor is written before it is read");
+  if (constant == nullptr) {
+    if (!missing_) missing_ = name;
+    return "None";
+  }
   std::string variable = weight(*constant);
   names_.emplace(name, variable);
   return variable;
@@ -54,6 +57,11 @@ std::string TorchWriter::scalar(const graph::Node& node, std::size_t i) {
   if (const auto known = program_.number(node.inputs[i]))
     return is_integer(dtype(node, i)) ? fmt::format("{}", static_cast<std::int64_t>(*known)) : torch_number(*known);
   return torch_call("item", in(node, i));
+}
+
+Status TorchWriter::fault() const {
+  if (!missing_) return {};
+  return fail(ErrorCode::kInternal, fmt::format("nothing was lowered for the value {}", shown(*missing_)));
 }
 
 void TorchWriter::line(const std::string& statement) { into_.text += "    " + statement + "\n"; }
@@ -125,6 +133,8 @@ std::optional<int> torch_type(DType dtype) {
       return std::nullopt;
   }
 }
+
+bool torch_has_type(DType dtype) { return torch_type(dtype).has_value(); }
 
 std::string torch_number(double value) {
   if (std::isnan(value)) return "nan";

@@ -27,8 +27,10 @@ class TorchWriter {
   [[nodiscard]] const StaticProgram& program() const { return program_; }
   [[nodiscard]] std::int64_t opset(const graph::Node& node) const { return program_.opset(node); }
 
-  /// The tensor `name`, an ONNX name; a constant becomes a weight.
+  /// The tensor `name`, an ONNX name; a constant becomes a weight. "None" if there is none; fault() says so.
   [[nodiscard]] std::string value(std::string_view name);
+  /// Errors: internal: a value was read that no node's function has written.
+  [[nodiscard]] Status fault() const;
   /// Input i of a node, which has it.
   [[nodiscard]] std::string in(const graph::Node& node, std::size_t i) { return value(node.inputs[i]); }
   [[nodiscard]] std::vector<std::string> ins(const graph::Node& node);
@@ -45,15 +47,15 @@ class TorchWriter {
   [[nodiscard]] DType out_dtype(const graph::Node& node, std::size_t i = 0) const {
     return program_.dtype(node.outputs[i]);
   }
-  /// An axis counted from 0.
+  /// A place of `rank` ones, counted from 0. Not checked: axis_of() does that.
   [[nodiscard]] static std::int64_t axis(std::int64_t axis, std::int64_t rank) { return axis < 0 ? axis + rank : axis; }
 
   /// Input i of a node, which has one element, as a number: a literal if it is a constant.
   [[nodiscard]] std::string scalar(const graph::Node& node, std::size_t i);
 
-  /// `expression` is output i of the node.
+  /// `expression` is output i of the node, if the node has that many.
   void out(const graph::Node& node, std::size_t i, const std::string& expression) {
-    define(node.outputs[i], expression);
+    define(i < node.outputs.size() ? node.outputs[i] : std::string_view(), expression);
   }
   void out(const graph::Node& node, const std::string& expression) { out(node, 0, expression); }
   /// `expression` is the tensor `name`.
@@ -81,6 +83,7 @@ class TorchWriter {
   Program& into_;
   std::map<std::string, std::string, std::less<>> names_;  ///< Python names, by ONNX name
   std::size_t variables_ = 0;
+  std::optional<std::string> missing_;  ///< the first value that was read too early
 };
 
 /// libtorch's number of an element type; nullopt: it has none.
