@@ -35,6 +35,8 @@ Status attention(Site& site) {
   std::int64_t all = k.length;
   for (const std::size_t past : {4U, 5U})
     if (site.has(past) && site.rank(past) != 4) return site.contradiction("past keys or values of another rank");
+  if (site.has(4) != site.has(5) || (site.has(4) && site.shape(4)[2] != site.shape(5)[2]))
+    return site.contradiction("past keys and values of different lengths");
   if (site.has(4)) all = plus(all, site.shape(4)[2]);
   const DType dtype = site.in(0).dtype;
   if (site.rank(0) == 4)

@@ -183,6 +183,11 @@ TEST(MalformedNodes, HaveRanksThatTheOperatorAllows) {
                            .list("kernel_shape", {2, 2})},
       {"another rank",
        Build().input("x", {2, 1, 3}).input("w", {8, 3}).input("r", {1, 8, 2}).node("LSTM", {"x", "w", "r"})},
+      {"of different lengths", Build()
+                                   .input("q", {1, 2, 3, 4})
+                                   .input("k", {1, 2, 5, 4})
+                                   .input("v", {1, 2, 6, 4})
+                                   .node("Attention", {"q", "q", "q", "", "k", "v"})},
       {"weights for 7 directions",
        Build().input("x", {2, 1, 3}).input("w", {7, 8, 3}).input("r", {7, 8, 2}).node("LSTM", {"x", "w", "r"})},
       {"100 axes",

@@ -51,7 +51,7 @@ Status transposed(HloWriter& writer, const graph::Node& node) {
 
 Status joined_along(HloWriter& writer, const graph::Node& node) {
   const std::int64_t rank = static_cast<std::int64_t>(shape_made(writer, node).size());
-  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 1), rank));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), rank));
   bool last = true;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) last = last && writer.prefers_last(node, i);
   std::vector<Hlo> values;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses: the scores of the right classes, weighted and reduced.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lower/stablehlo/elementwise.hpp"
@@ -36,6 +38,8 @@ Status loss_of(HloWriter& writer, const graph::Node& node, const Hlo& likelihood
     loss = writer.select(writer.compare("EQ", *weights, writer.splat_like(0, loss)), writer.splat_like(0, loss),
                          writer.multiply(loss, *weights));
   const std::string_view reduction = node.text("reduction", "mean");
+  if (reduction != "mean" && reduction != "sum" && reduction != "none")
+    return refuse(node, fmt::format("the reduction '{}'", reduction));
   if (reduction == "mean" && !weights)
     loss = writer.mean(loss, all_axes(loss));
   else if (reduction == "mean")

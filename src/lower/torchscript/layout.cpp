@@ -29,7 +29,7 @@ Status transpose(TorchWriter& writer, const Node& node) {
 }
 
 Status concat(TorchWriter& writer, const Node& node) {
-  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 1), writer.rank(node, 0)));
+  ASSAY_TRY(const std::int64_t axis, axis_of(node, node.integer("axis", 0), writer.rank(node, 0)));
   writer.out(node, torch_call("cat", torch_list(writer.ins(node)), axis));
   return {};
 }
