@@ -139,7 +139,8 @@ Status resized_to(Site& site, const Elements& sizes, const std::vector<std::size
   std::optional<double> scale;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t extent = shape[axes[i]];
-    if (sizes[i] < 0 || (extent == 0 && policy != "stretch")) return site.contradiction("a size that cannot be");
+    if (sizes[i] < 0 || (extent == 0 && (sizes[i] > 0 || policy != "stretch")))
+      return site.contradiction("a size that cannot be");
     const double own = static_cast<double>(sizes[i]) / static_cast<double>(std::max<std::int64_t>(extent, 1));
     scale = !scale ? own : policy == "not_larger" ? std::min(*scale, own) : std::max(*scale, own);
   }

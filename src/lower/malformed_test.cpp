@@ -229,6 +229,11 @@ TEST(MalformedNodes, HaveNumbersThatNothingIsDividedByOrRepeatedFor) {
                          .integers("pads", {0, 0, 0, 1 << 20})
                          .node("Pad", {"x", "pads"})
                          .text("mode", "reflect")},
+      {"a size that cannot be", Build()
+                                    .input("x", {1, 0})
+                                    .integers("sizes", {1, 4})
+                                    .node("Resize", {"x", "", "", "sizes"})
+                                    .text("mode", "linear")},
       {"computed numbers", Build().scalar("n", std::int64_t{1} << 36).node("HannWindow", {"n"})},
       {"bands of", Build()
                        .scalar("a", 8)

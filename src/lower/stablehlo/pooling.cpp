@@ -168,7 +168,7 @@ Status image_from_columns(HloWriter& writer, const graph::Node& node) {
   const std::size_t axes = block.size();
   const std::int64_t n = x.extent(0), channels = out[1], places = count_of(block);
   constexpr std::int64_t kMostPlaces = 4096;  // each is a term of a sum
-  if (places > kMostPlaces) return refuse(node, fmt::format("a block of {} places", places));
+  if (places > kMostPlaces) return refuse(node, fmt::format("a block of {} places (at most {})", places, kMostPlaces));
   ASSAY_TRY(const graph::Window window, window_of(node, out, block));
   Shape windows{n, channels};
   for (std::size_t i = 0; i < axes; ++i) windows.push_back(window.count(i, out[i + 2]));

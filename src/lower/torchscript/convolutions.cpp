@@ -152,7 +152,8 @@ Status max_pool(TorchWriter& writer, const Node& node) {
 Result<std::string> windowed_sum(TorchWriter& writer, const Node& node, std::string x, const Window& window) {
   constexpr std::int64_t kMostTerms = 1024;
   for (std::size_t axis = 0; axis < window.axes(); ++axis) {
-    if (window.kernel[axis] > kMostTerms) return refuse(node, fmt::format("a window of {}", window.kernel[axis]));
+    if (window.kernel[axis] > kMostTerms)
+      return refuse(node, fmt::format("a window of {} (at most {})", window.kernel[axis], kMostTerms));
     std::string sum;
     for (std::int64_t k = 0; k < window.kernel[axis]; ++k) {
       const std::int64_t from = k * window.dilation[axis];
