@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "graph/shape_rules.hpp"
+#include "lower/any_operator.hpp"
 #include "lower/operators.hpp"
 #include "lower/signatures.hpp"
 #include "lower/static_program.hpp"
@@ -139,8 +140,7 @@ TEST_F(Lowering, ReadsTheNumberOfAConstantWithOneElementOnly) {
   add_node(graph, "Mul", {"y", "quarter"}, {"z"});
   add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"rows", "2"});
   const StaticModel opened = open(model);
-  const NodeCheck accept{[](const graph::Node&, std::int64_t) { return Status(); }, [](DType) { return true; }};
-  const StaticProgram program = StaticProgram::create(opened, rows(3), accept).value();
+  const StaticProgram program = StaticProgram::create(opened, rows(3), lowering::testing::kAnyOperator).value();
   EXPECT_EQ(program.number("quarter"), 0.25);
   EXPECT_EQ(program.number("w"), std::nullopt) << "two elements";
   EXPECT_EQ(program.number("y"), std::nullopt) << "not a constant";
@@ -156,8 +156,7 @@ TEST_F(Lowering, ReadsIntegersOf64BitsExactly) {
   add_node(graph, "Gather", {"y", "places"}, {"z"});
   add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"", "2"});
   const StaticModel opened = open(model);
-  const auto accept = [](const graph::Node&, std::int64_t) { return Status(); };
-  const StaticProgram program = StaticProgram::create(opened, rows(3), accept).value();
+  const StaticProgram program = StaticProgram::create(opened, rows(3), lowering::testing::kAnyOperator).value();
   EXPECT_EQ(program.integers(*program.nodes().back(), "places").value(), places);
 }
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lower/static_program.hpp"
+
+namespace assay::lowering::testing {
+
+/// For tests: every operator and every type is accepted.
+inline const NodeCheck kAnyOperator{[](const graph::Node&, std::int64_t) { return Status(); },
+                                    [](DType) { return true; }};
+
+}  // namespace assay::lowering::testing
