@@ -3,10 +3,10 @@
 
 #include "lower/static_program.hpp"
 
-namespace assay::lowering::testing {
+namespace assay::testing {
 
 /// For tests: every operator and every type is accepted.
-inline const NodeCheck kAnyOperator{[](const graph::Node&, std::int64_t) { return Status(); },
-                                    [](DType) { return true; }};
+inline const lowering::NodeCheck kAnyOperator{[](const graph::Node&, std::int64_t) { return Status(); },
+                                              [](DType) { return true; }};
 
-}  // namespace assay::lowering::testing
+}  // namespace assay::testing

@@ -140,7 +140,7 @@ TEST_F(Lowering, ReadsTheNumberOfAConstantWithOneElementOnly) {
   add_node(graph, "Mul", {"y", "quarter"}, {"z"});
   add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"rows", "2"});
   const StaticModel opened = open(model);
-  const StaticProgram program = StaticProgram::create(opened, rows(3), lowering::testing::kAnyOperator).value();
+  const StaticProgram program = StaticProgram::create(opened, rows(3), testing::kAnyOperator).value();
   EXPECT_EQ(program.number("quarter"), 0.25);
   EXPECT_EQ(program.number("w"), std::nullopt) << "two elements";
   EXPECT_EQ(program.number("y"), std::nullopt) << "not a constant";
@@ -156,7 +156,7 @@ TEST_F(Lowering, ReadsIntegersOf64BitsExactly) {
   add_node(graph, "Gather", {"y", "places"}, {"z"});
   add_value(graph.mutable_output(), "z", onnx::TensorProto::FLOAT, {"", "2"});
   const StaticModel opened = open(model);
-  const StaticProgram program = StaticProgram::create(opened, rows(3), lowering::testing::kAnyOperator).value();
+  const StaticProgram program = StaticProgram::create(opened, rows(3), testing::kAnyOperator).value();
   EXPECT_EQ(program.integers(*program.nodes().back(), "places").value(), places);
 }
 

@@ -87,7 +87,7 @@ class ResizeModel {
 std::vector<std::vector<double>> matrix_for(const Json& given) {
   const ResizeModel model(given);
   const StaticModel opened = model.open().value();
-  const StaticProgram program = StaticProgram::create(opened, model.request(), lowering::testing::kAnyOperator).value();
+  const StaticProgram program = StaticProgram::create(opened, model.request(), testing::kAnyOperator).value();
   const graph::Node& node = *program.nodes().at(0);
   const Resize resize = read_resize(program, node).value();
   EXPECT_EQ(resize.axes.size(), 1);

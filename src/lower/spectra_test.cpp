@@ -51,7 +51,7 @@ class Spectra : public ::testing::Test {
 TEST_F(Spectra, MelFiltersAreTriangles) {
   mel(3, 16, 8192, 0, 8000);
   const StaticModel model = open();
-  const StaticProgram program = StaticProgram::create(model, {}, lowering::testing::kAnyOperator).value();
+  const StaticProgram program = StaticProgram::create(model, {}, testing::kAnyOperator).value();
   const auto made = mel_weights(program, *program.nodes().at(0));
   ASSERT_TRUE(made) << to_string(made.error());
   const std::vector<double> expected{1,       0, 0, 0.5, 0.5, 0, 0,    1, 0, 0,   2.0 / 3, 1.0 / 3, 0,   1.0 / 3,
@@ -74,7 +74,7 @@ TEST_F(Spectra, WindowsAreSumsOfCosines) {
   onnx::NodeProto& node = add_node(graph(), "BlackmanWindow", {"size"}, {"y"});
   const auto made = [&] {
     const StaticModel model = open();
-    const StaticProgram program = StaticProgram::create(model, {}, lowering::testing::kAnyOperator).value();
+    const StaticProgram program = StaticProgram::create(model, {}, testing::kAnyOperator).value();
     return cosine_window(program, *program.nodes().at(0), kBlackman);
   };
   EXPECT_THAT(made(), Pointwise(DoubleNear(1e-12), std::vector<double>{0, 0.34, 1, 0.34}));
