@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "result/keys.hpp"
@@ -40,6 +44,12 @@ Status refresh_keys(Database& database, const std::string& table, const std::str
                   table, id));
 }
 
+// Columns that only the database has, and what they mean.
+constexpr std::pair<std::string_view, std::string_view> kOwnColumns[] = {
+    {"result_id", "key of the result in this database; other tables name it"},
+    {"launch_id", "key of the launch in this database; its samples name it"},
+    {"counted", "whether the samples of the launch are part of the result"}};
+
 Status comment_columns(Database& database, const std::string& name) {
   const std::string table = "main." + duckdb::quoted_name(name);
   // Not duckdb_columns(): it looks at every view, and one of the user's may be of columns that are gone.
@@ -51,8 +61,10 @@ Status comment_columns(Database& database, const std::string& name) {
     std::string meaning;
     if (field != nullptr)
       meaning = std::string(field->meaning) + (field->unit.empty() ? "" : fmt::format(" ({})", field->unit));
-    else if (column == "result_id")
-      meaning = "key of the result in this database; other tables name it";
+    else if (const auto* own =
+                 std::ranges::find(kOwnColumns, column, &std::pair<std::string_view, std::string_view>::first);
+             own != std::end(kOwnColumns))
+      meaning = own->second;
     else
       continue;
     ASSAY_CHECK_OK(database.execute(

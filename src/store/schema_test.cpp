@@ -47,8 +47,11 @@ TEST_F(SchemaTest, ResultColumnsAreTheRecordsFieldsInAnyOrderAndCarryTheirMeanin
     const auto columns = database->query(
         "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = '" + table + "'");
     ASSERT_TRUE(columns);
-    std::set<std::vector<Json>> found, expected{{"result_id", "BIGINT", nullptr}};
-    if (table == "launches") expected.insert({{"launch_id", "BIGINT", nullptr}, {"counted", "BOOLEAN", nullptr}});
+    std::set<std::vector<Json>> found,
+        expected{{"result_id", "BIGINT", "key of the result in this database; other tables name it"}};
+    if (table == "launches")
+      expected.insert({{"launch_id", "BIGINT", "key of the launch in this database; its samples name it"},
+                       {"counted", "BOOLEAN", "whether the samples of the launch are part of the result"}});
     for (const auto& row : columns->rows) found.insert(row);
     for (const Field& field : result_fields()) {
       const std::string unit = field.unit.empty() ? "" : " (" + std::string(field.unit) + ")";
