@@ -148,6 +148,7 @@ struct CategoryLine {
 
 /// The times that changes are looked for in, in days.
 constexpr int kWeek = 7, kMonth = 30;
+constexpr double kSecondsOfDay = 86400;
 
 struct Analysis {
   Goal goal = Goal::kLatency;

@@ -23,8 +23,6 @@ bool says_something(const HistoryPoint& point) {
 
 bool works(const HistoryPoint& point) { return point.status == CellStatus::kCompleted; }
 
-constexpr double kSecondsOfDay = 86400;
-
 double log_of(const HistoryPoint& point) { return std::log(point.p50_ms.value_or(1)); }
 
 double median(std::vector<double> values) {

@@ -42,6 +42,10 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
+Failure unknown_option_named(const std::string& word, const std::vector<std::string>& names, const std::string& help) {
+  return wrong_usage(fmt::format("unknown option '{}'", word), with_hint(did_you_mean(word, names), help));
+}
+
 // The first option that `command` does not have. Its value was read as something else, of which the parser complains
 // first: "bert" of "report -m bert" as the name of a report.
 std::optional<Failure> unknown_option(const CLI::App& command, const std::string& help, int argc, char** argv) {
@@ -51,8 +55,7 @@ std::optional<Failure> unknown_option(const CLI::App& command, const std::string
                             ? word.size() > 2
                             : word.size() == 2 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
     if (option && command.get_option_no_throw(word) == nullptr)
-      return wrong_usage(fmt::format("unknown option '{}'", word),
-                         with_hint(did_you_mean(word, option_names(command)), help));
+      return unknown_option_named(word, option_names(command), help);
   }
   return std::nullopt;
 }
@@ -88,7 +91,7 @@ std::optional<Failure> unexpected(const CLI::App& command, const std::string& he
     names.insert(names.end(), more.begin(), more.end());
   }
   if (std::ranges::find(names, word) != names.end()) return std::nullopt;
-  return wrong_usage(fmt::format("unknown option '{}'", word), with_hint(did_you_mean(word, names), help));
+  return unknown_option_named(word, names, help);
 }
 
 // The name of an option as it was typed: "--db" of --db-path, "REPORT" of a value without an option.

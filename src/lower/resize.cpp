@@ -87,9 +87,7 @@ Result<std::vector<std::size_t>> named_axes(const graph::Node& node, std::size_t
   if (!given) return axes;
   axes.clear();
   for (const std::int64_t axis : *given) {
-    const std::int64_t from_0 = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-    if (from_0 < 0 || from_0 >= static_cast<std::int64_t>(rank))
-      return refuse(node, fmt::format("axis {} of a tensor of rank {}", axis, rank));
+    ASSAY_TRY(const std::int64_t from_0, axis_of(node, axis, static_cast<std::int64_t>(rank)));
     axes.push_back(static_cast<std::size_t>(from_0));
   }
   return axes;
@@ -223,8 +221,7 @@ DType resize_type(DType dtype) {
 }
 
 IntegerRange integer_range(DType dtype) {
-  const bool is_signed =
-      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
+  const bool is_signed = !is_unsigned(dtype);
   const int bits = bit_width(dtype) - (is_signed ? 1 : 0);
   const double beyond = std::ldexp(1.0, bits);
   return {is_signed ? -beyond : 0, bits <= 32 ? beyond - 1 : std::nextafter(beyond, 0)};

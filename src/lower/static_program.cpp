@@ -26,6 +26,16 @@ Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::in
   return refuse(node, fmt::format("axis {} of a tensor of rank {}", axis, rank));
 }
 
+bool is_unsigned(DType dtype) {
+  return dtype == DType::kUInt8 || dtype == DType::kUInt16 || dtype == DType::kUInt32 || dtype == DType::kUInt64;
+}
+
+Result<graph::Window> window_of(const graph::Node& node, const Shape& in, std::vector<std::int64_t> kernel) {
+  auto window = graph::read_window(node, in, std::move(kernel));
+  if (!window) return refuse(node, window.error());
+  return *std::move(window);
+}
+
 Status check_listed(const graph::Node& node, double numbers) {
   constexpr double kMost = 1 << 24;
   if (numbers <= kMost) return {};

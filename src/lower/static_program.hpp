@@ -15,6 +15,7 @@
 #include "graph/specialise.hpp"
 #include "graph/static_graph.hpp"
 #include "graph/view.hpp"
+#include "graph/window.hpp"
 #include "lower/node_check.hpp"
 #include "lower/program.hpp"
 
@@ -95,6 +96,13 @@ class StaticProgram {
 
 /// An axis counted from 0. Errors: unsupported: out of range.
 [[nodiscard]] Result<std::int64_t> axis_of(const graph::Node& node, std::int64_t axis, std::int64_t rank);
+
+/// Whether it is an integer type of 8 bits or more without a sign.
+[[nodiscard]] bool is_unsigned(DType dtype);
+
+/// graph::read_window(). Errors: unsupported, what it says.
+[[nodiscard]] Result<graph::Window> window_of(const graph::Node& node, const Shape& in,
+                                              std::vector<std::int64_t> kernel);
 
 /// Whether a list of so many numbers, which lowering computes, may become a part of a program. Errors: unsupported:
 /// more than 2^24.

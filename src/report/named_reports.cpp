@@ -54,11 +54,9 @@ std::string how_many_words(const Answered& answered, const std::string& all) {
   return words;
 }
 
-// Whether a result is so many days older than the newest one. 0: whether there is more than one run.
+// Whether a result is so many days older than the newest one.
 bool has_older(const Dataset& data, int days) {
-  if (days == 0) return data.runs.size() > 1;
   if (data.history.empty()) return false;
-  constexpr double kSecondsOfDay = 86400;
   const auto [oldest, newest] = std::ranges::minmax_element(data.history, {}, &HistoryPoint::time_s);
   return oldest->time_s <= newest->time_s - days * kSecondsOfDay;
 }
@@ -82,7 +80,7 @@ Section change_section(const char* heading, const std::vector<Change>& changes, 
 constexpr std::string_view kNoRunBefore = "There is no run before to compare with.";
 
 bool is_first_run(const Dataset& data, const Analysis& analysis) {
-  return !has_older(data, 0) && analysis.since_last_run.empty();
+  return data.runs.size() < 2 && analysis.since_last_run.empty();
 }
 
 // One section if there is nothing to compare with, whatever the time.

@@ -280,12 +280,12 @@ PlanList list_plan(const SessionRequest& request, SessionPlan plan) {
   }
   // The rest of the estimate is for references, files and further rounds.
   list.seconds = expected_s + std::max(0.0, time.left_s() - estimated_s);
-  if (const auto& budget = request.settings.budget; budget && !time.overrun())
-    if (list.seconds > std::chrono::duration<double>(*budget).count())
-      list.notes.push_back(fmt::format(
-          "{}: by the history these cells take about {}; launches and sampling time that do not fit are given "
-          "up while they run",
-          budget_text(*budget), time_words(list.seconds)));
+  if (const auto& budget = request.settings.budget;
+      budget && !time.overrun() && list.seconds > std::chrono::duration<double>(*budget).count())
+    list.notes.push_back(fmt::format(
+        "{}: by the history these cells take about {}; launches and sampling time that do not fit are given "
+        "up while they run",
+        budget_text(*budget), time_words(list.seconds)));
   return list;
 }
 

@@ -298,7 +298,7 @@ class GivenFiles(tool.ToolTest):
         (self.folder / "below").mkdir()
         onnx.save(model, self.folder / "below/one.onnx")
         onnx.save(model, self.folder / "below/two.onnx", save_as_external_data=True, location="two.bin", size_threshold=0)
-        engines = [each["name"] for each in self.run_json("engines")["engines"] if each["available"] and each["needs_model"]]
+        engines = self.engines(lambda each: each["needs_model"])
         self.assertGreaterEqual(len(engines), 2)
         for name in ("below/one.onnx", "below/two.onnx"):
             for row in self.run_json("bench", "--model", name, "--engines", *engines, "--batch-sizes", "2", *FAST)["results"]:

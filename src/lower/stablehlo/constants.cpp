@@ -152,9 +152,7 @@ Hlo HloWriter::lowest(DType dtype, const Shape& shape) {
   if (is_floating(dtype)) return splat(-std::numeric_limits<double>::infinity(), dtype, shape);
   if (dtype == DType::kBool) return splat(0, dtype, shape);
   if (!is_integer(dtype)) return misfit(type(dtype, shape), fmt::format("the order of {}", to_string(dtype)));
-  const bool is_signed =
-      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
-  if (!is_signed) return splat(0, dtype, shape);
+  if (is_unsigned(dtype)) return splat(0, dtype, shape);
   return constant_text(fmt::format("{}", std::numeric_limits<std::int64_t>::min() >> (64 - bit_width(dtype))), dtype,
                        shape);
 }
@@ -163,9 +161,7 @@ Hlo HloWriter::highest(DType dtype, const Shape& shape) {
   if (is_floating(dtype)) return splat(std::numeric_limits<double>::infinity(), dtype, shape);
   if (dtype == DType::kBool) return splat(1, dtype, shape);
   if (!is_integer(dtype)) return misfit(type(dtype, shape), fmt::format("the order of {}", to_string(dtype)));
-  const bool is_signed =
-      dtype == DType::kInt8 || dtype == DType::kInt16 || dtype == DType::kInt32 || dtype == DType::kInt64;
-  const int bits = bit_width(dtype) - (is_signed ? 1 : 0);
+  const int bits = bit_width(dtype) - (is_unsigned(dtype) ? 0 : 1);
   return constant_text(fmt::format("{}", std::numeric_limits<std::uint64_t>::max() >> (64 - bits)), dtype, shape);
 }
 

@@ -132,12 +132,6 @@ Result<Hlo> integer_convolution(HloWriter& writer, const graph::Node& node, cons
   return writer.convolution(x, kernel, hlo_window(window), node.integer("group", 1), shape, DType::kInt32);
 }
 
-Result<graph::Window> window_of(const graph::Node& node, const Shape& input, const Axes& kernel) {
-  auto window = graph::read_window(node, input, kernel);
-  if (!window) return refuse(node, window.error());
-  return *std::move(window);
-}
-
 HloWindow hlo_window(const graph::Window& window) {
   return {.size = window.kernel,
           .stride = window.stride,

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "graph/window.hpp"
 #include "lower/stablehlo/writer.hpp"
 
 namespace assay::lowering::stablehlo {
 
-/// graph::read_window(). Errors: unsupported, what it says.
-[[nodiscard]] Result<graph::Window> window_of(const graph::Node& node, const Shape& input, const Axes& kernel);
+/// A window over the spatial axes, as the text has it.
 [[nodiscard]] HloWindow hlo_window(const graph::Window& window);
 
 /// The same window over all axes, with 1 for batch and channels.
@@ -18,7 +16,7 @@ struct IntegerConvolution {
   std::size_t x = 0, kernel = 1, x_zero = 2, kernel_zero = 3;
 };
 /// Its sums of products, int32, with channels last. A zero point may be left out; that of the kernel may be one for
-/// each output channel. Errors: those of window_of and of HloWriter::input().
+/// each output channel. Errors: those of lowering::window_of() and of HloWriter::input().
 [[nodiscard]] Result<Hlo> integer_convolution(HloWriter& writer, const graph::Node& node,
                                               const IntegerConvolution& inputs);
 

@@ -249,8 +249,7 @@ class HloWriter {
 [[nodiscard]] Axes order_from_last(std::int64_t rank);
 /// The same for a list with one number for each axis: extents, paddings.
 void channels_to_last(std::vector<std::int64_t>& numbers);
-[[nodiscard]] bool is_float(DType dtype);     ///< float16 and wider
-[[nodiscard]] bool is_unsigned(DType dtype);  ///< an integer type without a sign
+[[nodiscard]] bool is_float(DType dtype);  ///< float16 and wider
 /// The type to compute in: float32 for float16, bfloat16 and integers; the type itself for float32 and float64.
 [[nodiscard]] DType wide(DType dtype);
 

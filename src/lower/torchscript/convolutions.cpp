@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "graph/shape_rules.hpp"
-#include "graph/window.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -27,9 +26,8 @@ Result<Window> window_of(const TorchWriter& writer, const Node& node, const Exte
   const Shape& in = writer.shape(node, 0);
   const Shape& out = writer.out_shape(node);
   if (in.size() < 3 || in.size() > 5) return refuse(node, fmt::format("an input of rank {}", in.size()));
-  auto read = graph::read_window(node, in, kernel);
-  if (!read) return refuse(node, read.error());
-  return Window{{*std::move(read)}, {in.begin() + 2, in.end()}, {out.begin() + 2, out.end()}};
+  ASSAY_TRY(graph::Window read, lowering::window_of(node, in, kernel));
+  return Window{{std::move(read)}, {in.begin() + 2, in.end()}, {out.begin() + 2, out.end()}};
 }
 
 // The window of a node that has the attribute kernel_shape.

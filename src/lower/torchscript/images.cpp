@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "graph/shape_rules.hpp"
-#include "graph/window.hpp"
 #include "lower/torchscript/groups.hpp"
 
 namespace assay::lowering {
@@ -14,12 +13,6 @@ namespace {
 
 using graph::Node;
 using Extents = std::vector<std::int64_t>;
-
-Result<graph::Window> window_of(const Node& node, const Shape& in, const Extents& kernel) {
-  auto window = graph::read_window(node, in, kernel);
-  if (!window) return refuse(node, window.error());
-  return *std::move(window);
-}
 
 Status grid_sample(TorchWriter& writer, const Node& node) {
   const std::string_view mode = node.text("mode", writer.opset(node) < 20 ? "bilinear" : "linear");
