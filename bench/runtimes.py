@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which runtime on this machine's processor: the small set, bert-base, resnet50, vit-base and gpt2 on every installed engine.
 
-    bench/runtimes.py [--assay ./assay] [--db build/runtimes/runtimes.duckdb] [--batch-sizes 1 8] [--launches 3] [--models small large]
+    bench/runtimes.py [--assay ./assay] [--db build/runtimes/runtimes.duckdb] [--batch-sizes 1 8] [--launches 3] [--max-time 20]
+                      [--models small large]
 
 Runs `assay run` for each group of models: every cell is verified, launches of the engines take turns. Models that generate have a static
 KV cache on every engine, so that their rows can be compared. Prints medians in ms with half of their 95 % intervals in percent, and then, for
@@ -11,6 +12,7 @@ alone it prints the table again. Needs an idle machine.
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -21,7 +23,8 @@ LARGE = {"bert-base": "bert-base-uncased", "resnet50": "resnet50", "vit-base": "
 
 def run(command, accepted=(0,)):
     print("$ " + " ".join(str(word) for word in command), file=sys.stderr, flush=True)
-    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1"}  # weights are random: they change no time
+    done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=environment)
     if done.returncode not in accepted:
         sys.exit(f"it ended with status {done.returncode}")
     return done.stdout
@@ -41,12 +44,12 @@ def measure(options, engines, group):
         models = ["--models-set", "custom", "--custom-models", file]
     # 1: some cells failed; 3: some are wrong. The table says which.
     run([options.assay, "run", *models, "--hardware", "cpu", "--engines", *engines, "--batch-sizes", *options.batch_sizes,
-         "--kv-cache", "static", "--launches", options.launches, "--db-path", options.db, "--output-dir", folder / group,
+         "--kv-cache", "static", "--launches", options.launches, "--max-time", options.max_time, "--db-path", options.db, "--output-dir", folder / group,
          "--no-plots", "--quiet"], accepted=(0, 1, 3))
 
 
 ROWS = """SELECT model, batch_size, sequence_length, output_tokens, engine, status, verification, latency_p50_ms, latency_p50_low_ms,
-  latency_p50_high_ms, tpot_ms FROM benchmark_results
+  latency_p50_high_ms, tpot_ms, flags FROM benchmark_results
   QUALIFY row_number() OVER (PARTITION BY series_key ORDER BY timestamp DESC) = 1
   ORDER BY model, batch_size, sequence_length, output_tokens"""
 
@@ -61,7 +64,10 @@ def cell(row):
     if row["latency_p50_low_ms"] is not None:
         half = (row["latency_p50_high_ms"] - row["latency_p50_low_ms"]) / 2 / row["latency_p50_ms"]
         text += f" ± {100 * half:.1f} %"
-    return text + (f", {row['tpot_ms']:.3g} a token" if row["tpot_ms"] is not None else "")
+    if row["tpot_ms"] is not None:
+        text += f", {row['tpot_ms']:.3g} a token"
+    disturbed = [flag for flag in ("noisy", "unsteady", "few_samples") if flag in (row["flags"] or "")]
+    return text + (f" ({', '.join(disturbed)})" if disturbed else "")
 
 
 def table(options, engines):
@@ -89,6 +95,7 @@ def main():
     parser.add_argument("--db", type=pathlib.Path, default=ROOT / "build" / "runtimes" / "runtimes.duckdb")
     parser.add_argument("--batch-sizes", nargs="+", default=["1", "8"])
     parser.add_argument("--launches", default="3")
+    parser.add_argument("--max-time", default="20", help="seconds for all launches of a cell together")
     parser.add_argument("--models", nargs="*", choices=["small", "large"], default=["small", "large"])
     options = parser.parse_args()
     options.assay, options.db = options.assay.resolve(), options.db.resolve()

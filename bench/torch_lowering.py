@@ -82,7 +82,10 @@ def theirs(options):
 def run_theirs(options, model, batch):
     command = [sys.executable, __file__, "theirs", "--models", model, "--batch-sizes", str(batch), "--threads", str(options.threads),
                "--warmup", str(options.warmup), "--iterations", str(options.iterations), "--theirs", options.theirs]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[-1])
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise pairs.Failed(done.stderr[-2000:])
+    return float(done.stdout.split()[-1])
 
 
 def run_ours(options, model, batch, folder):
@@ -94,7 +97,7 @@ def run_ours(options, model, batch, folder):
         command += ["--output-tokens", "0"]  # a forward pass, logits of all places
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
-        raise SystemExit(done.stderr + done.stdout)
+        raise pairs.Failed(done.stderr + done.stdout)
     (row,) = json.loads(done.stdout)["results"]
     return row["latency_p50_ns"] / 1e6, row["verification"]
 
@@ -108,9 +111,10 @@ def main():
     if options.what == "theirs":
         return theirs(options)
     with tempfile.TemporaryDirectory(prefix="assay-lowering-") as folder:
-        pairs.compare(options, options.theirs, lambda model, batch: run_ours(options, model, batch, pathlib.Path(folder)),
-                      lambda model, batch: run_theirs(options, model, batch))
+        cut_short = pairs.compare(options, options.theirs, lambda model, batch: run_ours(options, model, batch, pathlib.Path(folder)),
+                                  lambda model, batch: run_theirs(options, model, batch))
+    return 1 if cut_short else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,16 +9,18 @@ Each pair is two processes in random order, with the same number of threads: `as
 batch the medians, and the ratio of assay to jax with its 95 % interval (bench/pairs.py).
 
 The functions are written as flax's own models are: images and convolutions with channels last, statistics of batch normalisation as
-they are, weights as arguments. Weights are random: they change no time. Needs the packages of the set-up group xla
+they are, weights as arguments. Weights are random: they change no time. The number of weights is compared with assay's. Needs the packages of the set-up group xla
 (ASSAY_DEPS_DIR/xla).
 """
 import argparse
 import json
 import math
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import pairs
@@ -178,36 +180,40 @@ def time_function(options):
         if i >= options.warmup:
             times.append(took / 1e6)
     assert numpy.isfinite(output).all(), "the function computes no numbers"
-    print(json.dumps({"median_ms": statistics.median(times)}))
+    print(json.dumps({"median_ms": statistics.median(times), "parameters": sum(weight.size for weight in weights.made)}))
 
 
 # --- the comparison ---------------------------------------------------------------------------------------------------
 
 
-def output_of(command, environment):
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+def output_of(command, environment, folder):
+    result = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
     if result.returncode != 0:
-        raise SystemExit(f"{' '.join(command)}\n{result.stderr[-2000:]}")
+        raise pairs.Failed(f"{' '.join(command)}\n{result.stderr[-2000:]}{result.stdout[-2000:]}")
     return json.loads(result.stdout)
 
 
-def time_assay(options, model, batch):
+def time_assay(options, model, batch, folder, parameters):
     command = [str(options.assay), "bench", "--engine", "xla", "--model", model, "--batch-sizes", str(batch), "--threads", str(options.threads),
                "--warmup", str(options.warmup), "--iterations", str(options.iterations), "--output-format", "json", "--quiet"]
     if model not in IMAGES:
         command += ["--sequence-lengths", str(SEQUENCE), "--output-tokens", "0"]  # a forward pass, logits of all places
-    (row,) = output_of(command, {**os.environ, "HF_HUB_OFFLINE": "1"})["results"]
+    (row,) = output_of(command, {**os.environ, "HF_HUB_OFFLINE": "1", "ASSAY_CACHE_DIR": str(folder / "cache")}, folder)["results"]
     if row["status"] != "completed":
-        raise SystemExit(f"{model}: {row['status']}: {row['message']}")
+        raise pairs.Failed(f"{model}: {row['status']}: {row['message']}")
+    parameters[model, "assay"] = row["parameter_count"]
     return row["latency_p50_ns"] / 1e6, row["verification"]
 
 
-def time_jax(options, model, batch):
+def time_jax(options, model, batch, folder, parameters):
     processors = sorted(os.sched_getaffinity(0))[:options.threads]
-    command = ["taskset", "-c", ",".join(map(str, processors)), "/usr/bin/python3", __file__, "--function", model, "--batch-sizes",
+    command = ["taskset", "-c", ",".join(map(str, processors)), "/usr/bin/python3", str(pathlib.Path(__file__).resolve()), "--function", model, "--batch-sizes",
                str(batch), "--warmup", str(options.warmup), "--iterations", str(options.iterations)]
-    packages = os.environ.get("ASSAY_DEPS_DIR", ".deps") + "/xla"
-    return output_of(command, {**os.environ, "PYTHONPATH": packages, "NPROC": str(options.threads), "JAX_PLATFORMS": "cpu"})["median_ms"]
+    packages = str(pathlib.Path(os.environ.get("ASSAY_DEPS_DIR", ".deps")).resolve() / "xla")
+    environment = {**os.environ, "PYTHONPATH": packages, "NPROC": str(options.threads), "JAX_PLATFORMS": "cpu"}
+    result = output_of(command, environment, folder)
+    parameters[model, "jax"] = result["parameters"]
+    return result["median_ms"]
 
 
 def main():
@@ -217,8 +223,18 @@ def main():
     options = parser.parse_args()
     if options.function:
         return time_function(options)
-    pairs.compare(options, "jax.jit", lambda model, batch: time_assay(options, model, batch), lambda model, batch: time_jax(options, model, batch))
-    return 0
+    parameters = {}
+    with tempfile.TemporaryDirectory(prefix="assay-lowering-") as name:
+        folder = pathlib.Path(name)
+        cut_short = pairs.compare(options, "jax.jit", lambda model, batch: time_assay(options, model, batch, folder, parameters),
+                                  lambda model, batch: time_jax(options, model, batch, folder, parameters))
+    for model in options.models:
+        ours, theirs = parameters.get((model, "assay")), parameters.get((model, "jax"))
+        print(f"{model}: {ours} weights in assay's model, {theirs} in the function")
+        # Functions count the statistics of batch normalisation, too.
+        if ours and theirs and abs(ours / theirs - 1) > 0.005:
+            raise SystemExit(f"{model}: the function is another model: the ratio above means nothing")
+    return 1 if cut_short else 0
 
 
 if __name__ == "__main__":
