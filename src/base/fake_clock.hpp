@@ -8,6 +8,10 @@
 
 namespace assay {
 
+/// Durations in tests, in nanoseconds.
+inline constexpr std::int64_t kMs = 1'000'000;
+inline constexpr std::int64_t kSecond = 1'000 * kMs;
+
 /// A clock for tests: it stands still until the test changes it. Thread: any.
 class FakeClock final : public Clock {
  public:

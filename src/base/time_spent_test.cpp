@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
 TEST(TimeSpent, EachSecondCountsForTheInnermostScope) {
   FakeClock clock;
   WorkTimer timer(clock);

@@ -5,17 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "base/files.hpp"
+#include "builder/builder_testing.hpp"
 #include "onnx/onnx-ml.pb.h"
 
 namespace assay {
 namespace {
 using ::testing::ElementsAre;
+using testing::floats;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
-
-ByteSource floats(std::vector<float> values) {
-  return [values = std::move(values)](const ByteSink& sink) { return sink(std::as_bytes(std::span(values))); };
-}
 
 class GraphBuilderTest : public ::testing::Test {
  protected:

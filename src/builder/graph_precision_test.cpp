@@ -7,19 +7,17 @@
 #include <limits>
 
 #include "base/files.hpp"
+#include "builder/builder_testing.hpp"
 #include "builder/graph_builder.hpp"
 #include "onnx/onnx-ml.pb.h"
 
 namespace assay {
 namespace {
 using ::testing::ElementsAre;
+using testing::floats;
 constexpr auto kHalf = static_cast<std::int32_t>(DType::kFloat16);
 constexpr auto kFloat = static_cast<std::int32_t>(DType::kFloat32);
 constexpr std::int64_t kTwo = 2;
-
-ByteSource floats(std::vector<float> values) {
-  return [values = std::move(values)](const ByteSink& sink) { return sink(std::as_bytes(std::span(values))); };
-}
 
 onnx::GraphProto written(const GraphBuilder& graph) {
   const auto folder = TemporaryDirectory::create().value();

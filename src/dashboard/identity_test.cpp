@@ -18,7 +18,7 @@ namespace {
 
 using testing::ElementsAre;
 
-Record measured(const std::string& model, const std::string& hardware, double p50_ms) {
+Record measured_on(const std::string& model, const std::string& hardware, double p50_ms) {
   Record row;
   row.model = row.architecture = model;
   row.model_id = "hub/" + model;
@@ -120,7 +120,7 @@ TEST(Identity, RowsAreComparableAsTheAnalysisComparesThem) {
       {"contract", [](Record& row) { row.contract = "device_resident"; }},
       {"weights", [](Record& row) { row.weights_hash = "others"; }},
       {"machine", [](Record& row) { row.hardware_id = "9f8e7d6c"; }}};
-  std::vector<Record> rows{measured("bert", "cpu", 8)};
+  std::vector<Record> rows{measured_on("bert", "cpu", 8)};
   for (const auto& [what, change] : differences) {
     rows.push_back(rows.front());
     change(rows.back());
@@ -140,8 +140,9 @@ TEST(Identity, RowsAreComparableAsTheAnalysisComparesThem) {
 }
 
 TEST(Identity, ATargetThatComputesWrongNumbersForAModelIsNotUsableForIt) {
-  std::vector<Record> rows{measured("bert", "cpu", 8), measured("bert", "openvino", 4), measured("bert", "openvino", 6),
-                           measured("t5", "openvino", 5), on_another_machine(measured("bert", "openvino", 4))};
+  std::vector<Record> rows{measured_on("bert", "cpu", 8), measured_on("bert", "openvino", 4),
+                           measured_on("bert", "openvino", 6), measured_on("t5", "openvino", 5),
+                           on_another_machine(measured_on("bert", "openvino", 4))};
   rows[2].batch_size = 4;
   rows[2].status = CellStatus::kWrong;
   rows[2].verification = Verification::kWrong;
@@ -155,17 +156,17 @@ TEST(Identity, ATargetThatComputesWrongNumbersForAModelIsNotUsableForIt) {
 }
 
 TEST(Identity, TwoMachinesOfOneHostHaveTwoNames) {
-  const Read read(dataset({measured("bert", "cpu", 8), on_another_machine(measured("bert", "cpu", 4))}));
+  const Read read(dataset({measured_on("bert", "cpu", 8), on_another_machine(measured_on("bert", "cpu", 4))}));
   EXPECT_THAT(read.texts("machine"), ElementsAre("localhost 1a2b3c", "localhost 9f8e7d"));
   const Json& models = read.header["analysis"]["models"];
   ASSERT_EQ(models.size(), 2);
   EXPECT_EQ(models[0]["machine"], "localhost 1a2b3c");
   EXPECT_EQ(models[1]["hardware_id"], "9f8e7d6c");
-  EXPECT_THAT(Read(dataset({measured("bert", "cpu", 8)})).texts("machine"), ElementsAre(""));
+  EXPECT_THAT(Read(dataset({measured_on("bert", "cpu", 8)})).texts("machine"), ElementsAre(""));
 }
 
 TEST(Identity, WhatAnotherProgramMeasuredHasNoCommand) {
-  Dataset data = dataset({measured("bert", "cpu", 8), measured("BM_x", "cpu", 8), measured("t5", "cpu", 8)});
+  Dataset data = dataset({measured_on("bert", "cpu", 8), measured_on("BM_x", "cpu", 8), measured_on("t5", "cpu", 8)});
   data.cells[1].run_id = "google";
   data.cells[2].run_id = "collected";
   RunFacts run;
@@ -184,10 +185,10 @@ TEST(Identity, WhatAnotherProgramMeasuredHasNoCommand) {
 }
 
 TEST(Identity, AModelHasOneNameOnAllMachines) {
-  Record other = on_another_machine(measured("bert", "cpu", 4));
+  Record other = on_another_machine(measured_on("bert", "cpu", 4));
   other.model_id = "someone/bert";
   other.config_hash = "another";
-  const Read read(dataset({measured("bert", "cpu", 8), other}));
+  const Read read(dataset({measured_on("bert", "cpu", 8), other}));
   EXPECT_THAT(read.texts("model"), ElementsAre("bert (hub/bert)", "bert (someone/bert)"));
   const Json& models = read.header["analysis"]["models"];
   ASSERT_EQ(models.size(), 2);

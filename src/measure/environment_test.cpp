@@ -12,8 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
 FakeTree four_cpus() {
   FakeTree tree;
   tree.file("/proc/self/status", "Name:\tassay\nCpus_allowed_list:\t0-3\n");

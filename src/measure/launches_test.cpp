@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/fake_clock.hpp"
 #include "measure/summary.hpp"
 #include "result/launch_medians.hpp"
 #include "stats/launches.hpp"
@@ -16,8 +17,6 @@ namespace assay {
 namespace {
 
 using ::testing::ElementsAre;
-
-constexpr std::int64_t kMsOfLaunch = 1'000'000;
 
 /// A launch with `count` runs of `base_ns` and a little more, and its row, as an attempt makes it.
 struct MeasuredLaunch {
@@ -48,7 +47,7 @@ struct MeasuredLaunch {
   }
   void summarise_again() {
     Measurement measurement;
-    measurement.window_ns = 1'000 * kMsOfLaunch;
+    measurement.window_ns = 1'000 * kMs;
     measurement.warmup_iterations = 10;
     summarise(measurement, samples, 4, row);
   }
@@ -63,7 +62,7 @@ Record combined(const std::vector<MeasuredLaunch>& launches) {
 }
 
 TEST(Launches, OneLaunchKeepsItsOwnStatisticsAndSaysThatItIsOneProcess) {
-  const MeasuredLaunch only(3, 2 * kMsOfLaunch);
+  const MeasuredLaunch only(3, 2 * kMs);
   Record expected = only.row;
   expected.launches = 1;
   expected.latency_p50_interval = "one_process";
@@ -72,7 +71,7 @@ TEST(Launches, OneLaunchKeepsItsOwnStatisticsAndSaysThatItIsOneProcess) {
 }
 
 TEST(Launches, TheMedianIsTheGeometricMeanOfTheLaunchesWithStudentsInterval) {
-  const std::vector<MeasuredLaunch> launches{{1, 2 * kMsOfLaunch}, {2, 3 * kMsOfLaunch}, {4, 4 * kMsOfLaunch}};
+  const std::vector<MeasuredLaunch> launches{{1, 2 * kMs}, {2, 3 * kMs}, {4, 4 * kMs}};
   const Record cell = combined(launches);
   const std::vector<double> medians{2.019, 3.019, 4.019};
   EXPECT_NEAR(*cell.latency_p50_ms, std::cbrt(2.019 * 3.019 * 4.019), 1e-12);
@@ -91,7 +90,7 @@ TEST(Launches, TheMedianIsTheGeometricMeanOfTheLaunchesWithStudentsInterval) {
 }
 
 TEST(Launches, TheOrderOfTheLaunchesDoesNotMatter) {
-  std::vector<MeasuredLaunch> launches{{1, 2 * kMsOfLaunch}, {2, 3 * kMsOfLaunch, 50}, {3, 4 * kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, 2 * kMs}, {2, 3 * kMs, 50}, {3, 4 * kMs}};
   const Json expected = to_json(combined(launches));
   do EXPECT_EQ(to_json(combined(launches)), expected);
   while (
@@ -99,7 +98,7 @@ TEST(Launches, TheOrderOfTheLaunchesDoesNotMatter) {
 }
 
 TEST(Launches, OtherStatisticsAreOverThePooledSamples) {
-  const std::vector<MeasuredLaunch> launches{{1, 2 * kMsOfLaunch, 40}, {2, 3 * kMsOfLaunch, 60}};
+  const std::vector<MeasuredLaunch> launches{{1, 2 * kMs, 40}, {2, 3 * kMs, 60}};
   const Record cell = combined(launches);
   std::vector<std::int64_t> all;
   double sum = 0;
@@ -120,7 +119,7 @@ TEST(Launches, OtherStatisticsAreOverThePooledSamples) {
 }
 
 TEST(Launches, ThroughputOfSeveralStreamsIsOverTheWindowsOfAllLaunches) {
-  std::vector<MeasuredLaunch> launches{{1, 10 * kMsOfLaunch, 30}, {2, 20 * kMsOfLaunch, 30}};
+  std::vector<MeasuredLaunch> launches{{1, 10 * kMs, 30}, {2, 20 * kMs, 30}};
   for (MeasuredLaunch& launch : launches) {
     launch.row.streams = 2;
     const std::size_t runs = launch.samples.size();
@@ -138,12 +137,12 @@ TEST(Launches, ThroughputOfSeveralStreamsIsOverTheWindowsOfAllLaunches) {
 }
 
 TEST(Launches, TimesOfTokensArePooledByTheirKind) {
-  std::vector<MeasuredLaunch> launches{{1, 100 * kMsOfLaunch, 4}, {2, 100 * kMsOfLaunch, 4}};
+  std::vector<MeasuredLaunch> launches{{1, 100 * kMs, 4}, {2, 100 * kMs, 4}};
   std::int64_t ms = 1;
   for (MeasuredLaunch& launch : launches) {
     for (int i = 0; i < 4; ++i, ++ms) {
-      launch.add(SampleKind::kFirstToken, ms * kMsOfLaunch);
-      for (int token = 0; token < 3; ++token) launch.add(SampleKind::kToken, 10 * ms * kMsOfLaunch);
+      launch.add(SampleKind::kFirstToken, ms * kMs);
+      for (int token = 0; token < 3; ++token) launch.add(SampleKind::kToken, 10 * ms * kMs);
     }
     launch.summarise_again();
     launch.row.prompt_tokens_per_second = 128 * 4 * 1e3 / *launch.row.ttft_ms;
@@ -164,7 +163,7 @@ TEST(Launches, TimesOfTokensArePooledByTheirKind) {
 }
 
 TEST(Launches, AFlagHoldsIfMoreThanAThirdHasItAndThatOfTheWeightsIfAny) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   launches[0].row.add_flag(flag::kNoisy);
   launches[0].row.add_flag(flag::kSeeded);
   EXPECT_EQ(combined(launches).flags, "seeded") << "one of three is not more than a third";
@@ -173,7 +172,7 @@ TEST(Launches, AFlagHoldsIfMoreThanAThirdHasItAndThatOfTheWeightsIfAny) {
 }
 
 TEST(Launches, TheSteadyClassFollowsTheSameLimitAsTheFlag) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   for (MeasuredLaunch& launch : launches) launch.row.steady_class = "flat";
   launches[0].row.steady_class = "unsteady";
   EXPECT_EQ(combined(launches).steady_class, "flat");
@@ -184,7 +183,7 @@ TEST(Launches, TheSteadyClassFollowsTheSameLimitAsTheFlag) {
 }
 
 TEST(Launches, TheWorstStatusAndVerdictWinWithTheirErrors) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   for (MeasuredLaunch& launch : launches) {
     launch.row.message = "padded inputs; 2 sets";
     launch.row.max_abs_error = 0.001;
@@ -203,7 +202,7 @@ TEST(Launches, TheWorstStatusAndVerdictWinWithTheirErrors) {
 }
 
 TEST(Launches, ALaunchThatFailedMakesTheCellFailAndTheOthersAreMeasured) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, 0, 0}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, 0, 0}};
   launches[2].row.status = CellStatus::kFailed;
   launches[2].row.reason_code = "worker_died";
   const Record cell = combined(launches);
@@ -214,7 +213,7 @@ TEST(Launches, ALaunchThatFailedMakesTheCellFailAndTheOthersAreMeasured) {
 }
 
 TEST(Launches, MemoryIsThatOfFreshProcessesIfThereAreAny) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   const auto set = [&](std::size_t i, const char* source, double mb) {
     launches[i].row.memory_source = source;
     launches[i].row.memory_mb = mb;
@@ -234,7 +233,7 @@ TEST(Launches, MemoryIsThatOfFreshProcessesIfThereAreAny) {
 }
 
 TEST(Launches, LoadTimesAreTheMedianOfTheLaunchesThatHaveThem) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   launches[0].row.model_load_time = 9;
   launches[1].row.model_load_time = 1;
   launches[2].row.model_load_time = 2;
@@ -248,7 +247,7 @@ TEST(Launches, LoadTimesAreTheMedianOfTheLaunchesThatHaveThem) {
 }
 
 TEST(Launches, OfSeveralAttemptsOfALaunchTheNewestThatWasNotCutShortCounts) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {1, kMsOfLaunch}, {1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {1, kMs}, {1, kMs}, {2, kMs}};
   for (int i = 0; i < 3; ++i) {
     launches[i].row.attempt_number = i + 1;
     launches[i].row.attempt_id = std::string(1, static_cast<char>('a' + i));
@@ -266,7 +265,7 @@ TEST(Launches, OfSeveralAttemptsOfALaunchTheNewestThatWasNotCutShortCounts) {
 }
 
 TEST(Launches, AFailureThatResumingRepeatedDoesNotCount) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}, {3, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}, {3, kMs}};
   launches[1].row.status = CellStatus::kFailed;
   std::vector<const Record*> rows;
   rows.reserve(launches.size());
@@ -277,7 +276,7 @@ TEST(Launches, AFailureThatResumingRepeatedDoesNotCount) {
 }
 
 TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}};
   for (MeasuredLaunch& launch : launches) launch.row.planned_launches = 3;
   launches[1].row.message = "padded inputs";
   EXPECT_EQ(combined(launches).message, "padded inputs") << "nobody knows why";
@@ -286,7 +285,7 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
   EXPECT_EQ(cell.flags, flag::kLimitedByMaxTime);
   EXPECT_EQ(cell.message,
             "padded inputs; 2 of 3 launches: a warm-up and three runs take all the time of a cell (--max-time)");
-  launches.emplace_back(3, kMsOfLaunch);
+  launches.emplace_back(3, kMs);
   launches[2].row.planned_launches = 3;
   launches[2].row.add_flag(flag::kLimitedByMaxTime);
   cell = combined(launches);
@@ -296,7 +295,7 @@ TEST(Launches, TheCellSaysWhyItHasFewerThanPlannedIfItHas) {
 }
 
 TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
-  std::vector<MeasuredLaunch> launches{{1, kMsOfLaunch}, {2, kMsOfLaunch}};
+  std::vector<MeasuredLaunch> launches{{1, kMs}, {2, kMs}};
   Record refused;
   refused.status = CellStatus::kSkipped;
   refused.reason_code = "no_time";
@@ -322,7 +321,7 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
   EXPECT_EQ(cell.flags, flag::kLimitedByBudget);
   EXPECT_EQ(cell.message, "2 of 3 launches: --budget left no time for more");
   EXPECT_EQ(cell.timestamp, launches[1].row.timestamp);
-  launches.emplace_back(3, kMsOfLaunch);
+  launches.emplace_back(3, kMs);
   cell = cell_of();
   EXPECT_EQ(cell.launches, 3);
   EXPECT_EQ(cell.flags, "");
@@ -332,7 +331,7 @@ TEST(Launches, ARefusedLaunchSaysWhyThereAreFewerUntilItWasMade) {
 // `db import` of a run's file, then `db ingest` of the same run's bundles, in either order and in parts.
 TEST(Launches, AnImportedCellCountsUntilAsManyOfItsLaunchesAreThere) {
   std::vector<MeasuredLaunch> launches;
-  for (const std::int64_t number : {1, 2, 3}) launches.emplace_back(number, number * 2 * kMsOfLaunch);
+  for (const std::int64_t number : {1, 2, 3}) launches.emplace_back(number, number * 2 * kMs);
   const Record whole = combined(launches);
   Record imported = whole;
   imported.attempt_id = "imported";
@@ -348,7 +347,7 @@ TEST(Launches, AnImportedCellCountsUntilAsManyOfItsLaunchesAreThere) {
 }
 
 TEST(Launches, AnImportedCellWithoutATimeDoesNotHideItsLaunches) {
-  MeasuredLaunch one(1, kMsOfLaunch), failed(2, kMsOfLaunch);
+  MeasuredLaunch one(1, kMs), failed(2, kMs);
   failed.row.latency_p50_ms.reset();
   failed.row.status = CellStatus::kFailed;
   for (const MeasuredLaunch* launch : {&one, &failed}) {

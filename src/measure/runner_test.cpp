@@ -10,6 +10,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/fake_clock.hpp"
 #include "measure/fake_source.hpp"
 #include "measure/stop_rule.hpp"
 
@@ -20,9 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
-
-constexpr std::int64_t kMs = 1'000'000;
-constexpr std::int64_t kSecond = 1'000 * kMs;
 
 Measurement measured(std::vector<BurstSource*> streams, const Clock& clock, const MeasurePlan& plan,
                      const MeasureHooks& hooks = {}) {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/fake_clock.hpp"
+
 namespace assay {
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 void add(Samples& samples, std::uint32_t stream, std::int64_t start, std::int64_t duration,
          SampleKind kind = SampleKind::kRun) {

@@ -21,15 +21,9 @@ using testing::add_node;
 using testing::add_value;
 using testing::empty_model;
 using testing::ModelFolder;
+using testing::read_model;
 using testing::set_external;
 using testing::small_model;
-
-onnx::ModelProto read_model(const std::filesystem::path& path) {
-  onnx::ModelProto model;
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(model.ParseFromIstream(&in));
-  return model;
-}
 
 int count(const onnx::ModelProto& model, std::string_view op) {
   return static_cast<int>(std::ranges::count(model.graph().node(), op, &onnx::NodeProto::op_type));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
 #include <onnx/onnx-ml.pb.h>
 
 #include <filesystem>
@@ -31,6 +32,13 @@ class ModelFolder {
  private:
   TemporaryDirectory folder_ = TemporaryDirectory::create("assay-model-test-").value();
 };
+
+inline onnx::ModelProto read_model(const std::filesystem::path& path) {
+  onnx::ModelProto model;
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(model.ParseFromIstream(&in));
+  return model;
+}
 
 inline onnx::ValueInfoProto& add_value(google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>* values,
                                        const std::string& name, std::int32_t type,

@@ -18,6 +18,7 @@ using testing::add_floats;
 using testing::add_node;
 using ::testing::HasSubstr;
 using testing::ModelFolder;
+using testing::read_model;
 using testing::set_external;
 using testing::small_model;
 
@@ -25,13 +26,6 @@ std::vector<float> raw_floats(const std::string& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
-}
-
-onnx::ModelProto read_model(const std::filesystem::path& path) {
-  onnx::ModelProto model;
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(model.ParseFromIstream(&in));
-  return model;
 }
 
 TEST(WritePerturbed, MovesEachWeightByOneUnitInTheLastPlace) {

@@ -8,6 +8,7 @@
 
 #include "base/files.hpp"
 #include "prepare/prepare.hpp"
+#include "prepare/zoo_source_testing.hpp"
 #include "result/status.hpp"
 #include "zoo/zoo.hpp"
 
@@ -16,10 +17,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::source_of;
 
 constexpr double kGiga = 1e9;
-
-ZooSource source_of(const std::string& name) { return zoo_source(zoo::find_known(name).value()); }
 
 RunSettings settings_for(std::int64_t batch) {
   RunSettings settings;

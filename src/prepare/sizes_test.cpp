@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "prepare/zoo_source_testing.hpp"
 #include "zoo/zoo.hpp"
 
 namespace assay {
 namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-ZooSource source_of(const std::string& name) { return zoo_source(zoo::find_known(name).value()); }
+using testing::source_of;
 
 TEST(Sizes, SmallerPublishedOnesComeFirstThenFewerLayers) {
   std::vector<std::string> ids, sizes;

@@ -21,8 +21,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kSecond = 1'000'000'000;
-
 /// Batches of a model, 3 launches of 12 s together each; every run costs nothing.
 std::vector<Task> tasks_of(const std::string& model, const std::vector<std::int64_t>& batches) {
   std::vector<Task> tasks;

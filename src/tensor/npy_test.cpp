@@ -29,15 +29,16 @@ std::string dictionary(std::string_view descr, std::string_view fortran, std::st
   return "{'descr': '" + std::string(descr) + "', 'fortran_order': " + std::string(fortran) +
          ", 'shape': " + std::string(shape) + ", }  \n";
 }
-Result<Tensor> parse(const std::string& bytes) { return parse_npy(std::as_bytes(std::span(bytes)), "x.npy"); }
-std::string complaint(const std::string& bytes) {
-  const auto tensor = parse(bytes);
+Result<Tensor> parse_array(const std::string& bytes) { return parse_npy(std::as_bytes(std::span(bytes)), "x.npy"); }
+std::string array_complaint(const std::string& bytes) {
+  const auto tensor = parse_array(bytes);
   return tensor ? "accepted" : tensor.error().message;
 }
 
 TEST(Npy, ReadsVersionsOneToThree) {
   for (const char version : {'\1', '\2', '\3'}) {
-    const auto tensor = parse(npy(dictionary("<i2", "False", "(2, 2)"), std::string("\1\0\2\0\3\0\4\0", 8), version));
+    const auto tensor =
+        parse_array(npy(dictionary("<i2", "False", "(2, 2)"), std::string("\1\0\2\0\3\0\4\0", 8), version));
     ASSERT_TRUE(tensor) << tensor.error().message;
     EXPECT_EQ(tensor->dtype(), DType::kInt16);
     EXPECT_THAT(tensor->shape(), ElementsAre(2, 2));
@@ -49,44 +50,45 @@ TEST(Npy, TransposesFortranOrder) {
   // Column by column: element (i, j, k) of [2, 3, 2] is i + 2 j + 6 k.
   std::string data;
   for (char i = 0; i < 12; ++i) data.push_back(i);
-  const auto tensor = parse(npy(dictionary("|u1", "True", "(2, 3, 2)"), data));
+  const auto tensor = parse_array(npy(dictionary("|u1", "True", "(2, 3, 2)"), data));
   ASSERT_TRUE(tensor);
   EXPECT_THAT(tensor->as<std::uint8_t>(), ElementsAre(0, 6, 2, 8, 4, 10, 1, 7, 3, 9, 5, 11));
 }
 
 TEST(Npy, ReadsScalarsVectorsAndEmptyArrays) {
-  EXPECT_THAT(parse(npy(dictionary("|b1", "False", "()"), "\1"))->shape(), ElementsAre());
-  EXPECT_THAT(parse(npy(dictionary("|i1", "True", "(3,)"), "abc"))->shape(), ElementsAre(3));
-  EXPECT_THAT(parse(npy(dictionary("<f8", "True", "(0, 4)"), ""))->shape(), ElementsAre(0, 4));
-  EXPECT_TRUE(parse(npy("{'shape':(1,),\"descr\":'<f4','fortran_order':False}", "abcd")));
+  EXPECT_THAT(parse_array(npy(dictionary("|b1", "False", "()"), "\1"))->shape(), ElementsAre());
+  EXPECT_THAT(parse_array(npy(dictionary("|i1", "True", "(3,)"), "abc"))->shape(), ElementsAre(3));
+  EXPECT_THAT(parse_array(npy(dictionary("<f8", "True", "(0, 4)"), ""))->shape(), ElementsAre(0, 4));
+  EXPECT_TRUE(parse_array(npy("{'shape':(1,),\"descr\":'<f4','fortran_order':False}", "abcd")));
 }
 
 TEST(Npy, RefusesElementsItCannotHold) {
   for (const char* descr : {">f4", "|O", "<U3", "<c8", "|S5", "<M8[ns]", "|V2"}) {
-    const auto tensor = parse(npy(dictionary(descr, "False", "(1,)"), "12345678"));
+    const auto tensor = parse_array(npy(dictionary(descr, "False", "(1,)"), "12345678"));
     ASSERT_FALSE(tensor) << descr;
     EXPECT_EQ(tensor.error().code, ErrorCode::kUnsupported);
     EXPECT_THAT(tensor.error().message, HasSubstr(std::string("x.npy: elements of type ") + descr));
   }
-  EXPECT_THAT(complaint(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "")),
+  EXPECT_THAT(array_complaint(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "")),
               HasSubstr("elements of type [('a', '<f4')]"));
 }
 
 TEST(Npy, RefusesDamagedFiles) {
-  EXPECT_THAT(complaint(""), HasSubstr("not a .npy"));
-  EXPECT_THAT(complaint("\x93NUMPY\4\0\0\0\0\0"), HasSubstr("not a .npy"));
-  EXPECT_THAT(complaint(npy("{}", "", '\4')), HasSubstr("version 4"));
-  EXPECT_THAT(complaint(npy("{}", "")), HasSubstr("dictionary"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "Maybe", "(1,)"), "abcd")), HasSubstr("dictionary"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "False", "(-1,)"), "abcd")), HasSubstr("dictionary"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "False", "(1 2)"), "abcd")), HasSubstr("dictionary"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "False", "(2,)"), "abcd")),
+  EXPECT_THAT(array_complaint(""), HasSubstr("not a .npy"));
+  EXPECT_THAT(array_complaint("\x93NUMPY\4\0\0\0\0\0"), HasSubstr("not a .npy"));
+  EXPECT_THAT(array_complaint(npy("{}", "", '\4')), HasSubstr("version 4"));
+  EXPECT_THAT(array_complaint(npy("{}", "")), HasSubstr("dictionary"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "Maybe", "(1,)"), "abcd")), HasSubstr("dictionary"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "False", "(-1,)"), "abcd")), HasSubstr("dictionary"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "False", "(1 2)"), "abcd")), HasSubstr("dictionary"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "False", "(2,)"), "abcd")),
               HasSubstr("float32 of shape [2] has 8 bytes, the file has 4"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "False", "(1,)"), "abcdefgh")), HasSubstr("has 4 bytes, the file has 8"));
-  EXPECT_THAT(complaint(npy(dictionary("<f4", "False", "(4611686018427387904, 16)"), "")), HasSubstr("2^63"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "False", "(1,)"), "abcdefgh")),
+              HasSubstr("has 4 bytes, the file has 8"));
+  EXPECT_THAT(array_complaint(npy(dictionary("<f4", "False", "(4611686018427387904, 16)"), "")), HasSubstr("2^63"));
   std::string long_header = npy("{}", "");
   long_header[8] = '\x7F';
-  EXPECT_THAT(complaint(long_header), HasSubstr("a header of 127 bytes does not fit"));
+  EXPECT_THAT(array_complaint(long_header), HasSubstr("a header of 127 bytes does not fit"));
 }
 
 TEST(Npy, WritesWhatItReads) {
