@@ -50,7 +50,7 @@ PLACEHOLDERS = {
 NULL_BENCH = ["assay", "bench", "--engine", "null", "--engine-option", "cost_ns=100000", "--batch-sizes", "1,4", "--iterations", "5",
               "--warmup", "2", "--quiet"]
 # Charts of invented results (tests/approved/scripted_charts.cpp): with a single cell, with five models, with
-# thirty, with times that are not ranked, and with long names.
+# thirty, with times that are not ranked, and with long names; the second page of each that pages.txt lists.
 CHARTS = ("hardware_comparison", "model_performance", "batch_size_scaling", "relative_speedup", "memory_usage",
           "architecture_performance_matrix", "category_comparison", "hardware_efficiency", "memory_scaling", "optimization_opportunities",
           "latency_vs_batch_size", "throughput_vs_batch_size", "memory_usage_vs_batch_size", "architecture_comparison",
@@ -67,7 +67,8 @@ CHART_FILES = [*(f"charts/{name}.one.svg" for name in CHARTS if name not in NEED
                *(f"charts/{name}.unranked.svg" for name in NOT_RANKED),
                *(f"charts/{name}.long.svg" for name in LONG_NAMES),
                *(f"charts/{name}.normal.dark.svg" for name in CHARTS[:3]), "charts/comparison.two_runs.svg",
-               "charts/without_data.txt"]
+               *(f"charts/{name}_2.{data}.svg" for name, data in re.findall(r"^(\w+)\.(\w+): ", (APPROVED / "charts" / "pages.txt").read_text(), re.MULTILINE)),
+               "charts/pages.txt", "charts/without_data.txt"]
 
 DOCUMENTS = {
     **{name: ["scripted_charts", name.removeprefix("charts/")] for name in CHART_FILES},
