@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // page_load.mjs PAGE [COUNT]: opens the dashboard PAGE COUNT times (10) in headless Chromium, each time in a new context, and prints how
-// long it took from the start of the navigation until its data were read and the overview was drawn: median and range.
+// long it took from the start of the navigation until its data were read and the overview was drawn: median and range. PAGE: that of
+// a database, as `history run --page` writes it, or thousand.html of scripted_pages, whose results are invented (docs/performance.md).
 import { existsSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
@@ -9,7 +10,7 @@ import { pathToFileURL } from 'node:url';
 const [page, count = '10'] = process.argv.slice(2);
 const deps = process.env.ASSAY_DEPS_DIR ?? resolve(import.meta.dirname, '../.deps');
 if (!page || !existsSync(page) || !(Number(count) > 0)) {
-  console.error('usage: page_load.mjs PAGE [COUNT]; PAGE is an index.html of assay, or thousand.html of scripted_pages');
+  console.error('usage: page_load.mjs PAGE [COUNT]; PAGE is an index.html of assay, as that of `history run --page`, or thousand.html of scripted_pages');
   process.exit(2);
 }
 const { chromium } = createRequire(join(deps, 'browser/node_modules/'))('playwright-core');
