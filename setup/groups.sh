@@ -21,13 +21,13 @@ json_words() {
   value=${BASH_REMATCH[1]//[][\",$'\n']/ }
 }
 
-# Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`, `engine_framework`; by
-# hardware word `default_engine`; and `own_hardware`, the words that an engine is made for (default_for).
+# Reads engines/*/engine.json: `engine_names`; by name `engine_hardware`, `engine_needs_model`, `engine_framework`,
+# `engine_formats`, `engine_lowered_to`; by hardware word `default_engine`; and `own_hardware`, the words that an engine is made for (default_for).
 read_engines() {
   local file name text word rank value
   local -A best=()
   engine_names=() own_hardware=""
-  declare -gA engine_hardware=() engine_needs_model=() engine_framework=() default_engine=()
+  declare -gA engine_hardware=() engine_needs_model=() engine_framework=() engine_formats=() engine_lowered_to=() default_engine=()
   for file in "$root"/engines/*/engine.json; do
     name=${file%/engine.json}
     name=${name##*/}
@@ -38,6 +38,10 @@ read_engines() {
     json_words "$text" framework
     value=${value// /}
     engine_framework[$name]=${value,,}
+    json_words "$text" formats
+    engine_formats[$name]=$value
+    json_words "$text" lowered_to
+    engine_lowered_to[$name]=${value// /}
     json_words "$text" preference
     rank=${value//[!0-9]/}
     rank=${rank:-500}
@@ -84,18 +88,39 @@ add_engine_group() {
   groups+=("$1")
 }
 
+# Adds the engine that writes a file of `zoo build`, decided by its extension, as lowered_format() does: the text that a
+# model is lowered to needs no engine.
+add_writer() {
+  local extension=${1##*.} name
+  [[ $1 == *.* ]] || return 0
+  extension=${extension,,}
+  for name in "${engine_names[@]}"; do
+    [[ ${engine_lowered_to[$name]} != "$extension" ]] || return 0
+  done
+  for name in "${engine_names[@]}"; do
+    [[ -n ${engine_lowered_to[$name]} && " ${engine_formats[$name]} " == *" $extension "* ]] || continue
+    add_engine_group "$name"
+    return 0
+  done
+}
+
 # Sets `groups` for the arguments of ./assay.
 find_groups() {
-  local argument command="" command_words list="" engines="" hardware="" frameworks="" name word computes="" reference_engine
+  local argument command="" command_words list="" engines="" hardware="" frameworks="" preferred="" output="" name word computes="" reference_engine
   groups=(core web)
   for argument; do
     case $argument in
       -h | --help | --help-all | --version) return ;;
       --engine=* | --engines=*) engines+=" ${argument#*=}" ;;
       --hardware=* | --device=* | --devices=*) hardware+=" ${argument#*=}" ;;
+      --device-prefer=*) preferred+=" ${argument#*=}" ;;
       --framework=*) frameworks+=" ${argument#*=}" ;;
+      --output=*) output=${argument#*=} ;;
+      -o | --output) list=output ;;
+      -o?*) output=${argument#-o} ;;
       --engine | --engines) list=engines ;;
       --framework) list=frameworks ;;
+      --device-prefer) list=preferred ;;
       --hardware | --device | --devices) list=hardware ;;
       -*) list="" ;;
       *)
@@ -107,14 +132,21 @@ find_groups() {
           engines:*) engines+=" $argument" ;;
           hardware:*) hardware+=" $argument" ;;
           frameworks:*) frameworks+=" $argument" ;;
+          preferred:*) preferred+=" $argument" ;;
+          output:*) output=$argument list="" ;;
           ::run | ::bench | ::verify | ::suite | ::coverage | ::zoo | ::conform | ::db | ::engines | ::hardware | ::doctor | ::query | ::report | ::plot | ::serve | ::help | ::variants | ::profile) command=$argument ;;
-          :zoo:check) command="zoo check" ;;
+          :zoo:check | :zoo:build) command="zoo $argument" ;;
         esac
         ;;
     esac
   done
   case $command in
     run | bench | verify | suite | coverage | conform | "zoo check") ;;
+    "zoo build")
+      read_engines
+      add_writer "$output"
+      return
+      ;;
     *) return ;;
   esac
   read_engines
@@ -131,7 +163,7 @@ find_groups() {
   if [[ ${#wanted[@]} -eq 0 ]]; then
     hardware=" ${hardware//,/ } "
     # What no machine is known to have is fetched when it is named: the runtime of a TPU.
-    [[ $hardware != "  " && $hardware != *" all "* ]] || hardware="cpu $own_hardware"
+    [[ $hardware != "  " && $hardware != *" all "* ]] || hardware="cpu $own_hardware $preferred"
     for word in ${hardware,,}; do
       wanted+=("${default_engine[$word]-$reference_engine}")
     done

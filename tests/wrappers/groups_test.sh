@@ -19,6 +19,14 @@ expect "core web" hardware --output-format json
 expect "core web" engines
 expect "core web" db rebuild
 expect "core web" zoo build bert -o run
+expect "core web libtorch" zoo build bert -o m.pt
+expect "core web libtorch" zoo build -o out.d/m.PT bert
+expect "core web libtorch" zoo build -om.pt bert
+expect "core web xla" zoo build bert -o m.mlir
+expect "core web" zoo build bert -o folder.pt/model
+expect "core web libtorch" zoo build bert --output=out/m.pt --batch-size 8
+expect "core web" zoo build bert -o m.torchscript
+expect "core web" zoo build bert -o m.stablehlo
 expect "core web" zoo specialise m.onnx -o run
 expect "core web" bench --engine null --iterations 100
 expect "core web onnxruntime openvino" run --models-set small
@@ -37,6 +45,8 @@ expect "core web onnxruntime" bench --engine onnxruntime@1.31 --hardware cpu
 expect "core web onnxruntime openvino" verify m.onnx --engine openvino@2026
 expect "core web onnxruntime openvino" run --hardware OpenVINO
 expect "core web onnxruntime" run --hardware no_such_word
+expect "core web onnxruntime openvino xla" bench --device-prefer tpu --model resnet50
+expect "core web onnxruntime xla" bench --framework jax --device-prefer=tpu
 expect "core web onnxruntime openvino" suite --plan
 expect "core web onnxruntime openvino" coverage --benchmark-all
 expect "core web onnxruntime openvino" test/run_model_benchmarks.py --output-dir ./benchmark_results
