@@ -17,6 +17,7 @@ namespace assay::embedded {
 std::string_view xla_library();
 std::string_view xla_device();
 std::string_view xla_mlir();
+std::string_view xla_custom_calls();
 std::string_view xla_signature();
 std::string_view xla_model();
 std::string_view xla_compiled();
@@ -112,10 +113,11 @@ struct Source {
 };
 /// Each one imports some of those before it. The first one looks for jaxlib, which the others import; the last one has
 /// what the plug-in calls.
-constexpr Source kSources[] = {{"xla_library", embedded::xla_library}, {"xla_device", embedded::xla_device},
-                               {"xla_mlir", embedded::xla_mlir},       {"xla_signature", embedded::xla_signature},
-                               {"xla_model", embedded::xla_model},     {"xla_compiled", embedded::xla_compiled},
-                               {"xla_support", embedded::xla_support}};
+constexpr Source kSources[] = {
+    {"xla_library", embedded::xla_library},     {"xla_device", embedded::xla_device},
+    {"xla_mlir", embedded::xla_mlir},           {"xla_custom_calls", embedded::xla_custom_calls},
+    {"xla_signature", embedded::xla_signature}, {"xla_model", embedded::xla_model},
+    {"xla_compiled", embedded::xla_compiled},   {"xla_support", embedded::xla_support}};
 
 Result<PyRef> load_module(const Source& source) {
   const std::string text(source.text()), file = fmt::format("{}.py", source.name);

@@ -23,9 +23,20 @@ def mlir_context():
     return mlir_context.made
 
 
+def use_dialects_of_shardings(content):
+    """Registers the dialects that jax writes for shardings, if the file has them: no module of assay's does."""
+    if b"sdy" in content:
+        from jaxlib.mlir.dialects import sdy
+        sdy.register_dialect(mlir_context())
+    if b"mpmd" in content:
+        from jaxlib.mlir.dialects import mpmd
+        mpmd.register_dialect(mlir_context())
+
+
 def parse(content, name):
     """The module of a text, or of MLIR's or StableHLO's binary form. Needs the context."""
     from jaxlib.mlir.dialects import stablehlo
+    use_dialects_of_shardings(content)
     problems = []
     handler = mlir_context().attach_diagnostic_handler(
         lambda problem: problems.append(problem) or True)
@@ -53,6 +64,16 @@ def where(problems, exception):
         place = re.search(r":(\d+):(\d+)", location)
         return f"line {place[1]}, column {place[2]}: {first_line(message)}" if place else first_line(message)
     return first_line(str(exception))
+
+
+def check_one_device(module, name):
+    """Refuses the program of several devices: what one of them computes is another program."""
+    attributes = module.operation.attributes
+    for key, parts in (("mhlo.num_partitions", "partitions"), ("mhlo.num_replicas", "replicas")):
+        count = attribute(attributes, key, ir.IntegerAttr)
+        if count is not None and count != 1:
+            raise Refusal("unsupported", f"'{name}' is a program for several devices ({count} {parts}); this engine runs one processor",
+                          "lower the function for one device: with a mesh of one, or without shardings")
 
 
 def main_of(module, name):

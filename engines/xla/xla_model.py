@@ -4,8 +4,9 @@ import os
 
 from jaxlib.mlir import ir
 
+from xla_custom_calls import provide_targets
 from xla_library import Refusal
-from xla_mlir import argument_names, attribute, location_name, main_of, mlir_context, parse, set_donations, value_of
+from xla_mlir import argument_names, attribute, check_one_device, location_name, main_of, mlir_context, parse, set_donations, value_of
 from xla_signature import read_signature
 
 
@@ -23,6 +24,9 @@ class Model:
             raise Refusal("not_found", f"cannot read '{path}': {problem.strerror}") from problem
         with mlir_context(), ir.Location.unknown():
             self.module = parse(content, self.name)
+            check_one_device(self.module, self.name)
+            if b"custom_call" in content:
+                provide_targets(self.module, self.name)
             main = main_of(self.module, self.name)
             taken = [value_of(item.type, f"argument {i}") for i, item in enumerate(main.arguments)]
             given = [value_of(item, f"result {i}") for i, item in enumerate(main.type.results)]

@@ -142,6 +142,37 @@ TEST_F(Xla, ACacheStaysInItsMemoryAndTheCallersBufferIsNotWritten) {
   EXPECT_THAT(again->values, ElementsAre(1, 1, 1, 1, 5, 6, 1, 1)) << "the caller's buffer was not written";
 }
 
+/// As jax.jit(jnp.linalg.cholesky).lower(x).as_text(), without what follows LAPACK.
+constexpr std::string_view kCholesky =
+    R"(module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["d"=1]>
+  func.func public @main(%arg0: tensor<2x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"d"}, {}]>}) -> (tensor<2x2xf32> {jax.result_info = "result"}) {
+    %0 = sdy.sharding_constraint %arg0 <@mesh, [{"d"}, {}]> : tensor<2x2xf32>
+    %1:2 = stablehlo.custom_call @lapack_spotrf_ffi(%0) {backend_config = "", mhlo.backend_config = {uplo = 76 : ui8}, mhlo.frontend_attributes = {num_batch_dims = "0"}, operand_layouts = [dense<[0, 1]> : tensor<2xindex>], output_operand_aliases = [#stablehlo.output_operand_alias<output_tuple_indices = [0], operand_index = 0, operand_tuple_indices = []>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>], sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([k, l], []) {i=2, j=2, k=2, l=2}, custom>} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+    return %1#0 : tensor<2x2xf32>
+  }
+})";
+
+TEST_F(Xla, AModuleOfJaxWithShardingsAndLapackIsComputed) {
+  const auto program = load(write_bytes(kCholesky, "cholesky.stablehlo"));
+  ASSERT_THAT(program, IsOk());
+  Tensor x = floats({2, 2}, {4, 2, 2, 10});
+  const auto context = (*program)->create_context(std::vector{x.shape()});
+  ASSERT_THAT(context, IsOk());
+  ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
+  ASSERT_THAT((*context)->run(0), IsOk());
+  const auto y = output(**context);
+  ASSERT_THAT(y, IsOk());
+  EXPECT_THAT(y->values, ElementsAre(2, 2, 1, 3)) << "the lower triangle; LAPACK does not write the upper one";
+}
+
+TEST_F(Xla, APartOfAProgramForSeveralDevicesIsUnsupported) {
+  std::string text(kCholesky);
+  text.replace(text.find("partitions = 1"), 14, "partitions = 2");
+  EXPECT_THAT(load(write_bytes(text, "two.stablehlo")),
+              HasError(ErrorCode::kUnsupported, "'two.stablehlo' is a program for several devices (2 partitions)"));
+}
+
 TEST_F(Xla, OffersOfMemoryThatCannotBeAcceptedAreLeftOut) {
   const std::string offer = "tf.aliasing_output = 0 : i32";
   for (const char* other : {"tf.aliasing_output = \"x\"", "tf.aliasing_output = 7 : i32"}) {

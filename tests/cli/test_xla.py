@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """StableHLO files of users, and jaxlib or Python in a state in which the engine xla cannot use them: each gets the right verdict, and the
 next cell runs."""
+import os
 import pathlib
 import shutil
+import subprocess
+import sys
 import unittest
 
 import tool
@@ -29,6 +32,13 @@ LARGE = """module @large {
     }) {dimension = 0 : i64} : (tensor<70368744177664xf32>) -> tensor<70368744177664xf32>
     %6 = stablehlo.slice %5 [0:2] : (tensor<70368744177664xf32>) -> tensor<2xf32>
     return %6 : tensor<2xf32>
+  }
+}
+"""
+CUSTOM = """module {
+  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+    %0 = stablehlo.custom_call @cusolver_potrf_ffi(%x) {api_version = 4 : i32, backend_config = {}} : (tensor<2xf32>) -> tensor<2xf32>
+    return %0 : tensor<2xf32>
   }
 }
 """
@@ -84,6 +94,69 @@ class Files(tool.ToolTest):
         (status, reason, message), = self.bench(self.write("large.mlir", LARGE), expect=1)
         self.assertEqual((status, reason), ("failed", "out_of_memory"), message)
         self.assertIn("Out of memory allocating 281474976710656 bytes", message)
+
+
+# Writes modules of jax into the working folder. Two processors, so that a mesh may have one or two.
+MODULES = """
+import numpy as np, jax, jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+x = jax.ShapeDtypeStruct((4, 4), jnp.float32)
+def write(name, f, **how):
+    open(name + ".stablehlo", "w").write(jax.jit(f, **how).lower(x).as_text())
+write("cholesky", lambda x: jnp.linalg.cholesky(x @ x.T + 4 * jnp.eye(4)))
+write("qr", lambda x: jnp.linalg.qr(x))
+write("svd", lambda x: jnp.linalg.svd(x)[1])
+write("solve", lambda x: jnp.linalg.solve(x @ x.T + 4 * jnp.eye(4), x))
+write("fft", lambda x: jnp.abs(jnp.fft.fft(x)))
+write("callback", lambda x: jax.pure_callback(np.asarray, x, x))
+for count in 1, 2:
+    rows = NamedSharding(Mesh(np.array(jax.devices()[:count]), ("d",)), PartitionSpec("d", None))
+    write(f"mesh{count}", lambda x: jax.lax.with_sharding_constraint(2 * x, rows).sum(0), in_shardings=rows)
+open("exported.mlir", "wb").write(jax.export.export(jax.jit(jnp.linalg.cholesky))(x).mlir_module_serialized)
+"""
+
+
+@unittest.skipUnless((PACKAGES / "jax").is_dir() and sys.version_info[:2] == (3, 11), "jax is not installed for this Python")
+class OfJax(tool.ToolTest):
+    """Files that jax writes, as docs/lowering.md says."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.modules = pathlib.Path(cls.cache.name) / "modules"
+        cls.modules.mkdir()
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGES), "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+        subprocess.run([sys.executable, "-c", MODULES], cwd=cls.modules, env=environment, check=True)
+
+    def rows(self, *names, expect=0):
+        found = self.run_json("bench", "--engine", "xla", "--model", *(self.modules / name for name in names), "--iterations", 5, "--quiet", expect=expect)
+        return [(row["status"], row["message"]) for row in found["results"]]
+
+    def test_modules_with_shardings_and_lapack_run(self):
+        names = ["cholesky.stablehlo", "qr.stablehlo", "svd.stablehlo", "solve.stablehlo", "fft.stablehlo", "mesh1.stablehlo", "exported.mlir"]
+        self.assertIn("sdy.sharding", (self.modules / "mesh1.stablehlo").read_text())
+        self.assertIn("lapack_spotrf_ffi", (self.modules / "cholesky.stablehlo").read_text())
+        for name, row in zip(names, self.rows(*names), strict=True):
+            self.assertEqual(row[0], "completed", f"{name}: {row[1]}")
+
+    def test_what_cannot_run_is_unsupported_and_named(self):
+        (self.folder / "gpu.mlir").write_text(CUSTOM)
+        names = ["mesh2.stablehlo", "callback.stablehlo", self.folder / "gpu.mlir"]
+        said = ["is a program for several devices (2 partitions)", "calls a Python function of the program that made it", "cusolver_potrf_ffi"]
+        for (status, message), right in zip(self.rows(*names, expect=1), said, strict=True):
+            self.assertEqual(status, "unsupported", message)
+            self.assertIn(right, message)
+
+    def test_without_scipy_the_row_says_what_is_missing(self):
+        folder = self.folder / "packages"
+        folder.mkdir()
+        for file in PACKAGES.iterdir():
+            if not file.name.startswith("scipy"):
+                (folder / file.name).symlink_to(file)
+        self.environment["ASSAY_XLA_HOME"] = str(folder)
+        first, second = self.rows("cholesky.stablehlo", "fft.stablehlo", expect=1)
+        self.assertEqual((first[0], second[0]), ("unsupported", "completed"))
+        self.assertIn("'cholesky.stablehlo' calls 'lapack_spotrf_ffi', and the library of jaxlib with this function cannot be opened: No module named 'scipy'", first[1])
 
 
 @unittest.skipUnless(PACKAGES.is_dir(), "jaxlib is not installed")
