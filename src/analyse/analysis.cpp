@@ -14,6 +14,20 @@ namespace assay {
 namespace {
 
 constexpr std::array kGoals{std::pair(Goal::kLatency, "latency"), std::pair(Goal::kThroughput, "throughput"),
+// Says from when an answer is, if what it names cannot be tried any more.
+void add_gone_words(Analysis& analysis, const Dataset& data) {
+  const std::map<const Record*, std::string> gone = gone_words(data);
+  const auto add = [&](std::string& words, const Record* row) {
+    const auto found = gone.find(row);
+    if (found != gone.end()) words += (words.empty() ? "" : "; ") + found->second;
+  };
+  for (ModelLine& line : analysis.models)
+    for (std::optional<Best>* best : {&line.latency, &line.throughput})
+      if (*best) add((*best)->words, (*best)->row);
+  for (Choice& choice : analysis.choices)
+    if (!choice.rows.empty()) add(choice.words, choice.rows.front());
+}
+
                             std::pair(Goal::kMemory, "memory"), std::pair(Goal::kEfficiency, "efficiency")};
 
 }  // namespace
@@ -46,6 +60,7 @@ Analysis analyse(const Dataset& data, Goal goal) {
   analysis.since_a_month = changes_of(data, kMonth);
   analysis.choices = choices_of(machines, data, goal);
   analysis.opportunities = opportunities_of(machines, data);
+  add_gone_words(analysis, data);
   if (analysis.opportunities.empty())
     analysis.no_opportunity =
         std::ranges::any_of(data.cells, &Record::ranked)

@@ -77,14 +77,21 @@ struct Failure {
   std::vector<std::string> where;  ///< "bert on openvino: batch_8_seq_128", "t5 on cpu", folded: one text for each pair
 };
 
-/// What is different from an earlier result of the same series.
+/// What is different from an earlier result of the same series; or of the series of one target that share a reason.
 struct Change {
-  enum class What { kNewlyWrong, kNewlyFailed, kFixed, kMoved, kVersion };
+  /// kGone: what worked cannot be tried any more (its hardware or runtime is not available, or assay skips it as too
+  /// large or not built). kFixed: it works again. kNew: there was no result before. kNotComparable: a time that cannot
+  /// be compared with the one before. kMoved: a time, a throughput or a peak of memory.
+  enum class What { kNewlyWrong, kNewlyFailed, kGone, kFixed, kMoved, kNew, kNotComparable, kVersion };
   What what = What::kMoved;
-  std::string series;           ///< series key
-  const Record* row = nullptr;  ///< the newest row of the series
-  std::string words;  ///< a sentence that begins with the cell: "bert on cpu, batch 1, 128 tokens: 8.00 → 8.90 ms …"
-  Number before_ms, after_ms;
+  std::string series;               ///< series key of `row`
+  const Record* row = nullptr;      ///< the cell, or the first of several
+  std::vector<const Record*> rows;  ///< all cells
+  /// A sentence that begins with the cell: "bert on cpu, batch 1, 128 tokens: 8.00 → 8.90 ms …", or with the target:
+  /// "cuda: not available since 2026-03-08, …".
+  std::string words;
+  std::string quantity, unit;  ///< of a move: the column of the results that differs, such as "memory_mb", and "MB"
+  Number before, after;        ///< in that unit
   Number ratio;                ///< after / before
   bool beyond_spread = false;  ///< a move that is larger than what earlier runs of the series differ by
 };

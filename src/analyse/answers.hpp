@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,5 +27,9 @@ namespace assay {
 /// Changes of each series from what it was before. `days`: the newest result that is at least so old; 0: the run
 /// before.
 [[nodiscard]] std::vector<Change> changes_of(const Dataset& data, int days);
+
+/// The cells whose target cannot be tried any more: "not available since 2026-03-08 (no_hardware); measured on
+/// 2026-03-01". The result is still the newest that there is.
+[[nodiscard]] std::map<const Record*, std::string> gone_words(const Dataset& data);
 
 }  // namespace assay

@@ -38,6 +38,7 @@ std::string changes_words(std::span<const Change> changes, std::span<const Recor
       {Change::What::kNewlyWrong, "computes wrong numbers now", "compute wrong numbers now"},
       {Change::What::kNewlyFailed, "does not run now", "do not run now"},
       {Change::What::kFixed, "runs again", "run again"},
+      {Change::What::kGone, "cannot be tried any more", "cannot be tried any more"},
       {Change::What::kMoved, "moved beyond the spread of its earlier runs, not confirmed",
        "moved beyond the spread of their earlier runs, not confirmed"}};
   std::vector<std::string> found;
@@ -46,8 +47,9 @@ std::string changes_words(std::span<const Change> changes, std::span<const Recor
     std::size_t count = 0;
     for (const Record* cell : cells)
       for (const Change& change : changes) {
-        const bool counts = change.what != Change::What::kMoved || change.beyond_spread;
-        if (change.what != kind.what || change.series != cell->series_key || !counts) continue;
+        const bool counts =
+            change.what != Change::What::kMoved || (change.beyond_spread && change.quantity != "memory_mb");
+        if (change.what != kind.what || !counts || std::ranges::find(change.rows, cell) == change.rows.end()) continue;
         last = cell;
         ++count;
       }

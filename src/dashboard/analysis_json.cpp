@@ -103,9 +103,12 @@ Json changes_json(const std::vector<Change>& changes, const Rows& rows) {
     list.push_back({{"what", to_string(change.what)},
                     {"series", change.series},
                     {"cell", rows.index(change.row)},
+                    {"cells", change.rows.size()},
                     {"words", change.words},
-                    {"before_ms", number_json(change.before_ms)},
-                    {"after_ms", number_json(change.after_ms)},
+                    {"quantity", change.quantity},
+                    {"unit", change.unit},
+                    {"before", number_json(change.before)},
+                    {"after", number_json(change.after)},
                     {"ratio", number_json(change.ratio)},
                     {"beyond_spread", change.beyond_spread}});
   return list;

@@ -111,9 +111,11 @@ Dataset dataset_of(const std::vector<ResultsFile>& files) {
   for (const Record& cell : data.cells)
     if (series.try_emplace(cell.series_key, static_cast<std::uint32_t>(data.series.size())).second)
       data.series.push_back(cell.series_key);
+  RefusalIndices refusals(data.refusals);
   for (const Record* row : rows) {
     HistoryPoint point = history_point(*row);
     point.series = series.at(row->series_key);
+    point.refusal = refusals.add(*row);
     const std::string version = version_words(*row);
     const auto known = std::ranges::find(data.versions, version);
     point.version = static_cast<std::uint32_t>(known - data.versions.begin());

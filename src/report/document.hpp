@@ -33,6 +33,7 @@ struct Document {
   std::string answer;  ///< the first paragraph: the answer in a sentence or two
   std::vector<Section> sections;
   Json data = Json::object();  ///< what JSON has beside the tables
+  Table for_files{};           ///< what CSV has, unless it has no column
 };
 
 /// A picture for a report: SVG text in both themes. `name` is that of Section::charts; pages of one chart have the
@@ -59,8 +60,8 @@ struct ReportName {
 /// {"schema_version", "report", "title", "answer", "sections": [{"heading", "paragraphs", "points", "tables": [[…]]}],
 /// …data}
 [[nodiscard]] Json to_json(const Document& document);
-/// The first table of the document; if it has none, its sentences with their sections. RFC 4180. Text that a
-/// spreadsheet would execute begins with an apostrophe.
+/// Document::for_files, else the first table of the document; if it has none, its sentences with their sections. RFC
+/// 4180. Text that a spreadsheet would execute begins with an apostrophe.
 [[nodiscard]] std::string to_csv(const Document& document);
 [[nodiscard]] std::string to_csv(const Table& table);
 /// One static file without scripts: pictures inline in both themes, a content security policy that allows nothing but

@@ -174,6 +174,7 @@ std::string to_csv(const Table& table) {
 }
 
 std::string to_csv(const Document& document) {
+  if (!document.for_files.columns.empty()) return to_csv(document.for_files);
   for (const Section& section : document.sections)
     for (const Table& table : section.tables) return to_csv(table);
   Table sentences{{{"section", "section", ""}, {"text", "text", ""}}, {}};

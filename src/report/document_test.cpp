@@ -121,6 +121,33 @@ TEST(HtmlReports, HaveTheirPicturesInBothThemes) {
               HasSubstr("![hardware_comparison](plots/h.svg)"));
 }
 
+TEST(Reports, ChangesAreRowsInCsvAndJson) {
+  Dataset data = small_dataset();
+  data.series = {data.cells[0].series_key, data.cells[1].series_key};
+  data.versions = {"onnxruntime 1.31, assay 0.1"};
+  for (const double day : {1, 2}) {
+    HistoryPoint point;
+    point.time_s = day * kSecondsOfDay;
+    point.run = static_cast<std::uint32_t>(day);
+    point.status = CellStatus::kCompleted;
+    point.verification = Verification::kVerified;
+    point.p50_ms = 4 * day;
+    data.history.push_back(point);
+    point.series = 1;
+    if (point.run == 2) data.history.push_back(point);
+  }
+  const Document document = made("changes", data);
+  EXPECT_THAT(document.answer, AllOf(HasSubstr("1 move of time"), HasSubstr("1 new cell")));
+  EXPECT_THAT(to_csv(document),
+              AllOf(StartsWith("since,what,model,target,shape,cells,quantity,unit,before,after,ratio,"),
+                    HasSubstr("\nlast_run,moved,vit,cpu,batch 1,1,latency_p50_ms,ms,4,8,2,no,"),
+                    HasSubstr("\nlast_run,new,vit,openvino,batch 1,1,,,,,,,")));
+  const Json json = to_json(document);
+  ASSERT_EQ(json["changes"].size(), 2u);
+  EXPECT_EQ(json["changes"][0]["before"], 4);
+  EXPECT_EQ(json["changes"][1]["what"], "new");
+}
+
 TEST(TextReports, AreAsWideAsTheTerminalAndNameWhatTheyOmit) {
   const Dataset data = small_dataset();
   const std::string text = to_text(made("overview", data), false, 80);

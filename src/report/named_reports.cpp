@@ -13,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
+#include "report/change_report.hpp"
 #include "store/dataset.hpp"
 
 namespace assay {
@@ -52,43 +53,6 @@ std::string how_many_words(const Answered& answered, const std::string& all) {
   if (answered.alone > 0) words += fmt::format(" For {} only one target has a ranked result.", answered.alone);
   if (answered.none > 0) words += fmt::format(" Without a verified, ranked time: {}.", answered.none);
   return words;
-}
-
-// Whether a result is so many days older than the newest one.
-bool has_older(const Dataset& data, int days) {
-  if (data.history.empty()) return false;
-  const auto [oldest, newest] = std::ranges::minmax_element(data.history, {}, &HistoryPoint::time_s);
-  return oldest->time_s <= newest->time_s - days * kSecondsOfDay;
-}
-
-Section change_section(const char* heading, const std::vector<Change>& changes, bool older) {
-  Section section{heading, {}, {}, {}, {}};
-  constexpr std::size_t kMost = 40;
-  for (const Change& change : changes) {
-    if (section.points.size() == kMost) {
-      section.points.push_back(fmt::format("and {} more", changes.size() - kMost));
-      break;
-    }
-    section.points.push_back(change.words);
-  }
-  if (changes.empty())
-    section.paragraphs.emplace_back(older ? "No change is shown."
-                                          : "There is no result that is old enough to compare with.");
-  return section;
-}
-
-constexpr std::string_view kNoRunBefore = "There is no run before to compare with.";
-
-bool is_first_run(const Dataset& data, const Analysis& analysis) {
-  return data.runs.size() < 2 && analysis.since_last_run.empty();
-}
-
-// One section if there is nothing to compare with, whatever the time.
-std::vector<Section> change_sections(const Dataset& data, const Analysis& analysis) {
-  if (is_first_run(data, analysis)) return {{"What changed", {std::string(kNoRunBefore)}, {}, {}, {}}};
-  return {change_section("Since the last run", analysis.since_last_run, true),
-          change_section("In the last 7 days", analysis.since_a_week, has_older(data, kWeek)),
-          change_section("In the last 30 days", analysis.since_a_month, has_older(data, kMonth))};
 }
 
 std::vector<Section> joined(std::initializer_list<std::vector<Section>> parts) {
@@ -271,20 +235,12 @@ Document coverage(const Dataset& data, const Analysis& analysis) {
 }
 
 Document changes(const Dataset& data, const Analysis& analysis) {
-  const bool alone = is_first_run(data, analysis);
-  const auto facts = std::ranges::count_if(analysis.since_last_run, [](const Change& change) {
-    return change.what != Change::What::kMoved && change.what != Change::What::kVersion;
-  });
-  const auto moved =
-      std::ranges::count_if(analysis.since_last_run, [](const Change& c) { return c.what == Change::What::kMoved; });
-  return {"changes", "Changes",
-          alone ? std::string(kNoRunBefore)
-                : fmt::format("Since the run before: {} of verdict or status, {} of time. Times of different runs are "
-                              "never called different: a move is a reason to measure again.",
-                              counted(static_cast<std::size_t>(facts), "change", "changes"),
-                              counted(static_cast<std::size_t>(moved), "move", "moves")),
-          joined({alone ? std::vector<Section>() : change_sections(data, analysis),
-                  {{"History", {}, {}, {}, {"history"}}, sure_section(data)}})};
+  Document document{"changes", "Changes", changes_answer(data, analysis),
+                    joined({is_first_run(data, analysis) ? std::vector<Section>() : change_sections(data, analysis),
+                            {{"History", {}, {}, {}, {"history"}}, sure_section(data)}})};
+  document.for_files = change_table(analysis);
+  document.data["changes"] = rows_json(document.for_files);
+  return document;
 }
 
 struct Maker {

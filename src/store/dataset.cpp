@@ -78,6 +78,7 @@ Status read_history(Store& store, const Selection& selection, Dataset& data, std
   ASSAY_TRY(const std::vector<Record> records, rows.records());
   const std::size_t id = rows.column("result_id");
   Indices series(data.series), versions(data.versions), run_places(runs);
+  RefusalIndices refusals(data.refusals);
   const double end = end_of_history(selection, data);
   for (std::size_t i = 0; i < records.size(); ++i) {
     HistoryPoint point = history_point(records[i]);
@@ -86,6 +87,7 @@ Status read_history(Store& store, const Selection& selection, Dataset& data, std
     point.result_id = rows.rows[i][id].get<std::int64_t>();
     point.run = run_places.add(records[i].run_id);
     point.version = versions.add(version_words(records[i]));
+    point.refusal = refusals.add(records[i]);
     data.history.push_back(point);
   }
   std::ranges::stable_sort(data.history, {}, [](const HistoryPoint& p) { return std::pair(p.series, p.time_s); });

@@ -68,7 +68,17 @@ HistoryPoint history_point(const Record& row) {
   point.throughput_ips = row.throughput_ips;
   point.memory_mb = row.memory_mb;
   point.launches = row.launches.value_or(1);
+  point.mean_ms = row.latency_mean_ms;
+  point.memory_source = row.memory_source;
   return point;
 }
 
 }  // namespace assay
+std::int32_t RefusalIndices::add(const Record& row) {
+  if (row.status != CellStatus::kUnavailable && row.status != CellStatus::kSkipped) return -1;
+  const auto [place, added] = places_.try_emplace({row.status, row.reason_code, row.message, row.hint},
+                                                  static_cast<std::int32_t>(refusals_.size()));
+  if (added) refusals_.push_back({row.status, row.reason_code, row.message, row.hint});
+  return place->second;
+}
+

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "store/dataset.hpp"
 
@@ -14,10 +18,22 @@ namespace assay {
 [[nodiscard]] double seconds_since_1970(const std::string& timestamp);
 
 /// Which of the rows of one series, at least one and oldest first, is its cell (Dataset::cells): the newest that has a
-/// time or a verdict, by the rule of queries/cells_latest.sql. A file's mean is a time, too.
+/// time or a verdict, by the rule of queries/cells_latest.sql.
 [[nodiscard]] const Record& cell_of_series(std::span<const Record* const> oldest_first);
 
 /// The point of a result, but for its indices and its result id.
 [[nodiscard]] HistoryPoint history_point(const Record& row);
+
+/// Why rows did not run, each reason once. Lifetime: `refusals` outlives it.
+class RefusalIndices {
+ public:
+  explicit RefusalIndices(std::vector<Refusal>& refusals) : refusals_(refusals) {}
+  /// HistoryPoint::refusal of a row.
+  [[nodiscard]] std::int32_t add(const Record& row);
+
+ private:
+  std::vector<Refusal>& refusals_;
+  std::map<std::tuple<CellStatus, std::string, std::string, std::string>, std::int32_t> places_;
+};
 
 }  // namespace assay

@@ -122,8 +122,13 @@ export interface Change {
   series: string;
   cell: number | null;
   words: string;
-  before_ms: number | null;
-  after_ms: number | null;
+  /** How many cells; `cell` is the first. */
+  cells: number;
+  /** Of a move: the column that differs and its unit; else "". */
+  quantity: string;
+  unit: string;
+  before: number | null;
+  after: number | null;
   ratio: number | null;
   beyond_spread: boolean;
 }

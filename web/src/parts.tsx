@@ -59,9 +59,9 @@ export function StateCounts({ counts }: { counts: States }) {
   );
 }
 
-/** What changed since the run before: verdicts, and times beyond what earlier runs varied by. */
+/** What changed since the run before: verdicts, what is new or gone, and moves beyond what earlier runs varied by. */
 export const importantChanges = (document: AssayDocument) =>
-  document.analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'fixed'].includes(change.what) || (change.what === 'moved' && change.beyond_spread));
+  document.analysis.changes.last_run.filter((change) => ['newly_wrong', 'newly_failed', 'gone', 'fixed', 'new'].includes(change.what) || (change.what === 'moved' && change.beyond_spread));
 
 /** A sentence of C++; what stands in `backticks` is a command or a name, and no line ends within a number with its unit. */
 export function Prose({ text }: { text: string }) {

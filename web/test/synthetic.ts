@@ -270,7 +270,7 @@ function analysis(rows: Row[], ranked: boolean[], targetOf: (row: Row) => string
     where: [...new Set(list.map((row) => `${row.model} on ${targetOf(row)}`))],
   }));
   const measured = rows.filter((row) => row.latency_p50_ms !== null && ranked[rows.indexOf(row)]);
-  const change = (row: Row, what: string, words: string, ratio: number | null, beyond = false) => ({ what, series: row.series_key, cell: rows.indexOf(row), before_ms: ratio ? (row.latency_p50_ms as number) / ratio : null, after_ms: row.latency_p50_ms, ratio, beyond_spread: beyond,
+  const change = (row: Row, what: string, words: string, ratio: number | null, beyond = false) => ({ what, series: row.series_key, cell: rows.indexOf(row), cells: 1, quantity: ratio ? 'latency_p50_ms' : '', unit: ratio ? 'ms' : '', before: ratio ? (row.latency_p50_ms as number) / ratio : null, after: ratio ? row.latency_p50_ms : null, ratio, beyond_spread: beyond,
     words: `${row.model} on ${targetOf(row)}, batch ${row.batch_size}: ${words}` });
   const wrong = rows.find((row) => row.status === 'wrong');
   const changes = !withHistory ? [] : [

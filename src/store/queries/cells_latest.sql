@@ -8,7 +8,7 @@
 -- budget: 1 s
 WITH selected AS (
   SELECT
-    result_id, series_key, timestamp, status, flags, latency_p50_ms,
+    result_id, series_key, timestamp, status, flags, coalesce(latency_p50_ms, latency_mean_ms) IS NOT NULL AS has_time,
     max(timestamp) FILTER (WHERE status = 'completed' AND verification = 'verified')
       OVER (PARTITION BY series_key) AS verified_at
   FROM benchmark_results
@@ -38,7 +38,7 @@ chosen AS (
           AND coalesce(
             CASE
               WHEN status IN ('skipped', 'unavailable') THEN false
-              WHEN status = 'completed' THEN latency_p50_ms IS NOT NULL
+              WHEN status = 'completed' THEN has_time
               WHEN status IN ('wrong', 'unsupported') THEN verified_at IS NULL OR verified_at < timestamp
               ELSE status IS NOT NULL
             END,

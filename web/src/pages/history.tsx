@@ -51,7 +51,7 @@ export function History({ document, route }: { document: AssayDocument; route: R
     return (
       <>
         <h1>{document.runs.length < 2 ? 'One run so far: there is none to compare it with' : changed === 0 ? 'Nothing changed since the run before' : `${counted(changed, 'change')} since the run before`}</h1>
-        <p class="note">{document.runs.length < 2 ? '' : changed === 0 ? 'No verdict changed, and no time moved beyond the spread of earlier runs.' : <><a href={link('', '', { at: 'changed' })}>The overview says which.</a></>} Below, every series: one cell on one machine, from run to run.</p>
+        <p class="note">{document.runs.length < 2 ? '' : changed === 0 ? 'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.' : <><a href={link('', '', { at: 'changed' })}>The overview says which.</a></>} Below, every series: one cell on one machine, from run to run.</p>
         <DataTable caption="Series" noun="series" columns={columns} rows={lines} route={route} search link={(line) => link('history', line.cell.text('series_key'))} />
       </>
     );

@@ -104,10 +104,10 @@ function modelColumns(document: AssayDocument): Column<ModelLine>[] {
 }
 
 const changeWords: Record<string, string> = {
-  newly_wrong: 'newly wrong', newly_failed: 'newly failed', fixed: 'fixed', moved: 'moved', new: 'new', gone: 'gone', version: 'other version',
+  newly_wrong: 'newly wrong', newly_failed: 'newly failed', gone: 'gone', fixed: 'fixed', moved: 'moved', new: 'new', not_comparable: 'not compared', version: 'other version',
 };
 
-/** A time that differs, but not beyond what earlier runs varied by, or too few runs show what that is. */
+/** A value that differs, but not beyond what earlier runs varied by, or too few runs show what that is. */
 const isOnlyOther = (change: Change) => change.what === 'moved' && !change.beyond_spread;
 
 /** The first part says what changed and leads to the cell; the others say how sure that is. */
@@ -122,7 +122,7 @@ function ChangeList({ document, changes }: { document: AssayDocument; changes: C
     <ul class="changes">
       {order.map((change, i) => (
         <li key={i} class={`change change-${change.what}`}>
-          <span class="tag">{isOnlyOther(change) ? 'other time' : changeWords[change.what] ?? change.what}</span>{' '}
+          <span class="tag">{isOnlyOther(change) ? change.quantity === 'memory_mb' ? 'other memory' : change.quantity === 'throughput_ips' ? 'other throughput' : 'other time' : changeWords[change.what] ?? change.what}</span>{' '}
           <ChangeWords document={document} change={change} />
           {' '}<a class="quiet" href={link('history', change.series)}>history</a>
         </li>
@@ -153,7 +153,7 @@ export function Overview({ document, route }: { document: AssayDocument; route: 
         <div>
           <h2>What changed since the run before</h2>
           <p class="big">{important.length === 0 ? 'nothing' : counted(important.length, 'change')}</p>
-          <p>{important.length === 0 ? (document.runs.length < 2 ? 'There is no run before.' : `No verdict changed, and no time moved beyond the spread of earlier runs.${others > 0 ? ` ${counted(others, 'median')} ${others === 1 ? 'is another one' : 'are other ones'}; that may be the state of the machine.` : ''}`)
+          <p>{important.length === 0 ? (document.runs.length < 2 ? 'There is no run before.' : `No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.${others > 0 ? ` ${counted(others, 'value')} ${others === 1 ? 'is another one' : 'are other ones'}; that may be the state of the machine.` : ''}`)
             : <>{Object.entries(changeWords).map(([what, words]) => ({ words, n: important.filter((change) => change.what === what).length })).filter(({ n }) => n > 0).map(({ words, n }) => `${n} ${words}`).join(', ')}. <a href={linkOf({ ...route, query: { ...route.query, at: 'changed' } })}>Which</a></>}</p>
         </div>
         <div>
