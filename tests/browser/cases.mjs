@@ -237,6 +237,30 @@ cases['tables are copied as Markdown and CSV'] = async (tab) => {
   assert.match(markdown, /\| bert \| cpu \| 1 \| 128 \|/);
 };
 
+cases['every table of a cell is copied, and the numbers of a chart'] = async (tab) => {
+  const page = await tab.goto('normal', '#/cell/1000', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.getByText(/^All \d+ fields/).click();
+  const copied = async (kind, of) => {
+    await page.getByRole('button', { name: `Copy as ${kind}: ${of}`, exact: true }).click();
+    return (await page.evaluate(() => navigator.clipboard.readText())).trim().split(/\r?\n/);
+  };
+  const p50 = Number(await page.locator('details tr', { has: page.locator('code', { hasText: /^latency_p50_ms$/ }) }).locator('td').first().innerText());
+  const percentiles = await copied('CSV', 'percentiles');
+  assert.equal(percentiles[0], 'percentile,latency_ms,95_%_from_ms,95_%_to_ms,samples');
+  assert.deepEqual(percentiles[1].split(',').slice(0, 2), ['p50', String(p50)]);
+  assert.equal((await copied('CSV', 'Do the launches agree?')).length, 4);
+  assert.match((await copied('Markdown', 'Where the time of a launch goes'))[0], /^\| Phase \| Time \(s\) \| Share \|$/);
+  assert.match((await copied('Markdown', 'Memory'))[2], /^\| highest in the steady part \| [\d.]+ \|$/);
+  assert.match((await copied('CSV', 'Error against its limit'))[1], /^root mean square,2\.0\d*e-7,/);
+  assert.ok((await copied('CSV', 'all fields')).some((line) => line.startsWith(`latency_p50_ms,${p50},ms,`)));
+  await tab.to('#/charts');
+  const numbers = page.locator('.chart-tools details').first();
+  await numbers.locator('summary').click();
+  await numbers.getByRole('button', { name: /^Copy as CSV: numbers of / }).click();
+  const lines = (await page.evaluate(() => navigator.clipboard.readText())).trim().split('\r\n');
+  assert.equal(lines.length, 1 + await numbers.locator('tbody tr').count());
+};
+
 cases['no serious fault of accessibility'] = async (tab) => {
   for (const colorScheme of ['light', 'dark']) {
     await tab.goto('normal', '', { colorScheme });

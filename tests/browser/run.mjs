@@ -10,6 +10,7 @@ import { cases, fail, open, usePlaces, waitingCases } from './harness.mjs';
 import './cases.mjs';
 import './compare_cases.mjs';
 import './live_cases.mjs';
+import './matrix_cases.mjs';
 import './shown_cases.mjs';
 
 const [work, only = ''] = process.argv.slice(2);

@@ -5,6 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { init, resolve, type Drawn } from '../chart/entry.mjs';
 import { fit, rowAt, withWords, type PlainRow } from './chart_layout.ts';
+import { CopyTable, listColumns } from './copy_table.tsx';
 import type { ChartTable, PageChart, Themes } from './document.ts';
 import { count, number } from './format.ts';
 import { Prose } from './parts.tsx';
@@ -104,14 +105,15 @@ function Legend({ targets, hidden, onToggle }: { targets: Target[]; hidden: Read
 /** Every number of a chart; a text column is one that has a text. */
 function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: string }) {
   const numeric = columns.map((_, i) => rows.every((row) => typeof row[i] !== 'string'));
-  return (
+  return <>
     <div class="scroll numbers" tabIndex={0} role="group" aria-label={`Numbers of ${name}`}>
       <table>
         <thead><tr>{columns.map(({ heading, unit }, i) => <th key={i} scope="col" class={numeric[i] ? 'numeric' : ''}>{heading}{unit && <small> {unit}</small>}</th>)}</tr></thead>
         <tbody>{rows.map((row, at) => <tr key={at}>{row.map((value, i) => <td key={i} class={numeric[i] ? 'numeric' : ''}>{typeof value === 'string' ? value : Number.isInteger(value) ? count(value) : number(value, 4)}</td>)}</tr>)}</tbody>
       </table>
     </div>
-  );
+    <CopyTable name={`numbers of ${name}`} columns={listColumns(columns.map(({ heading, unit }, i) => ({ title: heading, unit, numeric: numeric[i] })))} rows={rows} />
+  </>;
 }
 
 /**

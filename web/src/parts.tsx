@@ -93,7 +93,8 @@ export function Median({ cell }: { cell: Cell }) {
   );
 }
 
-export function Copy({ text, label = 'Copy' }: { text: string | (() => string); label?: string }) {
+/** `of`: what a screen reader says is copied, where a page has several. */
+export function Copy({ text, label = 'Copy', of }: { text: string | (() => string); label?: string; of?: string }) {
   const [done, setDone] = useState(false);
   const copy = async () => {
     const value = typeof text === 'string' ? text : text();
@@ -110,7 +111,7 @@ export function Copy({ text, label = 'Copy' }: { text: string | (() => string); 
     setDone(true);
     setTimeout(() => setDone(false), 1500);
   };
-  return <button type="button" class="small" onClick={copy}>{done ? 'Copied' : label}</button>;
+  return <button type="button" class="small" onClick={copy} aria-label={of && !done ? `${label}: ${of}` : undefined}>{done ? 'Copied' : label}</button>;
 }
 
 export function Section({ id, title, note, children }: { id: string; title: string; note?: ComponentChildren; children: ComponentChildren }) {

@@ -7,8 +7,9 @@ import { count, counted, fieldText, number } from './format.ts';
 import { distinct } from './order.ts';
 import { Copy } from './parts.tsx';
 import { usePrinting } from './print.ts';
-import { plain, selectRows, tableState, toCsv, toMarkdown, type Column } from './rows.ts';
+import { selectRows, tableState, type Column } from './rows.ts';
 import { changeQuery, type Route } from './state.ts';
+import { plain, toCsv, toMarkdown } from './table_text.ts';
 
 /** Arrow keys move the focus between cells, Home and End to the ends of a row; Enter follows the link of the row. */
 export function moveFocus(event: KeyboardEvent) {

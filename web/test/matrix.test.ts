@@ -4,6 +4,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { matrixHeading, matrixLines, type Line, type Shown } from '../src/matrix_lines.ts';
+import { filterOf, foldedGroups, foldText, isFiltered, manyRows, matching, matrixColumns, placeWords, winsOf } from '../src/matrix_view.ts';
+import { toCsv, toMarkdown } from '../src/table_text.ts';
 import { readDocument } from '../src/read_document.ts';
 import { cell } from './cells.ts';
 
@@ -52,6 +54,41 @@ test('what did not run has its symbol in the row of its shape, and makes no row 
   ], shown);
   assert.deepEqual(lines.map((line) => [line.model, [...line.cells.keys()].sort()]), [['bert', ['cpu', 'cuda']], ['bert', ['webgpu']], ['gpt2', ['cuda']]]);
   assert.equal(matrixHeading(lines.slice(1), 1), 'No time is ranked at batch 1');
+});
+
+test('groups are folded where there are many rows, until the link says which', () => {
+  const folded = (fold: string | undefined, rows: number, filtered = false) => [...foldedGroups(fold, ['audio', 'text, long', ''], rows, filtered)];
+  assert.deepEqual(folded(undefined, manyRows), []);
+  assert.deepEqual(folded(undefined, manyRows + 1), ['audio', 'text, long', '']);
+  assert.deepEqual(folded(undefined, manyRows + 1, true), []);
+  assert.deepEqual(folded(foldText(new Set()), manyRows + 1), []);
+  for (const some of [['audio'], ['text, long'], [''], ['audio', '']]) assert.deepEqual(folded(foldText(new Set(some)), 2), some);
+  assert.deepEqual([...foldedGroups(undefined, ['audio'], 1000, false)], []);
+});
+
+test('rows are found by every word of the search, by category and by model', () => {
+  const one = (model: string, category: string, target = 'cpu') => cell({ model, category, target, model_id: `zoo:${model}`, comparable: model.length });
+  const lines = matrixLines([one('bert', 'text_encoders'), one('wav2vec2', 'audio', 'openvino'), one('whisper-tiny', 'audio')], shown);
+  const models = (query: Record<string, string>) => matching(lines, filterOf(query)).map((line) => line.model).sort();
+  assert.deepEqual(models({ q: 'AUDIO cpu' }), ['whisper-tiny']);
+  assert.deepEqual(models({ q: 'text encoders' }), ['bert']);
+  assert.deepEqual(models({ q: 'zoo:w' }), ['wav2vec2', 'whisper-tiny']);
+  assert.deepEqual(models({ category: 'audio' }), ['wav2vec2', 'whisper-tiny']);
+  assert.deepEqual(models({ category: 'audio', model: 'wav2vec2' }), ['wav2vec2']);
+  assert.deepEqual(models({ q: 'nothing' }), []);
+  assert.equal(models({}).length, 3);
+  assert.deepEqual([filterOf({}), filterOf({ model: 'x' })].map(isFiltered), [false, true]);
+});
+
+test('the matrix is copied as it is seen, and for a spreadsheet with its medians', () => {
+  const failed = { status: 'failed', verification: 'unverified', shown: 0, usable: 0, ranked: 0, latency_p50_ms: null };
+  const [line] = matrixLines([cell({ target: 'cpu', latency_p50_ms: 4 }), cell({ target: 'openvino', latency_p50_ms: 2 }), cell({ target: 'cuda', ...failed }), cell({ target: 'webgpu', usable: 0, ranked: 0, flags: 'noisy', latency_p50_ms: 3 })], shown);
+  assert.deepEqual(['openvino', 'cpu', 'cuda', 'webgpu', 'tpu'].map((target) => placeWords(line!, target)), ['2.00\u00a0ms', '2.00×', 'failed', '(1.50×)', '']);
+  assert.deepEqual([winsOf([line!], 'openvino'), winsOf([line!], 'cpu')], [1, 0]);
+  const targets = ['cpu', 'cuda'].map((key) => ({ key, hardware: key, engine: 'onnxruntime', marker: 'circle' as const }));
+  const { seen, csv } = matrixColumns(targets);
+  assert.equal(toMarkdown(seen, [line!]).split('\n')[2], '| text_encoders | bert |  | 2.00× | failed |');
+  assert.equal(toCsv(csv, [line!]), 'category,model,row,cpu,cuda,cpu median ms,cuda median ms\r\ntext_encoders,bert,,2.00×,failed,4,\r\n');
 });
 
 test('only one batch, precision, length and machine at a time', () => {

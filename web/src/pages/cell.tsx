@@ -3,8 +3,9 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Chart } from '../chart.tsx';
+import { CopyTable, listColumns } from '../copy_table.tsx';
 import { distributionChart, fileName, overTimeChart } from '../cell_charts.ts';
-import type { AssayDocument, Cell, Shape } from '../document.ts';
+import type { AssayDocument, Cell, Shape, Value } from '../document.ts';
 import { count, fieldText, number, plainWords, plusMinus, when, withUnit } from '../format.ts';
 import { CellState, Copy, Facts, Prose, Section, shapeWords, TargetName } from '../parts.tsx';
 import { resultOf, shownValue } from '../results.ts';
@@ -19,6 +20,9 @@ const labels: Record<string, string> = {
   device_name: 'device', effective_precision: 'arithmetic', engine: 'runtime', engine_version: 'version of the runtime', effective_options: 'options in effect', engine_options: 'options set',
   effective_threads: 'threads', input_shape: 'inputs', top1_agreement: 'largest logits that agree', verification: 'verdict', agreed_by: 'agree too', shared_kernels: 'kernels of the reference too',
 };
+
+const percentileColumns = listColumns([{ title: 'Percentile' }, { title: 'Latency', unit: 'ms', numeric: true }, { title: '95 % from', unit: 'ms', numeric: true }, { title: '95 % to', unit: 'ms', numeric: true }, { title: 'Samples' }]);
+const fieldColumns = listColumns([{ title: 'Field' }, { title: 'Value' }, { title: 'Unit' }, { title: 'Meaning' }]);
 
 /** How the times are distributed, and whether they were steady: charts of src/chart with the rows of this cell. */
 function Samples({ document, cell, shapes }: { document: AssayDocument; cell: Cell; shapes: Shape[] }) {
@@ -78,6 +82,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
               <tbody>{latency.map((row) => <tr key={row.p}><th scope="row">{row.p}</th><td class="numeric" data-field={`latency_${row.p}_ms`}>{number(row.value, 4)}</td><td class="numeric">{row.low === null ? '–' : `${number(row.low, 4)} to ${number(row.high, 4)}`}</td><td>{qualityWords(row.quality)}</td></tr>)}</tbody>
             </table>
           </div>
+          <CopyTable name="percentiles" columns={percentileColumns} rows={latency.map((row) => [row.p, row.value, row.low, row.high, qualityWords(row.quality)])} />
           <Facts facts={[text('throughput_ips'), text('launches'), text('planned_launches'), text('iterations'), text('outliers'), ['stopped by', stopWords[cell.text('stop_reason')] ?? cell.text('stop_reason')], ['course of the times', courseWords[cell.text('steady_class')] ?? cell.text('steady_class')], text('ttft_p50_ms'), text('tpot_p50_ms'), text('tokens_per_second')]} />
         </Section>
       )}
@@ -113,6 +118,7 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
             })}</tbody>
           </table>
         </div>
+        <CopyTable name="all fields" columns={fieldColumns} rows={document.fields.flatMap((field): Value[][] => { const value = cell.value(field.name); return value === null || value === '' ? [] : [[field.name, value, field.unit, field.meaning]]; })} />
       </details>
     </>
   );

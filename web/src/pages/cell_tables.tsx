@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of a cell whose rows have a mark: its launches, phases and memory, and its errors.
 import type { ComponentChildren } from 'preact';
-import type { Cell } from '../document.ts';
+import { CopyTable, listColumns } from '../copy_table.tsx';
+import type { Cell, Value } from '../document.ts';
 import { number, signedPercent, withUnit } from '../format.ts';
 import { logarithmic, Marks, percent, Point, spanLog } from '../marks.tsx';
 import { phasesOf } from '../phases.ts';
@@ -9,12 +10,15 @@ import { launchMedians } from '../stats.ts';
 
 interface MarkRow {
   name: string;
+  /** As they are shown, and what is copied. */
   numbers: string[];
+  values: (number | null)[];
   marks: ComponentChildren;
 }
 
 /** The first column names the row, the last one has its mark; `scale` says what the mark shows. */
 function MarkTable({ title, heads, scale, rows, note }: { title: string; heads: string[]; scale: string; rows: MarkRow[]; note?: ComponentChildren }) {
+  const columns = listColumns(heads.map((head, i) => { const [words, unit] = head.split(', '); return { title: words!, unit, numeric: i > 0 }; }));
   return (
     <figure>
       <figcaption>{title}</figcaption>
@@ -27,6 +31,7 @@ function MarkTable({ title, heads, scale, rows, note }: { title: string; heads: 
         </table>
       </div>
       {note && <p class="note">{note}</p>}
+      <CopyTable name={title} columns={columns} rows={rows.map(({ name, values }): Value[] => [name, ...values])} />
     </figure>
   );
 }
@@ -40,7 +45,7 @@ export function Launches({ cell }: { cell: Cell }) {
   return (
     <MarkTable title="Do the launches agree?" heads={['Launch', 'Median, ms', 'From the cell’s']} scale="Less is left"
       rows={medians.map(([launch, ms]) => ({
-        name: String(launch), numbers: [number(ms, 4), medians.length > 1 ? signedPercent(ms / p50 - 1) : '–'],
+        name: String(launch), numbers: [number(ms, 4), medians.length > 1 ? signedPercent(ms / p50 - 1) : '–'], values: [ms, medians.length > 1 ? ms / p50 - 1 : null],
         marks: (
           <Marks hardware={cell.text('hardware')}>
             {low !== null && high !== null && <rect class="interval" x={percent(place(low))} width={percent(place(high) - place(low))} y={0} height={30} />}
@@ -66,7 +71,7 @@ export function Phases({ cell }: { cell: Cell }) {
         const from = (100 * before) / total;
         before += seconds;
         const share = (100 * seconds) / total;
-        return { name, numbers: [number(seconds), `${share < 0.1 ? '< 0.1' : number(share, share < 10 ? 2 : 3)} %`],
+        return { name, numbers: [number(seconds), `${share < 0.1 ? '< 0.1' : number(share, share < 10 ? 2 : 3)} %`], values: [seconds, share / 100],
           marks: <Marks hardware={cell.text('hardware')}><rect class="bar" x={percent(from)} width={percent(Math.max(0.6, share))} y={8} height={14} /></Marks> };
       })}
       note={`${(cell.number('launches') ?? 1) > 1 ? 'Load, compile and first run: medians over the launches; warm-up and window: their means. ' : ''}${absent.length > 0 ? `Not separate in this runtime, or not measured: ${absent.join(', ')}.` : ''}`} />
@@ -83,8 +88,8 @@ export function Memory({ cell }: { cell: Cell }) {
     process: 'Of the process that ran the model.', process_warm: 'An upper bound: the process had already run another shape.', device: 'Of the device.',
   };
   return (
-    <MarkTable title="Memory" heads={['', 'MB']} scale="From 0"
-      rows={rows.map(([name, megabytes]) => ({ name, numbers: [number(megabytes)],
+    <MarkTable title="Memory" heads={['Part', 'Memory, MB']} scale="From 0"
+      rows={rows.map(([name, megabytes]) => ({ name, numbers: [number(megabytes)], values: [megabytes],
         marks: <Marks hardware={cell.text('hardware')}><rect class="bar" x="0%" width={percent((100 * megabytes) / most)} y={8} height={14} /></Marks> }))}
       note={sources[source] ?? source} />
   );
@@ -107,7 +112,7 @@ export function Errors({ cell }: { cell: Cell }) {
   const honest = rows.some((row) => row.honest !== null && row.honest > 0);
   return (
     <MarkTable title="Error against its limit" heads={['Error', 'Found', 'Limit', 'Ratio']} scale="Less is left"
-      rows={rows.map((row) => ({ name: row.name, numbers: [row.value, row.limit, row.value / row.limit].map(small),
+      rows={rows.map((row) => ({ name: row.name, numbers: [row.value, row.limit, row.value / row.limit].map(small), values: [row.value, row.limit, row.value / row.limit],
         marks: (
           <Marks state={row.value > row.limit ? 'bad' : 'good'}>
             <line class="limit" x1={percent(place(1))} x2={percent(place(1))} y1={0} y2={30} />

@@ -1,53 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models by targets at one shape: how many times slower than the best of the row, or why there is no number.
-import { useMemo, useState } from 'preact/hooks';
-import { cellWords } from '../cell_words.ts';
+import { useMemo } from 'preact/hooks';
+import { CopyTable } from '../copy_table.tsx';
 import type { AssayDocument } from '../document.ts';
-import { counted, plainWords, plusMinus, ratio, withUnit } from '../format.ts';
-import { matrixHeading, matrixLines, type Line } from '../matrix_lines.ts';
+import { count, counted, plainWords } from '../format.ts';
+import { matrixHeading, matrixLines } from '../matrix_lines.ts';
+import { filterOf, foldedGroups, foldText, isFiltered, matching, matrixColumns } from '../matrix_view.ts';
 import { distinct } from '../order.ts';
-import { cellLink, Section, Select, TargetKey } from '../parts.tsx';
-import { changeQuery, link, type Route } from '../state.ts';
-import { noClaimWords } from '../stats.ts';
-import { moveFocus } from '../table.tsx';
-import { isOfWrongTarget, isUsable } from '../timed.ts';
-import { isUnreal, stateOf, stateOrder, states, unrankedBecause } from '../words.ts';
-
-/** 0 at the best, 1 from ten times slower on. */
-const heat = (value: number) => Math.min(9, Math.max(0, Math.round((Math.log10(Math.max(value, 1)) / 1) * 9)));
-
-function MatrixCell({ line, target }: { line: Line; target: string }) {
-  const cell = line.cells.get(target);
-  const grid = { role: 'gridcell', tabIndex: -1 } as const;
-  if (!cell) {
-    const other = line.elsewhere.get(target);
-    return <td {...grid} class="none" title={other ? 'measured, but not comparable with this row: see the other row of this model' : 'not part of any run'}>{other ? <a href={cellLink(other)} aria-label="not comparable with this row">·</a> : '·'}</td>;
-  }
-  const state = stateOf(cell);
-  const p50 = cell.shown ? cell.number('latency_p50_ms') : null;
-  const bestP50 = line.best?.number('latency_p50_ms') ?? null;
-  const { symbol } = states[state];
-  if (p50 === null || state !== 'verified')
-    return <td {...grid} class={`state-${state}`}><a href={cellLink(cell)} title={`${cellWords(cell)}: ${state}. ${cell.text('message')}`}><span aria-hidden="true">{symbol}</span><span class="sr">{state}</span></a></td>;
-  const time = `${cellWords(cell)}: ${[withUnit(p50, 'ms'), plusMinus(p50, cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms'))].filter(Boolean).join(' ')}`;
-  if (!isUsable(cell) || bestP50 === null) {
-    const wrong = isOfWrongTarget(cell);
-    const why = wrong ? `${cell.target} computes wrong numbers for this model` : unrankedBecause(cell);
-    return <td {...grid} class={isUnreal(cell) ? 'hatched-cell' : 'unranked'}><a href={cellLink(cell)} title={`${time}; not ranked: ${why}`}>
-      {wrong && <><span aria-hidden="true">{states.wrong.symbol} </span><span class="sr">computes wrong numbers for this model: </span></>}<span>{bestP50 ? `(${ratio(p50 / bestP50)})` : withUnit(p50, 'ms')}</span></a></td>;
-  }
-  const times = p50 / bestP50;
-  const isBest = cell === line.best;
-  const found = line.found.get(cell);
-  const claimed = found?.difference === 'slower';
-  const words = isBest ? (line.ranked.length < 2 ? 'the only ranked one of this row' : line.settled ? 'the fastest of this row' : 'the lowest median of this row; others may be as fast')
-    : claimed ? `${ratio(times)} the time of the best, shown` : `${ratio(times)} the time of the best; ${found?.difference === 'faster' ? 'faster in paired rounds' : noClaimWords(found!)}`;
-  return (
-    <td {...grid} class={`heat-${heat(times)}${claimed ? ' claimed' : ''}${isBest ? (line.settled ? ' best shown' : ' best') : ''}`}>
-      <a href={cellLink(cell)} title={`${time}; ${words}`}>{isBest ? withUnit(p50, 'ms') : ratio(times)}</a>
-    </td>
-  );
-}
+import { Section, Select } from '../parts.tsx';
+import { usePrinting } from '../print.ts';
+import { changeQuery, type Route } from '../state.ts';
+import { Wide } from '../wide.tsx';
+import { stateOrder, states } from '../words.ts';
+import { MatrixTable } from './matrix_table.tsx';
 
 /** What a link names, if anything has it. */
 function chosen<T extends string | number>(named: string | undefined, values: T[], otherwise: T): { value: T; missing: string } {
@@ -70,48 +35,44 @@ export function Matrix({ document, route }: { document: AssayDocument; route: Ro
   const lines = useMemo(() => matrixLines(document.cells, { batch: batch.value, tokens: tokens.value === '' ? null : Number(tokens.value), precision: precision.value, machine: machine.value }),
     [document, batch.value, tokens.value, precision.value, machine.value]);
   const targets = document.targets.filter((target) => document.cells.some((cell) => cell.target === target.key && cell.text('machine') === machine.value));
-  const categories = [...new Set(lines.map((line) => line.category))];
-  const [closed, setClosed] = useState<Set<string>>(new Set());
+  const filter = filterOf(query);
+  const filtered = isFiltered(filter);
+  const seen = matching(lines, filter);
+  const categories = distinct(lines.map((line) => line.category));
+  const models = [...new Set(lines.map((line) => line.model))];
+  const groups = [...new Set(seen.map((line) => line.category))];
+  const printing = usePrinting();
+  const folded = printing ? new Set<string>() : foldedGroups(query.fold, groups, seen.length, filtered);
+  const fold = (next: ReadonlySet<string>) => changeQuery(route, { fold: foldText(next) });
+  const columns = matrixColumns(targets);
   return (
     <>
-      <h1>{matrixHeading(lines, batch.value)}</h1>
+      <h1>{seen.length === 0 && filtered ? 'No row matches this filter' : matrixHeading(seen, batch.value)}</h1>
       <div class="tools">
         <Select label="Batch" value={String(batch.value)} options={batches.map(String)} onChange={(value) => changeQuery(route, { batch: value })} />
         {lengths.length > 1 && <Select label="Tokens" value={tokens.value} options={[['', 'shortest'], ...lengths.map((one): [string, string] => [String(one), String(one)])]} onChange={(value) => changeQuery(route, { tokens: value || undefined })} />}
         <Select label="Precision" value={precision.value} options={precisions} onChange={(value) => changeQuery(route, { precision: value })} />
         {machines.length > 1 && <Select label="Machine" value={machine.value} options={machines} onChange={(value) => changeQuery(route, { machine: value })} />}
+        {categories.length > 1 && <Select label="Category" value={filter.category} options={[['', 'all'], ...categories.filter((one) => one !== '').map((one): [string, string] => [one, plainWords(one)])]} onChange={(value) => changeQuery(route, { category: value || undefined })} />}
+        {models.length > 1 && <Select label="Model" value={filter.model} options={[['', 'all'], ...models.map((one): [string, string] => [one, one])]} onChange={(value) => changeQuery(route, { model: value || undefined })} />}
+        {models.length > 1 && (
+          <label class="field grow">
+            <span>Search in the matrix</span>
+            <input type="search" value={filter.search} placeholder="model, category, target" onInput={(event) => changeQuery(route, { q: event.currentTarget.value || undefined }, true)} />
+          </label>
+        )}
+        {groups.length > 1 && <span class="tools-end">
+          {folded.size < groups.length && <button type="button" class="small" onClick={() => fold(new Set(groups))}>Fold all</button>}
+          {folded.size > 0 && <button type="button" class="small" onClick={() => fold(new Set())}>Unfold all</button>}
+        </span>}
       </div>
+      {filtered && <p class="note" aria-live="polite">{count(seen.length)} of {counted(lines.length, 'row')} <a href="#" onClick={(event) => { event.preventDefault(); changeQuery(route, { q: undefined, category: undefined, model: undefined }); }}>Show all</a></p>}
       {missing.length > 0 && <p class="note">The link names {missing.join(', ')}, which no cell has.</p>}
       {machine.value !== '' && <p class="note">Times of {machine.value}; those of other machines are not compared with them.</p>}
       <p class="note">The lowest ranked median of a row is framed and shown in ms; the others say how many times as long they take, or are in ms where the row has no ranked one. Bold, and a solid frame: the difference is shown; else it may be chance. In brackets: not ranked; with {states.wrong.symbol}: its runtime computes wrong numbers for the model. A symbol says why there is no number. Cells of a model that are not comparable, since more differs than the target, have a row each.</p>
-      <div class="scroll">
-        <table class="matrix" role="grid" aria-label="Models by targets" onKeyDown={moveFocus}>
-          <thead><tr role="row"><th scope="col" role="columnheader" tabIndex={0}>Model</th>{targets.map((target) => <th key={target.key} scope="col" role="columnheader" tabIndex={-1}><TargetKey document={document} target={target.key} /></th>)}</tr></thead>
-          {categories.map((category) => {
-            const group = lines.filter((line) => line.category === category);
-            const folded = closed.has(category);
-            return (
-              <tbody key={category}>
-                {categories.length > 1 && (
-                  <tr class="group" role="row"><th scope="rowgroup" role="rowheader" colSpan={targets.length + 1}>
-                    <button type="button" class="plain" aria-expanded={!folded} onClick={() => {
-                      const next = new Set(closed);
-                      if (!next.delete(category)) next.add(category);
-                      setClosed(next);
-                    }}><span aria-hidden="true">{folded ? '▸' : '▾'}</span> {plainWords(category) || 'other'} <small>{counted(new Set(group.map((line) => line.model)).size, 'model')}</small></button>
-                  </th></tr>
-                )}
-                {!folded && group.map((line) => (
-                  <tr key={`${line.model}\n${line.label}`} role="row">
-                    <th scope="row" role="rowheader" tabIndex={-1}><a href={link('model', line.model)}><bdi>{line.model}</bdi></a>{line.label && <small class="under">{line.label}</small>}</th>
-                    {targets.map((target) => <MatrixCell key={target.key} line={line} target={target.key} />)}
-                  </tr>
-                ))}
-              </tbody>
-            );
-          })}
-        </table>
-      </div>
+      {folded.size > 0 && <p class="note">A folded group says for how many of its rows a target is shown to be the fastest.</p>}
+      <Wide noun="target"><MatrixTable document={document} lines={seen} targets={targets} folded={folded} onFold={fold} /></Wide>
+      <CopyTable name="the matrix" columns={columns.seen} csv={columns.csv} rows={seen} />
       <Section id="legend" title="Symbols">
         <p class="legend"><span class="heat-0 key">1×</span><span class="heat-3 key">2×</span><span class="heat-6 key">5×</span><span class="heat-9 key">10×</span>
           <span><span class="hatched-cell key"><span>hatched</span></span> simulated, or emulated in software</span>
