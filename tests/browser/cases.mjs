@@ -281,6 +281,17 @@ cases['a phone: nothing is cut, nothing is wider than the screen'] = async (tab)
   }
 };
 
+cases['a phone: tables show a few cards, and more on request'] = async (tab) => {
+  const page = await tab.goto('normal', '#/cells', { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+  assert.equal(await rowsShown(page), 10);
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok(height < 4000, `${height} px`);
+  await page.getByRole('button', { name: 'Show 10 more' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('main tbody tr').length === 20);
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.waitForFunction(() => location.hash.includes('p=2') && document.querySelectorAll('main tbody tr').length === 10);
+};
+
 cases['printed, every page has its charts on paper'] = async (tab) => {
   const page = await tab.goto('normal', '#/cell/1000', { colorScheme: 'dark' });
   await tab.drawAll();

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table that sorts, filters, searches, pages and copies; what it shows is in the link.
 import type { ComponentChildren } from 'preact';
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { distinctKeys } from './distinct_keys.ts';
 import { count, counted, fieldText, number } from './format.ts';
+import { useNarrow } from './narrow.ts';
 import { distinct } from './order.ts';
 import { Copy } from './parts.tsx';
 import { usePrinting } from './print.ts';
 import { selectRows, tableState, type Column } from './rows.ts';
 import { changeQuery, type Route } from './state.ts';
 import { plain, toCsv, toMarkdown } from './table_text.ts';
+
+const fewCards = 10;
 
 /** Arrow keys move the focus between cells, Home and End to the ends of a row; Enter follows the link of the row. */
 export function moveFocus(event: KeyboardEvent) {
@@ -53,7 +56,11 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
   const key = JSON.stringify(state);
   const printing = usePrinting();
   const { seen: onPage, matching } = useMemo(() => selectRows(rows, columns, state, pageSize), [rows, columns, key, pageSize]);
-  const seen = printing ? matching : onPage;
+  // On a phone a row is as tall as a card: a few at a time, and more on request.
+  const narrow = useNarrow();
+  const [most, setMost] = useState(fewCards);
+  useEffect(() => setMost(fewCards), [key]);
+  const seen = printing ? matching : narrow ? onPage.slice(0, most) : onPage;
   const table = useRef<HTMLTableElement>(null);
   const change = (changes: Record<string, string | undefined>, replace = false) => {
     const named = Object.fromEntries(Object.entries({ p: undefined, ...changes }).map(([id, value]) => [name + id, value]));
@@ -136,6 +143,9 @@ export function DataTable<Row extends object>({ name = '', caption, columns, row
         </table>
         {seen.length === 0 && <p class="empty">{filtered ? `No ${noun} matches this filter.` : empty ?? `There is no ${noun}.`}</p>}
       </div>
+      {narrow && !printing && seen.length < onPage.length && (
+        <p class="more"><button type="button" onClick={() => setMost(most + fewCards)}>Show {Math.min(fewCards, onPage.length - seen.length)} more</button> <span class="quiet">{seen.length} of {counted(onPage.length, noun)}{pages > 1 && ' of this page'}</span></p>
+      )}
       {pages > 1 && (
         <nav class="pages" aria-label={`Pages of ${caption}`}>
           <button type="button" disabled={state.page <= 1} onClick={() => change({ p: String(state.page - 1) })}>Previous</button>
