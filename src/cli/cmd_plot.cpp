@@ -20,11 +20,11 @@
 #include "chart/chart.hpp"
 #include "chart/files.hpp"
 #include "chart/render.hpp"
-#include "cli/chart_page.hpp"
 #include "cli/context.hpp"
 #include "cli/help.hpp"
 #include "cli/measuring_options.hpp"
 #include "cli/selection_options.hpp"
+#include "dashboard/chart_page.hpp"
 #include "exchange/dataset_of_files.hpp"
 
 namespace assay::cli {
@@ -110,7 +110,7 @@ std::vector<chart::Kind> chosen_kinds(const PlotOptions& options) {
 
 Result<std::string> bytes_of(const PlotOptions& options, const Dataset& data, chart::Renderer& renderer,
                              const chart::Chart& chart, const std::string& format) {
-  if (format == "html") return chart_page(renderer, std::span(&chart, 1), data);
+  if (format == "html") return dashboard::chart_page(renderer, std::span(&chart, 1), data);
   if (format == "json") return json_text(rows_json(chart.table), 2) + "\n";
   ASSAY_TRY(std::string svg, renderer.svg(chart, chart::theme(options.theme)));
   if (format == "svg") return svg;
@@ -244,12 +244,12 @@ void register_plot(CLI::App& app, Commands& commands) {
       command->add_option("--output,--output-dir", options->output, "Folder for the files, or the file of one chart"),
       kOutput, "FOLDER|FILE")
       ->default_str(options->output);
-  only_words(show_as(command->add_option(
-                         "--format", options->formats,
-                         "Formats of the files: html is a page with the picture and its table, json the table"),
-                     kOutput, "svg|png|html|json")
-                 ->delimiter(','),
-             {kFormats.begin(), kFormats.end()})
+  only_words(
+      show_as(command->add_option("--format", options->formats,
+                                  "Formats of the files: html is an interactive page with the table, json the table"),
+              kOutput, "svg|png|html|json")
+          ->delimiter(','),
+      {kFormats.begin(), kFormats.end()})
       ->default_str("svg,png");
   only_words(show_as(command->add_option("--theme", options->theme, "Colours"), kOutput, "light|dark"),
              {"light", "dark"})

@@ -12,12 +12,12 @@
 #include "base/json.hpp"
 #include "chart/chart.hpp"
 #include "chart/render.hpp"
-#include "cli/chart_page.hpp"
 #include "cli/failure.hpp"
 #include "cli/help.hpp"
 #include "cli/report_output.hpp"
 #include "cli/report_question.hpp"
 #include "cli/selection_options.hpp"
+#include "dashboard/chart_page.hpp"
 #include "dashboard/page.hpp"
 
 namespace assay::cli {
@@ -34,7 +34,7 @@ fs::path page_of(const std::string& output, chart::Kind kind) {
 Status write_chart(const fs::path& file, chart::Kind kind, const Dataset& data, const Analysis& analysis) {
   ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
   const std::vector<chart::Chart> pages = chart::make_charts(kind, {.data = &data, .analysis = &analysis});
-  ASSAY_TRY(const std::string page, chart_page(renderer, pages, data));
+  ASSAY_TRY(const std::string page, dashboard::chart_page(renderer, pages, data));
   return write_file_atomically(file, page);
 }
 

@@ -48,15 +48,12 @@ Json table_json(const Table& table) {
 }
 
 Json json_of(const chart::Chart& made, bool with_rows) {
-  Json option = made.option;
-  Json& source = option["dataset"]["source"];
-  if (!with_rows) source = Json::array({source.front()});
-  for (Json& row : source)
-    for (Json& value : row)
-      if (value.is_number_float()) value = rounded(value.get<double>());
-  Json json{{"title", made.title}, {"subtitle", made.subtitle}, {"summary", made.summary},    {"notes", made.notes},
-            {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
-  if (with_rows) json["table"] = table_json(made.table);
+  Json json = picture_json(made);
+  Json& source = json["option"]["dataset"]["source"];
+  if (with_rows)
+    json["table"] = table_json(made.table);
+  else
+    source = Json::array({source.front()});
   return json;
 }
 
@@ -153,6 +150,21 @@ void add_of_models(std::vector<PageChart>& charts, const Dataset& data) {
 }
 
 }  // namespace
+
+Json picture_json(const chart::Chart& made) {
+  Json option = made.option;
+  for (Json& row : option["dataset"]["source"])
+    for (Json& value : row)
+      if (value.is_number_float()) value = rounded(value.get<double>());
+  return {{"title", made.title}, {"subtitle", made.subtitle}, {"summary", made.summary},    {"notes", made.notes},
+          {"width", made.width}, {"height", made.height},     {"option", std::move(option)}};
+}
+
+Json themes_json() {
+  Json themes;
+  for (const char* theme : {"light", "dark"}) themes[theme] = chart::theme(theme).tokens;
+  return themes;
+}
 
 std::vector<PageChart> page_charts(const Dataset& data, const Analysis& analysis) {
   constexpr Kind kWhole[]{Kind::kHardwareComparison,

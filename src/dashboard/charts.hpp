@@ -11,6 +11,10 @@ namespace assay {
 struct Dataset;
 struct Analysis;
 
+namespace chart {
+struct Chart;
+}
+
 namespace dashboard {
 
 /// A chart of the page: {"title", "subtitle", "summary", "notes", "width", "height", "option", "table"}; `option` is
@@ -24,6 +28,13 @@ struct PageChart {
   std::string name;
   Json chart;
 };
+
+/// {"title", "subtitle", "summary", "notes", "width", "height", "option"} of a chart with data; numbers have seven
+/// digits.
+[[nodiscard]] Json picture_json(const chart::Chart& made);
+
+/// {"light", "dark"}: the colours of charts by name.
+[[nodiscard]] Json themes_json();
 
 /// Every chart of the page that the data allow.
 /// Cost: 20 ms for a thousand cells.

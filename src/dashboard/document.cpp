@@ -361,7 +361,7 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
   header["charts"] = std::move(pictures);
   header["missing_charts"] = std::move(missing);
   header["charts_left_out"] = dropped;
-  for (const char* theme : {"light", "dark"}) header["themes"][theme] = chart::theme(theme).tokens;
+  header["themes"] = themes_json();
   return columns.finish(std::move(header));
 }
 

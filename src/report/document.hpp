@@ -43,6 +43,13 @@ struct Picture {
   std::string light, dark;
 };
 
+/// What makes the pictures of a page interactive: `script` finds the figures, in the order of `pictures`, by
+/// `figure[data-picture]`, and `data` in the element `page-data`.
+struct PageScript {
+  std::string_view style, script;
+  Json data;
+};
+
 /// The name of a report, and what it answers.
 struct ReportName {
   std::string_view name, meaning;
@@ -64,9 +71,10 @@ struct ReportName {
 /// 4180. Text that a spreadsheet would execute begins with an apostrophe.
 [[nodiscard]] std::string to_csv(const Document& document);
 [[nodiscard]] std::string to_csv(const Table& table);
-/// One static file without scripts: pictures inline in both themes, a content security policy that allows nothing but
-/// its own style, printable.
-[[nodiscard]] std::string to_html(const Document& document, std::span<const Picture> pictures = {});
+/// One static file: pictures inline in both themes, a content security policy that allows nothing but its own style and
+/// `script`, printable. Without `script` it has none.
+[[nodiscard]] std::string to_html(const Document& document, std::span<const Picture> pictures = {},
+                                  const PageScript* script = nullptr);
 /// For a terminal of `width` columns.
 [[nodiscard]] std::string to_text(const Document& document, bool colour, int width);
 /// A table alone: what the terminal is too narrow for stands below its row if it is a sentence, else it is omitted from

@@ -126,19 +126,41 @@ std::string html_table(const Table& table) {
 }
 
 // A picture is a document of its own: its style does not need the page's permission.
-std::string figure(const Picture& picture) {
+std::string figure(const Picture& picture, std::string_view attributes) {
   const auto data = [](std::string_view svg) { return "data:image/svg+xml;base64," + base64(svg); };
   return fmt::format(
-      "<figure><picture><source media=\"screen and (prefers-color-scheme: dark)\" srcset=\"{}\"><img src=\"{}\" "
+      "<figure{}><picture><source media=\"screen and (prefers-color-scheme: dark)\" srcset=\"{}\"><img src=\"{}\" "
       "alt=\"{}\"></picture></figure>\n",
-      data(picture.dark), data(picture.light), escaped(picture.title));
+      attributes, data(picture.dark), data(picture.light), escaped(picture.title));
 }
 
 std::string anchor(std::size_t section) { return fmt::format("s{}", section + 1); }
 
+// Text of a model or a runtime ends no script element: JSON needs no '<' but in texts, where it has another form.
+std::string inside_script(const Json& data) {
+  std::string out;
+  for (const char c : json_text(data)) {
+    if (c == '<')
+      out += "\\u003c";
+    else
+      out += c;
+  }
+  return out;
+}
+
+struct ScriptParts {
+  std::string style, policy, elements;
+};
+
+ScriptParts parts_of(const PageScript& script) {
+  return {std::string(script.style), fmt::format("; script-src '{}'", policy_hash(script.script)),
+          fmt::format("<script type=\"application/json\" id=\"page-data\">{}</script>\n<script>{}</script>\n",
+                      inside_script(script.data), script.script)};
+}
+
 }  // namespace
 
-std::string to_html(const Document& document, std::span<const Picture> pictures) {
+std::string to_html(const Document& document, std::span<const Picture> pictures, const PageScript* script) {
   std::string body, contents;
   for (std::size_t i = 0; i < document.sections.size(); ++i) {
     const Section& section = document.sections[i];
@@ -151,23 +173,27 @@ std::string to_html(const Document& document, std::span<const Picture> pictures)
     }
     for (const std::string& chart : section.charts)
       for (const Picture& picture : pictures)
-        if (picture.name == chart) inside += figure(picture);
+        if (picture.name == chart) inside += figure(picture, script != nullptr ? " data-picture" : "");
     for (const Table& table : section.tables)
       if (!table.rows.empty()) inside += html_table(table);
     if (inside.empty()) continue;
     body += fmt::format("<section id=\"{}\"><h2>{}</h2>\n{}</section>\n", anchor(i), escaped(section.heading), inside);
+    if (document.sections.size() < 2) continue;
     contents +=
         fmt::format("{}<a href=\"#{}\">{}</a>", contents.empty() ? "" : " · ", anchor(i), escaped(section.heading));
   }
+  if (!contents.empty()) contents = "<nav>" + contents + "</nav>";
+  const ScriptParts parts = script != nullptr ? parts_of(*script) : ScriptParts();
+  const std::string style = std::string(kStyle) + parts.style;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; img-src data:; "
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'{}; style-src '{}'; img-src data:; "
       "base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}</style>\n"
-      "</head>\n<body>\n<header><h1>{}</h1>\n<p class=\"answer\">{}</p>\n<nav>{}</nav></header>\n<main>\n{}</main>\n"
-      "<footer>{}</footer>\n</body>\n</html>\n",
-      policy_hash(kStyle), escaped(document.title), kStyle, escaped(document.title), prose(document.answer), contents,
-      body, escaped(origin_words(document)));
+      "</head>\n<body>\n<header><h1>{}</h1>\n<p class=\"answer\">{}</p>\n{}</header>\n<main>\n{}</main>\n"
+      "<footer>{}</footer>\n{}</body>\n</html>\n",
+      parts.policy, policy_hash(style), escaped(document.title), style, escaped(document.title), prose(document.answer),
+      contents, body, escaped(origin_words(document)), parts.elements);
 }
 
 }  // namespace assay

@@ -36,7 +36,7 @@ class Tab {
     await this.#fresh(how);
     const file = name.includes('/') ? name : join(places.pages, `${name}.html`);
     await this.page.goto(pathToFileURL(file).href + route);
-    await this.ready();
+    if (how.javaScriptEnabled !== false) await this.ready();
     return this.page;
   }
 
@@ -62,8 +62,12 @@ class Tab {
     await this.page.waitForFunction(() => performance.getEntriesByName('assay-ready').length > 0);
   }
 
-  async heading() {
-    return (await this.page.locator('main h1').innerText()).replace(/\s+/g, ' ');
+  async text(selector) {
+    return (await this.page.locator(selector).innerText()).replace(/\s+/g, ' ');
+  }
+
+  heading() {
+    return this.text('main h1');
   }
 
   async to(route) {
@@ -95,6 +99,23 @@ class Tab {
     }
     await scroll(0);
     await this.page.waitForFunction(() => [...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg')));
+  }
+
+  /** Saves a chart as SVG and PNG by its buttons, whose names `button` matches; gives the text of the SVG file. */
+  async saved(button, file) {
+    const texts = {};
+    for (const [kind, begins] of [['svg', '<svg'], ['png', '\x89PNG']]) {
+      const place = this.page.getByRole('button', { name: button }).filter({ hasText: new RegExp(`^${kind}$`, 'i') });
+      const [download] = await Promise.all([this.page.waitForEvent('download'), place.click()]);
+      assert.match(download.suggestedFilename(), file);
+      assert.ok(download.suggestedFilename().endsWith(`.${kind}`), download.suggestedFilename());
+      const chunks = [];
+      for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+      const whole = Buffer.concat(chunks);
+      assert.equal(whole.toString('latin1').slice(0, begins.length), begins);
+      texts[kind] = whole.toString();
+    }
+    return texts;
   }
 
   /** Pixels by which the page is wider than the window. */

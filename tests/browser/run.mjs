@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cases, fail, open, usePlaces, waitingCases } from './harness.mjs';
 import './cases.mjs';
+import './chart_page_cases.mjs';
 import './compare_cases.mjs';
 import './live_cases.mjs';
 import './matrix_cases.mjs';

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // scripted_pages OUT: writes what the tests of the dashboard read into the folder OUT: pages of invented results
-// (normal.html, thousand.html, one.html, empty.html), the document of normal.html with the charts that C++ makes of its
-// cells (document.bin, charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as
-// a document, and with what C++ says of them (mixed.html, mixed.bin, mixed.json).
+// (normal.html, thousand.html, one.html, empty.html), pages of one chart (chart.html, chart_mixed.html,
+// chart_thousand.html), the document of normal.html with the charts that C++ makes of its cells (document.bin,
+// charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as a document, and with
+// what C++ says of them (mixed.html, mixed.bin, mixed.json).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include "base/files.hpp"
 #include "base/json.hpp"
 #include "chart/chart.hpp"
+#include "chart/render.hpp"
+#include "dashboard/chart_page.hpp"
 #include "dashboard/page.hpp"
 #include "result/launch_medians.hpp"
 #include "scripted_mixed.hpp"
@@ -373,9 +376,19 @@ Status write_all(const std::filesystem::path& folder) {
     std::filesystem::remove(folder / name);
     return {};
   };
-  const Dataset normal = Script(1).make(12, {1, 4, 8});
+  ASSAY_TRY(chart::Renderer renderer, chart::Renderer::create());
+  const auto chart_of = [&](const char* name, const Dataset& data) -> Status {
+    const Analysis analysis = analyse(data);
+    const std::vector<chart::Chart> pages =
+        chart::make_charts(chart::Kind::kHardwareComparison, {.data = &data, .analysis = &analysis});
+    ASSAY_TRY(const std::string page, dashboard::chart_page(renderer, pages, data));
+    return write_file_atomically(folder / (std::string(name) + ".html"), page);
+  };
+  const Dataset normal = Script(1).make(12, {1, 4, 8}), thousand = Script(2).make(84, {1, 4, 8});
   ASSAY_CHECK_OK(page_of("normal", normal));
-  ASSAY_CHECK_OK(page_of("thousand", Script(2).make(84, {1, 4, 8})));
+  ASSAY_CHECK_OK(page_of("thousand", thousand));
+  ASSAY_CHECK_OK(chart_of("chart", normal));
+  ASSAY_CHECK_OK(chart_of("chart_thousand", thousand));
   ASSAY_CHECK_OK(page_of("one", Script(3).make(1, {1})));
   Dataset nothing;
   nothing.source = "benchmark_db.duckdb";
@@ -387,6 +400,7 @@ Status write_all(const std::filesystem::path& folder) {
   ASSAY_CHECK_OK(write_file_atomically(folder / "charts.json", json_text(charts_of_cells(normal))));
   const Dataset mixed = mixed_cells();
   ASSAY_CHECK_OK(page_of("mixed", mixed));
+  ASSAY_CHECK_OK(chart_of("chart_mixed", mixed));
   ASSAY_CHECK_OK(write_file_atomically(folder / "mixed.bin", dashboard::document(mixed, analyse(mixed), {})));
   ASSAY_CHECK_OK(write_file_atomically(folder / "mixed.json", json_text(answers_about(mixed))));
   constexpr std::size_t kComparisons = 2000;

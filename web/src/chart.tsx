@@ -117,7 +117,8 @@ function Numbers({ table: { columns, rows }, name }: { table: ChartTable; name: 
 }
 
 /**
- * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it is of.
+ * `name`: of files that are saved. `title`, `subtitle`: instead of the chart's, where the page around it says what it is of;
+ * "": nothing is said.
  * `linkOf`: where a click on a mark leads.
  */
 export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, linkOf, children }: {
@@ -189,10 +190,10 @@ export function Chart({ chart, themes, name, title, subtitle = chart.subtitle, l
   };
   return (
     <figure class="chart">
-      <figcaption>{title ?? chart.title}</figcaption>
+      {title !== '' && <figcaption>{title ?? chart.title}</figcaption>}
       {subtitle && <p class="note">{subtitle}</p>}
       {targets.length > 0 && <Legend targets={targets} hidden={hidden} onToggle={toggle} />}
-      <div class="scroll" tabIndex={wide ? 0 : -1} role="group" aria-label={title ?? chart.title}><div ref={box} class="drawing" role="img" aria-label={`${title ?? chart.title}. ${chart.summary}`} /></div>
+      <div class="scroll" tabIndex={wide ? 0 : -1} role="group" aria-label={title || chart.title}><div ref={box} class="drawing" role="img" aria-label={`${title || chart.title}. ${chart.summary}`} /></div>
       {chart.notes.map((note) => <p key={note} class="note"><Prose text={note} /></p>)}
       {children}
       <div class="chart-tools">
