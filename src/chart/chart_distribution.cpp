@@ -146,9 +146,7 @@ void add_percentiles(Picture& picture, Table& table, int panel, const Record& ce
     row.high = one.high;
     row.style = style_of(cell);
     if (row.style != kUnranked && (one.quality.starts_with("few") || !one.low || !one.high)) row.style |= kHollow;
-    // p95 would be over p90 and p99.
-    if (alone && std::string_view(one.name) != "p95")
-      row.text = fmt::format("{} {}", one.name, number_words(*one.value));
+    if (alone) row.text = fmt::format("{} {}", one.name, number_words(*one.value));
     picture.add(row);
     table.rows.push_back(
         {cell_words(cell), std::string(one.name), value_of(one.value), value_of(one.low), value_of(one.high)});
@@ -190,7 +188,24 @@ void add_names(Picture& picture, int panel, const Group& group) {
       {{"ink", {{"$colour", "ink"}}}, {"ink2", {{"$colour", "ink-2"}}}, {"paper", {{"$colour", "background"}}}});
 }
 
-Frame frame_of(std::span<const Group> groups, std::size_t all) {
+// Which of the cells with a time are shown; empty if all are.
+std::string left_out_words(const Source& source, std::span<const Record* const> shown, std::size_t with_samples) {
+  std::set<std::string> models, shown_models;
+  std::size_t measured = 0;
+  for (const Record& cell : source.cells.rows) {
+    if (!shows_values(cell) || !cell.latency_p50_ms) continue;
+    ++measured;
+    models.insert(cell.model);
+  }
+  for (const Record* cell : shown) shown_models.insert(cell->model);
+  if (measured <= shown.size()) return {};
+  std::string words = fmt::format("{} of {} cells", shown.size(), measured);
+  if (models.size() > 1) words += fmt::format(" and {} of {} models", shown_models.size(), models.size());
+  if (measured > with_samples) words += fmt::format(", {} of the others have no samples", measured - with_samples);
+  return words + "; --cell KEY shows another one.";
+}
+
+Frame frame_of(const Source& source, std::span<const Group> groups, std::size_t with_samples) {
   std::vector<const Record*> shown;
   bool several = false, single = false;
   for (const Group& group : groups) {
@@ -213,8 +228,8 @@ Frame frame_of(std::span<const Group> groups, std::size_t all) {
     frame.notes.emplace_back(single ? "With several targets a line for each, of all launches, and its median in ms; "
                                       "with one target a line for each launch."
                                     : "A line for each target, of all launches, and its median in ms.");
-  if (all > shown.size())
-    frame.notes.push_back(fmt::format("{} of {} cells; --cell KEY shows another one.", shown.size(), all));
+  if (std::string words = source.input.cell.empty() ? left_out_words(source, shown, with_samples) : ""; !words.empty())
+    frame.notes.push_back(std::move(words));
   std::vector<Row> looks;
   looks.reserve(shown.size());
   for (const Record* cell : shown) looks.push_back({.value = 1, .style = style_of(*cell) & (kUnranked | kHatched)});
@@ -234,7 +249,7 @@ std::vector<Chart> latency_distribution(const Source& source) {
                {"low", "95 % from", "ms"},
                {"high", "to", "ms"}},
               {}};
-  Frame frame = frame_of(groups, cells.size());
+  Frame frame = frame_of(source, groups, cells.size());
   if (source.input.cell.empty())
     frame.notes.insert(frame.notes.end(), source.cells.other_machines.begin(), source.cells.other_machines.end());
   Picture picture(std::move(frame));
@@ -248,9 +263,10 @@ std::vector<Chart> latency_distribution(const Source& source) {
     const Record& first = *group.front().cell;
     const bool alone = group.size() == 1;
     const std::string title = alone ? cell_words(first) : fmt::format("{}, {}", first.model, shape_words(first));
+    Json times = number_axis("ms, lower is better", {"x", "low", "high"}, {number}, "log");
+    times["$range"]["tight"] = true;
     picture.add({grid.left(i) + kLeft, grid.top(i), grid.column() - kLeft - 40, kHeight,
-                 columns == 1 ? "" : cut_to(title, grid.column() - kLeft - 16, 11),
-                 number_axis("ms, lower is better", {"x", "low", "high"}, {number}, "log"),
+                 columns == 1 ? "" : cut_to(title, grid.column() - kLeft - 16, 11), std::move(times),
                  number_axis("", {"value"}, {number}, "share", true, {0, 1})});
     const std::vector<int> steps = steps_of(group);
     for (std::size_t place = 0; place < group.size(); ++place) {

@@ -75,6 +75,18 @@ function logTicks(low, high) {
   return {ticks: ticks, limits: limits};
 }
 
+// Limits near the values, between two ticks; those of logTicks(), or finer ones where fewer than three would be left.
+function tightTicks(low, high) {
+  var middle = Math.sqrt(low * high), least = Math.sqrt(1.2);
+  low = Math.min(low, middle / least);
+  high = Math.max(high, middle * least);
+  var room = Math.pow(high / low, 0.04), limits = [low / room, high * room];
+  function inside(ticks) { return ticks.filter(function(tick) { return tick >= limits[0] && tick <= limits[1]; }); }
+  var ticks = inside(logTicks(low, high).ticks);
+  for (var count = 4; ticks.length < 3 && high / low < 10 && count < 16; count += 2) ticks = inside(linearTicks(low, high, false, count));
+  return {ticks: ticks, limits: limits};
+}
+
 var TIME_STEPS = [60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 259200, 604800, 1209600, 2592000, 7776000, 31536000];
 
 function timeTicks(low, high) {
@@ -98,7 +110,7 @@ function setRange(axis, rows) {
   if (scale === 'auto') scale = span[0] > 0 && span[1] / span[0] >= 30 ? 'log' : 'linear';
   var ticks, limits, format = formatTick;
   if (scale === 'log') {
-    var log = logTicks(span[0], span[1]);
+    var log = (range.tight ? tightTicks : logTicks)(span[0], span[1]);
     ticks = range.ticks || log.ticks;
     limits = log.limits;
   } else if (scale === 'time') {

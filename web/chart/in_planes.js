@@ -89,32 +89,53 @@ var inPlanes = {
   },
 
   // The text of a row beside its point, where no other text of the series is. `always`: there in any case; `paper`: lines do not show through;
-  // `shift`: how far from the row's x its points may stand.
+  // `shift`: how far from the row's x its points may stand. `left`: of points along a rising curve, the highest first: left of it or below
+  // its right side, with a line to the point if others are between.
   name: function(args, owner) {
-    var taken = [];
-    return function(params, api) {
-      if (params.dataIndex === 0) taken = [];
-      var row = owner.rows[params.dataIndex], box = params.coordSys;
-      if (!isNumber(row.value) || !row.text) return nothing();
-      var style = {fill: args.ink, stroke: args.paper, lineWidth: args.paper ? 3 : 0};
-      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, shift = args.shift || 0, away = args.sized ? row.high + 4 + shift : 8;
-      var begin = isNumber(row.low) && args.left ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
-      var places = [[p[0] + away, p[1]], [begin - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
-      if (args.left) places = [places[1], [(isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0]) + away, p[1]], [p[0] + away - 2, p[1] + 13]];
-      for (var i = 0; i < places.length; i++) {
-        var x = places[i][0], y = places[i][1];
-        var free = x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
-        for (var k = 0; k < owner.panel.length && args.apart; k++) {
-          var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
-          if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 + shift && q[0] - 6 - shift < x + width) free = false;
-        }
-        for (var j = 0; j < taken.length; j++)
-          if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
-        if (!free) continue;
-        taken.push([x, y, width]);
-        return text(row.text, x, y, style);
+    var taken = [], places = [];
+    function placesOf(row, p, width, api) {
+      var shift = args.shift || 0, away = args.sized ? row.high + 4 + shift : 8;
+      if (!args.left) return [[p[0] + away, p[1]], [p[0] - away + 2 - width, p[1]], [p[0] - width / 2, p[1] - away - 5], [p[0] - width / 2, p[1] + away + 5]];
+      var begin = isNumber(row.low) ? Math.min(p[0], api.coord([row.low, row.value])[0]) : p[0];
+      var end = isNumber(row.high) ? Math.max(p[0], api.coord([row.high, row.value])[0]) : p[0];
+      var all = [[begin - away + 2 - width, p[1]], [end + away, p[1]]];
+      [13, 26, 39, 52].forEach(function(down) { all.push([p[0] + away - 2 + (down > 13 ? 8 : 0), p[1] + down, down > 13]); });
+      return all;
+    }
+    function isFree(x, y, width, box, api) {
+      var shift = args.shift || 0;
+      var free = x > box.x + 3 && x + width < box.x + box.width && y - 7 > box.y && y + 7 < box.y + box.height;
+      for (var k = 0; k < owner.panel.length && args.apart; k++) {
+        var q = isNumber(owner.panel[k].value) ? api.coord([owner.panel[k].x, owner.panel[k].value]) : [-99, -99];
+        if (Math.abs(q[1] - y) < 12 && x < q[0] + 6 + shift && q[0] - 6 - shift < x + width) free = false;
       }
-      return args.always ? text(row.text, places[0][0], places[0][1], style) : nothing();
+      for (var j = 0; j < taken.length; j++)
+        if (x < taken[j][0] + taken[j][2] && taken[j][0] < x + width && Math.abs(y - taken[j][1]) < 14) free = false;
+      return free;
+    }
+    function setPlace(index, box, api) {
+      var row = owner.rows[index];
+      if (!isNumber(row.value) || !row.text) return;
+      var p = api.coord([row.x, row.value]), width = owner.measure(row.text, '11px') + 4, all = placesOf(row, p, width, api);
+      for (var i = 0; i < all.length && !places[index]; i++) {
+        if (!isFree(all[i][0], all[i][1], width, box, api)) continue;
+        taken.push([all[i][0], all[i][1], width]);
+        places[index] = all[i];
+      }
+      if (args.always) places[index] = places[index] || all[0];
+    }
+    return function(params, api) {
+      if (params.dataIndex === 0) {
+        taken = [];
+        places = [];
+        for (var i = 0; i < owner.rows.length; i++) setPlace(args.left ? owner.rows.length - 1 - i : i, params.coordSys, api);
+      }
+      var row = owner.rows[params.dataIndex], place = places[params.dataIndex];
+      if (!place) return nothing();
+      var words = text(row.text, place[0], place[1], {fill: args.ink, stroke: args.paper, lineWidth: args.paper ? 3 : 0});
+      if (!place[2]) return words;
+      var p = api.coord([row.x, row.value]);
+      return {type: 'group', silent: true, children: [path('M' + (p[0] + 3) + ' ' + (p[1] + 5) + 'L' + (place[0] - 2) + ' ' + place[1], stroke(args.ink, 0.7)), words]};
     };
   },
 

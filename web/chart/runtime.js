@@ -8,7 +8,7 @@
 //   title.$panel                    the panel that the title stands above
 //   axis.$categories {panel}        the groups of the rows with that panel, in order
 //   axis.$range {columns, panels, series, scale: linear | log | auto | time | share, zero, include, count, each}  limits and ticks;
-//     `unit` is that of its values, for tooltips
+//     `unit` is that of its values, for tooltips; `tight`: a logarithmic axis ends near the values, not at a tick
 
 import {setCategories, setRange} from './axes.js';
 import {functionNames, withFunctions} from './functions.js';

@@ -31,8 +31,7 @@ export function distributionRows(cell: Cell, shapes: Shape[]): ChartRow[] {
     const [low, high] = [cell.number(`latency_${name}_low_ms`), cell.number(`latency_${name}_high_ms`)];
     if (value === null) continue;
     const few = cell.text(`latency_${name}_quality`).startsWith('few') || low === null || high === null;
-    // The words of p95 would be over those of p90 and p99.
-    rows.push([0, name, 'percentiles', value, share, low, high, 0, (isUnranked(cell) ? unranked : few ? hollow : 0) | (isUnreal(cell) ? hatched : 0), name === 'p95' ? '' : `${name} ${formatNumber(value)}`]);
+    rows.push([0, name, 'percentiles', value, share, low, high, 0, (isUnranked(cell) ? unranked : few ? hollow : 0) | (isUnreal(cell) ? hatched : 0), `${name} ${formatNumber(value)}`]);
   }
   return rows;
 }

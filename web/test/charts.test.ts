@@ -48,6 +48,23 @@ test('the page fills in the rows that C++ would draw', () => {
   assert.deepEqual([...seen].sort(), ['history', 'latency_distribution', 'samples_over_time']);
 });
 
+test('the axis of a distribution ends near its times, and each percentile has its name', () => {
+  for (const cell of data.cells.filter((one) => one.shown && data.shapesOf(one).length > 0)) {
+    const chart = distributionChart(data, cell, data.shapesOf(cell))!;
+    const rows = chart.option.dataset.source.slice(1) as ChartRow[];
+    const times = rows.flatMap((row) => [row[3], row[5], row[6]]).filter((time) => time !== null);
+    const [least, most] = [Math.min(...times), Math.max(...times)];
+    const axis = resolve(chart.option, data.themes.light, measure).xAxis[0];
+    assert.ok(axis.min < least && axis.max > most, cell.target);
+    // 4 % of the axis on each side; a span of less than a factor of 1.2 is not blown up.
+    const span = Math.max(most / least, 1.2);
+    assert.ok(axis.max / axis.min < span ** 1.09, `${least} to ${most} ms in an axis from ${axis.min} to ${axis.max}`);
+    assert.ok(axis.axisLabel.customValues.length >= 2 && axis.axisLabel.customValues.every((tick: number) => tick >= axis.min && tick <= axis.max));
+    const named = rows.filter((row) => row[2] === 'percentiles').map((row) => row[9].split(' ')[0]);
+    assert.deepEqual(named, ['p50', 'p90', 'p95', 'p99'].filter((name) => cell.number(`latency_${name}_ms`) !== null));
+  }
+});
+
 test('the charts without rows are those of every target and number of launches', () => {
   for (const cell of data.cells) {
     assert.ok(data.charts[`history/${cell.target}`], cell.target);
