@@ -5,6 +5,7 @@
 #include <array>
 
 #include "analyse/analyse.hpp"
+#include "chart/cells_in_time.hpp"
 #include "chart/charts.hpp"
 #include "chart/layout.hpp"
 #include "chart/picture.hpp"
@@ -25,6 +26,9 @@ constexpr std::array<Phase, kPhases> kPhase{{{"load the runtime", "runtime_load_
                                              {"first run", "first_inference_ms", "first run", "heat-3"},
                                              {"warm-up", "warmup_time_ms", "warm-up", "heat-2"},
                                              {"steady", "steady_ms", "steady", "heat-1"}}};
+
+constexpr const char* kNoCompile =
+    "There is no time of compiling: the runtime compiles when it loads the model, or does not report it.";
 
 using PhaseTimes = std::array<Number, kPhases>;  // ms
 
@@ -56,10 +60,10 @@ std::vector<PhaseLine> lines_of(const Source& source) {
   }
   std::vector<PhaseLine> lines;
   for (const Record* row : rows) {
-    PhaseLine line{
-        row,
-        fmt::format("{} on {}{}", row->model, target_key(*row), is_simulated(*row) ? ", simulated or software" : ""),
-        phase_times(*row)};
+    // The title of a chart of one cell has its model.
+    const std::string model = source.input.cell.empty() ? row->model + " on " : "";
+    PhaseLine line{row, model + target_key(*row) + (is_simulated(*row) ? ", simulated or software" : ""),
+                   phase_times(*row)};
     if (std::ranges::any_of(line.times, [](const Number& time) { return time.value_or(0) > 0; }))
       lines.push_back(std::move(line));
   }
@@ -86,7 +90,6 @@ void add_line(Picture& picture, int panel, const PhaseLine& line, std::size_t co
   sum.group = line.name;
   sum.series = "sum";
   sum.x = at;
-  sum.value = 0;
   sum.high = at;  // the end of the axis
   sum.text = fmt::format("{}\u2009{}", number_words(at), unit);
   picture.add(sum);
@@ -110,7 +113,9 @@ std::vector<Chart> phases(const Source& source) {
   for (const Phase& phase : kPhase) table.columns.push_back({phase.key, phase.heading, "ms", Better::kLower});
   Frame frame;
   frame.name = "phases";
-  frame.title = "Where does the time go, from loading to steady runs?";
+  const bool one = !source.input.cell.empty();
+  frame.title = one ? "Where does the time of " + cell_words(*lines.front().cell) + " go?"
+                    : "Where does the time go, from loading to steady runs?";
   frame.notes = {
       "Of one launch. Load, compile and first run: medians over the launches, without intervals; warm-up "
       "and steady part: their mean."};
@@ -126,13 +131,15 @@ std::vector<Chart> phases(const Source& source) {
     without_compile += line.times[2] ? 0 : 1;
   }
   labels = std::min(labels, kWidest);
-  if (without_compile > 0)
+  if (without_compile > 0 && one)
+    frame.notes.emplace_back(kNoCompile);
+  else if (without_compile > 0)
     frame.notes.push_back(fmt::format(
         "{} of {} rows have no time of compiling: the runtime compiles when it loads the model, or does not report it.",
         without_compile, lines.size()));
   if (std::ranges::any_of(shown, [](const Record* row) { return is_simulated(*row); }))
     frame.notes.emplace_back(kSimulatedTimes);
-  for (const std::string& note : source.cells.notes) frame.notes.push_back(note);
+  if (!one) frame.notes.insert(frame.notes.end(), source.cells.notes.begin(), source.cells.notes.end());
   const std::string subtitle = common_words(shown);
   for (const Phase& phase : kPhase) frame.legend.push_back({phase.name, phase.colour, "rect", "solid"});
   std::vector<Chart> charts;
@@ -161,7 +168,9 @@ std::vector<Chart> phases(const Source& source) {
       draw(picture, number, first ? kToFirstResult : kPhases);
     }
     charts.push_back(picture.finish(
-        30 + height + 52, table, fmt::format("{} bars in two panels, each of the phases of a launch.", page.size())));
+        30 + height + 52, table,
+        page.size() == 1 ? "One bar in two panels, of the phases of a launch."
+                         : fmt::format("{} bars in two panels, each of the phases of a launch.", page.size())));
   }
   return charts;
 }

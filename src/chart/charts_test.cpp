@@ -118,6 +118,20 @@ TEST(Phases, AreThoseOfOneLaunchOneBehindTheOther) {
   EXPECT_THAT(chart.notes, Contains(HasSubstr("1 of 1 rows have no time of compiling")));
 }
 
+TEST(Phases, OfOneCellHaveItsNameInTheTitle) {
+  Dataset data;
+  data.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("openvino", "openvino", "vit", 4)};
+  data.ids = {0, 1};
+  for (Record& row : data.cells) row.first_inference_ms = 20;
+  data.cells[1].task_key = "that one";
+  const Chart chart = make_charts(Kind::kPhases, {.data = &data, .cell = "that one"}).front();
+  ASSERT_FALSE(chart.option.is_null());
+  EXPECT_THAT(chart.title, HasSubstr("Where does the time of vit on openvino, batch 1"));
+  const Json& rows = chart.option["dataset"]["source"];
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_EQ(rows[i][1], "openvino");
+  EXPECT_THAT(chart.notes, Contains(HasSubstr("There is no time of compiling")));
+}
+
 TEST(Distribution, HasNoTimesOfWrongNumbers) {
   Dataset data;
   data.cells = {cell("cpu", "onnxruntime", "bert", 8), cell("openvino", "openvino", "bert", 4)};

@@ -79,8 +79,10 @@ void add_whole(std::vector<PageChart>& charts, Kind kind, const chart::ChartMake
 Dataset prototype(const Record& cell, std::size_t launches) {
   Dataset data;
   data.cells = {cell};
-  data.cells.front().status = CellStatus::kCompleted;  // wrong numbers are not drawn
-  data.cells.front().verification = Verification::kVerified;
+  Record& only = data.cells.front();
+  only.status = CellStatus::kCompleted;  // wrong numbers are not drawn
+  only.verification = Verification::kVerified;
+  only.first_inference_ms = 1;
   data.ids = {1};
   data.series = {cell.series_key};
   data.versions = {"1", "2"};
@@ -120,6 +122,8 @@ void add_of_cells(std::vector<PageChart>& charts, const Dataset& data) {
     if (targets.insert(target).second) {
       const Dataset one = prototype(data.cells[i], 0);
       add(charts, Kind::kHistory, chart::ChartMaker({.data = &one}), "/" + target, false);
+      add(charts, Kind::kPhases, chart::ChartMaker({.data = &one, .cell = one.cells.front().task_key}), "/" + target,
+          false);
     }
     const auto count = launches.find(data.ids[i]);
     if (count == launches.end() || !made.emplace(target, count->second).second) continue;

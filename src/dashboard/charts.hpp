@@ -23,8 +23,9 @@ namespace dashboard {
 struct PageChart {
   /// KIND or KIND_2: a chart of the whole history, with its rows.
   /// KIND/MODEL/TOKENS/PRECISION: of one model, with its rows; /MACHINE follows if there are several.
-  /// KIND/TARGET/N, history/TARGET: of one cell with N launches, or of one series, without rows and table: the page
-  /// fills them in from the shapes and the history that it has, and its own words (web/src/cell_charts.ts).
+  /// KIND/TARGET/N, history/TARGET, phases/TARGET: of one cell with N launches, of one series, of one cell, without
+  /// rows and table: the page fills them in from the shapes and the history that it has, and its own words
+  /// (web/src/cell_charts.ts).
   std::string name;
   Json chart;
 };

@@ -210,12 +210,12 @@ TEST(Charts, OfAModelHaveTheirRowsThoseOfCellsHaveNone) {
   EXPECT_THAT(names_of(charts),
               testing::IsSupersetOf({"hardware_comparison", "relative_speedup", "verification",
                                      "batch_size_scaling/bert/128/float32", "latency_distribution/cpu/3",
-                                     "samples_over_time/openvino/3", "history/cpu"}));
+                                     "samples_over_time/openvino/3", "history/cpu", "phases/openvino"}));
   for (const PageChart& one : charts) {
     if (one.chart.contains("missing")) continue;
     const std::size_t rows = one.chart["option"]["dataset"]["source"].size();
-    const bool of_cell =
-        one.name.starts_with("latency_d") || one.name.starts_with("samples") || one.name.starts_with("history");
+    const bool of_cell = one.name.starts_with("latency_d") || one.name.starts_with("samples") ||
+                         one.name.starts_with("history") || one.name.starts_with("phases");
     EXPECT_EQ(rows == 1, of_cell) << one.name;
     EXPECT_EQ(one.chart.contains("table"), !of_cell) << one.name;
     EXPECT_NE(one.chart["title"], "") << one.name;

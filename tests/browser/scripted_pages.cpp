@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // scripted_pages OUT: writes what the tests of the dashboard read into the folder OUT: pages of invented results
 // (normal.html, thousand.html, one.html, empty.html), pages of one chart (chart.html, chart_mixed.html,
-// chart_thousand.html), the document of normal.html with the charts that C++ makes of its cells (document.bin,
-// charts.json), comparisons with their results (comparisons.json), and mixed_cells() as a page, as a document, and with
-// what C++ says of them (mixed.html, mixed.bin, mixed.json).
+// chart_thousand.html), the document of normal.html with the charts that C++ makes of its
+// cells (document.bin, charts.json), the option of its chart `comparison` (comparison.json), comparisons with their
+// results (comparisons.json), and mixed_cells() as a page, as a document, and with what C++ says of them (mixed.html,
+// mixed.bin, mixed.json).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -361,7 +362,8 @@ Json charts_of_cells(const Dataset& data) {
   for (std::size_t i = 0; i < data.cells.size(); i += 11) {
     const Record& cell = data.cells[i];
     if (!cell.latency_p50_ms) continue;
-    for (const chart::Kind kind : {chart::Kind::kLatencyDistribution, chart::Kind::kSamplesOverTime})
+    for (const chart::Kind kind :
+         {chart::Kind::kLatencyDistribution, chart::Kind::kSamplesOverTime, chart::Kind::kPhases})
       add(kind, {.data = &data, .cell = cell.task_key}, std::to_string(data.ids[i]));
     add(chart::Kind::kHistory, {.data = &data, .series = cell.series_key}, std::to_string(data.ids[i]));
   }
@@ -398,6 +400,9 @@ Status write_all(const std::filesystem::path& folder) {
   ASSAY_CHECK_OK(write_file_atomically(
       folder / "document.bin", dashboard::document(normal, analysis, dashboard::page_charts(normal, analysis))));
   ASSAY_CHECK_OK(write_file_atomically(folder / "charts.json", json_text(charts_of_cells(normal))));
+  const std::vector<chart::Chart> sides =
+      chart::make_charts(chart::Kind::kComparison, {.data = &normal, .analysis = &analysis});
+  ASSAY_CHECK_OK(write_file_atomically(folder / "comparison.json", json_text(sides.front().option)));
   const Dataset mixed = mixed_cells();
   ASSAY_CHECK_OK(page_of("mixed", mixed));
   ASSAY_CHECK_OK(chart_of("chart_mixed", mixed));

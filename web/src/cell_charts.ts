@@ -7,11 +7,13 @@ import { legendNotes } from './chart_notes.ts';
 import { distributionRows, historyRows, overTimeRows } from './chart_rows.ts';
 import type { AssayDocument, Cell, ChartTable, HistoryPoint, PageChart, Shape } from './document.ts';
 import { count, counted, when, withUnit } from './format.ts';
+import { phaseRows, phasesOf } from './phases.ts';
 import { medianOf } from './results.ts';
 import { isUnreal } from './words.ts';
 
 const mostLaunches = 6;
 const onlySteady = 'Only the steady part of the samples is stored: `assay db rebuild` reads the whole window from the bundles.';
+const noCompile = 'There is no time of compiling: the runtime compiles when it loads the model, or does not report it.';
 const simulatedTimes = 'A simulated or software device: its times are not the device\'s, and it is never ranked.';
 
 /** As common_words() of src/chart: what the results of a cell have in common, and the range of their launches and dates. */
@@ -63,6 +65,19 @@ export function distributionChart(document: AssayDocument, cell: Cell, shapes: S
     summary: `p50 ${withUnit(cell.number('latency_p50_ms'), 'ms')}, p99 ${withUnit(cell.number('latency_p99_ms'), 'ms')}, over ${counted(shapes.length, 'launch', 'launches')}.`,
     // What its points are, which the template says, and what the rows need.
     notes: [...template.notes.slice(0, 1), ...legendNotes(rows, '')],
+  });
+}
+
+/** Undefined if no phase was measured. */
+export function phasesChart(document: AssayDocument, cell: Cell): PageChart | undefined {
+  const template = document.charts[`phases/${cell.target}`];
+  const phases = phasesOf(cell).filter(([, seconds]) => seconds !== null && seconds > 0);
+  if (!template || phases.length === 0) return undefined;
+  return filled(template, phaseRows(cell, `${cell.target}${isUnreal(cell) ? ', simulated or software' : ''}`), {
+    title: `Where does the time of ${cellWords(cell)} go?`,
+    subtitle: commonWords(cell),
+    summary: phases.map(([name, seconds]) => `${name}: ${withUnit(seconds, 's')}`).join(', '),
+    notes: [...template.notes.slice(0, 1), ...(cell.number('compilation_time_ms') === null ? [noCompile] : []), ...(isUnreal(cell) ? [simulatedTimes] : [])],
   });
 }
 

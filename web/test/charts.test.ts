@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inflateSync } from 'node:zlib';
-import { distributionChart, historyChart, overTimeChart } from '../src/cell_charts.ts';
+import { distributionChart, historyChart, overTimeChart, phasesChart } from '../src/cell_charts.ts';
 import { overTimeRows, type ChartRow } from '../src/chart_rows.ts';
 import { fit, filled, withWords } from '../src/chart_layout.ts';
 import type { PageChart } from '../src/document.ts';
@@ -39,13 +39,13 @@ test('the page fills in the rows that C++ would draw', () => {
     const what = `${one.name} of ${cell.text('model')} on ${cell.target}`;
     seen.add(one.name);
     const points = data.history.filter((point) => data.series[point.series] === cell.text('series_key'));
-    const chart = one.name === 'latency_distribution' ? distributionChart(data, cell, shapes) : one.name === 'samples_over_time' ? overTimeChart(data, cell, shapes) : historyChart(data, cell, points);
+    const chart = one.name === 'latency_distribution' ? distributionChart(data, cell, shapes) : one.name === 'samples_over_time' ? overTimeChart(data, cell, shapes) : one.name === 'phases' ? phasesChart(data, cell) : historyChart(data, cell, points);
     assert.ok(chart, what);
     sameRows(chart.option.dataset.source.slice(1), wanted, what);
     assert.deepEqual([chart.title, chart.subtitle, chart.notes], [one.title, one.subtitle, one.notes], what);
     if (chart.table) sameRows(chart.table.rows as never, one.table.map((row) => ['launch', 'time_s', 'median_ms', 'least_ms', 'most_ms'].map((key) => row[key])), `table of ${what}`);
   }
-  assert.deepEqual([...seen].sort(), ['history', 'latency_distribution', 'samples_over_time']);
+  assert.deepEqual([...seen].sort(), ['history', 'latency_distribution', 'phases', 'samples_over_time']);
 });
 
 test('the axis of a distribution ends near its times, and each percentile has its name', () => {
@@ -67,7 +67,7 @@ test('the axis of a distribution ends near its times, and each percentile has it
 
 test('the charts without rows are those of every target and number of launches', () => {
   for (const cell of data.cells) {
-    assert.ok(data.charts[`history/${cell.target}`], cell.target);
+    assert.ok(data.charts[`history/${cell.target}`] && data.charts[`phases/${cell.target}`], cell.target);
     const n = data.shapesOf(cell).length;
     if (n > 0) assert.ok(data.charts[`latency_distribution/${cell.target}/${n}`], cell.target);
   }

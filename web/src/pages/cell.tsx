@@ -93,10 +93,10 @@ export function CellPage({ document, route }: { document: AssayDocument; route: 
       {p50 !== null && (
         <div class="pictures">
           <Launches cell={cell} />
-          <Phases cell={cell} />
           <Memory cell={cell} />
         </div>
       )}
+      {p50 !== null && <Phases document={document} cell={cell} />}
       {ended && (
         <Section id="verification" title="Are the outputs right?">
           <Errors cell={cell} />

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a cell whose rows have a mark: its launches, phases and memory, and its errors.
+// The tables of a cell whose rows have a mark: its launches, memory and errors; and its phases, which are a chart.
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { fileName, phasesChart } from '../cell_charts.ts';
+import { Chart } from '../chart.tsx';
 import { CopyTable, listColumns } from '../copy_table.tsx';
-import type { Cell, Value } from '../document.ts';
+import type { AssayDocument, Cell, Value } from '../document.ts';
 import { number, signedPercent, withUnit } from '../format.ts';
 import { logarithmic, Marks, percent, Point, spanLog } from '../marks.tsx';
 import { phasesOf } from '../phases.ts';
@@ -58,23 +61,31 @@ export function Launches({ cell }: { cell: Cell }) {
   );
 }
 
-export function Phases({ cell }: { cell: Cell }) {
+const phaseColumns = listColumns([{ title: 'Phase' }, { title: 'Time', unit: 's', numeric: true }, { title: 'Share', numeric: true }]);
+
+/** The chart of src/chart with the rows of this cell, and its numbers. */
+export function Phases({ document, cell }: { document: AssayDocument; cell: Cell }) {
+  const chart = useMemo(() => phasesChart(document, cell), [document, cell]);
   const all = phasesOf(cell);
   const phases = all.filter((one): one is [string, number] => one[1] !== null && one[1] > 0);
-  if (phases.length === 0) return null;
+  if (!chart) return null;
+  // A note of the chart says it of compiling.
+  const absent = all.filter(([name, seconds]) => seconds === null && name !== 'compile').map(([name]) => name);
   const total = phases.reduce((sum, [, seconds]) => sum + seconds, 0);
-  const absent = all.filter(([, value]) => value === null).map(([name]) => name);
-  let before = 0;
   return (
-    <MarkTable title="Where the time of a launch goes" heads={['Phase', 'Time, s', 'Share']} scale="One after the other"
-      rows={phases.map(([name, seconds]) => {
-        const from = (100 * before) / total;
-        before += seconds;
-        const share = (100 * seconds) / total;
-        return { name, numbers: [number(seconds), `${share < 0.1 ? '< 0.1' : number(share, share < 10 ? 2 : 3)} %`], values: [seconds, share / 100],
-          marks: <Marks hardware={cell.text('hardware')}><rect class="bar" x={percent(from)} width={percent(Math.max(0.6, share))} y={8} height={14} /></Marks> };
-      })}
-      note={`${(cell.number('launches') ?? 1) > 1 ? 'Load, compile and first run: medians over the launches; warm-up and window: their means. ' : ''}${absent.length > 0 ? `Not separate in this runtime, or not measured: ${absent.join(', ')}.` : ''}`} />
+    <Chart key={`phases ${cell.key}`} chart={chart} themes={document.themes} name={fileName(cell, 'phases')} title="Where the time of a launch goes" subtitle="">
+      <div class="scroll numbers">
+        <table>
+          <thead><tr><th scope="col">Phase</th><th scope="col" class="numeric">Time, s</th><th scope="col" class="numeric">Share</th></tr></thead>
+          <tbody>{phases.map(([name, seconds]) => {
+            const share = (100 * seconds) / total;
+            return <tr key={name}><th scope="row">{name}</th><td class="numeric">{number(seconds)}</td><td class="numeric">{share < 0.1 ? '< 0.1' : number(share, share < 10 ? 2 : 3)} %</td></tr>;
+          })}</tbody>
+        </table>
+      </div>
+      <CopyTable name="phases" columns={phaseColumns} rows={phases.map(([name, seconds]): Value[] => [name, seconds, seconds / total])} />
+      {absent.length > 0 && <p class="note">Not separate in this runtime, or not measured: {absent.join(', ')}.</p>}
+    </Chart>
   );
 }
 
