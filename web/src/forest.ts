@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart of the compare page: a ratio with its interval for each pair of cells. It is the only chart that is described here
-// and not in src/chart, since only the page chooses the pairs; the words of the description are the same.
+// and not in src/chart, since only the page chooses the pairs; the words of the description are the same, and the functions are
+// those of the chart `comparison` (docs/decisions/0007-one-chart-description.md; web/test/forest.test.ts compares both).
 import { STYLE } from '../chart/rows.js';
 import { legendNotes } from './chart_notes.ts';
 import type { ChartRow } from './chart_rows.ts';
@@ -56,7 +57,7 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
     not_compared: { name: 'not compared', colour: 'ink-3', marker: 'triangle', fill: 'background' },
     not_ranked: { name: 'not ranked', colour: 'ink-2', marker: 'pin', fill: 'background' },
   };
-  const rows: ChartRow[] = [[0, '', 'equal', null, null, 1 / 1.01, 1.01, 0, 0, '']];
+  const rows: ChartRow[] = [[0, '', 'equal', null, null, 0.99, 1.01, 0, 0, '']];
   const add = (words: string, found: Comparison, notRanked = '') => rows.push([0, words, sides[notRanked ? 'not_ranked' : found.difference].name, null, found.ratio, found.low, found.high, 0,
     notRanked ? STYLE.unranked : found.low === null ? STYLE.hollow : 0, notRanked || noClaimWords(found)]);
   if (together && ranked.length > 1) add(meanName, together);
