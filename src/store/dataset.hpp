@@ -44,11 +44,11 @@ struct HistoryPoint {
   Verification verification = Verification::kUnverified;
   bool ranked = false;  ///< Record::ranked()
   Number p50_ms{}, p50_low_ms{}, p50_high_ms{}, throughput_ips{}, memory_mb{};
-  std::int64_t launches = 0;
   Number mean_ms{};             ///< all that some imported results have
   std::string memory_source{};  ///< as in Record: peaks of different sources are not compared
-};
+  std::int64_t launches = 0;
   std::int32_t refusal = -1;  ///< why it is `unavailable` or `skipped`: index into Dataset::refusals; -1: it is neither
+};
 
 /// The samples of one kind of one launch, as a picture needs them. Times are 16-bit codes between the shortest and the
 /// longest sample, on a logarithmic scale.
@@ -94,8 +94,8 @@ struct Dataset {
   std::vector<std::int64_t> ids;      ///< the result_id of each cell; 0 for those from files
   std::vector<std::string> series;    ///< series keys: those of `cells`
   std::vector<std::string> versions;  ///< "onnxruntime 1.31.1, assay 0.1.0"
-  /// By series, then time. If a selection names runs or an end, until the last of the cells.
   std::vector<Refusal> refusals;      ///< why points of the history did not run, each once
+  /// By series, then time. If a selection names runs or an end, until the last of the cells.
   std::vector<HistoryPoint> history;
   std::vector<LaunchShape> shapes;  ///< in the order of cells, then by launch and kind
   std::vector<RunFacts> runs;       ///< those of cells and history, newest first

@@ -67,13 +67,12 @@ HistoryPoint history_point(const Record& row) {
   point.p50_high_ms = row.latency_p50_high_ms;
   point.throughput_ips = row.throughput_ips;
   point.memory_mb = row.memory_mb;
-  point.launches = row.launches.value_or(1);
   point.mean_ms = row.latency_mean_ms;
   point.memory_source = row.memory_source;
+  point.launches = row.launches.value_or(1);
   return point;
 }
 
-}  // namespace assay
 std::int32_t RefusalIndices::add(const Record& row) {
   if (row.status != CellStatus::kUnavailable && row.status != CellStatus::kSkipped) return -1;
   const auto [place, added] = places_.try_emplace({row.status, row.reason_code, row.message, row.hint},
@@ -82,3 +81,4 @@ std::int32_t RefusalIndices::add(const Record& row) {
   return place->second;
 }
 
+}  // namespace assay
