@@ -16,6 +16,7 @@
 #include "chart/picture.hpp"
 #include "dashboard/analysis_json.hpp"
 #include "dashboard/columns.hpp"
+#include "dashboard/history.hpp"
 #include "dashboard/pack.hpp"
 #include "dashboard/reproduce.hpp"
 #include "store/dataset.hpp"
@@ -55,23 +56,21 @@ Json field_column(Columns& columns, const Field& field, const std::vector<Record
       field.member);
 }
 
-// Numbers that are equal where the keys are.
 template <class Key>
-std::vector<Count> numbered(const std::vector<Record>& rows, Key key) {
-  std::map<std::string, std::int64_t> numbers;
-  return collect<Count>(rows, [&](const Record& row) {
-    return numbers.try_emplace(key(row), static_cast<std::int64_t>(numbers.size())).first->second;
-  });
+std::vector<Count> numbered(const std::vector<Record>& rows, Numbers& numbers, Key key) {
+  return collect<Count>(rows, [&](const Record& row) { return numbers.of(key(row)); });
 }
 
 // Which rows are comparable, and which may be called the best. `all`: also those that the document leaves out.
-void add_identity(Json& list, Columns& columns, const std::vector<Record>& all, const std::vector<Record>& rows) {
+void add_identity(Json& list, Columns& columns, const std::vector<Record>& all, const std::vector<Record>& rows,
+                  Numbers& comparable) {
   const std::map<std::string, std::string> machines = machine_names(all);
   const std::vector<bool> usable = usable_rows(all);
   std::vector<Count> may_be_best(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) may_be_best[i] = usable[i] ? 1 : 0;
-  list.push_back(columns.integers("comparable", numbered(rows, cell_key)));
-  list.push_back(columns.integers("alike", numbered(rows, cell_key_but_choices)));
+  Numbers alike;
+  list.push_back(columns.integers("comparable", numbered(rows, comparable, cell_key)));
+  list.push_back(columns.integers("alike", numbered(rows, alike, cell_key_but_choices)));
   list.push_back(columns.integers("usable", may_be_best));
   list.push_back(columns.integers(
       "shown", collect<Count>(rows, [](const Record& row) { return chart::shows_values(row) ? 1 : 0; })));
@@ -79,8 +78,8 @@ void add_identity(Json& list, Columns& columns, const std::vector<Record>& all, 
       columns.texts("machine", collect<Text>(rows, [&](const Record& row) { return machines.at(row.hardware_id); })));
 }
 
-Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>& all,
-                const std::vector<Record>& rows) {
+Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>& all, const std::vector<Record>& rows,
+                Numbers& comparable) {
   Json list = Json::array();
   for (const Field& field : result_fields()) list.push_back(field_column(columns, field, rows));
   std::vector<Count> ids(rows.size());
@@ -100,61 +99,8 @@ Json cells_json(Columns& columns, const Dataset& data, const std::vector<Record>
     commands.push_back(why_not[i].empty() ? reproduce_command(rows[i]) : "");
   list.push_back(columns.texts("reproduce", commands));
   list.push_back(columns.texts("not_repeatable", why_not));
-  add_identity(list, columns, all, rows);
+  add_identity(list, columns, all, rows, comparable);
   return {{"n", rows.size()}, {"columns", std::move(list)}};
-}
-
-// The points to show: of each series the newest ones.
-std::vector<HistoryPoint> newest_points(const Dataset& data, std::size_t most) {
-  std::map<std::uint32_t, std::size_t> left;
-  std::vector<HistoryPoint> points;
-  for (auto point = data.history.rbegin(); point != data.history.rend(); ++point)
-    if (left[point->series]++ < most) points.push_back(*point);
-  std::ranges::reverse(points);
-  return points;
-}
-
-Json history_json(Columns& columns, const Dataset& data, std::size_t most) {
-  const std::vector<HistoryPoint> points = most == 0 ? std::vector<HistoryPoint>() : newest_points(data, most);
-  Json list = Json::array();
-  const auto integers = [&](std::string_view name, auto get) {
-    list.push_back(columns.integers(name, collect<Count>(points, [&](const HistoryPoint& point) {
-                                      return static_cast<std::int64_t>(get(point));
-                                    })));
-  };
-  const auto text = [&](std::string_view name, auto get) {
-    list.push_back(
-        columns.texts(name, collect<Text>(points, [&](const HistoryPoint& point) { return Text(get(point)); })));
-  };
-  const auto number = [&](std::string_view name, Number HistoryPoint::*member) {
-    const auto values = collect<Number>(points, [&](const HistoryPoint& point) { return point.*member; });
-    list.push_back(name == "p50" ? columns.f64(name, values) : columns.f32(name, values));
-  };
-  integers("series", [](const HistoryPoint& point) { return point.series; });
-  integers("result_id", [](const HistoryPoint& point) { return point.result_id; });
-  list.push_back(columns.f64("time", collect<Number>(points, [](const HistoryPoint& point) { return point.time_s; })));
-  text("run", [&](const HistoryPoint& point) {
-    return point.run < data.runs.size() ? data.runs[point.run].run_id : std::string();
-  });
-  text("version", [&](const HistoryPoint& point) {
-    return point.version < data.versions.size() ? data.versions[point.version] : std::string();
-  });
-  text("status", [](const HistoryPoint& point) { return to_string(point.status); });
-  text("verification", [](const HistoryPoint& point) { return to_string(point.verification); });
-  integers("ranked", [](const HistoryPoint& point) { return point.ranked; });
-  Record row;
-  integers("shown", [&](const HistoryPoint& point) {
-    row.status = point.status;
-    row.verification = point.verification;
-    return chart::shows_values(row);
-  });
-  number("p50", &HistoryPoint::p50_ms);
-  number("low", &HistoryPoint::p50_low_ms);
-  number("high", &HistoryPoint::p50_high_ms);
-  number("throughput", &HistoryPoint::throughput_ips);
-  number("memory", &HistoryPoint::memory_mb);
-  integers("launches", [](const HistoryPoint& point) { return point.launches; });
-  return {{"n", points.size()}, {"columns", std::move(list)}};
 }
 
 using Codes = std::vector<std::uint16_t>;
@@ -332,6 +278,9 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
   const std::vector<Record> rows(all.begin(),
                                  all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), detail.cells)));
   Columns columns;
+  Numbers comparable;
+  Json cells = cells_json(columns, data, all, rows, comparable);
+  Json history = history_json(columns, data, all, comparable, detail.history_points);
   Json header{{"schema", "assay-dashboard 1"},
               {"made_at", data.made_at},
               {"source", data.source},
@@ -339,8 +288,8 @@ std::string document(const Dataset& data, const Analysis& analysis, std::span<co
               {"detail", detail_words(detail)},
               {"left_out", data.left_out + data.cells.size() - rows.size()},
               {"fields", fields_json()},
-              {"cells", cells_json(columns, data, all, rows)},
-              {"history", history_json(columns, data, detail.history_points)},
+              {"cells", std::move(cells)},
+              {"history", std::move(history)},
               {"series", data.series},
               {"runs", runs_json(data)},
               {"machines", machines_json(data)},

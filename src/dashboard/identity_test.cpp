@@ -59,10 +59,11 @@ Dataset dataset(std::vector<Record> rows) {
   return data;
 }
 
-/// The document, and the columns of its cells.
+/// The document, and the columns of its cells, or of another table.
 class Read {
  public:
-  explicit Read(const Dataset& data, const Detail& detail = {}) : bytes_(document(data, analyse(data), {}, detail)) {
+  explicit Read(const Dataset& data, const Detail& detail = {}, std::string table = "cells")
+      : bytes_(document(data, analyse(data), {}, detail)), table_(std::move(table)) {
     std::memcpy(&length_, bytes_.data() + 8, sizeof length_);
     header = Json::parse(bytes_.substr(12, length_));
   }
@@ -81,9 +82,9 @@ class Read {
   Json header;
 
  private:
-  [[nodiscard]] std::size_t n() const { return header["cells"]["n"].get<std::size_t>(); }
+  [[nodiscard]] std::size_t n() const { return header[table_]["n"].get<std::size_t>(); }
   [[nodiscard]] Json named(const std::string& name) const {
-    for (const Json& column : header["cells"]["columns"])
+    for (const Json& column : header[table_]["columns"])
       if (column["name"] == name) return column;
     ADD_FAILURE() << "no column " << name;
     return {};
@@ -98,7 +99,7 @@ class Read {
         values[i] |= static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[byte * n() + i])) << (8 * byte);
     return values;
   }
-  std::string bytes_;
+  std::string bytes_, table_;
   std::uint32_t length_ = 0;
 };
 
@@ -193,6 +194,52 @@ TEST(Identity, AModelHasOneNameOnAllMachines) {
   const Json& models = read.header["analysis"]["models"];
   ASSERT_EQ(models.size(), 2);
   for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(models[i]["model"], read.texts("model")[i]);
+}
+
+// Results of a series over three runs, the last of which is the cell; each differs from it as `change` says.
+void add_history(Dataset& data, std::uint32_t series, const std::function<void(HistoryPoint&, int run)>& change) {
+  for (int run = 0; run < 3; ++run) {
+    HistoryPoint point;
+    point.series = series;
+    point.result_id = run == 2 ? data.ids[series] : 0;
+    point.run = point.version = static_cast<std::uint32_t>(run);
+    point.status = CellStatus::kCompleted;
+    point.verification = Verification::kVerified;
+    point.ranked = true;
+    point.p50_ms = data.cells[series].latency_p50_ms;
+    point.effective_precision = data.cells[series].effective_precision;
+    point.launch_p50_ms = "1:4 2:4";
+    change(point, run);
+    data.history.push_back(std::move(point));
+  }
+}
+
+TEST(Identity, AnEarlierResultIsComparableByItsArithmeticAndUsableByItsVersion) {
+  Dataset data = dataset({measured("bert", "cpu", 4), measured("bert", "cpu", 5)});
+  data.cells[1].batch_size = 4;
+  data.versions = {"1.0", "1.1", "1.2"};
+  data.runs.resize(3);
+  add_history(data, 0, [](HistoryPoint& point, int run) {
+    if (run == 1) point.effective_precision = "bfloat16";
+  });
+  // Another shape of the same target was wrong with version 1.0, so that no time of that version is compared.
+  add_history(data, 1, [](HistoryPoint& point, int run) {
+    if (run > 0) return;
+    point.status = CellStatus::kWrong;
+    point.verification = Verification::kWrong;
+    point.ranked = false;
+  });
+  const Read history(data, {}, "history");
+  const std::vector<int> cells = Read(data).numbers("comparable"), results = history.numbers("comparable");
+  ASSERT_EQ(results.size(), 6U);
+  EXPECT_EQ(results[0], cells[0]);
+  EXPECT_NE(results[1], cells[0]) << "it was computed in bfloat16";
+  EXPECT_NE(results[1], cells[1]);
+  EXPECT_EQ(results[2], cells[0]);
+  EXPECT_EQ(results[3], cells[1]);
+  EXPECT_THAT(history.numbers("usable"), ElementsAre(0, 1, 1, 0, 1, 1));
+  EXPECT_THAT(history.texts("launch_p50_ms"), ElementsAre("1:4 2:4", "1:4 2:4", "", "1:4 2:4", "1:4 2:4", ""))
+      << "the cells have theirs";
 }
 
 }  // namespace

@@ -70,6 +70,11 @@ HistoryPoint history_point(const Record& row) {
   point.mean_ms = row.latency_mean_ms;
   point.memory_source = row.memory_source;
   point.launches = row.launches.value_or(1);
+  point.engine_version = row.engine_version;
+  point.effective_precision = row.effective_precision;
+  point.flags = row.flags;
+  point.latency_p50_interval = row.latency_p50_interval;
+  point.launch_p50_ms = row.launch_p50_ms;
   return point;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compare and matrix, with the results of scripted_mixed.hpp: two machines, several precisions, names that look like markup.
 import assert from 'node:assert/strict';
-import { cases } from './harness.mjs';
+import { cases, suitePage } from './harness.mjs';
 
 const column = (page, title) => page.locator(`section[aria-labelledby=pairs] td[data-title="${title}"]`).allInnerTexts();
 const targets = '#/compare?a=target%3Acpu&b=target%3Aopenvino';
@@ -17,6 +17,54 @@ cases['a batch that one side chooses is that of both'] = async (tab) => {
   await page.getByRole('group', { name: 'B' }).getByLabel('Target').selectOption('');
   await page.waitForFunction(() => document.querySelector('main h1').textContent === 'Choose the target or the batch of B');
   assert.equal(await page.locator('.drawing').count(), 0);
+};
+
+cases['two runs of the same cells are compared, and nothing is claimed'] = async (tab) => {
+  const page = await tab.goto('normal', '#/history');
+  await page.getByRole('link', { name: 'Compare the last two runs' }).click();
+  await page.waitForFunction(() => location.hash.startsWith('#/compare?'));
+  assert.match(await tab.heading(), /^run run-new and run run-old: not compared/);
+  const choose = (side, label, value) => page.getByRole('group', { name: side }).getByLabel(new RegExp(`^${label}`)).selectOption(value);
+  assert.deepEqual((await page.getByRole('group', { name: 'A' }).getByLabel(/^Run/).locator('option').allInnerTexts()), ['the newest', '2026-03-02 10:00 (run-new)', '2026-02-27 10:00 (run-old)']);
+  await tab.to('#/compare?a=any&b=any');
+  await choose('A', 'Run', 'run-old');
+  await page.waitForFunction(() => document.querySelector('main h1').textContent === 'Choose the run of B');
+  await choose('B', 'Run', 'run-new');
+  await page.waitForFunction(() => location.hash.includes('run-new'));
+  assert.match(await tab.heading(), /^run run-new and run run-old: not compared: measured in different runs, over \d+ cells$/);
+  assert.match(await page.locator('main').innerText(), /Over all, run run-new takes [\d.]+× the time of run run-old\. Nothing is claimed/);
+  assert.deepEqual([...new Set(await column(page, 'What is shown'))], ['not compared: measured in different runs']);
+  for (const words of await column(page, '95 % interval')) assert.match(words, /^[\d.]+× to [\d.]+× \(of medians\)$/);
+  await tab.drawAll();
+  await tab.screenshot('compare_runs');
+  assert.ok((await page.locator('section[aria-labelledby=environments]').innerText()).includes('score of the machine'));
+  // An earlier result is in the history of its series; the newest has a page.
+  const row = page.locator('section[aria-labelledby=pairs] tbody tr').first();
+  const [before, after] = await row.locator('td.numeric a').evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+  assert.match(before, /^#\/history\/series-/);
+  assert.match(after, /^#\/cell\/\d+$/);
+  assert.deepEqual(await tab.accessibility(null), []);
+};
+
+cases['two versions of the same cells are compared'] = async (tab) => {
+  const page = await tab.goto('normal', '#/compare?a=target:cpu,engine_version:1.30.0&b=target:cpu,engine_version:1.31.1');
+  assert.match(await tab.heading(), /^version 1\.31\.1 and version 1\.30\.0: not compared: measured in different runs, on cpu, over \d+ cells$/);
+  assert.equal(await page.getByRole('group', { name: 'A' }).getByLabel(/^Version/).locator('option').nth(1).innerText(), '1.30.0 (onnxruntime, openvino)');
+  assert.ok((await column(page, 'Ratio')).length > 10);
+};
+
+cases['runs and versions in a database: the ratios are those of its medians'] = async (tab) => {
+  const { twice } = await suitePage();
+  const page = await tab.goto(twice.page, `#/compare?a=run_id:${twice.before[0].run_id}&b=run_id:later`);
+  const medians = (results) => results.map((row) => Number(row.latency_p50_ms.toPrecision(3)).toString()).sort();
+  const shown = async (title) => (await column(page, title)).map((text) => Number(text).toString()).sort();
+  for (const [a, b, link] of [[`run ${twice.before[0].run_id}`, 'run later'], ['version 1.0', 'version later version', '#/compare?a=engine_version:1.0&b=engine_version:later%20version']]) {
+    if (link) await tab.to(link);
+    assert.deepEqual(await shown(`${a} (ms)`), medians(twice.before));
+    assert.deepEqual(await shown(`${b} (ms)`), medians(twice.after));
+    assert.deepEqual([...new Set(await column(page, 'Ratio'))], ['0.50×']);
+    for (const words of await column(page, 'What is shown')) assert.match(words, /^not (compared: measured in different runs|ranked: .+)$/);
+  }
 };
 
 cases['two machines are told apart on the compare page and in the matrix'] = async (tab) => {

@@ -267,7 +267,10 @@ class Script {
       point.status = row.status;
       point.verification = row.verification;
       point.launches = row.launches.value_or(0);
-      if (day == 3 && row.latency_p50_ms) {
+      point.engine_version = day < 4 ? "1.30.0" : "1.31.1";
+      point.effective_precision = row.effective_precision;
+      point.flags = row.flags;
+      if (day == 2 && row.latency_p50_ms) {
         point.status = CellStatus::kFailed;
         point.verification = Verification::kUnverified;
       } else if (row.latency_p50_ms) {
@@ -279,6 +282,9 @@ class Script {
         point.throughput_ips = row.throughput_ips;
         point.memory_mb = row.memory_mb;
         point.ranked = row.ranked();
+        point.latency_p50_interval = row.latency_p50_interval;
+        point.launch_p50_ms =
+            launch_medians_text(std::vector<LaunchMedian>{{1, p50 * 0.99}, {2, p50}, {3, p50 * 1.01}});
       }
       data_.history.push_back(point);
     }

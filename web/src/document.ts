@@ -21,6 +21,8 @@ export interface Cell {
   /** Whether its numbers may be shown as results: it ran, and they are not wrong. */
   shown: boolean;
   reproduce: string;
+  /** An earlier result of a series: the document has of it what its history needs, and no page. */
+  earlier?: true;
   text(name: string): string;
   number(name: string): number | null;
   value(name: string): Value;
@@ -54,6 +56,15 @@ export interface HistoryPoint {
   p50: number | null;
   low: number | null;
   high: number | null;
+  /** Fields of the result by these names; `launchMedians` is launch_p50_ms, of an earlier result only. */
+  engineVersion: string;
+  effectivePrecision: string;
+  flags: string;
+  interval: string;
+  launchMedians: string;
+  /** As of a cell. */
+  comparable: number;
+  usable: boolean;
   throughput: number | null;
   memory: number | null;
   launches: number;

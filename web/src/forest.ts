@@ -13,6 +13,8 @@ export interface ForestRow {
   /** Of no other row. */
   words: string;
   found: Comparison;
+  /** Whiskers where `found` has no interval: Row of pairs.ts. */
+  ofMedians: { low: number; high: number } | null;
   /** "" of a ranked pair. */
   notRanked: string;
   hardwareA: string;
@@ -20,6 +22,9 @@ export interface ForestRow {
 }
 
 export const meanName = 'geometric mean';
+
+const mediansNote = (overRounds: boolean) =>
+  `Hollow${overRounds ? ', with whiskers that are the 95 % interval of one median over that of the other' : ''}: nothing is claimed. What else differed between the two measurements is not in the interval.`;
 
 const colour = (name: string) => ({ $colour: name });
 const mostRows = 80;
@@ -58,18 +63,21 @@ export function forest(pairs: ForestRow[], together: Comparison | null, { nameA,
     not_ranked: { name: 'not ranked', colour: 'ink-2', marker: 'pin', fill: 'background' },
   };
   const rows: ChartRow[] = [[0, '', 'equal', null, null, 0.99, 1.01, 0, 0, '']];
-  const add = (words: string, found: Comparison, notRanked = '') => rows.push([0, words, sides[notRanked ? 'not_ranked' : found.difference].name, null, found.ratio, found.low, found.high, 0,
-    notRanked ? STYLE.unranked : found.low === null ? STYLE.hollow : 0, notRanked || noClaimWords(found)]);
-  if (together && ranked.length > 1) add(meanName, together);
-  for (const pair of shown) add(pair.words, pair.found, pair.notRanked);
+  const add = (words: string, found: Comparison, { notRanked, ofMedians }: Pick<ForestRow, 'notRanked' | 'ofMedians'>) => rows.push([0, words, sides[notRanked ? 'not_ranked' : found.difference].name, null,
+    found.ratio, found.low ?? ofMedians?.low ?? null, found.high ?? ofMedians?.high ?? null, 0, notRanked ? STYLE.unranked : found.low === null ? STYLE.hollow : 0, notRanked || noClaimWords(found)]);
+  if (together && ranked.length > 1) add(meanName, together, { notRanked: '', ofMedians: null });
+  for (const pair of shown) add(pair.words, pair.found, pair);
   const used = Object.values(sides).filter((side) => rows.some((row) => row[2] === side.name));
   const left = Math.min(400, Math.max(160, 24 + 6.7 * Math.max(...shown.map((pair) => pair.words.length))));
   const top = 96;
   const height = Math.max(40, (rows.length - 1) * 22);
   const words = (size: number, name: string) => ({ color: colour(name), fontSize: size });
   const title = `Time of ${nameB} over that of ${nameA}${common}`;
-  const subtitle = `${perItem ? 'ratio of the times of one item' : 'ratio of the times'}, below 1: ${nameB} takes less time; whiskers: 95 % interval over rounds; grey band: ± 1 %`;
-  const notes = [...(pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : []), ...legendNotes(rows, '')];
+  const overRounds = pairs.some(({ found }) => found.low !== null);
+  const overMedians = shown.some((pair) => pair.ofMedians);
+  const whiskers = overRounds || !overMedians ? '95 % interval over rounds' : '95 % interval of one median over that of the other';
+  const subtitle = `${perItem ? 'ratio of the times of one item' : 'ratio of the times'}, below 1: ${nameB} takes less time; whiskers: ${whiskers}; grey band: ± 1 %`;
+  const notes = [...(overMedians ? [mediansNote(overRounds)] : []), ...(pairs.length > shown.length ? [`The first ${shown.length} of ${pairs.length} cells; the table has all.`] : []), ...legendNotes(rows, '')];
   const cut = { width: 1000 - 32, overflow: 'truncate' };
   return {
     title,

@@ -3,8 +3,9 @@
 // (web/test/pairs.test.ts compares the pairs and what is said of them with pairs_of() and speedups_against_cpu()).
 import { shapeWords } from './cell_words.ts';
 import type { Cell } from './document.ts';
+import { oneOfEach } from './earlier.ts';
 import { counted, number, ratio } from './format.ts';
-import { compareTogether, noClaimWords, type Comparison, type Evidence, type Pair } from './stats.ts';
+import { compareTogether, noClaimWords, type Comparison, type Evidence, type Pair, type Timed } from './stats.ts';
 import { decode } from './state.ts';
 import { comparableTo, hasTime, isOfWrongTarget, isUsable, timedOf } from './timed.ts';
 import { isUnreal, stateOf, unrankedBecause } from './words.ts';
@@ -56,6 +57,8 @@ export interface Row {
   a: Cell;
   b: Cell;
   found: Comparison;
+  /** Without an interval over rounds: the interval of one median over that of the other, if both are over launches. What else differed between the two is not in it. */
+  ofMedians: { low: number; high: number } | null;
 }
 
 /** A cell with a time that is not compared; `other`: the other side's cell, if it has one. Of `both`, that has a time too. */
@@ -81,6 +84,16 @@ export interface Pairing {
 }
 
 const pairOf = ({ a, b }: { a: Cell; b: Cell }, perItem: boolean): Pair => ({ baseline: timedOf(a, perItem), candidate: timedOf(b, perItem) });
+
+/** As the chart of src/chart. Of a ratio that is not ranked, and of one that has an interval over rounds, there is none. */
+function ofMedians({ baseline, candidate }: Pair, a: Cell, b: Cell, found: Comparison): Row['ofMedians'] {
+  const ends = (cell: Cell, { items = 1 }: Timed) => {
+    const [low, high] = [cell.number('latency_p50_low_ms'), cell.number('latency_p50_high_ms')];
+    return cell.text('latency_p50_interval') === 'launches' && low !== null && low > 0 && high !== null ? { low: low / items, high: high / items } : null;
+  };
+  const [ofA, ofB] = [ends(a, baseline), ends(b, candidate)];
+  return found.low !== null || found.evidence === 'not_ranked' || !ofA || !ofB ? null : { low: ofB.low / ofA.high, high: ofB.high / ofA.low };
+}
 
 /** Without interval and claim, for this reason if there is one. */
 const unclaimed = (found: Comparison, evidence: Evidence | null): Comparison =>
@@ -120,7 +133,14 @@ function counterpart(cell: Cell, others: Cell[], contrast: readonly Key[]): Cell
       (free.has('target') || other.target === cell.target));
 }
 
-export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
+/** A side that names a run or a version has of each series the newest result that is of it, else the newest of all. */
+function cellsOf(cells: Cell[], earlier: Cell[], choice: Choice): Cell[] {
+  if (choice.run_id === undefined && choice.engine_version === undefined) return cells.filter((cell) => isIn(cell, choice));
+  return oneOfEach([...cells, ...earlier].filter((cell) => isIn(cell, choice)));
+}
+
+/** `earlier`: results of series that are not in `cells`, newest first (earlierCells()). */
+export function pairUp(cells: Cell[], a: Choice, b: Choice, earlier: Cell[] = []): Pairing {
   const contrast = contrastOf(a, b);
   const perItem = contrast.includes('batch_size');
   const none: Pairing = { contrast, rows: [], unranked: [], alone: [], perItem, together: null, leftOut: 0 };
@@ -128,8 +148,8 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
   // What one side names and is no version and no run is the same on both.
   const common: Choice = {};
   for (const [key] of keys) if (!contrast.includes(key) && key !== 'run_id' && key !== 'engine_version') common[key] = a[key] ?? b[key];
-  const left = cells.filter((cell) => isIn(cell, { ...common, ...a }));
-  const right = cells.filter((cell) => isIn(cell, { ...common, ...b }));
+  const left = cellsOf(cells, earlier, { ...common, ...a });
+  const right = cellsOf(cells, earlier, { ...common, ...b });
   const never = neverClaimed(contrast);
   const used = new Set<Cell>();
   const pairsOf = (of: Cell[], others: Cell[], evidence: Evidence | null): Row[] => {
@@ -139,7 +159,9 @@ export function pairUp(cells: Cell[], a: Choice, b: Choice): Pairing {
       const other = byAlike.get(cell.number('alike'))?.find((one) => areAlike(cell, one, contrast));
       if (!other) return [];
       used.add(cell).add(other);
-      return [{ a: cell, b: other, found: unclaimed(compareTogether([pairOf({ a: cell, b: other }, perItem)]), evidence) }];
+      const pair = pairOf({ a: cell, b: other }, perItem);
+      const found = unclaimed(compareTogether([pair]), evidence);
+      return [{ a: cell, b: other, found, ofMedians: ofMedians(pair, cell, other, found) }];
     }).sort((x, y) => x.found.ratio - y.found.ratio);
   };
   const rows = pairsOf(left.filter(isUsable), right.filter(isUsable), never);

@@ -68,7 +68,8 @@ export function Prose({ text }: { text: string }) {
   return <>{text.replace(/([\d±]) (?=[\d%]|ms\b|MB\b)/g, '$1\u00a0').split('`').map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>;
 }
 
-export const cellLink = (cell: Cell) => link('cell', cell.key);
+/** An earlier result has no page of its own: it is in the history of its series. */
+export const cellLink = (cell: Cell) => (cell.earlier ? link('history', cell.text('series_key')) : link('cell', cell.key));
 
 /** In the place of a number that is absent, or wrong. */
 function NoResult({ cell }: { cell: Cell }) {

@@ -112,7 +112,7 @@ test('a pair that is not ranked is shown once, says why, and is in no mean', () 
 
 test('the forest draws what is not ranked dashed, in a series of its own, with the reason', () => {
   const ranked: Comparison = { ratio: 0.5, low: 0.4, high: 0.6, difference: 'faster', evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 };
-  const row = (words: string, notRanked: string) => ({ words, found: notRanked ? { ...ranked, low: null, high: null, difference: 'not_compared' as const, evidence: 'not_ranked' as const } : ranked, notRanked, hardwareA: 'cpu', hardwareB: 'openvino' });
+  const row = (words: string, notRanked: string) => ({ words, found: notRanked ? { ...ranked, low: null, high: null, difference: 'not_compared' as const, evidence: 'not_ranked' as const } : ranked, notRanked, ofMedians: null, hardwareA: 'cpu', hardwareB: 'openvino' });
   const chart = forest([row('one', ''), row('two', ''), row('three', 'not ranked: B: too noisy')], ranked, { nameA: 'A', nameB: 'B', common: '', perItem: false }, { cpu: '', openvino: '' });
   const rows: unknown[][] = chart.option.dataset.source.slice(2);
   assert.deepEqual(rows.map((one) => [one[1], one[2], one[8], one[9]]), [[meanName, 'B is faster', 0, ''], ['one', 'B is faster', 0, ''], ['two', 'B is faster', 0, ''], ['three', 'not ranked', 16, 'not ranked: B: too noisy']]);
@@ -122,7 +122,7 @@ test('the forest draws what is not ranked dashed, in a series of its own, with t
 
 test('a screen reader hears the range of what is ranked, and how much is not', () => {
   const found = (ratio: number): Comparison => ({ ratio, low: ratio, high: ratio, difference: 'faster', evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 });
-  const row = (ratio: number, notRanked = '') => ({ words: `${ratio}`, found: found(ratio), notRanked, hardwareA: 'cpu', hardwareB: 'openvino' });
+  const row = (ratio: number, notRanked = '') => ({ words: `${ratio}`, found: found(ratio), notRanked, ofMedians: null, hardwareA: 'cpu', hardwareB: 'openvino' });
   const summary = (...rows: ReturnType<typeof row>[]) => forest(rows, null, { nameA: 'A', nameB: 'B', common: '', perItem: false }, { cpu: '', openvino: '' }).summary;
   const noisy = 'not ranked: B: too noisy';
   assert.equal(summary(row(2), row(0.5), row(0.3, noisy), row(0.4, noisy)), '2 cells, from 0.50× to 2.00×; 2 cells not ranked');
@@ -131,8 +131,8 @@ test('a screen reader hears the range of what is ranked, and how much is not', (
 });
 
 test('the forest has a row for each pair, and of its own name', () => {
-  const one = (target: string, run: string, ms: number, more = {}) => cell({ target, run_id: run, key: `${target} ${run}`, latency_p50_ms: ms, hardware: target, ...more });
-  const cells = [one('cpu', 'r1', 4), one('cpu', 'r2', 3), one('openvino', 'r1', 2), one('openvino', 'r2', 1), one('cpu', 'r1', 4, { threads: 2, comparable: 2, alike: 2 }), one('cpu', 'r2', 3, { threads: 2, comparable: 2, alike: 2 })];
+  const one = (target: string, run: string, ms: number, more = {}) => cell({ target, run_id: run, key: `${target} ${run}`, latency_p50_ms: ms, hardware: target, latency_p50_interval: 'launches', ...more });
+  const cells = [one('cpu', 'r1', 4), one('cpu', 'r2', 3), one('openvino', 'r1', 2), one('openvino', 'r2', 1, { latency_p50_interval: 'one_process' }), one('cpu', 'r1', 4, { threads: 2, comparable: 2, alike: 2 }), one('cpu', 'r2', 3, { threads: 2, comparable: 2, alike: 2 })];
   const [a, b]: Choice[] = [{ run_id: 'r1' }, { run_id: 'r2' }];
   const found = pairUp(cells, a!, b!);
   assert.equal(found.rows.length, 3);
@@ -140,20 +140,26 @@ test('the forest has a row for each pair, and of its own name', () => {
   const names = distinctNames(found.rows.map((row) => row.a), (each) => pairWords(of.get(each)!, found.contrast, found.rows));
   assert.deepEqual([...names].sort(), ['bert, on cpu, batch 1, 128 tokens, 2 threads', 'bert, on cpu, batch 1, 128 tokens, threads of the runtime', 'bert, on openvino, batch 1, 128 tokens']);
   const words = { nameA: sideName(a!, found.contrast), nameB: sideName(b!, found.contrast), common: '', perItem: false };
-  const chart = forest(found.rows.map((row, i) => ({ words: names[i]!, found: row.found, notRanked: '', hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), found.together, words, { cpu: '#1849AB', openvino: '#B88210' });
+  const chart = forest(found.rows.map((row, i) => ({ words: names[i]!, found: row.found, ofMedians: row.ofMedians, notRanked: '', hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), found.together, words, { cpu: '#1849AB', openvino: '#B88210' });
   const rows: unknown[][] = chart.option.dataset.source.slice(2);
   assert.deepEqual(rows.map((row) => row[1]), [meanName, ...names]);
-  // Different runs: not compared, without an interval, and not "no difference shown".
+  // Different runs: not compared, hollow, and not "no difference shown"; whiskers where both medians have an interval over launches.
   assert.deepEqual([...new Set(rows.map((row) => row[2]))], ['not compared']);
-  assert.ok(rows.every((row) => row[5] === null && row[9] === 'not compared: measured in different runs'));
-  assert.deepEqual(chart.option.title.map((title: { text: string }) => title.text), [chart.title, chart.subtitle]);
+  assert.ok(rows.every((row) => row[8] === 1 && row[9] === 'not compared: measured in different runs'));
+  const whiskers = new Map(rows.map((row) => [row[1], [row[5], row[6]]]));
+  assert.deepEqual([meanName, 'bert, on openvino, batch 1, 128 tokens'].map((name) => whiskers.get(name)), [[null, null], [null, null]]);
+  const [low, high] = whiskers.get('bert, on cpu, batch 1, 128 tokens, 2 threads') as [number, number];
+  assert.ok(Math.abs(low / ((3 * 0.99) / (4 * 1.01)) - 1) < 1e-9 && Math.abs(high / ((3 * 1.01) / (4 * 0.99)) - 1) < 1e-9);
+  assert.match(chart.subtitle, /whiskers: 95 % interval of one median over that of the other/);
+  assert.match(chart.notes.join(' '), /^Hollow: nothing is claimed\. What else differed between the two measurements is not in the interval\./);
+  assert.deepEqual(chart.option.title.map((title: { text: string }) => title.text), [chart.title, chart.subtitle, ...chart.notes]);
   assert.match(chart.title, /run r2.*run r1/);
 });
 
 test('a series of the forest has the colour of its hardware, if it is one', () => {
   const found = (difference: Comparison['difference']): Comparison => ({ ratio: 0.5, low: 0.4, high: 0.6, difference, evidence: 'rounds', rounds: 7, smallestDetectable: 0.03 });
   const words = { nameA: 'A', nameB: 'B', common: '', perItem: false };
-  const colours = (pairs: [string, string, Comparison['difference']][]) => Object.fromEntries(forest(pairs.map(([hardwareA, hardwareB, difference], i) => ({ words: `pair ${i}`, found: found(difference), notRanked: '', hardwareA, hardwareB })), null, words, { cpu: '', openvino: '' })
+  const colours = (pairs: [string, string, Comparison['difference']][]) => Object.fromEntries(forest(pairs.map(([hardwareA, hardwareB, difference], i) => ({ words: `pair ${i}`, found: found(difference), ofMedians: null, notRanked: '', hardwareA, hardwareB })), null, words, { cpu: '', openvino: '' })
     .option.legend.data.map((entry: { name: string; lineStyle: { color: { $colour: string } } }) => [entry.name, entry.lineStyle.color.$colour]));
   assert.deepEqual(colours([['cpu', 'openvino', 'faster'], ['cpu', 'openvino', 'slower']]), { 'B is faster': 'openvino', 'A is faster': 'cpu' });
   assert.deepEqual(colours([['cpu', 'openvino', 'faster'], ['cpu', 'cpu', 'faster'], ['npu', 'npu', 'slower']]), { 'B is faster': 'ink', 'A is faster': 'ink' });

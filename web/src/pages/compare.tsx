@@ -4,11 +4,12 @@ import { useMemo } from 'preact/hooks';
 import { distinctNames, shapeWords } from '../cell_words.ts';
 import { Chart } from '../chart.tsx';
 import type { AssayDocument, Cell } from '../document.ts';
+import { earlierCells } from '../earlier.ts';
 import { environmentDifferences, type Difference } from '../environments.ts';
 import { forest, meanName } from '../forest.ts';
-import { counted, ratio, withUnit } from '../format.ts';
+import { counted, ratio, when, withUnit } from '../format.ts';
 import { distinct, keysOf } from '../order.ts';
-import { claimWords, choiceText, commonWords, contrastOf, heading, keys, notRankedWords, pairUp, pairWords, parseChoice, sideName, tally, valueOf, type Alone, type Choice, type Pairing, type Row } from '../pairs.ts';
+import { claimWords, choiceText, commonWords, contrastOf, heading, keys, notRankedWords, pairUp, pairWords, parseChoice, sideName, tally, valueOf, type Alone, type Choice, type Key, type Pairing, type Row } from '../pairs.ts';
 import { cellLink, Section, TargetName } from '../parts.tsx';
 import type { Column } from '../rows.ts';
 import { changeQuery, type Route } from '../state.ts';
@@ -18,20 +19,33 @@ import { hasTime, isUsable } from '../timed.ts';
 
 const percentOfFew = Math.round((fewRoundsFactor - 1) * 100);
 
-function Side({ document, label, choice, onChange }: { document: AssayDocument; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
+/** Runs are chosen by their date, the newest first; versions of several runtimes by the runtime, too. */
+function optionsOf(document: AssayDocument, results: Cell[], key: Key): [string, string][] {
+  const order = key === 'run_id' ? document.runs.map((run) => run.run_id) : keysOf(document.targets);
+  const values = distinct(results.map((cell) => valueOf(cell, key)).filter((value) => value !== ''), order);
+  const words = (value: string) => {
+    const started = key === 'run_id' && document.runs.find((run) => run.run_id === value)?.started;
+    if (started) return `${when(started)} (${value})`;
+    const engines = key === 'engine_version' ? distinct(results.filter((cell) => valueOf(cell, key) === value).map((cell) => cell.text('engine'))) : [];
+    return engines.length > 0 ? `${value} (${engines.join(', ')})` : value;
+  };
+  return values.map((value) => [value, words(value)]);
+}
+
+function Side({ document, results, label, choice, onChange }: { document: AssayDocument; results: Cell[]; label: string; choice: Choice; onChange: (choice: Choice) => void }) {
   return (
     <fieldset>
       <legend>{label}</legend>
       {keys.map(([key, name]) => {
-        const values = distinct(document.cells.map((cell) => valueOf(cell, key)).filter((value) => value !== ''), keysOf(document.targets));
+        const options = optionsOf(document, results, key);
         const chosen = choice[key];
         // What a link names and nothing has is still shown.
-        if (chosen !== undefined && !values.includes(chosen)) values.push(chosen);
-        if (values.length < 2 && key !== 'target' && chosen === undefined) return null;
+        if (chosen !== undefined && !options.some(([value]) => value === chosen)) options.push([chosen, chosen]);
+        if (options.length < 2 && key !== 'target' && chosen === undefined) return null;
         return (
           <label key={key} class="field"><span>{name}</span>
             <select value={chosen ?? ''} onChange={(event) => onChange({ ...choice, [key]: event.currentTarget.value || undefined })}>
-              <option value="">any</option>{values.map((value) => <option key={value} value={value}>{value}</option>)}
+              <option value="">{key === 'run_id' || key === 'engine_version' ? 'the newest' : 'any'}</option>{options.map(([value, words]) => <option key={value} value={value}>{words}</option>)}
             </select>
           </label>
         );
@@ -59,7 +73,8 @@ function pairColumns(document: AssayDocument, nameA: string, nameB: string, { co
     time('a', nameA),
     time('b', nameB),
     { id: 'ratio', title: 'Ratio', numeric: true, meaning: `Time of ${nameB} over that of ${nameA}; below 1: ${nameB} takes less time`, value: (row) => row.found.ratio, view: (row) => ratio(row.found.ratio) },
-    { id: 'interval', title: '95 % interval', value: (row) => row.found.low === null ? '' : `${ratio(row.found.low)} to ${ratio(row.found.high)}` },
+    { id: 'interval', title: '95 % interval', meaning: 'Over paired rounds; else that of one median over that of the other',
+      value: ({ found, ofMedians }) => found.low !== null ? `${ratio(found.low)} to ${ratio(found.high)}` : ofMedians ? `${ratio(ofMedians.low)} to ${ratio(ofMedians.high)} (of medians)` : '' },
     { id: 'claim', title: 'What is shown', choice: true, value: (row) => claimWords(row.found, nameA, nameB).split(' (')[0]!, view: (row) => row.notRanked || claimWords(row.found, nameA, nameB) },
     { id: 'not_ranked', title: 'Why it is not ranked', hidden: true, value: (row) => row.notRanked },
   ];
@@ -114,7 +129,9 @@ function Nothing({ document }: { document: AssayDocument }) {
 export function Compare({ document, route }: { document: AssayDocument; route: Route }) {
   const [a, b] = choices(document, route);
   const place = `${choiceText(a)} ${choiceText(b)}`;
-  const pairing = useMemo(() => pairUp(document.cells, a, b), [document, place]);
+  const earlier = useMemo(() => earlierCells(document), [document]);
+  const results = useMemo(() => [...document.cells, ...earlier], [document]);
+  const pairing = useMemo(() => pairUp(document.cells, a, b, earlier), [document, place]);
   const { rows, unranked, alone, together, contrast, perItem, leftOut } = pairing;
   const words = { nameA: sideName(a, contrast), nameB: sideName(b, contrast), common: commonWords(a, b, contrast), perItem };
   const { nameA, nameB } = words;
@@ -124,7 +141,7 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
     const names = distinctNames(all.map((row) => row.a), (cell) => pairWords(of.get(cell)!, contrast, all));
     return all.map((row, i): Named => ({ ...row, words: names[i]!, more: names[i]!.slice(pairWords(row, contrast, all).length), notRanked: notRankedWords(row, nameA, nameB) }));
   }, [pairing]);
-  const picture = useMemo(() => named.length === 0 ? null : forest(named.map((row) => ({ words: row.words, found: row.found, notRanked: row.notRanked, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), together, words, document.themes.light), [named]);
+  const picture = useMemo(() => named.length === 0 ? null : forest(named.map((row) => ({ words: row.words, found: row.found, ofMedians: row.ofMedians, notRanked: row.notRanked, hardwareA: row.a.text('hardware'), hardwareB: row.b.text('hardware') })), together, words, document.themes.light), [named]);
   const columns = useMemo(() => pairColumns(document, nameA, nameB, pairing, named), [named]);
   const few = rows.some(({ found }) => found.difference === 'not_shown' && found.rounds < enoughRounds && (found.low! > 1 || found.high! < 1));
   const set = (side: 'a' | 'b') => (choice: Choice) => changeQuery(route, { a: choiceText(a) || 'any', b: choiceText(b) || 'any', [side]: choiceText(choice) || 'any' });
@@ -135,9 +152,10 @@ export function Compare({ document, route }: { document: AssayDocument; route: R
       {rows.length > 0 && <p>Cell by cell: {nameB} is faster in {shown.faster}, {nameA} in {shown.slower}; in {shown.notShown} no difference is shown{shown.notCompared > 0 && <>, {shown.notCompared} {shown.notCompared === 1 ? 'is' : 'are'} not compared</>}.{leftOut > 0 && ` The mean is over the ${counted(rows.length - leftOut, 'cell')} with common rounds.`}</p>}
       {unranked.length > 0 && <p class="note">{counted(unranked.length, 'cell')} that both sides have {unranked.length === 1 ? 'is' : 'are'} not ranked: the picture draws {unranked.length === 1 ? 'it' : 'them'} dashed, the table says why, and no mean and no sentence is made of {unranked.length === 1 ? 'it' : 'them'}.</p>}
       {together?.evidence === 'different_things' && <p class="note">The two sides differ in {contrastOf(a, b).map((key) => keys.find(([one]) => one === key)![1].toLowerCase()).join(' and ')}. A ratio would not say which of them it comes from, so that nothing is called faster: choose one of them to differ.</p>}
+      {together?.evidence === 'different_runs' && <p class="note">Over all, {nameB} takes {ratio(together.ratio)} the time of {nameA}. Nothing is claimed: times are called different only by launches in paired rounds of one run; between two runs the machine may have changed, too.</p>}
       <div class="sides">
-        <Side document={document} label="A" choice={a} onChange={set('a')} />
-        <Side document={document} label="B" choice={b} onChange={set('b')} />
+        <Side document={document} results={results} label="A" choice={a} onChange={set('a')} />
+        <Side document={document} results={results} label="B" choice={b} onChange={set('b')} />
         <button type="button" onClick={() => changeQuery(route, { a: choiceText(b) || 'any', b: choiceText(a) || 'any' })}>Swap A and B</button>
       </div>
       {rows.length === 0 && <Nothing document={document} />}

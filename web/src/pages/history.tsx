@@ -6,6 +6,7 @@ import { fileName, historyChart } from '../cell_charts.ts';
 import type { AssayDocument, Cell, HistoryPoint } from '../document.ts';
 import { counted, number, signedPercent, when, withUnit } from '../format.ts';
 import { keysOf } from '../order.ts';
+import { choiceText } from '../pairs.ts';
 import { cellLink, cellWords, importantChanges, Section, StateMark } from '../parts.tsx';
 import { medianOf, standingOf } from '../results.ts';
 import { link, type Route } from '../state.ts';
@@ -21,6 +22,8 @@ function Trend({ document, cell, points }: { document: AssayDocument; cell: Cell
   if (!chart) return <p class="empty">No result of this series has a time to show.</p>;
   return <Chart key={cell.key} chart={chart} themes={document.themes} name={fileName(cell, 'history')} title="Median over time" />;
 }
+
+const comparisonOf = (before: string, after: string) => link('compare', '', { a: choiceText({ run_id: before }), b: choiceText({ run_id: after }) });
 
 interface SeriesLine { cell: Cell; points: HistoryPoint[] }
 
@@ -48,10 +51,11 @@ export function History({ document, route }: { document: AssayDocument; route: R
         view: (line) => { const share = move(line); return share === null ? '–' : signedPercent(share); } },
     ];
     const changed = importantChanges(document).length;
+    const { runs } = document;
     return (
       <>
         <h1>{document.runs.length < 2 ? 'One run so far: there is none to compare it with' : changed === 0 ? 'Nothing changed since the run before' : `${counted(changed, 'change')} since the run before`}</h1>
-        <p class="note">{document.runs.length < 2 ? '' : changed === 0 ? 'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.' : <><a href={link('', '', { at: 'changed' })}>The overview says which.</a></>} Below, every series: one cell on one machine, from run to run.</p>
+        <p class="note">{document.runs.length < 2 ? '' : changed === 0 ? 'No verdict changed, nothing is new or gone, and no time and no memory moved beyond the spread of earlier runs.' : <><a href={link('', '', { at: 'changed' })}>The overview says which.</a></>} Below, every series: one cell on one machine, from run to run. {runs.length > 1 && <a href={comparisonOf(runs[1]!.run_id, runs[0]!.run_id)}>Compare the last two runs, cell by cell</a>}</p>
         <DataTable caption="Series" noun="series" columns={columns} rows={lines} route={route} search link={(line) => link('history', line.cell.text('series_key'))} />
       </>
     );
