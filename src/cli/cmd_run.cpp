@@ -140,8 +140,8 @@ void register_run(CLI::App& app, Commands& commands) {
   options->steps.add_to(*command);
   show_as(
       command->add_flag("--parallel", options->parallel,
-                        "Measure on independent hardware at the same time; without effect in this version, because all "
-                        "its targets compute on the CPU"),
+                        "Measure on independent hardware at the same time; without effect in this version: a note says "
+                        "why"),
       kMeasuring);
   show_as(command->add_option("--output-dir", options->output_dir, "Folder for the files of results"), kOutput,
           "FOLDER")

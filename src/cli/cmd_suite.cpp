@@ -104,7 +104,8 @@ Result<SessionRequest> suite_request(const SuiteOptions& options, suite::SuiteCo
   request.settings.default_lengths = true;
   request.settings.precision_asked = asked || measuring.given("--precision");
   request.targets = config.targets;
-  request.settings.parallel = config.parallel && options.parallel->count() > 0;
+  // The example has the key, too; its note would come with every suite.
+  request.settings.parallel = config.parallel && (options.parallel->count() > 0 || config.given.contains("parallel"));
   request.models = config.models;
   request.resume = options.resume->count() > 0;
   config.settings = request.settings;
@@ -331,8 +332,8 @@ void register_suite(CLI::App& app, Commands& commands) {
           kMatrix);
   options->parallel =
       show_as(command->add_flag("--parallel,!--no-parallel", options->parallel_given,
-                                "Measure on independent hardware at the same time; without effect in this version, "
-                                "because all its targets compute on the CPU"),
+                                "Measure on independent hardware at the same time, as the key \"parallel\"; without "
+                                "effect in this version: a note says why"),
               kMeasuring);
   only_words(
       show_as(command->add_option("--executor", options->executor,

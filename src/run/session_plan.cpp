@@ -20,6 +20,7 @@
 #include "hardware/hardware.hpp"
 #include "plan/choices.hpp"
 #include "plan/row.hpp"
+#include "result/hardware_words.hpp"
 #include "result/keys.hpp"
 #include "run/complete.hpp"
 #include "run/plan_within_budget.hpp"
@@ -107,6 +108,23 @@ Result<std::vector<Target>> find_targets(const SessionRequest& request, const En
   ASSAY_TRY(std::vector<Target> targets, resolve_targets(wanted, registry, machine, look));
   ASSAY_CHECK_OK(check_options(targets, request.settings));
   return targets;
+}
+
+// What became of the request to measure on several hardware types at the same time.
+std::string parallel_note(const std::vector<Target>& targets) {
+  std::vector<std::string> others;  // that have processors of their own
+  for (const Target& target : targets) {
+    const EngineDevice& device = target.device;
+    const bool on_cpu = target.hardware == "cpu" || target.hardware == "wasm" || device.simulated || device.software ||
+                        (target.hardware == kOpenvinoWord && device.id.starts_with("CPU"));
+    if (!target.refusal && !on_cpu && std::ranges::find(others, target.hardware) == others.end())
+      others.push_back(target.hardware);
+  }
+  if (others.empty())
+    return "parallel: every target here computes on this machine's CPU, where they would disturb each other: measured "
+           "one after another";
+  return fmt::format("parallel: this version does not measure on {} beside other hardware: measured one after another",
+                     join(others, ", "));
 }
 
 // "bert is prajjwal1/bert-tiny": of a set, where the name alone stands for another model. "" if none is.
@@ -209,10 +227,7 @@ Result<SessionPlan> plan_session(const SessionRequest& request) {
 
   ASSAY_TRY(out.targets, find_targets(request, registry, machine));
   ASSAY_CHECK_OK(check_request(request));
-  if (request.settings.parallel)
-    out.notes.emplace_back(
-        "--parallel: every target here computes on this machine's CPU, where they would disturb each other: "
-        "measured one after another");
+  if (request.settings.parallel) out.notes.push_back(parallel_note(out.targets));
 
   plan.rates =
       std::make_unique<RateKeeper>(rate_services(request, out.run, registry), last ? last->rate : std::nullopt);

@@ -64,6 +64,14 @@ class Configuration(SuiteTest):
         self.assertIn("--batch-sizes replaces what", said)
         self.assertIn("schedules are not part of this version", said)
 
+    def test_the_key_parallel_asks_for_the_same_as_the_option(self):
+        note = "every target here computes on this machine's CPU, where they would disturb each other: measured one after another"
+        plan = [*NULL[:2], "--plan"]
+        for key, options, said in (({}, [], False), ({}, ["--parallel"], True), ({"parallel": True}, [], True), ({"parallel": False}, [], False),
+                                   ({"parallel": True}, ["--no-parallel"], False), ({"parallel": False}, ["--parallel"], True)):
+            text = self.run_tool("suite", "--config", self.config(**key), *options, *plan, expect=0).stdout
+            self.assertEqual(note in " ".join(text.split()), said, (key, options, text))
+
     def test_a_cluster_is_not_part_of_this_version(self):
         for command in (["suite", "--executor", "slurm"], ["integration_benchmark.py"]):
             self.assertIn("error[not_built]: --executor slurm", self.run_tool(*command, expect=2).stderr)
