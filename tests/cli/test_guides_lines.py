@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every command line that the guides print works as printed, under its name without folder and ".py", and as assay's own command."""
+import csv
 import json
 import pathlib
 import re
@@ -14,6 +15,7 @@ from guide_lines import LINES, NAMED
 EXAMPLES = tool.SOURCE / "tests" / "exchange"
 # What of a line would take long, and what a test has in its place: a tiny model, three iterations.
 SMALL = {"--batch-sizes": "1", "--sequence-lengths": "16", "--iterations": "3", "--warmup": "1"}
+AGE = {"--older-than": "0"}  # results that a test has just made
 CUT = {"--specific-models": "bert", "--model-families": "embedding", "--models": "bert-base-uncased"}
 
 
@@ -63,7 +65,7 @@ def cut(words, own):
 
 def short(words, own):
     """The line with one small model and three iterations."""
-    words = replaced(cut(words, own), SMALL)
+    words = replaced(cut(words, own), {**SMALL, **AGE})
     if own == "verify":
         return [*words, "prajjwal1/bert-tiny", "--sequence-lengths", "16"]
     for option, value in SMALL.items():
@@ -191,38 +193,94 @@ class Writes(GuideTest):
         self.folder = filled
 
 
-class Runs(GuideTest):
-    def test_lines_that_measure_run(self):
-        """With the null engine, but for hardware that is not here. A framework is an engine: its lines run in RealRuns."""
+def printed_and_renamed(line):
+    """The line as printed, and as assay's own command."""
+    ways = forms(line)
+    return ways[0], ways[-1]
+
+
+class RunTest(GuideTest):
+    def run_in_short(self, line, way, *more):
+        """Runs it with one small model and three iterations, in a history of its own."""
+        words = [*short(way, own_command(line)), *more]
+        for path in self.folder.glob("benchmark_db*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self.environment.update(line.environment)
+        if "--update-benchmarks" in words:  # what it measures again
+            self.run_tool(*["--incremental-benchmarks" if word == "--update-benchmarks" else word for word in words if word not in ("--older-than", "0")], expect=0)
+        result = self.run_tool(*words, timeout=4 * tool.DEADLINE)
+        for name in line.environment:
+            del self.environment[name]
+        return words, result
+
+    def check_attempts(self, words):
+        """Each of its attempts is right, and took as many samples as the line says now."""
+        attempts = [json.loads((bundle / "manifest.json").read_text())["record"] for bundle in self.spool_bundles()]
+        self.assertGreater(len(attempts), 1 if "--update-benchmarks" in words else 0, words)
+        for record in attempts:
+            self.assertEqual((record["status"], record["verification"]), ("completed", "verified"), record)
+            if "--verify-only" not in words:
+                self.assertRegex(record["measure_plan"], r"\biterations=3\b")
+
+
+class Runs(RunTest):
+    def test_lines_that_measure_run_as_printed_and_renamed(self):
+        """With the null engine, but for hardware that is not here. A framework is an engine: its lines are in FrameworkRuns."""
         self.write_files()
         for line in chosen("plan"):
             if "--framework" in line.text:
                 continue
-            with self.subTest(line=str(line)):
-                own = own_command(line)
-                words = short(forms(line)[0], own)
-                absent = own == "bench" or re.search(r"--hardware qnn( --|$)", line.text)
-                self.environment.update(line.environment)
-                result = self.run_tool(*words, *([] if absent else ["--engine", "null"]))
-                for name in line.environment:
-                    del self.environment[name]
-                self.assertEqual(result.returncode, 4 if absent else 0, f"{words}\n{result.stdout}\n{result.stderr}")
-                self.assertRegex(result.stdout, "unavailable" if absent else "verified|everything is up to date" if own == "coverage" else "verified")
+            own = own_command(line)
+            absent = own == "bench" or re.search(r"--hardware qnn( --|$)", line.text)
+            for way in printed_and_renamed(line):
+                with self.subTest(line=str(line), way=way):
+                    words, result = self.run_in_short(line, way, *([] if absent else ["--engine", "null"]))
+                    self.assertEqual(result.returncode, 4 if absent else 0, f"{words}\n{result.stdout}\n{result.stderr}")
+                    self.assertRegex(result.stdout, "unavailable" if absent else "verified")
+                    if not absent and own != "verify":  # which keeps nothing
+                        self.check_attempts(words)
 
 
-class RealRuns(GuideTest):
-    def test_one_line_of_each_script_runs_with_a_real_runtime(self):
+class FrameworkRuns(RunTest):
+    def test_every_line_that_names_a_framework_runs_as_printed_and_renamed(self):
+        both = {"--framework": ("pytorch", "jax"), "--model": ("resnet50", "vit_b_16")}
+        for line in chosen("plan"):
+            if "--framework" not in line.text:
+                continue
+            for way in printed_and_renamed(line):
+                with self.subTest(line=str(line), way=way):
+                    words, result = self.run_in_short(line, way, "--timeout", "3600")  # for a busy machine, too
+                    self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
+                    asked = {option: words[words.index(option) + 1] for option in both}
+                    frameworks, models = (both[option] if word == "both" else (word,) for option, word in asked.items())
+                    saved = re.search(r"Results saved to: (\S+\.csv)", result.stdout)
+                    self.assertTrue(saved, result.stdout)
+                    rows = list(csv.DictReader((self.folder / saved[1]).read_text().splitlines()))
+                    self.assertEqual(sorted((row["framework"], row["model"], row["batch_size"]) for row in rows),
+                                     sorted((framework, model, "1") for framework in frameworks for model in models))
+                    for row in rows:
+                        self.assertEqual((row["status"], row["verification"]), ("completed", "verified"), row)
+                        self.assertEqual(row["measure_plan"], "warmup=1 iterations=3")
+                        self.assertGreater(float(row["latency_p50_ms"]), 0)
+                    if "--output-dir" in words:
+                        self.assertEqual(pathlib.PurePath(saved[1]).parent, pathlib.PurePath(words[words.index("--output-dir") + 1]))
+
+
+class RealRuns(RunTest):
+    def test_one_line_of_each_script_runs_with_the_default_runtimes(self):
+        """Those of bench/runner.py are in FrameworkRuns; the others of `bench` name hardware that is not here."""
         self.write_files()
         seen = set()
         for line in chosen("plan"):
             own = own_command(line)
-            if line.script in seen or (own == "bench" and "--framework" not in line.text):
+            if line.script in seen or own == "bench":
                 continue
             seen.add(line.script)
-            with self.subTest(line=str(line)):
-                result = self.run_tool(*short(forms(line)[0], own))
-                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-                self.assertRegex(result.stdout, r"verified")
+            for way in printed_and_renamed(line):
+                with self.subTest(line=str(line), way=way):
+                    words, result = self.run_in_short(line, way)
+                    self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
+                    self.assertRegex(result.stdout, r"verified")
 
 
 if __name__ == "__main__":
