@@ -152,7 +152,7 @@ struct ScriptParts {
   std::string style, policy, elements;
 };
 
-ScriptParts parts_of(const PageScript& script) {
+ScriptParts script_parts(const PageScript& script) {
   return {std::string(script.style), fmt::format("; script-src '{}'", policy_hash(script.script)),
           fmt::format("<script type=\"application/json\" id=\"page-data\">{}</script>\n<script>{}</script>\n",
                       inside_script(script.data), script.script)};
@@ -183,7 +183,7 @@ std::string to_html(const Document& document, std::span<const Picture> pictures,
         fmt::format("{}<a href=\"#{}\">{}</a>", contents.empty() ? "" : " · ", anchor(i), escaped(section.heading));
   }
   if (!contents.empty()) contents = "<nav>" + contents + "</nav>";
-  const ScriptParts parts = script != nullptr ? parts_of(*script) : ScriptParts();
+  const ScriptParts parts = script != nullptr ? script_parts(*script) : ScriptParts();
   const std::string style = std::string(kStyle) + parts.style;
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
