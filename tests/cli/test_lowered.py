@@ -93,8 +93,12 @@ class Generation(Goldens):
             self.assertEqual((row["streams"], row["kv_cache"]), (2, "static"))
 
 
-class Bfloat16(Goldens):
-    def test_models_are_verified(self):
+class SixteenBits(Goldens):
+    def test_a_model_is_verified_in_float16(self):
+        (row,) = self.rows("bert", "--engine", "libtorch", "--batch-sizes", 2, "--sequence-lengths", 16, precision="float16")
+        self.assertGreater(row["max_abs_error"], 0, "float16 leaves a trace")
+
+    def test_models_are_verified_in_bfloat16(self):
         for golden in ("bert", "whisper"):
             for row in self.rows(golden, "--engine", "libtorch", "--batch-sizes", 2, "--sequence-lengths", 16, "--output-tokens", 3, precision="bfloat16"):
                 self.assertGreater(row["max_abs_error"], 0, "bfloat16 leaves a trace")
