@@ -49,8 +49,12 @@ Error refusal(const fs::path& file, Archive kind) {
       return {ErrorCode::kUnsupported,
               fmt::format("'{}' is a program of torch.export, which PyTorch runs in Python only", name),
               {},
-              "convert it: python3 -c \"import sys, torch; m = torch.export.load(sys.argv[1]); "
-              "torch.jit.trace(m.module(), m.example_inputs[0]).save(sys.argv[2])\" FILE.pt2 FILE.script.pt"};
+              // A traced module has no keyword arguments, and an exported one keeps its own.
+              "convert it: python3 -c \"import sys, torch; m = torch.export.load(sys.argv[1]); a, k = "
+              "m.example_inputs; n = "
+              "type('Model', (torch.nn.Module,), {'forward': lambda s, *t: s.m(*t[:len(a)], **dict(zip(k, "
+              "t[len(a):])))})(); n.m = m.module(); torch.jit.trace(n, (*a, *k.values())).save(sys.argv[2])\" FILE.pt2 "
+              "FILE.script.pt"};
     case Archive::kCompiled:
       return {ErrorCode::kUnsupported,
               fmt::format("'{}' is a package of AOTInductor: machine code of one processor, not a model", name),

@@ -9,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/shell.hpp"
 #include "base/text.hpp"
+#include "model/zip_names.hpp"
 #include "onnx/looks_like.hpp"
 
 namespace assay {
@@ -31,16 +32,36 @@ std::string word_of(const fs::path& path) { return shell_quoted(sanitise(path.st
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// A zip archive has its entries' names, uncompressed, at its end; TorchScript's has a folder of code.
-bool is_torchscript(Bytes bytes) {
-  constexpr std::size_t kDirectory = std::size_t{4} << 20;
-  return text_of(bytes).starts_with("PK") &&
-         text_of(bytes.last(std::min(bytes.size(), kDirectory))).find("constants.pkl") != std::string_view::npos;
+// What a zip archive of PyTorch contains. Its entries are in a folder, except in old files of torch.export.
+enum class TorchArchive { kProgram, kPickle, kUnknown };
+
+TorchArchive torch_archive(const std::vector<std::string_view>& names) {
+  const auto any = [&](auto&& test) {
+    return std::ranges::any_of(names, [&](std::string_view name) { return test(name.substr(name.find('/') + 1)); });
+  };
+  // TorchScript, torch.export with or without machine code: the runtime says which of them it runs.
+  if (any([](std::string_view name) {
+        return name == "constants.pkl" || name.starts_with("code/") || name == "archive_format" ||
+               name.starts_with("models/") || name.starts_with("data/aotinductor/") ||
+               name.starts_with("serialized_exported_program");
+      }))
+    return TorchArchive::kProgram;
+  return any([](std::string_view name) { return name == "data.pkl"; }) ? TorchArchive::kPickle : TorchArchive::kUnknown;
 }
 
 Result<ModelReference> identify_torch(const fs::path& path, Bytes bytes) {
-  if (is_torchscript(bytes)) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "pt"};
-  const bool is_pickle = text_of(bytes).starts_with("PK") || (!bytes.empty() && bytes[0] == std::byte{0x80});
+  bool is_pickle = !bytes.empty() && bytes[0] == std::byte{0x80};
+  if (text_of(bytes).starts_with("PK")) {
+    const auto names = zip_names(bytes);
+    if (!names)
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} is not whole: it begins as an archive and has no directory at its end", shown_path(path)),
+          "copy or download it again");
+    const TorchArchive kind = torch_archive(*names);
+    if (kind == TorchArchive::kProgram) return ModelReference{.kind = Kind::kRuntimeFile, .path = path, .format = "pt"};
+    is_pickle = kind == TorchArchive::kPickle;
+  }
   if (!is_pickle) {
     const std::string_view kind = looks_like(bytes);
     return fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a TorchScript model: it is {}", shown_path(path),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/names.hpp"
+#include "model/zip_testing.hpp"
 #include "onnx/onnx_testing.hpp"
 
 namespace assay {
@@ -44,9 +45,7 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
             Kind::kRuntimeFile);
   EXPECT_THAT(identify_model(folder.write_bytes("<html>", "page.xml").string()).error().message,
               HasSubstr("not an OpenVINO IR"));
-  EXPECT_EQ(identify_model(folder.write_bytes("PK\x03\x04 m/code/__torch__.py m/constants.pkl", "s.pt").string())->kind,
-            Kind::kRuntimeFile);
-  const auto pickle = identify_model(folder.write_bytes("PK\x03\x04 archive/data.pkl", "p.pt").string());
+  const auto pickle = identify_model(folder.write_bytes(testing::zip_of({"p/data.pkl", "p/version"}), "p.pt").string());
   EXPECT_THAT(pickle.error().message, HasSubstr("Python pickle (torch.save), not TorchScript"));
   EXPECT_THAT(pickle.error().hint, HasSubstr("torch.jit.script(m)"));
   const std::string quoted = folder.write_bytes("\x80\x02}q", "it's \"new\" $m.pt").string();
@@ -58,6 +57,31 @@ TEST(IdentifyModel, KnowsFilesByNameAndContent) {
   EXPECT_THAT(identify_model(folder.write_bytes("notes", "notes.txt").string()).error().message,
               HasSubstr("plain text"));
   EXPECT_THAT(identify_model(folder.write_bytes("GGUF....", "m.gguf").string()).error().message, HasSubstr("GGUF"));
+}
+
+TEST(IdentifyModel, KnowsArchivesOfPyTorchByTheirEntries) {
+  const ModelFolder folder;
+  const auto identify = [&](const std::vector<std::string>& names) {
+    return identify_model(folder.write_bytes(testing::zip_of(names), "m.pt").string());
+  };
+  // The entries that PyTorch 2.15 writes.
+  for (const std::vector<std::string>& program :
+       {std::vector<std::string>{"m/data/0", "m/data.pkl", "m/code/__torch__.py", "m/constants.pkl", "m/version"},
+        {"m/data/weights/weight_0", "m/models/model.json", "m/data/sample_inputs/model.pt", "m/archive_format"},
+        {"m/data/aotinductor/model/c.so", "m/archive_format", "m/archive_version"},
+        {"serialized_exported_program.json", "serialized_state_dict.pt", "version"}}) {
+    const auto found = identify(program);
+    ASSERT_TRUE(found) << program[1];
+    EXPECT_EQ(found->format, "pt");
+  }
+  EXPECT_THAT(identify({"m/data.pkl", "m/.format_version", "m/data/0", "m/version"}).error().message,
+              HasSubstr("Python pickle (torch.save), not TorchScript"));
+  EXPECT_THAT(identify({"x.npy", "y.npy"}).error().message,
+              HasSubstr("is not a TorchScript model: it is a zip archive"));
+  std::string torn_bytes = testing::zip_of({"m/constants.pkl", "m/version"});
+  torn_bytes.resize(torn_bytes.size() - 5);
+  const auto torn = identify_model(folder.write_bytes(torn_bytes, "t.pt").string());
+  EXPECT_THAT(torn.error().message, HasSubstr("is not whole"));
 }
 
 TEST(IdentifyModel, KnowsTheFormatsOfRuntimesThatItIsGiven) {

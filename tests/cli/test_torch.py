@@ -107,17 +107,34 @@ class Files(TorchTest):
         self.assertIn("is a Python pickle (torch.save), not TorchScript", result.stderr)
         self.assertIn("torch.jit.script(m).save(", result.stderr)
 
-    def test_an_exported_program_says_what_converts_it(self):
-        path = self.folder / "exported.pt2"
+    def archive(self, name, **records):
+        """A file with the entries that PyTorch 2.15 writes into all its archives, and these."""
+        path = self.folder / name
         with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-            archive.writestr("exported/archive_format", b"pt2")
-            archive.writestr("exported/models/model.json", b"{}")
-            archive.writestr("exported/version", b"3\n")
-            archive.writestr("exported/data/weights/weight_0", b"\0\0\0\0")
-        row = self.bench(path, expect=1)
-        self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"))
-        self.assertIn("is a program of torch.export, which PyTorch runs in Python only", row["message"])
-        self.assertIn("m = torch.export.load(sys.argv[1]); ", row["hint"])
+            for record in ("archive_format", "archive_version", ".data/version", "byteorder", ".data/serialization_id", *records):
+                content = {"archive_format": b"pt2", "archive_version": b"0", ".data/version": b"6\n", "byteorder": b"little"}.get(record, b"{}")
+                archive.writestr(f"{path.stem}/{record}", records.get(record, content))
+        return path
+
+    def test_an_exported_program_says_what_converts_it(self):
+        # The values of its arguments are a pickle inside of it.
+        pickle = self.folder / "model.pt"
+        with zipfile.ZipFile(pickle, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr("model/data.pkl", b"\x80\x02}q\x00.")
+        records = {"data/weights/weight_0": b"\0\0\0\0", "data/weights/model_weights_config.json": b"{}",
+                   "data/constants/model_constants_config.json": b'{"config": {}}', "models/model.json": b"{}",
+                   "data/sample_inputs/model.pt": pickle.read_bytes()}
+        for name in ("exported.pt2", "exported.pt"):
+            row = self.bench(self.archive(name, **records), expect=1)
+            self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"), name)
+            self.assertIn("is a program of torch.export, which PyTorch runs in Python only", row["message"])
+            self.assertIn("m = torch.export.load(sys.argv[1]); ", row["hint"])
+
+    def test_machine_code_of_a_program_is_unsupported(self):
+        for name in ("compiled.pt2", "compiled.pt"):
+            row = self.bench(self.archive(name, **{"data/aotinductor/model/code.so": b"\x7fELF"}), expect=1)
+            self.assertEqual((row["status"], row["reason_code"]), ("unsupported", "unsupported"), name)
+            self.assertIn("is a package of AOTInductor: machine code of one processor", row["message"])
 
 
 class Installations(tool.ToolTest):
@@ -177,6 +194,23 @@ def tensors(path):
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "Python has no torch (docs/building.md, Tests)")
 class InPython(tool.ToolTest):
+    def test_the_lines_that_convert_files_of_pytorch_convert_them(self):
+        code = ("import torch; m = torch.nn.Bilinear(3, 3, 2).eval(); m.requires_grad_(False); x = torch.ones(2, 3); "
+                "save = lambda name, *a, **k: torch.export.save(torch.export.export(m, a, kwargs=k), name); "
+                "save('plain.pt2', x, x); save('mixed.pt', x, input2=x); save('named.pt2', input1=x, input2=x); torch.save(m, 'pickle.pt')")
+        subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=self.folder, check=True)
+        for name in ("plain.pt2", "mixed.pt", "named.pt2"):
+            rows = self.run_json("bench", "--engine", "libtorch", "--model", name, "--iterations", 5, "--quiet", expect=1)["results"]
+            self.assertEqual((rows[0]["status"], "torch.export" in rows[0]["message"]), ("unsupported", True), rows[0]["message"])
+            line = rows[0]["hint"].removeprefix("convert it: ").replace("python3", f"{sys.executable} -W ignore").replace("FILE.pt2", name)
+            subprocess.run(line.replace("FILE.script.pt", "converted.pt"), shell=True, cwd=self.folder, check=True)
+            value = {"dtype": "float32", "shape": [2, 3]}
+            (self.folder / "converted.pt.json").write_text(json.dumps({"format_version": 1, "inputs": [{"name": each, **value} for each in "ab"]}))
+            rows = self.run_json("bench", "--engine", "libtorch", "--model", "converted.pt", "--batch-sizes", 2, "--iterations", 5, "--quiet")["results"]
+            self.assertEqual(rows[0]["status"], "completed", rows[0]["message"])
+        result = self.run_tool("bench", "--engine", "libtorch", "--model", "pickle.pt", "--quiet", expect=2)
+        self.assertIn("is a Python pickle (torch.save), not TorchScript", result.stderr)
+
     def test_pytorch_in_python_computes_a_golden_from_the_file(self):
         golden = tool.SOURCE / "tests/goldens/bert"
         inputs, expected = tensors(golden / "inputs.safetensors"), tensors(golden / "outputs.safetensors")
