@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kFormatVersion = 1;
 constexpr const char* kFile = "the file";
+constexpr const char* kIndexLimit = "index_limit";
 constexpr assay_dtype kDtypes = 27;  // ONNX's numbers
 
 Result<assay_dtype> dtype_named(const std::string& name) {
@@ -72,6 +73,11 @@ Result<ValueInfo> read_value(const Json& json, const std::string& what) {
     value.dims.push_back(symbol ? -1 : extent.get<std::int64_t>());
     value.symbols.push_back(symbol ? extent.get<std::string>() : "");
   }
+  if (!json.contains(kIndexLimit)) return value;
+  const Json& limit = json[kIndexLimit];
+  if (!limit.is_number_integer() || limit.get<std::int64_t>() < 1)
+    return tl::unexpected<Error>(wrong_type(limit, kIndexLimit, owner, "an integer of 1 or more"));
+  value.index_limit = limit.get<std::int64_t>();
   return value;
 }
 
@@ -131,6 +137,7 @@ Json list(const std::vector<ValueInfo>& values) {
       shape.push_back(named ? Json(value.symbols[i]) : Json(value.dims[i]));
     }
     all.push_back({{"name", value.name}, {"dtype", dtype_name(value.dtype)}, {"shape", std::move(shape)}});
+    if (value.index_limit > 0) all.back()[kIndexLimit] = value.index_limit;
   }
   return all;
 }

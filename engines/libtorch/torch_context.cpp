@@ -81,8 +81,7 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
     ASSAY_CHECK_OK(check(results));
     if (copied_.empty()) copy_views(results, given);
   } catch (const std::exception& thrown) {
-    return model_->foreign ? torch_error(thrown, ErrorCode::kInvalidArgument, "the model fails with these inputs")
-                           : torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
+    return run_error(thrown);
   }
   for (const Alias& alias : aliases())
     if (!fits_bound(results[alias.output].sizes(), shapes()[alias.input]))
@@ -92,6 +91,21 @@ Status TorchContext::do_run(std::size_t set, Interval& took) {
                               inputs()[alias.input].name));
   latest_ = std::move(results);
   return {};
+}
+
+tl::unexpected<Error> TorchContext::run_error(const std::exception& thrown) const {
+  if (!model_->foreign) return torch_error(thrown, ErrorCode::kInternal, "libtorch cannot run the model");
+  auto error = torch_error(thrown, ErrorCode::kInvalidArgument, "the model fails with these inputs");
+  const bool of_integers = std::ranges::any_of(inputs(), [](const ValueInfo& input) {
+    const auto type = scalar_type_of(input.dtype);
+    return type && c10::isIntegralType(*type, false);
+  });
+  if (of_integers && error.value().hint.empty())
+    error.value().hint =
+        "give real inputs with --data, or write \"index_limit\" for the input into FILE.pt.json: the number of rows of "
+        "its "
+        "table (docs/lowering.md)";
+  return error;
 }
 
 Status TorchContext::do_get_output(std::size_t index, assay_tensor& out) {

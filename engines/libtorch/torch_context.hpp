@@ -24,6 +24,7 @@ class TorchContext final : public RuntimeContext {
   [[nodiscard]] Status do_alias(const Alias&) override { return {}; }
   /// Checks the results of a run against the signature. Errors: mismatch: another number, element type or extent.
   [[nodiscard]] Status check(const std::vector<at::Tensor>& results) const;
+  [[nodiscard]] tl::unexpected<Error> run_error(const std::exception& thrown) const;
   /// After the first run: finds the results that are views of an input, and copies them.
   void copy_views(std::vector<at::Tensor>& results, const std::vector<c10::IValue>& given);
 

@@ -71,6 +71,8 @@ TEST_F(Libtorch, ASignatureThatIsIncompleteOrOfAnotherTypeIsRefusedByTheEntry) {
   refuses("\"float32\"", "\"float31\"", "there is no dtype 'float31'");
   refuses("[2, 4]", "[2, 4.5]", "\"shape\" of 'x' is [2,4.5], not a list of extents");
   refuses("[2, 4]", "[2, -3]", "\"shape\" of 'x' is [2,-3]");
+  refuses("[2, 4]", "[2, 4], \"index_limit\": 0", "\"index_limit\" of 'x' is 0, not an integer of 1 or more");
+  refuses("[2, 4]", "[2, 4], \"index_limit\": \"9\"", "\"index_limit\" of 'x' is \"9\"");
   refuses("[4, 3]", "[-1, 3]", "the weight 'w' has an open extent");
   refuses("[4, 3]", "[4, \"n\"]", "the weight 'w' has an open extent");
   refuses("[4, 3]", "[4611686018427387907, 4]", "weight 'w' has 48 bytes, its type and shape need more than 2^64");
@@ -96,6 +98,18 @@ TEST_F(Libtorch, AFileThatFailsWithItsInputsIsNotAnInternalError) {
   ASSERT_THAT((*context)->set_input(0, 0, x.view()), IsOk());
   EXPECT_THAT((*context)->run(0),
               HasError(ErrorCode::kInvalidArgument, "the model fails with these inputs: shape '[6]'"));
+}
+
+TEST_F(Libtorch, TheRowsOfATableAreReadAndSaved) {
+  const std::string row = R"({"name": "x0", "dtype": "float32", "shape": [2, 3], "index_limit": 99})";
+  const LoadArgs first = saved(*engine_, tensors_of("torch.neg(x0)", value("y", "float32", "2, 3")), "table");
+  EXPECT_FALSE(write_bytes(R"({"format_version": 1, "inputs": [)" + row + "]}", "table.pt.json").empty());
+  const LoadArgs again = saved(*engine_, first, "again");
+  for (const LoadArgs& args : {first, again}) {
+    const auto program = engine_->load(args);
+    ASSERT_THAT(program, IsOk());
+    EXPECT_EQ((*program)->inputs()[0].index_limit, 99);
+  }
 }
 
 TEST_F(Libtorch, SavesFilesThatItReads) {

@@ -11,7 +11,8 @@ from xla_signature import read_signature
 
 
 class Model:
-    """A loaded file: `inputs` and `outputs` (name, element type, extents), `weights`, `module`, `donated`, `spare`."""
+    """A loaded file: `inputs` and `outputs` (name, element type, extents), `index_limits` (of the inputs; 0: none),
+    `weights`, `module`, `donated`, `spare`."""
 
     def __init__(self, client, path):
         path = os.fsdecode(path)
@@ -71,11 +72,12 @@ class Model:
             info = attribute(ir.DictAttr(attributes[i]), "jax.result_info", ir.StringAttr) if len(attributes[i]) else None
             self.outputs.append((info or f"out{i}", number, shape))
         self.weights = []
+        self.index_limits = [0] * len(taken)
 
     def read_sidecar(self, path, taken, given):
         """The signature and the weights, from the file beside the text (docs/lowering.md)."""
         shown = os.path.basename(path)
-        self.inputs, self.outputs, stored = read_signature(path)
+        self.inputs, self.outputs, stored, self.index_limits = read_signature(path)
         weights = [(item.name, item.number, item.shape) for item in stored]
         for kind, said, has in (("argument", self.inputs + weights, taken), ("result", self.outputs, given)):
             if len(said) != len(has):

@@ -35,6 +35,13 @@ Result<std::vector<ValueInfo>> values_of(PyObject* model, const char* name) {
   return values;
 }
 
+Status add_index_limits(PyObject* model, std::vector<ValueInfo>& inputs) {
+  ASSAY_TRY(const PyRef limits, PyRuntime::attribute(model, "index_limits"));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].index_limit = number_at(limits.get(), static_cast<Py_ssize_t>(i));
+  return {};
+}
+
 /// Limits this thread, and those that it starts, to `count` of the processors that it may use. XLA's client gives its
 /// work to as many threads as are requested, but the calling thread computes, too.
 void use_processors(int count) {
@@ -80,6 +87,7 @@ Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const Py
   ASSAY_TRY(program->client_, runtime->call("client_of", "(i)", args.threads));
   ASSAY_TRY(program->model_, runtime->call("Model", "(Oy)", program->client_.get(), args.model_path.c_str()));
   ASSAY_TRY(program->inputs_, values_of(program->model_.get(), "inputs"));
+  ASSAY_CHECK_OK(add_index_limits(program->model_.get(), program->inputs_));
   ASSAY_TRY(program->outputs_, values_of(program->model_.get(), "outputs"));
   ASSAY_CHECK_OK(check_precision(args.precision, program->inputs_, program->outputs_));
   ASSAY_TRY(program->overrides_, runtime->call("overrides", "(i)", program->strict_ ? 1 : 0));

@@ -50,6 +50,14 @@ def value_in(item, what):
     return name, NUMBERS[dtype], shape
 
 
+def index_limit_in(item):
+    """The rows of the table that an input selects from; 0: not stated."""
+    limit = item.get("index_limit", 1)
+    if type(limit) is not int or limit < 1:
+        raise ValueError(f"\"index_limit\" of '{item['name']}' is {shown_value(limit)}, not an integer of 1 or more")
+    return limit if "index_limit" in item else 0
+
+
 def list_of(read, content, key):
     return [read(item, f"{key}[{i}]") for i, item in enumerate(entry(content, key, list, "the file"))]
 
@@ -74,15 +82,17 @@ class StoredWeight:
 
 
 def read_signature(path):
-    """The inputs and outputs, and the StoredWeights, of the file `path`."""
+    """The inputs, the outputs, the StoredWeights, and the index limits of the inputs, of the file `path`."""
     try:
         with open(path, "rb") as file:
             content = json.load(file)
         version = entry(content, "format_version", int, "the file")
         if version != FORMAT_VERSION:
             raise Refusal("unsupported", f"'{os.path.basename(path)}' has format version {version}; this assay reads {FORMAT_VERSION}")
-        return (list_of(value_in, content, "inputs"), list_of(value_in, content, "outputs"),
-                list_of(StoredWeight, content, "weights") if "weights" in content else [])
+        inputs = list_of(value_in, content, "inputs")
+        return (inputs, list_of(value_in, content, "outputs"),
+                list_of(StoredWeight, content, "weights") if "weights" in content else [],
+                [index_limit_in(item) for item in content["inputs"]])
     except (OSError, ValueError, RecursionError) as problem:
         raise Refusal("invalid_argument",
                       f"'{os.path.basename(path)}' is not the signature of a lowered model: {problem}") from problem

@@ -256,6 +256,8 @@ TEST_F(Xla, ASidecarThatIsIncompleteOrOfAnotherTypeIsRefusedByTheEntry) {
   refuses("\"float32\"", "{}", "\"dtype\" of 'pixels' is {}, not a string");
   refuses("[2, 3]", "[2, 3.0]", "'pixels' has the shape [2, 3.0]; all extents are integers");
   refuses("[2, 3]", "[2, -3]", "'pixels' has the shape [2, -3]");
+  refuses("[2, 3]", "[2, 3], \"index_limit\": 0", "\"index_limit\" of 'pixels' is 0, not an integer of 1 or more");
+  refuses("[2, 3]", "[2, 3], \"index_limit\": true", "\"index_limit\" of 'pixels' is true");
   refuses(", \"file\": \"affine.weights\"", "", "the weight 'weight' has no \"file\"");
   refuses(", \"offset\": 28", "", "the weight 'bias' has no \"offset\"");
   refuses(", \"bytes\": 8", "", "the weight 'bias' has no \"bytes\"");
@@ -268,6 +270,12 @@ TEST_F(Xla, ASidecarThatIsIncompleteOrOfAnotherTypeIsRefusedByTheEntry) {
   refuses("[1, 0]", "{}", "\"permutation\" of the weight 'weight' is {}, not an array");
   EXPECT_THAT(load_changed("\"affine.weights\"", "\"\\u0000\""),
               HasError(ErrorCode::kNotFound, "cannot read the weight 'weight'"));
+}
+
+TEST_F(Xla, TheRowsOfATableAreRead) {
+  const auto program = load_changed("[2, 3]", "[2, 3], \"index_limit\": 99");
+  ASSERT_THAT(program, IsOk());
+  EXPECT_EQ((*program)->inputs()[0].index_limit, 99);
 }
 
 TEST_F(Xla, WhatCannotBeReadIsRefusedByName) {

@@ -90,6 +90,7 @@ typedef struct assay_value_info {
   const int64_t* dims;         /* -1 where unknown until bound */
   const assay_string* symbols; /* `rank` names of unknown extents, empty if fixed or without a name; may be NULL */
   size_t rank;                 /* SIZE_MAX if even the rank is unknown */
+  int64_t index_limit;         /* of integers that select rows of a table: its rows; 0 if unknown */
 } assay_value_info;
 
 enum {

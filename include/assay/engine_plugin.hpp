@@ -34,6 +34,7 @@ struct ValueInfo {
   bool has_rank = true;
   std::vector<std::int64_t> dims;    ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
+  std::int64_t index_limit = 0;      ///< of integers that select rows of a table: its rows; 0 if unknown
 };
 
 struct OptionInfo {

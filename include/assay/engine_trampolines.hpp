@@ -104,7 +104,8 @@ inline void send(const std::vector<ValueInfo>& values, const assay_value_sink& s
                                 c_string(value.name),
                                 value.dims.data(),
                                 named ? symbols.data() : nullptr,
-                                value.has_rank ? value.dims.size() : SIZE_MAX};
+                                value.has_rank ? value.dims.size() : SIZE_MAX,
+                                value.index_limit};
     sink.add(sink.user, &info);
   }
 }

@@ -87,9 +87,10 @@ Result<ExitCode> build(const BuildOptions& options, const Context& context) {
   if (format) {
     ASSAY_TRY(done, lower_by_name(shapes, *format, engine_registry(), hub, interrupted));
   } else {
-    ASSAY_TRY(done.built, build_by_name({options.model, options.model_class, options.precision, shapes.seed,
-                                         options.allow_random_weights},
-                                        options.output, hub, interrupted));
+    ASSAY_TRY(BuiltByName built, build_by_name({options.model, options.model_class, options.precision, shapes.seed,
+                                                options.allow_random_weights},
+                                               options.output, hub, interrupted));
+    done.built = std::move(built.model);
   }
   const zoo::BuiltModel& built = done.built;
   if (context.json) {

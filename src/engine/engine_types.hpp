@@ -33,6 +33,8 @@ struct ValueSignature {
   bool has_rank = true;
   Shape shape;                       ///< -1 if unknown until bound
   std::vector<std::string> symbols;  ///< empty, or one per extent
+  /// Of integers that select rows of a table: its rows; 0 if unknown.
+  std::int64_t index_limit = 0;
 };
 
 }  // namespace assay

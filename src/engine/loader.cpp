@@ -66,6 +66,8 @@ ValueSignature to_signature(const assay_value_info& info) {
   value.name = exact(info.name);
   value.dtype = static_cast<DType>(info.dtype);
   value.has_rank = info.rank != SIZE_MAX;
+  constexpr std::size_t kWithLimit = offsetof(assay_value_info, index_limit) + sizeof info.index_limit;
+  if (info.struct_size >= kWithLimit && info.index_limit > 0) value.index_limit = info.index_limit;
   if (!value.has_rank) return value;
   for (std::size_t i = 0; i < info.rank; ++i) {
     value.shape.push_back(info.dims[i] < 0 ? -1 : info.dims[i]);

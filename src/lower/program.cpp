@@ -21,7 +21,9 @@ namespace {
 constexpr int kFormatVersion = 1;
 
 Json to_json(const Value& value) {
-  return {{"name", value.name}, {"dtype", assay::to_string(value.dtype)}, {"shape", value.shape}};
+  Json json = {{"name", value.name}, {"dtype", assay::to_string(value.dtype)}, {"shape", value.shape}};
+  if (value.index_limit) json["index_limit"] = *value.index_limit;
+  return json;
 }
 
 Json list(const std::vector<Value>& values) {

@@ -35,6 +35,7 @@ struct Value {
   std::string name;  ///< as in the ONNX file
   DType dtype = DType::kUndefined;
   Shape shape{};
+  std::optional<std::int64_t> index_limit{};  ///< of an input that selects rows of a table: its rows, if they are known
 };
 
 /// A tensor that the program reads and that never changes. Its packed elements, row-major and little-endian, are in

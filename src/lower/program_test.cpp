@@ -122,6 +122,16 @@ TEST_F(Lowering, LeavesWeightsInTheModelsFileOrCopiesThem) {
   }
 }
 
+TEST_F(Lowering, WritesTheRowsThatAnInputSelectsFrom) {
+  Program program = lower(open(sum_model()), rows(3), Dialect::kTorchScript).value();
+  program.inputs[0].index_limit = 99;
+  const fs::path file = folder_.path() / "m.torchscript";
+  ASSERT_TRUE(write_program(program, file));
+  const Json sidecar = read_json(file.string() + ".json").value();
+  EXPECT_EQ(sidecar.at("inputs")[0].at("index_limit"), 99);
+  EXPECT_FALSE(sidecar.at("outputs")[0].contains("index_limit"));
+}
+
 TEST_F(Lowering, WritesNamesThatAreNotText) {
   onnx::ModelProto model = sum_model();
   model.mutable_graph()->mutable_initializer(0)->set_name("w\xff");

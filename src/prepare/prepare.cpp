@@ -182,8 +182,8 @@ Json with_earlier_sizes(Json now, const Json& before) {
   return now;
 }
 
-Result<zoo::BuiltModel> build_by_name(const BuildByName& asked, const fs::path& output, hub::Hub& hub,
-                                      const Cancelled& cancelled) {
+Result<BuiltByName> build_by_name(const BuildByName& asked, const fs::path& output, hub::Hub& hub,
+                                  const Cancelled& cancelled) {
   ASSAY_TRY(const ModelReference found, identify_model(asked.name));
   if (found.kind != ModelReference::Kind::kConfigFolder && found.kind != ModelReference::Kind::kName)
     return fail(ErrorCode::kInvalidArgument,
@@ -203,7 +203,8 @@ Result<zoo::BuiltModel> build_by_name(const BuildByName& asked, const fs::path& 
   request.seed = asked.seed;
   request.precision = asked.precision;
   request.cancelled = cancelled;
-  return zoo::build(request, output);
+  ASSAY_TRY(zoo::BuiltModel built, zoo::build(request, output));
+  return BuiltByName{std::move(built), max_sequence_of(source.config)};
 }
 
 }  // namespace assay

@@ -96,10 +96,15 @@ struct BuildByName {
   bool allow_random_weights = false;
 };
 
+struct BuiltByName {
+  zoo::BuiltModel model;
+  std::optional<std::int64_t> max_sequence{};  ///< positions of the model, if its configuration limits them
+};
+
 /// `assay zoo build`: a model of the zoo.
 /// Errors: those of zoo::build and find_zoo_source; invalid_argument for an unknown name; unsupported for one that is
 /// planned.
-[[nodiscard]] Result<zoo::BuiltModel> build_by_name(const BuildByName& asked, const std::filesystem::path& output,
-                                                    hub::Hub& hub, const Cancelled& cancelled);
+[[nodiscard]] Result<BuiltByName> build_by_name(const BuildByName& asked, const std::filesystem::path& output,
+                                                hub::Hub& hub, const Cancelled& cancelled);
 
 }  // namespace assay

@@ -21,8 +21,10 @@ namespace {
 std::vector<ModelValue> values_of(const std::vector<ValueSignature>& signatures) {
   std::vector<ModelValue> values;
   values.reserve(signatures.size());
-  for (const ValueSignature& value : signatures)
-    values.push_back({value.name, value.dtype, value.shape, value.symbols});
+  for (const ValueSignature& value : signatures) {
+    ModelValue& added = values.emplace_back(ModelValue{value.name, value.dtype, value.shape, value.symbols});
+    if (value.index_limit > 0) added.index_limit = value.index_limit;
+  }
   return values;
 }
 

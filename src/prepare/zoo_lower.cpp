@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <system_error>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "onnx/inspect.hpp"
 #include "prepare/prepare.hpp"
 #include "worker/worker.hpp"
 
@@ -41,6 +43,16 @@ Status save_by_engine(const std::string& engine, const fs::path& model, const Zo
               fmt::format("cannot write {}: {}", shown_path(asked.output), error.message()));
 }
 
+// A lowered model does not say which of its inputs select rows of tables: the file that it was made of does.
+Status add_index_limits(lowering::Program& program, const fs::path& model) {
+  ASSAY_TRY(const ModelInfo info, inspect_graph(model));
+  for (lowering::Value& input : program.inputs) {
+    const auto known = std::ranges::find(info.inputs, input.name, &ModelValue::name);
+    if (known != info.inputs.end()) input.index_limit = known->index_limit;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<LoweredFormat> lowered_format(const fs::path& file, const EngineRegistry& registry) {
@@ -65,20 +77,23 @@ Result<ZooLowered> lower_by_name(const ZooSpecialiseRequest& request, const Lowe
   // Beside the output: a file is then renamed, not copied.
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".assay-lower-", asked.output.parent_path()));
   ZooLowered done;
-  ASSAY_TRY(done.built, build_by_name({.name = asked.model,
-                                       .model_class = asked.model_class,
-                                       .precision = asked.precision,
-                                       .seed = asked.seed,
-                                       .allow_random_weights = asked.allow_random_weights},
-                                      folder.path() / "model.onnx", hub, cancelled));
+  ASSAY_TRY(BuiltByName built, build_by_name({.name = asked.model,
+                                              .model_class = asked.model_class,
+                                              .precision = asked.precision,
+                                              .seed = asked.seed,
+                                              .allow_random_weights = asked.allow_random_weights},
+                                             folder.path() / "model.onnx", hub, cancelled));
+  done.built = std::move(built.model);
+  asked.positions = built.max_sequence;
   ASSAY_TRY(const SpecialiseRequest extents, extents_for(done.built.path, asked));
   ASSAY_TRY(const StaticModel model, StaticModel::open(done.built.path));
+  ASSAY_TRY(lowering::Program program, lowering::lower(model, extents, format.dialect));
+  ASSAY_CHECK_OK(add_index_limits(program, done.built.path));
   if (format.engine.empty()) {
-    ASSAY_CHECK_OK(
-        lowering::lower_to_file(model, extents, format.dialect, asked.output, lowering::WeightPlace::kCopied));
+    ASSAY_CHECK_OK(lowering::write_program(program, asked.output, lowering::WeightPlace::kCopied));
   } else {
     const fs::path text = folder.path() / fmt::format("lowered.{}", lowering::to_string(format.dialect));
-    ASSAY_CHECK_OK(lowering::lower_to_file(model, extents, format.dialect, text));
+    ASSAY_CHECK_OK(lowering::write_program(program, text));
     ASSAY_CHECK_OK(save_by_engine(format.engine, text, asked, registry, cancelled));
   }
   done.built.path = request.output;

@@ -20,17 +20,6 @@ namespace {
 /// If even this rate leaves enough time, the rate of this machine is not measured.
 const MachineRate kSlowMachine{1e9, 1e9, "a slow machine"};
 
-// For a model of several towers: that of the text.
-std::optional<std::int64_t> max_sequence_of(const Json& config) {
-  const auto key = config.find("max_position_embeddings");
-  if (key == config.end()) {
-    const auto text = config.find("text_config");
-    return text != config.end() && text->is_object() ? max_sequence_of(*text) : std::nullopt;
-  }
-  if (!key->is_number_integer() || key->get<std::int64_t>() < 1) return std::nullopt;
-  return key->get<std::int64_t>();
-}
-
 // The size that every architecture has: the catalogue's, where none is published.
 constexpr std::string_view kTinySize = "tiny";
 
@@ -263,6 +252,16 @@ Refusal not_built(std::string message) {
 Refusal too_large(std::string message) {
   return {CellStatus::kSkipped, std::string(reason::kTooLarge), std::move(message),
           "use a smaller model, or a machine with more memory"};
+}
+
+std::optional<std::int64_t> max_sequence_of(const Json& config) {
+  const auto key = config.find("max_position_embeddings");
+  if (key == config.end()) {
+    const auto text = config.find("text_config");
+    return text != config.end() && text->is_object() ? max_sequence_of(*text) : std::nullopt;
+  }
+  if (!key->is_number_integer() || key->get<std::int64_t>() < 1) return std::nullopt;
+  return key->get<std::int64_t>();
 }
 
 }  // namespace assay

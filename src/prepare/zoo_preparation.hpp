@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/json.hpp"
 #include "prepare/prepare.hpp"
 #include "prepare/zoo_source.hpp"
 
@@ -13,6 +16,9 @@ namespace assay {
 /// of zoo::build; unsupported; cancelled.
 [[nodiscard]] Status prepare_zoo(PreparedModel& model, const ZooSource& named, const RunSettings& settings,
                                  const Preparing& with);
+
+/// The positions that a configuration limits; for a model of several towers: those of the text.
+[[nodiscard]] std::optional<std::int64_t> max_sequence_of(const Json& config);
 
 /// Sets the fields of a row that describe a graph: its hash, parameters, and task.
 void set_graph(Record& row, const ModelInfo& info);

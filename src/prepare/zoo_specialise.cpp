@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.hpp"
+#include "base/log.hpp"
 #include "base/text.hpp"
 #include "base/unknown_word.hpp"
 #include "model/names.hpp"
@@ -99,12 +100,16 @@ Result<SpecialiseRequest> request_for(ModelInfo info, const ZooSpecialiseRequest
   }
   InputAxes axes;
   axes.sequence = asked.sequence;
-  if (asked.cuts_sequence && info.max_sequence) axes.sequence = std::min(axes.sequence, *info.max_sequence);
+  const std::optional<std::int64_t> positions = info.max_sequence ? info.max_sequence : asked.positions;
+  if (asked.cuts_sequence && positions) axes.sequence = std::min(axes.sequence, *positions);
   for (const auto& [symbol, extent] : asked.extents) axes.extents[lower(symbol)] = extent;
   ASSAY_CHECK_OK(check_extents(info, axes.extents));
   ASSAY_TRY(const std::optional<std::int64_t> fixed, fixed_batch(info));
   axes.batch = asked.batch.value_or(fixed.value_or(1));
   ASSAY_TRY(const ModelInputs inputs, make_inputs(info, axes));
+  if (inputs.uses_sequence && axes.sequence < asked.sequence)
+    log_warning("sequence length {} instead of {}: the model has {} positions", axes.sequence, asked.sequence,
+                *positions);
   for (const InputRecipe& input : inputs.recipes) {
     const auto text = written.find(input.name);
     if (text == written.end()) {
@@ -146,13 +151,15 @@ Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& asked, hub
   // older output stays until the new one is whole.
   const fs::path output = fs::absolute(asked.output);
   ASSAY_TRY(const TemporaryDirectory folder, TemporaryDirectory::create(".assay-specialise-", output.parent_path()));
-  ASSAY_TRY(const zoo::BuiltModel built, build_by_name({.name = asked.model,
-                                                        .model_class = asked.model_class,
-                                                        .precision = asked.precision,
-                                                        .seed = asked.seed,
-                                                        .allow_random_weights = asked.allow_random_weights},
-                                                       folder.path() / output.filename(), hub, cancelled));
-  return specialise_file(built.path, asked);
+  ASSAY_TRY(const BuiltByName built, build_by_name({.name = asked.model,
+                                                    .model_class = asked.model_class,
+                                                    .precision = asked.precision,
+                                                    .seed = asked.seed,
+                                                    .allow_random_weights = asked.allow_random_weights},
+                                                   folder.path() / output.filename(), hub, cancelled));
+  ZooSpecialiseRequest request = asked;
+  request.positions = built.max_sequence;
+  return specialise_file(built.model.path, request);
 }
 
 }  // namespace assay

@@ -27,6 +27,7 @@ struct ZooSpecialiseRequest {
   std::optional<std::int64_t> batch{};  ///< nullopt: that of the file if it is fixed, else 1
   std::int64_t sequence = 128;
   bool cuts_sequence = false;  ///< `sequence` is a default: a model with fewer positions gets those that it has
+  std::optional<std::int64_t> positions{};        ///< of the model, where the file does not state them
   std::map<std::string, std::int64_t> extents{};  ///< of other symbols, by name
   /// Inputs that become constants: an .npy, or integers joined by commas, as many as the input has elements at these
   /// extents, or one for all of them.
@@ -45,7 +46,8 @@ struct ZooSpecialised {
 [[nodiscard]] Result<ZooSpecialised> specialise_by_name(const ZooSpecialiseRequest& request, hub::Hub& hub,
                                                         const Cancelled& cancelled);
 
-/// The inputs of a model file at the extents of `request`: those that stay, with their shapes, and the constants.
+/// The inputs of a model file at the extents of `request`: those that stay, with their shapes, and the constants. Logs
+/// that the sequence was cut.
 /// Errors: those of inspect_graph and make_inputs; invalid_argument: a constant or an extent that no input has.
 [[nodiscard]] Result<SpecialiseRequest> extents_for(const std::filesystem::path& file,
                                                     const ZooSpecialiseRequest& request);

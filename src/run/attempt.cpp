@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyse/analyse.hpp"
+#include "base/text.hpp"
 #include "base/timed_step.hpp"
 #include "measure/environment.hpp"
 #include "measure/launches.hpp"
@@ -36,6 +37,17 @@ void set_prompt_rate(Record& row, const Task& task) {
   const std::int64_t prompt =
       std::max(task.generation->prompt_tokens, *row.sequence_length);  // an encoder's, an image's
   row.prompt_tokens_per_second = static_cast<double>(prompt * task.shape.batch) * 1e3 / *row.ttft_ms;
+}
+
+// A model file may accept fewer ids than assay draws.
+Error with_drawn_values(Error error, const std::vector<InputRecipe>& inputs) {
+  if (error.code != ErrorCode::kInvalidArgument) return error;
+  std::vector<std::string> drawn;
+  for (const InputRecipe& input : inputs)
+    if (input.fill == Fill::kInteger)
+      drawn.push_back(fmt::format("{} from {:.0f} to {:.0f}", shown(input.name), input.low, input.high));
+  if (!drawn.empty()) error.message += "; assay drew the values of " + join(drawn, ", of ");
+  return error;
 }
 
 }  // namespace
@@ -69,8 +81,9 @@ Status Attempt::run() {
   set_load(row_, leased.loaded());
   Status done = use(leased, deadline_);
   // After an error the state of the runtime is unknown.
-  if (!done) leased.discard();
-  return done;
+  if (done) return done;
+  leased.discard();
+  return tl::unexpected<Error>(with_drawn_values(done.error(), task_.inputs));
 }
 
 Status Attempt::use(WorkerPool::Lease& leased, const Deadline& deadline) {

@@ -31,6 +31,7 @@ template <class V> void fields(V& v, Description& x) {
 }
 template <class V> void fields(V& v, ValueSignature& x) {
   v("name", x.name); v("dtype", x.dtype); v("has_rank", x.has_rank); v("shape", x.shape); v("symbols", x.symbols);
+  v("index_limit", x.index_limit);
 }
 template <class V> void fields(V& v, Error& x) {
   v("code", x.code); v("message", x.message); v("context", x.context); v("hint", x.hint);

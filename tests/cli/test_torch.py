@@ -80,6 +80,32 @@ class Files(TorchTest):
         row = self.bench(path, "--data", "data")
         self.assertEqual(row["status"], "completed")
 
+    def test_ids_are_drawn_from_the_table_of_the_model(self):
+        golden = tool.SOURCE / "tests/goldens/bert"
+        built = self.run_tool("zoo", "build", golden, "-o", "golden.pt", "--batch-size", 2, expect=0)
+        self.assertIn("sequence length 64 instead of 128: the model has 64 positions", built.stderr)
+        with zipfile.ZipFile(self.folder / "golden.pt") as whole:
+            signature = json.loads(whole.read("golden/extra/assay.json"))
+        limits = {each["name"]: each.get("index_limit") for each in signature["inputs"]}
+        self.assertEqual((limits["input_ids"], limits["token_type_ids"], limits["attention_mask"]), (99, 2, None))
+        row = self.bench(self.folder / "golden.pt")
+        self.assertEqual(row["status"], "completed", row["message"])
+
+        # A file of a user, whose signature states no limit, and then states one.
+        for each in signature["inputs"]:
+            each.pop("index_limit", None)
+        sidecar = self.folder / "golden.pt.json"
+        sidecar.write_text(json.dumps(signature))
+        row = self.bench(self.folder / "golden.pt", expect=2)
+        self.assertEqual(row["reason_code"], "invalid_argument")
+        self.assertIn("the model fails with these inputs: index out of range in self; assay drew the values of 'input_ids' from 0 to 999", row["message"])
+        self.assertIn("write \"index_limit\" for the input into FILE.pt.json", row["hint"])
+        for each in signature["inputs"]:
+            if each["name"] == "input_ids":
+                each["index_limit"] = 99
+        sidecar.write_text(json.dumps(signature))
+        self.assertEqual(self.bench(self.folder / "golden.pt")["status"], "completed")
+
     def test_a_custom_operator_is_unsupported_by_name(self):
         def custom(name, content):
             return content.replace(b"torch.layer_norm(", b"ops.mine.frobnicate(", 1) if name.endswith(".py") else content

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """StableHLO files of users, and jaxlib or Python in a state in which the engine xla cannot use them: each gets the right verdict, and the
 next cell runs."""
+import json
 import os
 import pathlib
 import shutil
@@ -60,6 +61,15 @@ class Files(tool.ToolTest):
         for name in ("twice.mlir", "twice.stablehlo", "zwéi mål.mlir"):
             (status, reason, message), = self.bench(self.write(name, TWICE))
             self.assertEqual((status, reason), ("completed", None), message)
+
+    def test_a_text_that_assay_wrote_has_the_positions_and_the_rows_of_the_model(self):
+        built = self.run_tool("zoo", "build", tool.SOURCE / "tests/goldens/bert", "-o", "bert.stablehlo", "--batch-size", 2, expect=0)
+        self.assertIn("sequence length 64 instead of 128: the model has 64 positions", built.stderr)
+        inputs = {each["name"]: each for each in json.loads((self.folder / "bert.stablehlo.json").read_text())["inputs"]}
+        self.assertEqual((inputs["input_ids"]["shape"], inputs["input_ids"]["index_limit"]), ([2, 64], 99))
+        self.assertNotIn("index_limit", inputs["attention_mask"])
+        (status, _, message), = self.bench("bert.stablehlo")
+        self.assertEqual(status, "completed", message)
 
     def test_a_syntax_error_has_its_place_and_the_next_model_runs(self):
         bad = self.write("bad.mlir", TWICE.replace("add %pixels,", "add %pixels"))
