@@ -21,6 +21,7 @@ std::string_view xla_custom_calls();
 std::string_view xla_signature();
 std::string_view xla_model();
 std::string_view xla_compiled();
+std::string_view xla_plugins();
 std::string_view xla_support();
 }  // namespace assay::embedded
 
@@ -117,7 +118,8 @@ constexpr Source kSources[] = {
     {"xla_library", embedded::xla_library},     {"xla_device", embedded::xla_device},
     {"xla_mlir", embedded::xla_mlir},           {"xla_custom_calls", embedded::xla_custom_calls},
     {"xla_signature", embedded::xla_signature}, {"xla_model", embedded::xla_model},
-    {"xla_compiled", embedded::xla_compiled},   {"xla_support", embedded::xla_support}};
+    {"xla_compiled", embedded::xla_compiled},   {"xla_plugins", embedded::xla_plugins},
+    {"xla_support", embedded::xla_support}};
 
 Result<PyRef> load_module(const Source& source) {
   const std::string text(source.text()), file = fmt::format("{}.py", source.name);

@@ -86,6 +86,7 @@ class PyRuntime {
   [[nodiscard]] static Result<std::shared_ptr<const PyRuntime>> start(const std::string& home);
 
   [[nodiscard]] const std::string& version() const { return version_; }
+  [[nodiscard]] const std::string& site() const { return site_; }  ///< the folder of packages that has jaxlib
 
   /// Calls a function of xla_support.py, or a class. `format` is Py_BuildValue's, in parentheses. Needs the lock.
   template <class... Args>

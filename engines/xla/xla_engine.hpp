@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "xla_program.hpp"
@@ -20,8 +21,13 @@ class XlaEngine final : public Engine {
   [[nodiscard]] static Result<std::unique_ptr<Engine>> create(const std::string& home, const assay_host_api& host);
   [[nodiscard]] static std::vector<OptionInfo> option_infos() { return {}; }
 
+  /// The extension "notes" (engine_abi.h).
+  [[nodiscard]] static const void* extension(std::string_view name);
+
   [[nodiscard]] std::string version() const override { return runtime_->version(); }
   [[nodiscard]] Result<std::vector<Device>> devices() override;
+  /// jax's plug-ins for other hardware, which are found and not run: a sentence by hardware.
+  [[nodiscard]] Result<KeyValues> notes() const;
   [[nodiscard]] Result<std::unique_ptr<Program>> load(const LoadArgs& args) override {
     return XlaProgram::load(runtime_, *host_, args);
   }

@@ -42,6 +42,17 @@ Status add_index_limits(PyObject* model, std::vector<ValueInfo>& inputs) {
   return {};
 }
 
+/// The refusal of another device says whether jax has a plug-in for it here.
+Status check_device(const PyRuntime& runtime, const std::string& device) {
+  Status only_cpu = check_only_cpu(device, {"cuda", "tpu"});
+  if (only_cpu || only_cpu.error().code != ErrorCode::kUnsupported) return only_cpu;
+  const std::string hardware = device.substr(0, device.find(':'));
+  const PyLock lock;
+  ASSAY_TRY(const PyRef note, runtime.call("note_for", "(ys)", runtime.site().c_str(), hardware.c_str()));
+  if (const std::string text = text_of(note.get()); !text.empty()) only_cpu.error().message += "; " + text;
+  return only_cpu;
+}
+
 /// Limits this thread, and those that it starts, to `count` of the processors that it may use. XLA's client gives its
 /// work to as many threads as are requested, but the calling thread computes, too.
 void use_processors(int count) {
@@ -74,7 +85,7 @@ int processors_in_use() {
 Result<std::unique_ptr<Program>> XlaProgram::load(const std::shared_ptr<const PyRuntime>& runtime,
                                                   const assay_host_api& host, const LoadArgs& args) {
   ASSAY_TRY([[maybe_unused]] const Options options, Options::parse(args.options, {}));
-  ASSAY_CHECK_OK(check_only_cpu(args.device_id, {"cuda", "tpu"}));
+  ASSAY_CHECK_OK(check_device(*runtime, args.device_id));
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(args.model_path, ignored))
     return fail(ErrorCode::kNotFound, fmt::format("no model file '{}'", args.model_path));

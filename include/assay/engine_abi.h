@@ -283,6 +283,14 @@ typedef struct assay_save_extension {
   assay_error* (*save)(assay_program*, const assay_save_args*);
 } assay_save_extension;
 
+/* The extension "notes": what the engine found, or did not find, for hardware of which devices() lists none. One
+   sentence for each: the key is assay's name of the hardware, the value is the sentence. */
+typedef struct assay_notes_extension {
+  uint32_t struct_size;
+  uint32_t version; /* 1 */
+  assay_error* (*notes)(assay_engine*, const assay_key_value_sink*);
+} assay_notes_extension;
+
 typedef const assay_engine_table* (*assay_engine_get_fn)(const assay_host_api*);
 
 #ifdef __cplusplus

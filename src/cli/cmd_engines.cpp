@@ -52,6 +52,8 @@ Json engine_json(const FoundEngine& found, const std::vector<std::filesystem::pa
                        {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)},
                        {"simulated", device.simulated},
                        {"software", device.software}});
+  Json notes = Json::object();
+  for (const auto& [hardware, note] : found.notes) notes[hardware] = note;
   Json options = Json::array();
   for (const EngineOptionInfo& option : found.options)
     options.push_back(
@@ -74,6 +76,7 @@ Json engine_json(const FoundEngine& found, const std::vector<std::filesystem::pa
       {"kv_cache", kv_caches(found.entry)},
       {"needs_model", found.entry.needs_model},
       {"devices", std::move(devices)},
+      {"notes", std::move(notes)},
       {"options", std::move(options)}};
 }
 
@@ -104,6 +107,9 @@ void print(const FoundEngine& found, const std::vector<std::filesystem::path>& s
   for (const EngineDevice& device : found.devices)
     line(fmt::format("device {} for {}: {}{}{}", device.id, device.hardware, one_line(device.name),
                      device.simulated ? ", simulated" : "", device.software ? ", emulated in software" : ""));
+  if (options)
+    for (const auto& [hardware, note] : found.notes)
+      line(fmt::format("no device for {}: {}", hardware, one_line(note)));
   if (options)
     for (const EngineOptionInfo& option : found.options)
       line(fmt::format("option {} ({}{}): {}", option.name, option.type,

@@ -84,6 +84,22 @@ Result<std::vector<ValueSignature>> signature(const assay_engine_table& table, a
   return std::move(found.items);
 }
 
+// What a function of the engine, of a program or of an engine, adds to a sink of pairs.
+template <class Object>
+Result<EngineOptions> pairs_of(const assay_engine_table& table,
+                               assay_error* (*list)(Object*, const assay_key_value_sink*), Object* object) {
+  Collector<assay_key_value_sink, assay_key_value, std::pair<std::string, std::string>> found{
+      {}, [](const assay_key_value& pair) { return std::pair(text(pair.key), text(pair.value)); }};
+  const auto sink = found.sink();
+  ASSAY_CHECK_OK(check(table, list(object, &sink)));
+  return std::move(found.items);
+}
+
+template <class Extension>
+const Extension* extension_of(const assay_engine_table& table, std::string_view name) {
+  return table.get_extension == nullptr ? nullptr : static_cast<const Extension*>(table.get_extension(c_string(name)));
+}
+
 EngineDevice to_device(const assay_device& d) {
   return {text(d.id),
           text(d.hardware),
@@ -224,18 +240,18 @@ Status LoadedContext::reset_state() {
 }
 
 Result<EngineOptions> LoadedProgram::effective() const {
-  Collector<assay_key_value_sink, assay_key_value, std::pair<std::string, std::string>> found{
-      {}, [](const assay_key_value& pair) { return std::pair(text(pair.key), text(pair.value)); }};
-  const auto sink = found.sink();
-  ASSAY_CHECK_OK(check(plugin_.table(), plugin_.table().program_effective(object_.get(), &sink)));
-  return std::move(found.items);
+  return pairs_of(plugin_.table(), plugin_.table().program_effective, object_.get());
+}
+
+Result<EngineOptions> LoadedEngine::notes() const {
+  const auto* extension = extension_of<assay_notes_extension>(plugin_.table(), "notes");
+  if (extension == nullptr || extension->notes == nullptr) return EngineOptions{};
+  return pairs_of(plugin_.table(), extension->notes, object_.get());
 }
 
 Status LoadedProgram::save(const std::filesystem::path& file) const {
   const assay_engine_table& table = plugin_.table();
-  const auto* extension = table.get_extension == nullptr
-                              ? nullptr
-                              : static_cast<const assay_save_extension*>(table.get_extension(c_string("save")));
+  const auto* extension = extension_of<assay_save_extension>(table, "save");
   if (extension == nullptr || extension->save == nullptr)
     return fail(ErrorCode::kUnsupported, fmt::format("{} cannot save a program", plugin_.name()));
   const std::string path = file.string();

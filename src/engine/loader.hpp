@@ -121,6 +121,8 @@ class LoadedEngine {
   [[nodiscard]] std::string version() const;
   [[nodiscard]] Result<std::vector<EngineDevice>> devices() const;
   [[nodiscard]] Result<std::vector<EngineOptionInfo>> options() const;
+  /// What it found for hardware of which it has no device, by hardware (the extension "notes").
+  [[nodiscard]] Result<EngineOptions> notes() const;
   [[nodiscard]] Result<LoadedProgram> load(const LoadProgramArgs& args) const;
 
  private:

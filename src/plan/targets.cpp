@@ -37,6 +37,8 @@ Refusal no_device(const FoundEngine& found, const std::string& hardware, const s
   if (ids.empty()) {
     refusal.message =
         fmt::format("{} {} offers no {} device here (it has: {})", engine, found.version, hardware, join(all, ", "));
+    for (const auto& [of, note] : found.notes)
+      if (of == hardware) refusal.message += "; " + note;
   } else {
     refusal.message = fmt::format("{} has no {} device '{}' (it has: {})", engine, hardware, wanted, join(ids, ", "));
     refusal.hint =

@@ -43,6 +43,7 @@ class Targets : public ::testing::Test {
       found.available = known != engines_.end();
       found.why_not = found.available ? "" : name + " is not installed";
       if (found.available) found.devices = known->second;
+      found.notes = notes_;
       return found;
     });
   }
@@ -60,6 +61,7 @@ class Targets : public ::testing::Test {
   EngineRegistry registry_{EngineRegistry::Places{}};
   Hardware machine_;
   std::map<std::string, std::vector<EngineDevice>> engines_;
+  EngineOptions notes_;  ///< of every engine
   std::vector<std::string> asked_;
 };
 
@@ -88,6 +90,17 @@ TEST_F(Targets, AWrongDeviceIsAnsweredWithTheNearest) {
   EXPECT_EQ(targets->front().refusal->hint, "did you mean CPU?");
   request.device = "cpu";
   EXPECT_THAT(words_of(request), ElementsAre("cpu openvino CPU"));
+}
+
+TEST_F(Targets, HardwareForWhichAnEngineHasNoDeviceIsAnsweredWithWhatItFound) {
+  for (HardwareEntry& entry : machine_.entries) entry.available = entry.available || entry.word == "cuda";
+  notes_ = {{"tpu", "no plug-in for it"}, {"cuda", "found a plug-in"}};
+  TargetRequest request;
+  request.engines = {"onnxruntime"};
+  request.hardware = {"cuda"};
+  const auto targets = resolve(request);
+  ASSERT_TRUE(targets && targets->size() == 1 && targets->front().refusal);
+  EXPECT_THAT(targets->front().refusal->message, HasSubstr("no cuda device here (it has: cpu); found a plug-in"));
 }
 
 TEST_F(Targets, EachEngineIsAskedOnce) {

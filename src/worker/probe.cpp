@@ -41,6 +41,7 @@ FoundEngine probe_engine(const EngineRegistry& registry, std::string_view name) 
   found.version = std::move(description->version);
   found.devices = std::move(description->devices);
   found.options = std::move(description->options);
+  found.notes = std::move(description->notes);
   found.available = !found.devices.empty();
   if (!found.available) found.why_not = found.entry.name + " was loaded but finds no usable device";
   return found;

@@ -20,6 +20,7 @@ struct FoundEngine {
   std::string found_by;  ///< the rule that found it: "ASSAY_ONNXRUNTIME_HOME", "assay's own folder", "site-packages", …
   std::vector<EngineDevice> devices;
   std::vector<EngineOptionInfo> options;
+  EngineOptions notes{};  ///< what it found for hardware of which it has no device: a sentence by hardware
 };
 
 /// Loads the runtime in a separate worker and requests version, devices and options. Never fails: see `why_not`.

@@ -27,7 +27,7 @@ template <class V> void fields(V& v, EngineOptionInfo& x) {
   v("name", x.name); v("type", x.type); v("default", x.default_value); v("help", x.help);
 }
 template <class V> void fields(V& v, Description& x) {
-  v("version", x.version); v("devices", x.devices); v("options", x.options);
+  v("version", x.version); v("devices", x.devices); v("options", x.options); v("notes", x.notes);
 }
 template <class V> void fields(V& v, ValueSignature& x) {
   v("name", x.name); v("dtype", x.dtype); v("has_rank", x.has_rank); v("shape", x.shape); v("symbols", x.symbols);

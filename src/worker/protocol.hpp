@@ -28,6 +28,7 @@ struct Description {
   std::string version;
   std::vector<EngineDevice> devices;
   std::vector<EngineOptionInfo> options;
+  EngineOptions notes;  ///< as FoundEngine::notes
 };
 
 struct Nothing {};

@@ -109,7 +109,8 @@ Result<worker_protocol::Description> WorkerSession::describe() {
   ASSAY_CHECK_OK(open_runtime());
   ASSAY_TRY(auto devices, engine_->devices());
   ASSAY_TRY(auto options, engine_->options());
-  return worker_protocol::Description{engine_->version(), std::move(devices), std::move(options)};
+  ASSAY_TRY(auto notes, engine_->notes());
+  return worker_protocol::Description{engine_->version(), std::move(devices), std::move(options), std::move(notes)};
 }
 
 Result<LoadReply> WorkerSession::load(const LoadRequest& request) {

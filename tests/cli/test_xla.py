@@ -233,6 +233,24 @@ class Runtime(tool.ToolTest):
         (other / "WHEEL").write_text("Wheel-Version: 1.0\nTag: cp313-cp313-manylinux_2_27_x86_64\n")
         self.assertRegex(self.unavailable(), "is for Python 3.13, but this plug-in starts Python 3.11")
 
+    def test_a_plug_in_for_another_device_is_listed_and_not_run(self):
+        notes = self.run_json("engines", "xla")["engines"][0]["notes"]
+        self.assertIn("no plug-in of jax in '", notes["cuda"])
+        folder = self.packages()
+        about = folder / "jax_cuda13_plugin-0.10.2.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: jax-cuda13-plugin\nVersion: 0.10.2\n")
+        (about / "entry_points.txt").write_text("[jax_plugins]\nxla_cuda13 = jax_plugins.xla_cuda13\n")
+        (folder / "jax_plugins/xla_cuda13").mkdir(parents=True)
+        (folder / "jax_plugins/xla_cuda13/__init__.py").write_text("raise SystemExit('nothing may import this')")
+        engine, = self.run_json("engines", "xla")["engines"]
+        found = "found jax's plug-in xla_cuda13 (jax-cuda13-plugin 0.10.2), which is not run in this version of assay"
+        self.assertEqual(engine["notes"]["cuda"], found)
+        self.assertIn("no plug-in of jax in '", engine["notes"]["tpu"])
+        self.assertEqual([device["id"] for device in engine["devices"]], ["cpu"])
+        text = " ".join(self.run_tool("engines", "xla", expect=0).stdout.split())
+        self.assertIn(f"no device for cuda: {found}", text)
+
     def test_an_interpreter_that_does_not_start(self):
         self.environment["ASSAY_XLA_PYTHON"] = str(self.folder / "nowhere")
         self.assertRegex(self.unavailable(), "the interpreter of Python 3.11 does not start with the prefix '.*nowhere'")
