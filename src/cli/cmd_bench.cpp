@@ -32,7 +32,8 @@ struct BenchOptions {
   std::vector<std::string> models;  ///< --model, as in bench/runner; any MODEL is valid
   std::string model_id;             ///< --model-id, as in run_hardware_benchmark
   std::string framework;
-  std::string dtype, data_source;
+  std::string dtype, data_source, device_prefer;
+  std::vector<std::string> input_shape;
   std::string output_dir = "results/raw";
   StepOptions steps;
   bool save = false;
@@ -107,6 +108,36 @@ Status choose_engines(const BenchOptions& options, SessionRequest& request) {
   return {};
 }
 
+// As in the guide, and the other hardware that is preferred automatically.
+std::vector<std::string> preferable() {
+  std::vector<std::string> words = best_hardware();
+  words.emplace_back("tpu");
+  return words;
+}
+
+// The extents keep their order, and may be equal: this is not a list of values to measure.
+Result<Shape> input_shape_of(const BenchOptions& options) {
+  constexpr std::size_t kMostAxes = 8;
+  Shape shape;
+  for (const std::string& text : options.input_shape) {
+    ASSAY_TRY(const std::int64_t extent, integer_option("--input-shape", text, 1, kMostExtent));
+    shape.push_back(extent);
+  }
+  if (shape.size() > kMostAxes)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--input-shape: {} axes are too many; give at most {}, such as 3,224,224", shape.size(),
+                            kMostAxes));
+  return shape;
+}
+
+Status check_preference(const BenchOptions& options, const SessionRequest& request) {
+  if (options.device_prefer.empty() || request.targets.hardware.empty()) return {};
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("--device-prefer {} and --hardware {} cannot be combined", options.device_prefer,
+                          join(request.targets.hardware, ",")),
+              "--hardware requires a hardware; --device-prefer uses another one if it is not available: give one");
+}
+
 // "org/model" must not become a folder.
 std::string file_word(std::string text) {
   std::replace_if(
@@ -145,7 +176,10 @@ Result<SessionRequest> bench_request(const BenchOptions& options, const Context&
   if (!options.data_source.empty() && options.data_source != "synthetic") measuring.set("--data", options.data_source);
   ASSAY_TRY(SessionRequest request, make_request(measuring, context));
   ASSAY_CHECK_OK(options.steps.apply_to(request.settings));
+  ASSAY_TRY(request.settings.input_shape, input_shape_of(options));
   ASSAY_CHECK_OK(choose_engines(options, request));
+  ASSAY_CHECK_OK(check_preference(options, request));
+  request.preferred_hardware = options.device_prefer;
   const bool no_model = need_no_model(request.targets.engines);
   ASSAY_TRY(request.models, chosen_models(options, no_model ? request.targets.engines.front() : ""));
   if (no_model && options.models.empty() && request.settings.default_batches) request.settings.batch_sizes = {1};
@@ -197,6 +231,17 @@ void register_bench(CLI::App& app, Commands& commands) {
                                              "; both selects all of these"),
                      kMatrix, join(framework_words(), "|")),
              framework_words());
+  only_words(show_as(command->add_option("--device-prefer", options->device_prefer,
+                                         "Hardware to use if it is available; else it is chosen as without this "
+                                         "option, and a note says why"),
+                     kMatrix, join(preferable(), "|")),
+             preferable());
+  show_as(command->add_option("--input-shape", options->input_shape,
+                              "Shape of the image input (of a model without one, of its first input), such as "
+                              "3,224,224; with a batch in front, --batch-sizes is that batch"),
+          kModel, "N[,N…]")
+      ->delimiter(',')
+      ->default_str("that of the model");
   show_as(command->add_option("--dtype", options->dtype, "Another name of --precision"), kMatrix, "NAME");
   options->steps.add_to(*command);
   show_as(command->add_option("--output-dir,--csv-output-dir", options->output_dir, "Folder for the files of results"),

@@ -122,6 +122,11 @@ std::optional<BoundExtent> ExtentBinder::by_place(const ModelValue& input, std::
   }
 }
 
+void ExtentBinder::give(const ModelValue& input, const Shape& shape) {
+  given_input_ = input.name;
+  given_ = shape;
+}
+
 std::optional<BoundExtent> ExtentBinder::bind(const ModelValue& input, std::size_t axis) {
   if (input.shape[axis] >= 0) return BoundExtent{input.shape[axis]};
   const std::string symbol = axis < input.symbols.size() ? lower(trim(input.symbols[axis])) : "";
@@ -134,7 +139,8 @@ std::optional<BoundExtent> ExtentBinder::bind(const ModelValue& input, std::size
                    (role_of(input) == InputRole::kMel &&
                     ((input.shape[1] < 0 && bands_first) || input.shape[1] == kMelBands || input.shape[1] == 128)));
   std::optional<BoundExtent> found;
-  if (audio) found = by_place(input, axis);
+  if (axis > 0 && !given_.empty() && input.name == given_input_) found = BoundExtent{given_[axis]};
+  if (!found && audio) found = by_place(input, axis);
   if (!found && !symbol.empty() && !is_generated(symbol)) found = by_symbol(symbol);
   if (!found && (symbol.empty() || is_generated(symbol) || axis == 0)) found = by_place(input, axis);
   if (found && !symbol.empty() && !audio) bound_.emplace(symbol, *found);

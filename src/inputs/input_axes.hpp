@@ -42,6 +42,8 @@ struct BoundExtent {
 class ExtentBinder {
  public:
   explicit ExtentBinder(const InputAxes& axes) : axes_(axes) {}
+  /// Gives the open extents of `input` behind the first one those of `shape`, which has the rank of the input.
+  void give(const ModelValue& input, const Shape& shape);
   /// nullopt: the extent is unknown.
   [[nodiscard]] std::optional<BoundExtent> bind(const ModelValue& input, std::size_t axis);
 
@@ -52,6 +54,8 @@ class ExtentBinder {
 
   InputAxes axes_;
   std::map<std::string, BoundExtent> bound_;
+  std::string given_input_;
+  Shape given_;
 };
 
 }  // namespace assay

@@ -196,10 +196,11 @@ Result<std::vector<InputRecipe>> read_input_data(const ModelInfo& model, const I
     if (offer == offers.end()) {
       std::vector<std::string> found;
       for (const auto& [name, unused] : offers) found.push_back(shown(name));
-      return fail(ErrorCode::kNotFound,
-                  fmt::format("{} has no data for input {}; it has {}", shown_path(axes.data), shown(input.name),
-                              found.empty() ? "no .npy, .npz, .pb or .safetensors at all" : join(found, ", ")),
-                  fmt::format("add a file {}.npy", sanitise(file_name_of(input.name))));
+      return fail(
+          ErrorCode::kNotFound,
+          fmt::format("{} has no data for input {}; it has {}", shown_path(axes.data), shown(input.name),
+                      found.empty() ? "no .npy, .npz, .pb, .safetensors, .jpg or .png at all" : join(found, ", ")),
+          fmt::format("add a file {}.npy", sanitise(file_name_of(input.name))));
     }
     ASSAY_CHECK_OK(check_fits(input, offer->second));
     recipes.push_back({.name = input.name,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "inputs/image_folder.hpp"
 #include "inputs/input_axes.hpp"
 #include "inputs/input_data.hpp"
 #include "inputs/inputs.hpp"
@@ -167,6 +169,32 @@ Result<InputRecipe> make_recipe(const ModelValue& input, const InputAxes& axes, 
   return recipe;
 }
 
+// The input that --input-shape is for.
+const ModelValue* shaped_input(const ModelInfo& model) {
+  const auto image =
+      std::ranges::find_if(model.inputs, [](const ModelValue& input) { return role_of(input) == InputRole::kImage; });
+  if (image != model.inputs.end()) return &*image;
+  return model.inputs.empty() ? nullptr : &model.inputs.front();
+}
+
+bool has_batch(const ModelValue& input, const Shape& given) { return given.size() == input.shape.size(); }
+
+// `given` with the batch in front.
+Shape with_batch(const ModelValue& input, const Shape& given, std::int64_t batch) {
+  Shape shape = given;
+  if (!has_batch(input, given)) shape.insert(shape.begin(), batch);
+  return shape;
+}
+
+// The values of --input-shape that this input accepts: "3,224,224", "3,any,any".
+std::string valid_shape(const ModelValue& input) {
+  std::vector<std::string> extents;
+  for (std::size_t axis = 1; axis < input.shape.size(); ++axis)
+    extents.push_back(input.shape[axis] < 0 ? "any" : std::to_string(input.shape[axis]));
+  const std::string batch = input.shape[0] < 0 ? "any" : std::to_string(input.shape[0]);
+  return extents.empty() ? batch : fmt::format("{0}, or with the batch in front {1},{0}", join(extents, ","), batch);
+}
+
 // The batch of inputs read from files: their first extent if the model's is the batch.
 std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vector<InputRecipe>& recipes) {
   ExtentBinder binder({});
@@ -179,10 +207,48 @@ std::optional<std::int64_t> batch_of_data(const ModelInfo& model, const std::vec
   return std::nullopt;
 }
 
+// Arrays have the shape that was requested.
+Status check_data_shape(const ModelInfo& model, const std::vector<InputRecipe>& recipes, const InputAxes& axes) {
+  if (axes.input_shape.empty()) return {};
+  const ModelValue& input = *shaped_input(model);
+  const Shape& shape = recipes[static_cast<std::size_t>(&input - model.inputs.data())].shape;
+  if (shape == with_batch(input, axes.input_shape, shape.front())) return {};
+  return fail(ErrorCode::kMismatch,
+              fmt::format("--input-shape {} contradicts --data: the array for the input {} is {}",
+                          fmt::join(axes.input_shape, ","), shown(input.name), to_string(shape)),
+              "leave out --input-shape: the array says the shape");
+}
+
 }  // namespace
 
+Status check_input_shape(const ModelInfo& model, const InputAxes& axes) {
+  const ModelValue* input = shaped_input(model);
+  if (axes.input_shape.empty()) return {};
+  if (input == nullptr || !input->has_rank || input->shape.empty())
+    return fail(ErrorCode::kInvalidArgument, "--input-shape: the model does not state the rank of an input", kGiveData);
+  const Shape shape = with_batch(*input, axes.input_shape, input->shape[0]);
+  bool fits = shape.size() == input->shape.size();
+  for (std::size_t axis = 0; fits && axis < shape.size(); ++axis)
+    fits = input->shape[axis] < 0 || shape[axis] == input->shape[axis];
+  if (!fits)
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("--input-shape {} does not fit the input {} of shape {} (-1: any)",
+                            fmt::join(axes.input_shape, ","), shown(input->name), to_string(input->shape)),
+                "valid: --input-shape " + valid_shape(*input));
+  ExtentBinder binder({});
+  for (std::size_t axis = 1; axis < input->shape.size(); ++axis)
+    if (const auto bound = binder.bind(*input, axis); bound && bound->sequence)
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--input-shape {}: axis {} of the input {} is the sequence length",
+                              fmt::join(axes.input_shape, ","), axis, shown(input->name)),
+                  fmt::format("use --sequence-lengths {}", shape[axis]));
+  return {};
+}
+
 Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes) {
-  if (!axes.data.empty()) {
+  ASSAY_TRY(const std::vector<std::filesystem::path> images, images_in(axes.data));
+  if (!images.empty()) ASSAY_CHECK_OK(check_takes_images(model, axes.data));
+  if (!axes.data.empty() && images.empty()) {
     ASSAY_TRY(const std::vector<InputRecipe> recipes, read_input_data(model, axes));
     if (const auto batch = batch_of_data(model, recipes)) {
       if (*batch == 0)
@@ -192,15 +258,22 @@ Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const In
       return batch;
     }
   }
+  if (!axes.input_shape.empty()) {
+    ASSAY_CHECK_OK(check_input_shape(model, axes));
+    if (has_batch(*shaped_input(model), axes.input_shape)) return axes.input_shape.front();
+  }
   return common_batch(model);
 }
 
 Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
   if (axes.batch < 1)
     return fail(ErrorCode::kInvalidArgument, fmt::format("batch size {} is invalid; use 1 or more", axes.batch));
+  ASSAY_CHECK_OK(check_input_shape(model, axes));
+  ASSAY_TRY(const std::vector<std::filesystem::path> images, images_in(axes.data));
   ModelInputs made;
-  if (!axes.data.empty()) {
+  if (!axes.data.empty() && images.empty()) {
     ASSAY_TRY(made.recipes, read_input_data(model, axes));
+    ASSAY_CHECK_OK(check_data_shape(model, made.recipes, axes));
     const auto of_data = batch_of_data(model, made.recipes);
     const auto fixed = of_data ? of_data : common_batch(model);
     if (axes.batch != fixed.value_or(1)) {
@@ -209,6 +282,12 @@ Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
     return made;
   }
   ExtentBinder binder(axes);
+  if (!axes.input_shape.empty()) {
+    const ModelValue& input = *shaped_input(model);
+    const Shape shape = with_batch(input, axes.input_shape, axes.batch);
+    if (shape.front() != axes.batch) ASSAY_CHECK_OK(refuse_batch(axes.batch, shape.front(), "the requested shape's"));
+    binder.give(input, shape);
+  }
   for (const ModelValue& input : model.inputs) {
     ASSAY_TRY(InputRecipe recipe, make_recipe(input, axes, binder, made));
     made.recipes.push_back(std::move(recipe));
@@ -216,6 +295,7 @@ Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes) {
   const auto fixed = common_batch(model);
   if (!made.uses_batch && axes.batch != fixed.value_or(1))
     ASSAY_CHECK_OK(refuse_batch(axes.batch, fixed, "the model's"));
+  if (!images.empty()) ASSAY_CHECK_OK(use_images(model, axes, images, made));
   return made;
 }
 

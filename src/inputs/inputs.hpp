@@ -17,16 +17,21 @@ namespace assay {
 /// What the recipes of an input depend on.
 struct InputAxes {
   std::int64_t batch = 1;
-  std::int64_t sequence = 128;    ///< needed (above 0) only by models with a sequence axis
-  std::filesystem::path data{};   ///< --data: a folder or file of .npy/.npz/.pb/.safetensors with inputs by name
-  std::filesystem::path cache{};  ///< folder for converted .npz and .pb; needed if there are such files
+  std::int64_t sequence = 128;                    ///< needed (above 0) only by models with a sequence axis
+  std::filesystem::path data{};                   ///< --data: arrays by name of the input, or images
+  std::filesystem::path cache{};                  ///< folder for converted .npz and .pb; needed if there are such files
   std::map<std::string, std::int64_t> extents{};  ///< of symbols that are known otherwise ("past": 0), in lower case
+  /// --input-shape: the shape of the image input, of a model without one of the first input; with the batch in front or
+  /// without it. Empty: not requested.
+  Shape input_shape{};
 };
 
 struct ModelInputs {
   std::vector<InputRecipe> recipes;  ///< in the model's order
   bool uses_batch = false;           ///< some extent follows the batch
   bool uses_sequence = false;        ///< some extent follows the sequence length
+  std::int64_t images = 0;           ///< how many image files are in the inputs
+  std::int64_t images_found = 0;     ///< of how many
 };
 
 /// How to make realistic inputs for these shapes: ids in range of the embedding they index (else below 1000), masks
@@ -36,19 +41,26 @@ struct ModelInputs {
 /// With `data`, inputs come from files: NAME.npy or NAME.pb ('/' and ':' in the name as '_'), input_0.npy or input_0.pb
 /// in the model's order, all arrays of an .npz or .safetensors by name; a folder's test_data_set_0 is looked into. An
 /// array for which there is no input, and a second array for the same input, are refused; other files and output_* are
-/// ignored.
+/// ignored. A folder of JPEG and PNG files and subfolders, without arrays, gives the values of the image input: the
+/// first images, as many as the batch (inputs/image_folder.hpp).
 ///
 /// Errors: unsupported with a message that begins "fixed_shape: " when the file or the data has another batch than the
-/// requested one; unsupported, by name: an element type for which assay cannot make values; mismatch: data of another
-/// type or shape; not_found: data for an input; invalid_argument: data for a name that is not an input, among others.
+/// requested one; invalid_argument: `input_shape` does not fit (check_input_shape); unsupported, by name: an element
+/// type for which assay cannot make values; mismatch: data of another type or shape; not_found: data for an input;
+/// invalid_argument: data for a name that is not an input, among others.
 [[nodiscard]] Result<ModelInputs> make_inputs(const ModelInfo& model, const InputAxes& axes);
+
+/// Whether the input that `axes.input_shape` is for can have that shape. Errors: invalid_argument, with the shape that
+/// is valid; also for an input with a sequence axis, whose shape follows the sequence length.
+[[nodiscard]] Status check_input_shape(const ModelInfo& model, const InputAxes& axes);
 
 /// The arrays in `axes.data`, as inputs of a model: by name, with type and shape. For models that do not describe their
 /// inputs. Errors: not_found, invalid_argument: no such file or folder, or one that cannot be read.
 [[nodiscard]] Result<std::vector<ModelValue>> values_in_data(const InputAxes& axes);
 
-/// The only batch size that a model runs at: that of the data if data is given; else the first extent that all inputs
-/// have in common, if it is fixed. nullopt: dynamic, or no batch axis (then only batch 1 is accepted).
+/// The only batch size that a model runs at: that of the data if data is given; else that of `input_shape`, if it has
+/// one; else the first extent that all inputs have in common, if it is fixed. nullopt: dynamic, or no batch axis (then
+/// only batch 1 is accepted).
 [[nodiscard]] Result<std::optional<std::int64_t>> fixed_batch(const ModelInfo& model, const InputAxes& axes = {});
 
 /// Inputs with known outputs, as the ONNX model zoo keeps them beside a model: test_data_set_0/{input,output}_N.pb.

@@ -13,6 +13,7 @@ namespace {
 
 using onnx::TensorProto;
 using testing::add_floats;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::ModelFolder;
@@ -69,6 +70,42 @@ TEST(MakeInputs, TellsDynamicExtentsByTheirSymbol) {
   EXPECT_EQ(shapes({value("h", f, {-1, -1, 8}, {"batch", "encoder_sequence_length / 2"})}), "[4, 16, 8]");
   EXPECT_EQ(shapes({value("past_key_values.0.key", f, {-1, 4, -1, 16}, {"batch", "", "past_sequence_length", ""})}),
             "[4, 4, 32, 16]");
+}
+
+TEST(MakeInputs, TakesTheRequestedShapeForTheImageInput) {
+  const DType f = DType::kFloat32, i = DType::kInt64;
+  const ModelValue open = value("pixel_values", f, {-1, 3, -1, -1}, {"batch", "", "height", "width"});
+  const ModelValue mask = value("pixel_mask", i, {-1, -1, -1}, {"batch", "height", "width"});
+  const auto shaped = [&](const std::vector<ModelValue>& inputs, Shape shape, std::int64_t batch = 4) {
+    return shapes(inputs, {.batch = batch, .sequence = 32, .input_shape = std::move(shape)});
+  };
+  EXPECT_EQ(shaped({open}, {3, 64, 96}), "[4, 3, 64, 96]");
+  EXPECT_EQ(shaped({open, mask}, {4, 3, 64, 96}), "[4, 3, 64, 96][4, 64, 96]");
+  const ModelValue ids = value("input_ids", i, {-1, -1}, {"batch", "sequence"});
+  EXPECT_EQ(shaped({ids, open}, {3, 64, 96}), "[4, 32][4, 3, 64, 96]");
+  EXPECT_EQ(shaped({value("wave", f, {-1, -1}, {"batch", "samples"})}, {400}), "[4, 400]");
+  EXPECT_THAT(shaped({open}, {4, 3, 64, 96}, 8), HasSubstr("fixed_shape: the requested shape's batch is fixed at 4"));
+}
+
+TEST(MakeInputs, RefusesAShapeThatTheModelCannotTakeAndSaysWhichItCan) {
+  const DType f = DType::kFloat32;
+  const ModelInfo model = model_of({value("pixel_values", f, {-1, 3, 224, -1}, {"batch", "", "", "width"})});
+  for (const Shape& shape : {Shape{3, 32, 32}, Shape{224, 224}, Shape{1, 4, 224, 224}, Shape{1, 1, 3, 224, 224}}) {
+    const Status status = check_input_shape(model, {.input_shape = shape});
+    ASSERT_FALSE(status) << to_string(shape);
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(to_string(status.error()),
+                AllOf(HasSubstr("does not fit the input 'pixel_values' of shape [-1, 3, 224, -1]"),
+                      HasSubstr("valid: --input-shape 3,224,any, or with the batch in front any,3,224,any")));
+  }
+  EXPECT_TRUE(check_input_shape(model, {.input_shape = {3, 224, 500}}));
+  EXPECT_TRUE(check_input_shape(model, {.input_shape = {7, 3, 224, 500}}));
+  EXPECT_EQ(fixed_batch(model, {.input_shape = {7, 3, 224, 500}}).value(), 7);
+  EXPECT_EQ(fixed_batch(model, {.input_shape = {3, 224, 500}}).value(), std::nullopt);
+  const ModelInfo text = model_of({value("input_ids", DType::kInt64, {-1, -1}, {"batch", "sequence"})});
+  EXPECT_THAT(to_string(check_input_shape(text, {.input_shape = {64}}).error()),
+              AllOf(HasSubstr("axis 1 of the input 'input_ids' is the sequence length"),
+                    HasSubstr("use --sequence-lengths 64")));
 }
 
 TEST(MakeInputs, TellsUnnamedExtentsByTheirPlace) {

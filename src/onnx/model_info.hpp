@@ -33,6 +33,7 @@ struct ImagePlaces {
 /// What the check of a model file found, without any runtime. Files of other formats than ONNX give less.
 struct ModelInfo {
   std::filesystem::path path;
+  std::filesystem::path source{};  ///< the folder of the configuration that it was built from; empty: that of `path`
   std::string format;              ///< "onnx", "pt", "xml"
   std::vector<ModelValue> inputs;  ///< initialisers that older files list as inputs are left out
   std::vector<ModelValue> outputs;

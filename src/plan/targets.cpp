@@ -176,4 +176,37 @@ Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const 
   return targets;
 }
 
+Result<PreferredTargets> resolve_preferred(const std::string& preferred, const TargetRequest& request,
+                                           const EngineRegistry& registry, const Hardware& machine,
+                                           const Probe& probe) {
+  PreferredTargets found;
+  const auto resolve_for = [&](const std::vector<std::string>& engines) -> Status {
+    TargetRequest wanted = request, automatic = request;
+    wanted.hardware = {preferred};
+    wanted.engines = automatic.engines = engines;
+    std::string why;
+    const EngineEntry* entry = engines.empty() ? nullptr : registry.entry(engines.front());
+    if (entry != nullptr && !entry->serves(preferred)) {
+      why = fmt::format("the engine '{}' does not support it", entry->name);
+    } else {
+      ASSAY_TRY(std::vector<Target> targets, resolve_targets(wanted, registry, machine, probe));
+      if (std::ranges::all_of(targets, &Target::runnable)) {
+        std::ranges::move(targets, std::back_inserter(found.targets));
+        return {};
+      }
+      why = targets.front().refusal->message;
+    }
+    ASSAY_TRY(std::vector<Target> targets, resolve_targets(automatic, registry, machine, probe));
+    std::vector<std::string> used;
+    for (const Target& target : targets) used.push_back(fmt::format("{} of {}", target.hardware, target.engine));
+    found.notes.push_back(
+        fmt::format("--device-prefer: {} is not available ({}); {} is used", preferred, why, join(used, ", ")));
+    std::ranges::move(targets, std::back_inserter(found.targets));
+    return {};
+  };
+  if (request.engines.empty()) ASSAY_CHECK_OK(resolve_for({}));
+  for (const std::string& engine : request.engines) ASSAY_CHECK_OK(resolve_for({engine}));
+  return found;
+}
+
 }  // namespace assay

@@ -49,4 +49,16 @@ using Probe = std::function<FoundEngine(const std::string& engine)>;
 [[nodiscard]] Result<std::vector<Target>> resolve_targets(const TargetRequest& request, const EngineRegistry& registry,
                                                           const Hardware& machine, const Probe& probe);
 
+struct PreferredTargets {
+  std::vector<Target> targets;
+  std::vector<std::string>
+      notes;  ///< for each engine that does not run on the preferred hardware: why, and what is used
+};
+
+/// The targets of the hardware `preferred` (a word of hardware_words()); if it cannot run, those of `request`, which
+/// chooses automatically. Decided for each engine of the request by itself. Errors: those of resolve_targets.
+[[nodiscard]] Result<PreferredTargets> resolve_preferred(const std::string& preferred, const TargetRequest& request,
+                                                         const EngineRegistry& registry, const Hardware& machine,
+                                                         const Probe& probe);
+
 }  // namespace assay

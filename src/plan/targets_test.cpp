@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 /// A machine with a processor, and engines that answer what a test says.
 class Targets : public ::testing::Test {
@@ -33,19 +34,30 @@ class Targets : public ::testing::Test {
     engines_["openvino"] = {{"CPU", "cpu", "the processor", 0, 1}};
   }
 
+  FoundEngine look(const std::string& name) {
+    asked_.push_back(name);
+    FoundEngine found;
+    found.entry = *registry_.entry(name);
+    const auto known = engines_.find(name.substr(0, name.find('@')));
+    found.available = known != engines_.end();
+    found.why_not = found.available ? "" : name + " is not installed";
+    if (found.available) found.devices = known->second;
+    found.notes = notes_;
+    return found;
+  }
   Result<std::vector<Target>> resolve(const TargetRequest& request) {
     asked_.clear();
-    return resolve_targets(request, registry_, machine_, [this](const std::string& name) {
-      asked_.push_back(name);
-      FoundEngine found;
-      found.entry = *registry_.entry(name);
-      const auto known = engines_.find(name.substr(0, name.find('@')));
-      found.available = known != engines_.end();
-      found.why_not = found.available ? "" : name + " is not installed";
-      if (found.available) found.devices = known->second;
-      found.notes = notes_;
-      return found;
-    });
+    return resolve_targets(request, registry_, machine_, [this](const std::string& name) { return look(name); });
+  }
+  /// "cuda libtorch" of each target, and the notes.
+  std::pair<std::vector<std::string>, std::vector<std::string>> preferred(const std::string& word,
+                                                                          const TargetRequest& request) {
+    const auto found =
+        resolve_preferred(word, request, registry_, machine_, [this](const std::string& name) { return look(name); });
+    if (!found) return {{to_string(found.error())}, {}};
+    std::vector<std::string> words;
+    for (const Target& target : found->targets) words.push_back(target.hardware + " " + target.engine);
+    return {words, found->notes};
   }
   /// "cpu onnxruntime cpu", or the reason of a refusal in place of the device.
   std::vector<std::string> words_of(const TargetRequest& request) {
@@ -145,6 +157,28 @@ TEST_F(Targets, ADeviceIsChosenByItsScoreOrItsName) {
   request.device = "GPU.1";
   EXPECT_THAT(words_of(request), ElementsAre("cpu openvino no_runtime"));
   EXPECT_THAT(resolve(request)->at(0).refusal->hint, HasSubstr("--hardware openvino"));
+}
+
+TEST_F(Targets, PreferredHardwareIsUsedIfItCanRunElseANoteSaysWhatIsAndWhy) {
+  engines_["libtorch"] = {{"cpu", "cpu", "the processor", 0, 1}};
+  TargetRequest cpu, two, one;
+  cpu.hardware = {"cpu"};
+  two.engines = {"libtorch", "openvino"};
+  one.engines = {"onnxruntime"};
+  EXPECT_THAT(preferred("cpu", {}), Pair(ElementsAre("cpu onnxruntime"), IsEmpty()));
+  EXPECT_THAT(
+      preferred("cuda", cpu),
+      Pair(ElementsAre("cpu onnxruntime"),
+           ElementsAre("--device-prefer: cuda is not available (there is no cuda); cpu of onnxruntime is used")));
+
+  for (HardwareEntry& entry : machine_.entries) entry.available = entry.available || entry.word == "cuda";
+  engines_["libtorch"].push_back({"cuda:0", "cuda", "a GPU", 0, 1});
+  EXPECT_THAT(preferred("cuda", two),
+              Pair(ElementsAre("cuda libtorch", "cpu openvino"),
+                   ElementsAre("--device-prefer: cuda is not available (the engine 'openvino' does not support it); "
+                               "cpu of openvino is used")));
+  EXPECT_THAT(preferred("cuda", one),  // the hardware is here, and the runtime cannot use it
+              Pair(ElementsAre("cuda onnxruntime"), ElementsAre(HasSubstr("offers no cuda device"))));
 }
 
 TEST_F(Targets, AnEngineThatIsPlannedIsNotBuilt) {

@@ -21,6 +21,7 @@ std::string gigabytes(double bytes) { return fmt::format("{:.1f} GB", bytes / 1e
 // The smallest requested cell.
 InputAxes smallest_axes(const RunSettings& settings, const ModelInfo& info, std::int64_t beside, std::int64_t tokens) {
   InputAxes axes;
+  axes.input_shape = settings.input_shape;
   axes.batch = *std::ranges::min_element(settings.batch_sizes);
   axes.sequence = *std::ranges::min_element(settings.sequence_lengths);
   if (info.max_sequence && settings.default_lengths)

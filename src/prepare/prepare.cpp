@@ -77,7 +77,10 @@ Status resolve(PreparedModel& model, const RunSettings& settings, const Preparin
     // Nothing is fetched for a model that no engine runs.
     if (with.engines.empty() && zoo::find_known(found.name)) found.zoo_only = true;
     ASSAY_TRY(const ZooSource source, find_zoo_source(found, *with.hub, settings.allow_random_weights));
-    return prepare_zoo(model, source, settings, with);
+    ASSAY_CHECK_OK(prepare_zoo(model, source, settings, with));
+    if (model.info && (found.kind == Kind::kConfigFolder || source.weights))
+      model.info->source = found.kind == Kind::kConfigFolder ? found.path : source.weights->parent_path();
+    return {};
   }
   if (settings.scale != 1.0)
     return fail(ErrorCode::kUnsupported,
@@ -102,7 +105,7 @@ Status refused(PreparedModel& model, const Error& error) {
 // Inputs and outputs that came with a model file, and the signature of a file that assay reads.
 void look_beside(PreparedModel& model, const RunSettings& settings, const Preparing& with) {
   if (!model.info || model.refusal) return;
-  const InputAxes axes{.data = settings.data, .cache = with.inputs};
+  const InputAxes axes = input_axes(settings, with.inputs);
   model.signatures.emplace("", signature_of(*model.info, model.generation.has_value(), axes));
   if (model.artefact.file.empty() || !settings.data.empty()) return;
   Result<std::optional<GivenData>> given = find_given_data(*model.info, with.inputs);

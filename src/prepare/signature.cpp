@@ -44,6 +44,14 @@ std::string text_of(const std::vector<ModelValue>& values) {
 
 }  // namespace
 
+InputAxes input_axes(const RunSettings& settings, const std::filesystem::path& folder) {
+  InputAxes axes;
+  axes.data = settings.data;
+  axes.cache = folder;
+  axes.input_shape = settings.input_shape;
+  return axes;
+}
+
 Signature signature_of(ModelInfo info, bool generates, const InputAxes& axes) {
   Signature signature;
   InputAxes smallest = axes;
@@ -81,6 +89,7 @@ Result<EngineOptions> signature_option(const FoundEngine& engine, const InputAxe
   if (axes.data.empty() || std::ranges::find(engine.options, kOption, &EngineOptionInfo::name) == engine.options.end())
     return EngineOptions{};
   ASSAY_TRY(const std::vector<ModelValue> values, values_in_data(axes));
+  if (values.empty()) return EngineOptions{};  // images say no signature
   Json inputs = Json::array();
   for (const ModelValue& value : values)
     inputs.push_back({{"name", value.name}, {"dtype", to_string(value.dtype)}, {"shape", value.shape}});

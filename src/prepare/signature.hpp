@@ -11,6 +11,7 @@
 #include "base/cancel.hpp"
 #include "engine/registry.hpp"
 #include "inputs/inputs.hpp"
+#include "prepare/settings.hpp"
 #include "worker/probe.hpp"
 #include "worker/worker.hpp"
 
@@ -24,6 +25,10 @@ struct Signature {
   EngineOptions options{};                    ///< without which the engine does not know it
 };
 
+/// The data and the shape that the user gave. `folder`: for converted input files. Batch and sequence are set by the
+/// caller.
+[[nodiscard]] InputAxes input_axes(const RunSettings& settings, const std::filesystem::path& folder);
+
 /// `generates`: the inputs are those of a prompt. `axes`: the source of data; its batch and sequence are not used.
 [[nodiscard]] Signature signature_of(ModelInfo info, bool generates, const InputAxes& axes);
 
@@ -35,7 +40,7 @@ struct Signature {
                                               const Cancelled& cancelled, std::chrono::nanoseconds timeout);
 
 /// The option "signature" of an engine that reads files without one (docs/engines.md), for the arrays in `axes.data`,
-/// which it writes as JSON into `folder`. Empty: the engine has no such option, or there is no data.
+/// which it writes as JSON into `folder`. Empty: the engine has no such option, or there are no arrays.
 /// Errors: those of values_in_data; internal (disk full).
 [[nodiscard]] Result<EngineOptions> signature_option(const FoundEngine& engine, const InputAxes& axes,
                                                      const std::filesystem::path& folder);

@@ -61,6 +61,12 @@ void TaskCompleter::complete(Task& task) {
   if (const Status added = add_inputs(task); !added) set_failure(task.row, added.error());
 }
 
+std::string TaskCompleter::images_note() const {
+  if (images_ == 0) return {};
+  return fmt::format("{}: the inputs are images of '{}', the first {} of {} in the order of their paths",
+                     model_.choice.name, axes_.data.string(), images_, images_found_);
+}
+
 Status TaskCompleter::add_inputs(Task& task) {
   const Result<Signature>* signature = model_.signature_for(task.engine, task.load.device_id);
   ASSAY_CHECK(signature != nullptr && *signature, "tasks that run are planned with a signature");
@@ -68,6 +74,8 @@ Status TaskCompleter::add_inputs(Task& task) {
   const InputAxes axes = axes_of(task.shape);
   ASSAY_TRY(ModelInputs inputs, task.generation ? prompt_inputs(info, axes) : make_inputs(info, axes));
   task.inputs = std::move(inputs.recipes);
+  images_ = std::max(images_, inputs.images);
+  images_found_ = std::max(images_found_, inputs.images_found);
   use_given(task);
   set_cost(task);
   task.input_sets = input_sets_of(task.input_sets, task.row.flops);

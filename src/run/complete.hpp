@@ -22,17 +22,21 @@ namespace assay {
 /// a task does not need the PreparedModel.
 class TaskCompleter {
  public:
-  /// `inputs`: a folder for converted input files. `data`: what the user gave as inputs; empty: none. Lifetime: `model`
-  /// outlives the object.
-  TaskCompleter(const PreparedModel& model, std::filesystem::path inputs, std::filesystem::path data)
-      : model_(model), inputs_(std::move(inputs)), data_(std::move(data)) {}
+  /// `axes`: the data and the shape that the user gave, and a folder for converted input files; batch and sequence are
+  /// those of the tasks. Lifetime: `model` outlives the object.
+  TaskCompleter(const PreparedModel& model, InputAxes axes) : model_(model), axes_(std::move(axes)) {}
 
   /// A task whose inputs cannot be made becomes one that does not run.
   void complete(Task& task);
+  /// How many images the tasks until now use, and where; "" if the inputs are not images.
+  [[nodiscard]] std::string images_note() const;
 
  private:
   [[nodiscard]] InputAxes axes_of(const CellShape& shape) const {
-    return {shape.batch, shape.sequence, data_, inputs_};
+    InputAxes axes = axes_;
+    axes.batch = shape.batch;
+    axes.sequence = shape.sequence;
+    return axes;
   }
   [[nodiscard]] Status add_inputs(Task& task);
   [[nodiscard]] const CacheVariant& variant_of(const Task& task) const;
@@ -44,7 +48,8 @@ class TaskCompleter {
   void set_cost(Task& task);
 
   const PreparedModel& model_;
-  std::filesystem::path inputs_, data_;
+  InputAxes axes_;
+  std::int64_t images_ = 0, images_found_ = 0;
   GraphCosts costs_;
 };
 

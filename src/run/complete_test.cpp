@@ -28,7 +28,7 @@ Task completed(const PreparedModel& model) {
   settings.sequence_lengths = {7};
   std::vector<Task> tasks = plan_tasks(model, {target}, settings, testing::run_info());
   EXPECT_EQ(tasks.size(), 1U);
-  TaskCompleter(model, folder->path(), {}).complete(tasks.at(0));
+  TaskCompleter(model, {.cache = folder->path()}).complete(tasks.at(0));
   return tasks.at(0);
 }
 
@@ -75,7 +75,7 @@ TEST(Complete, AnOperatorThatTheDialectLacksIsRefusedByNameBeforeAnythingRuns) {
   target.found.entry.formats = {"toy"};
   target.found.entry.lowered_to = "torchscript";
   std::vector<Task> tasks = plan_tasks(model, {target}, RunSettings{}, testing::run_info());
-  TaskCompleter(model, folder.path(), {}).complete(tasks.at(0));
+  TaskCompleter(model, {.cache = folder.path()}).complete(tasks.at(0));
   EXPECT_EQ(tasks[0].row.status, CellStatus::kUnsupported);
   EXPECT_THAT(tasks[0].row.message, HasSubstr("com.example:Unheard (opset 1)"));
 }
@@ -108,7 +108,7 @@ Task generating(const std::string& known, const TemporaryDirectory& folder) {
   Target target = testing::target_on(lowers);
   target.found.entry = *registry.entry(lowers);
   std::vector<Task> tasks = plan_tasks(*model, {target}, settings, testing::run_info());
-  TaskCompleter(*model, folder.path(), {}).complete(tasks.at(0));
+  TaskCompleter(*model, {.cache = folder.path()}).complete(tasks.at(0));
   return tasks.at(0);
 }
 

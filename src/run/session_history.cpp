@@ -34,6 +34,7 @@ std::string plan_hash(const SessionRequest& request) {
   const Json plan{{"models", std::move(models)},
                   {"targets", to_json(request.targets)},
                   {"best_hardware_only", request.best_hardware_only},
+                  {"preferred_hardware", request.preferred_hardware},
                   {"settings", to_json(request.settings)}};
   return sha256_hex(json_text(plan));
 }

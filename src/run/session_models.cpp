@@ -71,11 +71,15 @@ PreparedModel unprepared(const ModelChoice& choice, const Error& error) {
   return model;
 }
 
-// --data must have the model's inputs; a model that only the runtime reads is checked when it is loaded.
-Status check_data(const PreparedModel& model, const SessionRequest& request) {
-  if (request.settings.data.empty() || !model.info || model.refusal) return {};
+// --data must have the model's inputs, and --input-shape fit them; a model that only the runtime reads is checked when
+// it is loaded.
+Status check_inputs(const PreparedModel& model, const SessionRequest& request) {
+  if (!model.info || model.refusal) return {};
+  ASSAY_CHECK_OK(with_context(check_input_shape(*model.info, input_axes(request.settings, {})),
+                              "while preparing the inputs of " + model.choice.name));
+  if (request.settings.data.empty()) return {};
   const Result<std::optional<std::int64_t>> batch =
-      fixed_batch(*model.info, {.data = request.settings.data, .cache = request.cache / "inputs"});
+      fixed_batch(*model.info, input_axes(request.settings, request.cache / "inputs"));
   if (batch) return {};
   Error error = batch.error();
   // Data of another type or shape is the user's mistake, not a finding about a runtime.
@@ -98,7 +102,7 @@ void ask_engines(PreparedModel& model, const SessionRequest& request, const Engi
     load.precision = precision_of(settings, model);
     load.threads = usable_threads();
     load.options = settings.engine_options;
-    const InputAxes axes{.data = settings.data, .cache = request.cache / "inputs"};
+    const InputAxes axes = input_axes(settings, request.cache / "inputs");
     const auto more = signature_option(target.found, axes, request.cache / "signatures");
     if (more) load.options.insert(load.options.end(), more->begin(), more->end());
     Result<ModelInfo> info = more ? ask_signature(registry, target.found.location, load,
@@ -119,7 +123,7 @@ void ask_engines(PreparedModel& model, const SessionRequest& request, const Engi
 Result<PreparedModel> prepare(const ModelChoice& choice, const SessionRequest& request, const Preparing& with,
                               const std::vector<Target>& targets) {
   ASSAY_TRY(PreparedModel model, prepare_model(choice, request.settings, with));
-  ASSAY_CHECK_OK(check_data(model, request));
+  ASSAY_CHECK_OK(check_inputs(model, request));
   ask_engines(model, request, *with.registry, targets);
   return model;
 }

@@ -96,7 +96,7 @@ Status check_request(const SessionRequest& request) {
 }
 
 Result<std::vector<Target>> find_targets(const SessionRequest& request, const EngineRegistry& registry,
-                                         const Hardware& machine) {
+                                         const Hardware& machine, std::vector<std::string>& notes) {
   TargetRequest wanted = request.targets;
   if (request.best_hardware_only)
     for (const std::string& word : best_hardware())
@@ -105,7 +105,15 @@ Result<std::vector<Target>> find_targets(const SessionRequest& request, const En
     const TimedStep step(fmt::format("looked at the devices of {}", engine));
     return probe_engine(registry, engine);
   };
-  ASSAY_TRY(std::vector<Target> targets, resolve_targets(wanted, registry, machine, look));
+  std::vector<Target> targets;
+  if (request.preferred_hardware.empty()) {
+    ASSAY_TRY(targets, resolve_targets(wanted, registry, machine, look));
+  } else {
+    ASSAY_TRY(PreferredTargets preferred,
+              resolve_preferred(request.preferred_hardware, wanted, registry, machine, look));
+    targets = std::move(preferred.targets);
+    std::ranges::move(preferred.notes, std::back_inserter(notes));
+  }
   ASSAY_CHECK_OK(check_options(targets, request.settings));
   return targets;
 }
@@ -157,8 +165,8 @@ std::vector<PlannedModel> plan_models(std::vector<PreparedModel> models, const S
 }
 
 // Inputs that cannot be made cost their task only.
-void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
-  TaskCompleter completer(planned.model, request.cache / "inputs", request.settings.data);
+void complete_tasks(PlannedModel& planned, const SessionRequest& request, std::vector<std::string>& notes) {
+  TaskCompleter completer(planned.model, input_axes(request.settings, request.cache / "inputs"));
   for (Task& task : planned.tasks) {
     const Status done = guarded("while making the inputs", [&]() -> Status {
       completer.complete(task);
@@ -166,6 +174,7 @@ void complete_tasks(PlannedModel& planned, const SessionRequest& request) {
     });
     if (!done) set_failure(task.row, done.error());
   }
+  if (std::string note = completer.images_note(); !note.empty()) notes.push_back(std::move(note));
 }
 
 Record with_keys(Record row) {
@@ -225,7 +234,7 @@ Result<SessionPlan> plan_session(const SessionRequest& request) {
     out.notes.push_back(
         fmt::format("--resume: no earlier run of this plan in '{}': this is a new run", request.output_dir.string()));
 
-  ASSAY_TRY(out.targets, find_targets(request, registry, machine));
+  ASSAY_TRY(out.targets, find_targets(request, registry, machine, out.notes));
   ASSAY_CHECK_OK(check_request(request));
   if (request.settings.parallel) out.notes.push_back(parallel_note(out.targets));
 
@@ -247,7 +256,7 @@ Result<SessionPlan> plan_session(const SessionRequest& request) {
   }
   plan.models = plan_models(std::move(models), request, out);
   for (PlannedModel& model : plan.models)
-    if (!request.cancelled()) complete_tasks(model, request);
+    if (!request.cancelled()) complete_tasks(model, request, out.notes);
   leave_out(plan.models, request);
   return plan;
 }

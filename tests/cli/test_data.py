@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real data: outputs that come with a model, and inputs given with --data."""
+import struct
+import zlib
+
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -10,6 +13,58 @@ FAST = ["--iterations", "5", "--warmup", "1", "--quiet"]
 
 def pb(array, name):
     return numpy_helper.from_array(array, name).SerializeToString()
+
+
+def png(pixels):
+    """A PNG file of the array [height, width, 3]."""
+    height, width, _ = pixels.shape
+    chunk = lambda kind, content: struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+class ImageFolder(tool.ToolTest):
+    """Five images in two classes; the model computes each channel's mean of an image."""
+
+    def setUp(self):
+        super().setUp()
+        value = lambda name, *extents: helper.make_tensor_value_info(name, TensorProto.FLOAT, ["batch", *extents])
+        graph = helper.make_graph([helper.make_node("ReduceMean", ["pixel_values"], ["mean"], axes=[2, 3], keepdims=0)], "mean",
+                                  [value("pixel_values", 3, "height", "width")], [value("mean", 3)])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(self.folder / "mean.onnx"))
+        random = numpy.random.default_rng(0)
+        for i in range(5):
+            path = self.folder / "images" / ("b", "a")[i % 2] / f"{i}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(png(random.integers(0, 256, (40, 50, 3), dtype=numpy.uint8)))
+
+    def bench(self, *arguments, expect=0):
+        answer = self.run_json("bench", "--model", "mean.onnx", "--engine", "onnxruntime", "--data-source", "images", *FAST, *arguments, expect=expect)
+        return {row["batch_size"]: row for row in answer["results"]}, answer["notes"]
+
+    def test_images_are_the_inputs_of_candidate_and_reference(self):
+        rows, notes = self.bench("--batch-sizes", "1", "4", "--input-shape", "3,32,32")
+        for batch in (1, 4):
+            row = rows[batch]
+            self.assertEqual((row["status"], row["verification"], row["data_source"], row["input_shape"]), ("completed", "verified", "images", f"({batch}, 3, 32, 32)"), row["message"])
+        self.assertIn("mean.onnx: the inputs are images of 'images', the first 4 of 5 in the order of their paths", notes)
+        self.assertEqual(self.bench("--batch-sizes", "4", "--input-shape", "3,32,32")[0][4]["input_hash"], rows[4]["input_hash"])
+
+    def test_too_few_and_damaged_images_cost_only_the_cells_that_need_them(self):
+        damaged = self.folder / "images" / "b" / "2.png"  # the fourth: a/1, a/3, b/0, b/2, b/4
+        damaged.write_bytes(damaged.read_bytes()[:500])
+        rows, _ = self.bench("--batch-sizes", "2", "4", "8", expect=2)
+        self.assertEqual((rows[2]["status"], rows[2]["verification"]), ("completed", "verified"))
+        self.assertEqual(rows[4]["status"], "failed")
+        self.assertIn("b/2.png cannot be read", rows[4]["message"].replace("'", ""))
+        self.assertEqual(rows[8]["status"], "unsupported")
+        self.assertIn("a batch of 8 needs as many images", rows[8]["message"])
+
+    def test_a_folder_of_neither_arrays_nor_images_says_what_it_may_have(self):
+        (self.folder / "images" / "b").rename(self.folder / "moved")
+        (self.folder / "text").mkdir()
+        result = self.run_tool("bench", "--model", "mean.onnx", "--data", "text", "--quiet", expect=2)
+        self.assertIn("no .npy, .npz, .pb, .safetensors, .jpg or .png at all", result.stderr)
 
 
 class GivenOutputs(tool.ToolTest):
